@@ -1,0 +1,30 @@
+/**
+ * The contract: every operation, its shapes, errors, permission, bucket and tool, declared once.
+ *
+ * The REST routes, the OpenAPI document, the typed client and the MCP tools are all read off this value.
+ * Source: spec §4 and §9, decision §4.
+ */
+import { HttpApi, OpenApi } from "@effect/platform"
+import * as Errors from "@posthorn/domain/Errors"
+import { ApiTokensApi } from "./ApiTokens.ts"
+import { DeliveriesApi } from "./Deliveries.ts"
+import { EndpointsApi } from "./Endpoints.ts"
+import { EventsApi } from "./Events.ts"
+import { failure } from "./Problem.ts"
+import { WorkspacesApi } from "./Workspaces.ts"
+
+export class Api extends HttpApi.make("posthorn")
+  .add(WorkspacesApi)
+  .add(EndpointsApi)
+  .add(DeliveriesApi)
+  .add(EventsApi)
+  .add(ApiTokensApi)
+  .addError(failure(Errors.InvalidRequest))
+  .addError(failure(Errors.Unauthorized))
+  .addError(failure(Errors.Forbidden))
+  .addError(failure(Errors.PayloadTooLarge))
+  .addError(failure(Errors.UnsupportedMediaType))
+  .addError(failure(Errors.RateLimited))
+  .addError(failure(Errors.InternalError))
+  .addError(failure(Errors.ServiceUnavailable))
+  .annotate(OpenApi.Title, "Posthorn") {}

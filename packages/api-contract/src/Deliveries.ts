@@ -1,0 +1,147 @@
+/** Deliveries, their attempts, and sending one again. Source: spec §2.2, §2.3, §4; decision §4. */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import {
+  WebhookDeliveryNotFound,
+  WebhookDeliveryNotReplayable,
+  WebhookEndpointDisabled,
+  WebhookEndpointNotFound,
+  WorkspaceNotFound
+} from "@posthorn/domain/Errors"
+import { EventType } from "@posthorn/domain/EventType"
+import { Schema } from "effect"
+import { operation } from "./Operation.ts"
+import { failure } from "./Problem.ts"
+import { IdParam, Integer, JsonValue, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+
+export const DeliveryStatus = Schema.Literal(
+  "pending",
+  "delivered",
+  "failed",
+  "failed_permanent",
+  "dead_lettered"
+).annotations({
+  identifier: "DeliveryStatus",
+  description:
+    "`failed` will be tried again; `failed_permanent` was refused by the receiver or has a bad URL; `dead_lettered` has spent its retries.",
+  message: () => "Expected pending, delivered, failed, failed_permanent or dead_lettered"
+})
+
+export const FailureReason = Schema.Literal(
+  "http_status",
+  "request_timeout",
+  "connection_failed",
+  "dns_failed",
+  "tls_failed",
+  "invalid_response",
+  "invalid_url"
+).annotations({ identifier: "FailureReason" })
+
+const HttpStatus = Integer("The receiver's HTTP status; null when no usable answer came.")
+
+export const Delivery = Schema.Struct({
+  id: Schema.String.annotations({ description: "Also the `webhook-id` header; the same on every retry, new on a replay." }),
+  endpointId: Schema.String,
+  eventId: Schema.NullOr(Schema.String).annotations({ description: "Null for a test send." }),
+  eventType: Schema.String,
+  status: DeliveryStatus,
+  attempts: Integer("Attempts recorded so far; at most 7."),
+  nextAttemptAt: Schema.NullOr(Timestamp),
+  payload: JsonValue,
+  replayedFrom: Schema.NullOr(Schema.String).annotations({ description: "The delivery this one repeats; kept when that one is gone." }),
+  lastHttpStatus: Schema.NullOr(HttpStatus),
+  lastFailureReason: Schema.NullOr(FailureReason),
+  lastDurationMs: Schema.NullOr(Integer("Milliseconds the last attempt took.")),
+  lastAttemptAt: Schema.NullOr(Timestamp),
+  createdAt: Timestamp
+}).annotations({ identifier: "Delivery", description: "One event on its way to one endpoint." })
+export type Delivery = typeof Delivery.Type
+
+export const Attempt = Schema.Struct({
+  id: Schema.String,
+  deliveryId: Schema.String,
+  ordinal: Integer("1 for the first attempt."),
+  status: Schema.Literal("delivered", "failed", "failed_permanent"),
+  at: Timestamp.annotations({ description: "When it began." }),
+  durationMs: Integer("Milliseconds until the answer's head, or the failure."),
+  httpStatus: Schema.NullOr(HttpStatus),
+  failureReason: Schema.NullOr(FailureReason),
+  requestHeaders: Schema.Record({ key: Schema.String, value: Schema.String }).annotations({
+    description: "As sent; names in lower case."
+  }),
+  responseBody: Schema.NullOr(Schema.String).annotations({
+    description: "The first 2 KiB of the answer; null when it could not be read in time."
+  }),
+  traceId: Schema.String
+}).annotations({ identifier: "Attempt", description: "One HTTP request to the receiver. Never changed once recorded." })
+export type Attempt = typeof Attempt.Type
+
+export const DeliveryPage = PageOf("Delivery", Delivery)
+export const AttemptPage = PageOf("Attempt", Attempt)
+
+/** Filters that every list of deliveries takes. */
+export const deliveryFilters = {
+  status: Schema.optional(DeliveryStatus),
+  eventType: Schema.optional(EventType),
+  payload: Schema.optional(
+    Schema.Literal("omit").annotations({
+      description: "`omit` leaves payloads out of the list: they are then null.",
+      message: () => "Expected omit, or leave it out"
+    })
+  )
+}
+
+const inEndpoint = Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") })
+const inDelivery = Schema.Struct({ slug: Slug, deliveryId: IdParam("delivery", "whd_") })
+
+const listWebhookDeliveries = HttpApiEndpoint.get(
+  "listWebhookDeliveries",
+  "/workspaces/:slug/webhooks/:endpointId/deliveries"
+)
+  .setPath(inEndpoint)
+  .setUrlParams(Schema.Struct({ ...pageQuery, ...deliveryFilters }))
+  .addSuccess(DeliveryPage)
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(WebhookEndpointNotFound))
+  .annotate(OpenApi.Summary, "List an endpoint's deliveries")
+  .annotate(OpenApi.Description, "Newest first. With a filter a page may hold fewer items than asked for: go on while `nextCursor` is not null.")
+  .annotateContext(operation({ permission: "webhook:read", bucket: "rest_read", tool: "list_webhook_deliveries" }))
+
+const listWebhookDeliveryAttempts = HttpApiEndpoint.get(
+  "listWebhookDeliveryAttempts",
+  "/workspaces/:slug/webhooks/deliveries/:deliveryId/attempts"
+)
+  .setPath(inDelivery)
+  .setUrlParams(Schema.Struct(pageQuery))
+  .addSuccess(AttemptPage)
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(WebhookDeliveryNotFound))
+  .annotate(OpenApi.Summary, "List a delivery's attempts")
+  .annotate(OpenApi.Description, "By ordinal. Shows the request headers as sent and the first 2 KiB of each answer.")
+  .annotateContext(
+    operation({ permission: "webhook:list", bucket: "rest_read", tool: "list_webhook_delivery_attempts" })
+  )
+
+const replayWebhookDelivery = HttpApiEndpoint.post(
+  "replayWebhookDelivery",
+  "/workspaces/:slug/webhooks/deliveries/:deliveryId/replay"
+)
+  .setPath(inDelivery)
+  .addSuccess(Delivery, { status: 202 })
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(WebhookDeliveryNotFound))
+  .addError(failure(WebhookDeliveryNotReplayable))
+  .addError(failure(WebhookEndpointDisabled))
+  .annotate(OpenApi.Summary, "Send a stopped delivery again")
+  .annotate(
+    OpenApi.Description,
+    "Makes a new pending delivery with the same event type and payload, under a new id. Only for failed, failed_permanent and dead_lettered ones; the endpoint must be enabled."
+  )
+  .annotateContext(
+    operation({ permission: "webhook:replay", bucket: "rest_write", tool: "replay_webhook_delivery" })
+  )
+
+export class DeliveriesApi extends HttpApiGroup.make("Deliveries")
+  .add(listWebhookDeliveries)
+  .add(listWebhookDeliveryAttempts)
+  .add(replayWebhookDelivery)
+  .annotate(OpenApi.Description, "What was sent, what came back, and sending it again.") {}

@@ -1,0 +1,34 @@
+/**
+ * What the contract says of an operation beyond HTTP: who may call it, what it costs, its MCP tool, what its answer is.
+ *
+ * REST, MCP, OpenAPI and the tests that walk the contract all read these rules; none of them has a list of its own.
+ */
+import type { HttpApiEndpoint } from "@effect/platform"
+import type { Bucket } from "@posthorn/domain/Bucket"
+import type { Requirement } from "@posthorn/domain/Permission"
+import { Context } from "effect"
+
+export interface OperationRules {
+  readonly permission: Requirement
+  readonly bucket: Bucket
+  /** Name of its MCP tool; null for the operator's operations, which have none. */
+  readonly tool: string | null
+  /** For agents: may it remove or stop something. Default false. */
+  readonly destructive?: boolean
+  /** For agents: does calling it again change nothing more. Default: only for GET. */
+  readonly idempotent?: boolean
+  /** The answer holds a secret that is shown once: no cache may keep it. */
+  readonly secret?: boolean
+  /** Path of what was created, for the `Location` header, under BASE_URL. */
+  readonly location?: (path: Readonly<Record<string, string>>, answer: { readonly id: string }) => string
+  /** Members of the body that are carried as the exact text that was sent. */
+  readonly raw?: ReadonlyArray<ReadonlyArray<string>>
+}
+
+export class Operation extends Context.Tag("@posthorn/api-contract/Operation")<Operation, OperationRules>() {}
+
+/** `.annotateContext(operation({ … }))` on a contract entry. */
+export const operation = (rules: OperationRules) => Operation.context(rules)
+
+export const rulesOf = (endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps): OperationRules =>
+  Context.unsafeGet(endpoint.annotations, Operation)

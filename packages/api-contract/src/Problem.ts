@@ -1,0 +1,83 @@
+/**
+ * The one table from error tag to HTTP status and title, and the wire shape of every refusal.
+ *
+ * On the wire: RFC 9457 `application/problem+json` that also carries the tag and the error's own facts. REST, OpenAPI,
+ * the client and MCP read this file. `satisfies` makes an error without a status a compile error. Source: spec §7,
+ * decision §5.
+ */
+import { HttpApiSchema } from "@effect/platform"
+import * as Errors from "@posthorn/domain/Errors"
+import { Schema } from "effect"
+
+export const PROBLEM_JSON = "application/problem+json"
+
+export const problems = {
+  InvalidWebhookUrl: { status: 400, title: "This URL cannot be delivered to" },
+  InvalidRequest: { status: 400, title: "The request is not valid" },
+  Unauthorized: { status: 401, title: "A valid API token is needed" },
+  Forbidden: { status: 403, title: "The token lacks a permission" },
+  WorkspaceNotFound: { status: 404, title: "No such workspace" },
+  WebhookEndpointNotFound: { status: 404, title: "No such webhook endpoint" },
+  WebhookDeliveryNotFound: { status: 404, title: "No such delivery" },
+  ApiTokenNotFound: { status: 404, title: "No such API token" },
+  RouteNotFound: { status: 404, title: "No such path" },
+  MethodNotAllowed: { status: 405, title: "The path does not answer this method" },
+  WebhookEndpointDisabled: { status: 409, title: "The endpoint is disabled" },
+  WebhookDeliveryNotReplayable: { status: 409, title: "The delivery cannot be replayed" },
+  IdempotencyKeyReused: { status: 409, title: "The idempotency key was used for another event" },
+  WorkspaceSlugTaken: { status: 409, title: "The slug is taken" },
+  PayloadTooLarge: { status: 413, title: "The request body is too large" },
+  UnsupportedMediaType: { status: 415, title: "The request body is not JSON" },
+  RateLimited: { status: 429, title: "Too many calls" },
+  InternalError: { status: 500, title: "Something went wrong on our side" },
+  ServiceUnavailable: { status: 503, title: "The service is not available just now" }
+} as const satisfies Record<Errors.PublicError["_tag"], { readonly status: number; readonly title: string }>
+
+export const isPublicError = (error: unknown): error is Errors.PublicError =>
+  typeof error === "object" && error !== null && "_tag" in error && String(error._tag) in problems
+
+/** A refusal as it travels: the common members, then the error's own facts. */
+export const toProblem = (error: Errors.PublicError, context: { readonly baseUrl: string; readonly traceId: string }) => {
+  const { _tag, ...facts } = error as Errors.PublicError & Record<string, unknown>
+  const { status, title } = problems[error._tag]
+  return {
+    _tag,
+    type: `${context.baseUrl}/reference#${_tag}`,
+    title,
+    status,
+    detail: error.message,
+    traceId: context.traceId,
+    ...factsOf(error, facts)
+  }
+}
+
+const factsOf = (error: Errors.PublicError, facts: Record<string, unknown>) => {
+  const fields = (error.constructor as unknown as { readonly fields: Record<string, unknown> }).fields
+  return Object.fromEntries(Object.keys(fields).filter((key) => key !== "_tag").map((key) => [key, facts[key]]))
+}
+
+/** Declare a domain error on an operation: `.addError(failure(WebhookEndpointDisabled))`. */
+export const failure = <Self extends Errors.PublicError, Tag extends Self["_tag"], Fields extends Schema.Struct.Fields>(
+  error: Schema.TaggedErrorClass<Self, Tag, Fields>
+): Schema.Schema<Self, unknown> => {
+  const tag = error._tag as Errors.PublicError["_tag"]
+  const { status, title } = problems[tag]
+  const { _tag: _, ...facts } = error.fields
+  const wire = Schema.Struct({
+    _tag: Schema.Literal(tag),
+    type: Schema.String.annotations({ description: "Where the error is explained.", jsonSchema: { type: "string", format: "uri" } }),
+    title: Schema.String,
+    status: Schema.Literal(status),
+    detail: Schema.String.annotations({ description: "What happened and what to do." }),
+    traceId: Schema.String.annotations({ description: "Quote it when you ask for help." }),
+    ...facts
+  } as Schema.Struct.Fields).annotations({ identifier: tag, title, description: title })
+  return Schema.transform(wire, Schema.typeSchema(error) as Schema.Schema<unknown>, {
+    strict: false,
+    decode: (body: object) => new (error as unknown as new (body: object) => Self)(body),
+    encode: (self) => self
+  }).annotations({
+    identifier: tag,
+    ...HttpApiSchema.annotations({ status })
+  }).pipe(HttpApiSchema.withEncoding({ kind: "Json", contentType: PROBLEM_JSON })) as unknown as Schema.Schema<Self, unknown>
+}

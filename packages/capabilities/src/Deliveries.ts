@@ -1,0 +1,103 @@
+/** What a workspace may see of its deliveries, and sending one again. Source: spec §2.2, §2.3, §3.1. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import {
+  WebhookDeliveryNotFound,
+  WebhookDeliveryNotReplayable,
+  WebhookEndpointDisabled,
+  WebhookEndpointNotFound
+} from "@posthorn/domain/Errors"
+import { newId } from "@posthorn/domain/Ids"
+import { decodeCursor, emptyPage, OrdinalPosition, pageOf, TimePosition } from "@posthorn/domain/Page"
+import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { AttemptsRepo } from "@posthorn/persistence/AttemptsRepo"
+import { AuditRepo } from "@posthorn/persistence/AuditRepo"
+import { DeliveriesRepo, type DeliveryStatus } from "@posthorn/persistence/DeliveriesRepo"
+import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
+import { Effect, Either } from "effect"
+import { transactional } from "./Transaction.ts"
+
+export interface DeliveryQuery {
+  readonly limit: number
+  readonly cursor?: string | undefined
+  readonly status?: DeliveryStatus | undefined
+  readonly eventType?: string | undefined
+  readonly payload?: "omit" | undefined
+}
+
+const REPLAYABLE: ReadonlySet<DeliveryStatus> = new Set(["failed", "failed_permanent", "dead_lettered"])
+
+export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabilities/Deliveries", {
+  dependencies: [AttemptsRepo.Default, AuditRepo.Default, DeliveriesRepo.Default, EndpointsRepo.Default],
+  effect: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const attempts = yield* AttemptsRepo
+    const audit = yield* AuditRepo
+    const deliveries = yield* DeliveriesRepo
+    const endpoints = yield* EndpointsRepo
+
+    /** Deliveries of one endpoint, newest first. */
+    const listByEndpoint = Effect.fn("Deliveries.listByEndpoint")(function* (endpointId: string, query: DeliveryQuery) {
+      const { workspaceId } = yield* CurrentPrincipal
+      if ((yield* endpoints.find(workspaceId, endpointId)) === undefined) return yield* new WebhookEndpointNotFound()
+      const from = decodeCursor(TimePosition, query.cursor)
+      if (Either.isLeft(from)) return emptyPage
+      const filter = {
+        endpointId,
+        status: query.status,
+        eventType: query.eventType,
+        omitPayload: query.payload === "omit"
+      }
+      return yield* deliveries.list(workspaceId, filter, query.limit, from.right)
+    })
+
+    /** Attempts of one delivery, by ordinal. */
+    const listAttempts = Effect.fn("Deliveries.listAttempts")(function* (
+      deliveryId: string,
+      query: { readonly limit: number; readonly cursor?: string | undefined }
+    ) {
+      const { workspaceId } = yield* CurrentPrincipal
+      if (!(yield* deliveries.exists(workspaceId, deliveryId))) return yield* new WebhookDeliveryNotFound()
+      const from = decodeCursor(OrdinalPosition, query.cursor)
+      if (Either.isLeft(from)) return emptyPage
+      const rows = yield* attempts.list(workspaceId, deliveryId, query.limit, from.right)
+      return pageOf(rows, query.limit, ({ ordinal }) => ({ ordinal }))
+    })
+
+    /**
+     * Send a stopped delivery again, as a new row due now; the source stays as it was. A disabled endpoint refuses
+     * before the delivery's own state is looked at.
+     */
+    const replay = (deliveryId: string) =>
+      Effect.gen(function* () {
+        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+        const source = yield* deliveries.find(workspaceId, deliveryId)
+        if (source === undefined) return yield* new WebhookDeliveryNotFound()
+        const endpoint = yield* endpoints.lock(workspaceId, source.endpointId)
+        if (endpoint === undefined) return yield* new WebhookDeliveryNotFound()
+        if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId: endpoint.id })
+        if (!REPLAYABLE.has(source.status)) {
+          return yield* new WebhookDeliveryNotReplayable({ deliveryId, deliveryStatus: source.status })
+        }
+        const copy = yield* deliveries.insert(workspaceId, {
+          id: newId("delivery"),
+          endpointId: source.endpointId,
+          eventId: source.eventId,
+          eventType: source.eventType,
+          payload: source.payload!,
+          replayedFrom: source.id,
+          traceId
+        })
+        yield* audit.append({
+          workspaceId,
+          actor,
+          traceId,
+          action: "webhook.delivery_replayed",
+          target: { type: "webhook_delivery", id: copy.id },
+          changes: { fields: [], replayedFrom: source.id }
+        })
+        return copy
+      }).pipe(transactional(sql), Effect.withSpan("Deliveries.replay"))
+
+    return { listByEndpoint, listAttempts, replay } as const
+  })
+}) {}

@@ -1,0 +1,108 @@
+/** Webhook endpoints: registering them and sending a test. Source: spec §2.1 and §3; decision §4 and §7. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { InvalidWebhookUrl, WebhookEndpointDisabled, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
+import { TEST_EVENT } from "@posthorn/domain/EventType"
+import { newId } from "@posthorn/domain/Ids"
+import { JsonText } from "@posthorn/domain/JsonText"
+import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
+import { AuditRepo } from "@posthorn/persistence/AuditRepo"
+import { DeliveriesRepo } from "@posthorn/persistence/DeliveriesRepo"
+import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
+import { SecretBox } from "@posthorn/persistence/SecretBox"
+import { generateSecret } from "@posthorn/signature"
+import { Effect, Either, Redacted } from "effect"
+import { DeliveryTargets } from "./DeliveryTargets.ts"
+import { transactional } from "./Transaction.ts"
+
+export interface NewEndpoint {
+  readonly url: string
+  readonly eventTypes: ReadonlyArray<string>
+  readonly description?: string | null | undefined
+  readonly enabled: boolean
+}
+
+const TEST_PAYLOAD = new JsonText(
+  JSON.stringify({ message: "This is a test event from Posthorn. If you can read it, the endpoint works." })
+)
+
+export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabilities/Endpoints", {
+  dependencies: [AuditRepo.Default, DeliveriesRepo.Default, EndpointsRepo.Default],
+  effect: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const audit = yield* AuditRepo
+    const deliveries = yield* DeliveriesRepo
+    const endpoints = yield* EndpointsRepo
+    const box = yield* SecretBox
+    const targets = yield* DeliveryTargets
+
+    const checkUrl = (url: string) =>
+      Either.mapLeft(validateWebhookUrl(url, targets), (reason) =>
+        Object.assign(new InvalidWebhookUrl({ reason }), { explanation: describeReason(reason) })
+      )
+
+    const create = (request: NewEndpoint) =>
+      Effect.gen(function* () {
+        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+        const url = yield* checkUrl(request.url)
+        const id = newId("endpoint")
+        const secret = box.seal({ workspaceId, endpointId: id }, Redacted.make(generateSecret()))
+        const endpoint = yield* endpoints.insert(workspaceId, {
+          id,
+          url,
+          description: request.description ?? null,
+          eventTypes: request.eventTypes,
+          enabled: request.enabled,
+          secret
+        })
+        yield* audit.append({
+          workspaceId,
+          actor,
+          traceId,
+          action: "webhook.endpoint_created",
+          target: { type: "webhook_endpoint", id },
+          changes: { fields: ["url", "eventTypes", "description", "enabled"] }
+        })
+        return endpoint
+      }).pipe(transactional(sql), Effect.withSpan("Endpoints.create"))
+
+    /** Make a new signing secret, shown this once; the old one signs too for 24 hours. Source: spec §3.3. */
+    const rotateSecret = (endpointId: string) =>
+      Effect.gen(function* () {
+        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+        const signingSecret = generateSecret()
+        const sealed = box.seal({ workspaceId, endpointId }, Redacted.make(signingSecret))
+        const rotated = yield* endpoints.rotate(workspaceId, endpointId, sealed)
+        if (rotated === undefined) return yield* new WebhookEndpointNotFound()
+        yield* audit.append({
+          workspaceId,
+          actor,
+          traceId,
+          action: "webhook.secret_rotated",
+          target: { type: "webhook_endpoint", id: endpointId },
+          changes: { fields: ["signingSecret"], previousSecretExpiresAt: rotated.previousSecretExpiresAt }
+        })
+        return { endpointId, signingSecret, previousSecretExpiresAt: rotated.previousSecretExpiresAt }
+      }).pipe(transactional(sql), Effect.withSpan("Endpoints.rotateSecret"))
+
+    /** Queue a synthetic event for this endpoint, whatever it subscribes to. */
+    const sendTestEvent = (endpointId: string) =>
+      Effect.gen(function* () {
+        const { traceId, workspaceId } = yield* CurrentPrincipal
+        const endpoint = yield* endpoints.lock(workspaceId, endpointId)
+        if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
+        if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId })
+        return yield* deliveries.insert(workspaceId, {
+          id: newId("delivery"),
+          endpointId,
+          eventId: null,
+          eventType: TEST_EVENT,
+          payload: TEST_PAYLOAD,
+          replayedFrom: null,
+          traceId
+        })
+      }).pipe(transactional(sql), Effect.withSpan("Endpoints.sendTestEvent"))
+
+    return { create, rotateSecret, sendTestEvent } as const
+  })
+}) {}

@@ -1,0 +1,32 @@
+/** Publishing domain events. Source: spec §6, decision §7. */
+import { invalid } from "@posthorn/domain/Errors"
+import { isReserved } from "@posthorn/domain/EventType"
+import type { JsonText } from "@posthorn/domain/JsonText"
+import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { EventsRepo } from "@posthorn/persistence/EventsRepo"
+import { Effect } from "effect"
+
+export interface NewEvent {
+  readonly eventType: string
+  readonly payload: JsonText
+  readonly idempotencyKey?: string | undefined
+}
+
+export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Events", {
+  dependencies: [EventsRepo.Default],
+  effect: Effect.gen(function* () {
+    const events = yield* EventsRepo
+
+    /** Store the event and queue a delivery for each enabled endpoint that wants it. Answered means durable. */
+    const publish = Effect.fn("Events.publish")(function* (event: NewEvent) {
+      const { traceId, workspaceSlug } = yield* CurrentPrincipal
+      if (isReserved(event.eventType)) {
+        return yield* invalid("/eventType", "The prefixes webhook., member. and api_token. are Posthorn's own")
+      }
+      const { idempotencyKey = null, ...rest } = event
+      return yield* events.publish(workspaceSlug, { ...rest, idempotencyKey }, traceId)
+    })
+
+    return { publish } as const
+  })
+}) {}

@@ -1,0 +1,36 @@
+/**
+ * The text of an API token: `phk_<id>_<secret>_<checksum>`.
+ *
+ * The id finds the row, the 256-bit secret proves possession, the CRC-32 tells a typing error (or a scanner) at once
+ * without asking the database. A random 256-bit secret needs no slow hash: SHA-256 of it is what is stored.
+ * Source: decision §3.
+ */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import { crc32 } from "node:zlib"
+import { prefixes } from "@posthorn/domain/Ids"
+import { Redacted } from "effect"
+
+const TOKEN = /^phk_([0-9a-f]{29})_([0-9a-f]{64})_([0-9a-f]{8})$/
+
+const checksum = (text: string) => crc32(text).toString(16).padStart(8, "0")
+
+export const hashSecret = (secret: string): Buffer => createHash("sha256").update(secret).digest()
+
+/** A new token for the row `tokenId`. */
+export const issue = (tokenId: string) => {
+  const secret = randomBytes(32).toString("hex")
+  const body = `phk_${tokenId.slice(prefixes.token.length)}_${secret}`
+  return { text: Redacted.make(`${body}_${checksum(body)}`), secretHash: hashSecret(secret) }
+}
+
+/** The id and secret of a token text, or undefined when it is not one. */
+export const read = (token: string): { readonly tokenId: string; readonly secret: string } | undefined => {
+  const match = TOKEN.exec(token)
+  if (match === null) return undefined
+  const body = token.slice(0, token.lastIndexOf("_"))
+  if (checksum(body) !== match[3]) return undefined
+  return { tokenId: `${prefixes.token}${match[1]}`, secret: match[2]! }
+}
+
+export const matches = (secret: string, secretHash: Uint8Array): boolean =>
+  timingSafeEqual(hashSecret(secret), secretHash)

@@ -1,0 +1,86 @@
+/**
+ * The demo that `dev` shows: a workspace, a token, an endpoint, and one event on its way to the local receiver.
+ *
+ * It goes through the REST API with the operator's token, as a platform would. Made once; later starts use it again.
+ */
+import { Data, Effect, Queue } from "effect"
+import type * as DemoReceiver from "./DemoReceiver.ts"
+import type { Demo, Kept } from "./LocalSecrets.ts"
+
+const SLUG = "demo"
+
+export class DemoFailed extends Data.TaggedError("DemoFailed")<{ readonly message: string }> {}
+
+type Json = Readonly<Record<string, unknown>>
+
+const post = (baseUrl: string, token: string, path: string, body: Json) =>
+  Effect.tryPromise({
+    try: async (signal) => {
+      const response = await fetch(`${baseUrl}${path}`, {
+        method: "POST",
+        signal,
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify(body)
+      })
+      return { status: response.status, body: (await response.json()) as Json }
+    },
+    catch: (cause) => new DemoFailed({ message: `The demo could not reach the API at ${baseUrl}: ${String(cause)}` })
+  })
+
+const expectStatus = (...statuses: ReadonlyArray<number>) => (answer: { readonly status: number; readonly body: Json }) =>
+  statuses.includes(answer.status)
+    ? Effect.succeed(answer.body)
+    : Effect.fail(new DemoFailed({ message: `The demo was refused: ${answer.body.detail ?? answer.status}` }))
+
+const makeToken = (baseUrl: string, kept: Kept) =>
+  post(baseUrl, kept.operatorToken, `/workspaces/${SLUG}/api-tokens`, { name: "Demo", scopes: ["admin"] }).pipe(
+    Effect.flatMap(expectStatus(201)),
+    Effect.map((created) => String(created.token))
+  )
+
+const makeEndpoint = Effect.fnUntraced(function* (baseUrl: string, token: string, receiverPort: number) {
+  const created = yield* post(baseUrl, token, `/workspaces/${SLUG}/webhooks`, {
+    url: `http://127.0.0.1:${receiverPort}/inbox`,
+    eventTypes: ["*"],
+    description: "The demo's own receiver"
+  }).pipe(Effect.flatMap(expectStatus(201)))
+  const endpointId = String(created.id)
+  const rotated = yield* post(baseUrl, token, `/workspaces/${SLUG}/webhooks/${endpointId}/rotate-secret`, {}).pipe(
+    Effect.flatMap(expectStatus(200))
+  )
+  return { endpointId, signingSecret: String(rotated.signingSecret) }
+})
+
+/** The workspace, its token, and (when `withEndpoint`) its endpoint; made now or on an earlier start. */
+export const ensure = Effect.fnUntraced(function* (baseUrl: string, kept: Kept, receiverPort: number | undefined) {
+  yield* post(baseUrl, kept.operatorToken, "/workspaces", { slug: SLUG, name: "Demo" }).pipe(
+    Effect.flatMap(expectStatus(201, 409))
+  )
+  const token = kept.demo?.token ?? (yield* makeToken(baseUrl, kept))
+  if (receiverPort === undefined) return { token, endpointId: "", signingSecret: "", receiverPort: 0 } satisfies Demo
+  if (kept.demo?.receiverPort === receiverPort) return kept.demo
+  return { token, receiverPort, ...(yield* makeEndpoint(baseUrl, token, receiverPort)) } satisfies Demo
+})
+
+/** Publish one event and wait until the receiver has it. */
+export const firstDelivery = Effect.fnUntraced(function* (
+  baseUrl: string,
+  demo: Demo,
+  receiver: Effect.Effect.Success<ReturnType<typeof DemoReceiver.make>>
+) {
+  const published = yield* post(baseUrl, demo.token, `/workspaces/${SLUG}/events`, {
+    eventType: "demo.started",
+    payload: { message: "Hello from Posthorn", at: new Date().toISOString() }
+  }).pipe(Effect.flatMap(expectStatus(202)))
+  const deliveryIds = published.deliveryIds as ReadonlyArray<string>
+  const arrival = Queue.take(receiver.seen).pipe(
+    Effect.repeat({ until: (receipt) => deliveryIds.includes(receipt.deliveryId) })
+  )
+  return yield* arrival.pipe(
+    Effect.timeoutFail({
+      duration: "10 seconds",
+      onTimeout: () => new DemoFailed({ message: "The first webhook has not arrived within 10 s; see the log." })
+    })
+  )
+})
+

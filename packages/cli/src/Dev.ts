@@ -1,0 +1,109 @@
+/**
+ * `posthorn dev`: everything in one process, with nothing to install: embedded PostgreSQL, migrations, API, worker, and
+ * a demo whose first webhook is delivered before the prompt is back.
+ *
+ * Deliveries to this machine are allowed here, and only here, unless the environment says otherwise.
+ */
+import { createServer } from "node:net"
+import { loopbackTargets } from "@posthorn/domain/AllowedTargets"
+import { migrate } from "@posthorn/persistence/Migrator"
+import * as Database from "@posthorn/persistence/Database"
+import { Effect, Layer, Option, Queue, Redacted } from "effect"
+import * as Demo from "./Demo.ts"
+import * as DemoReceiver from "./DemoReceiver.ts"
+import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
+import * as LocalSecrets from "./LocalSecrets.ts"
+import { baseUrlOf, type Resolved, serverOf, workerOf } from "./Roles.ts"
+import { type Settings, settings } from "./Settings.ts"
+import { bold, complain, dim, row, say } from "./Terminal.ts"
+import { VERSION } from "./Version.ts"
+
+const isFree = (port: number, host: string) =>
+  Effect.async<number>((resume) => {
+    const probe = createServer()
+    probe.once("error", () => resume(Effect.succeed(-1)))
+    probe.listen({ port, host, exclusive: true }, () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resume(Effect.succeed(port)))
+    })
+  })
+
+/** The wished port, or a free one, which the start-up list shows. */
+const choosePort = ({ host, port }: Settings) =>
+  Effect.flatMap(isFree(port, host), (free) => (free >= 0 ? Effect.succeed(free) : isFree(0, host)))
+
+const database = (given: Settings) =>
+  Option.match(given.databaseUrl, {
+    onSome: (url) => Effect.succeed({ url, where: "DATABASE_URL", name: "PostgreSQL" }),
+    onNone: () =>
+      Effect.map(EmbeddedPostgres.start({ dataDir: given.dataDir }), ({ ended, port, url, version }) => ({
+        url,
+        where: `127.0.0.1:${port} · data in ${given.dataDir}`,
+        name: `PostgreSQL ${version}`,
+        ended
+      }))
+  })
+
+const resolve = (given: Settings, kept: LocalSecrets.Kept, url: Redacted.Redacted, port: number): Resolved => ({
+  settings: given,
+  databaseUrl: url,
+  encryptionKeys: Option.getOrElse(given.encryptionKeys, () => [
+    Redacted.make(new Uint8Array(Buffer.from(kept.encryptionKey, "base64")))
+  ]),
+  operatorToken: Option.getOrElse(given.operatorToken, () => Redacted.make(kept.operatorToken)),
+  allowedTargets: Option.getOrElse(given.allowedTargets, () => loopbackTargets),
+  port
+})
+
+/** Demo workspace and token; and, where its receiver may be reached, endpoint and first delivery. */
+const demonstrate = Effect.fnUntraced(function* (resolved: Resolved, kept: LocalSecrets.Kept) {
+  const baseUrl = `http://127.0.0.1:${resolved.port}`
+  const operatorToken = Redacted.value(resolved.operatorToken)
+  if (Option.isSome(resolved.settings.allowedTargets)) {
+    const demo = yield* Demo.ensure(baseUrl, { ...kept, operatorToken }, undefined)
+    yield* row("Demo workspace", "demo · no demo endpoint, because DELIVERY_ALLOWED_TARGETS or DELIVERY_ALLOW_HTTP is set")
+    return demo
+  }
+  const receiver = yield* DemoReceiver.make(kept.demo?.receiverPort ?? 0)
+  const demo = yield* Demo.ensure(baseUrl, { ...kept, operatorToken }, receiver.port)
+  yield* receiver.trust(demo.signingSecret)
+  yield* row("Demo workspace", `demo · its endpoint is a receiver on 127.0.0.1:${receiver.port}`)
+  const { deliveryId, verified } = yield* Demo.firstDelivery(baseUrl, demo, receiver)
+  yield* row("First webhook", `${deliveryId} · 200 · signature ${verified ? "verified" : "NOT verified"} by the receiver`)
+  yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(receiver.seen), showReceipt)))
+  return demo
+})
+
+const showReceipt = ({ deliveryId, eventType, verified }: DemoReceiver.Receipt) =>
+  say(
+    `  ${dim(new Date().toISOString().slice(11, 19))}  ${verified ? eventType : "signature NOT verified"}  ${dim(`${deliveryId} received`)}`
+  )
+
+const showWays = (baseUrl: string, token: string) =>
+  say(`
+  ${bold("Publish")}    curl ${baseUrl}/workspaces/demo/events -H "authorization: Bearer ${token}" \\
+               -H "content-type: application/json" -d '{"eventType":"invoice.paid","payload":{"id":7}}'
+  ${bold("MCP")}        claude mcp add --transport http posthorn ${baseUrl}/mcp --header "Authorization: Bearer ${token}"
+  ${bold("Reference")}  ${baseUrl}/reference
+
+  Ctrl-C stops everything; the data stays.
+`)
+
+export const dev = Effect.gen(function* () {
+  const given = yield* settings
+  yield* say(`\n  ${bold("posthorn")} ${VERSION} · dev\n`)
+  const kept = yield* LocalSecrets.load(given.dataDir)
+  const { name, url, where, ...more } = yield* database(given)
+  yield* row(name, where)
+  const applied = yield* Effect.provide(migrate, Database.layer({ url, applicationName: "posthorn migrate", maxConnections: 2 }))
+  yield* row("Migrations", applied.length === 0 ? "up to date" : `${applied.length} applied`)
+  const resolved = resolve(given, kept, url, yield* choosePort(given))
+  yield* Layer.build(Layer.merge(serverOf(resolved), workerOf(resolved)))
+  const moved = resolved.port === given.port || given.port === 0 ? "" : ` (port ${given.port} is taken)`
+  yield* row("API, MCP, worker", `${baseUrlOf(resolved)}${moved}`)
+  if (Option.isNone(given.allowedTargets)) yield* row("Receivers", "http and this machine are allowed, in dev only")
+  const demo = yield* demonstrate(resolved, kept)
+  yield* LocalSecrets.write(given.dataDir, { ...kept, demo })
+  yield* showWays(baseUrlOf(resolved), demo.token)
+  return yield* "ended" in more && more.ended !== undefined ? more.ended : Effect.never
+}).pipe(Effect.scoped, Effect.tapErrorTag("DemoFailed", ({ message }) => complain(message)))

@@ -1,0 +1,59 @@
+/**
+ * What `dev` keeps beside its database, so that a second start finds the same installation: operator token, encryption
+ * key, and the demo's token and signing secret. One file, readable by its owner only.
+ */
+import { randomBytes } from "node:crypto"
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Data, Effect } from "effect"
+
+export interface Demo {
+  readonly token: string
+  readonly endpointId: string
+  readonly signingSecret: string
+  readonly receiverPort: number
+}
+
+export interface Kept {
+  readonly operatorToken: string
+  readonly encryptionKey: string
+  readonly demo?: Demo
+}
+
+/** The data folder cannot be written. */
+export class DataFolderUnusable extends Data.TaggedError("DataFolderUnusable")<{ readonly message: string }> {}
+
+const fileOf = (dataDir: string) => join(dataDir, "dev.json")
+
+const read = (dataDir: string): Kept | undefined => {
+  try {
+    return JSON.parse(readFileSync(fileOf(dataDir), "utf8"))
+  } catch {
+    return undefined
+  }
+}
+
+export const write = (dataDir: string, kept: Kept) =>
+  Effect.try({
+    try: () => {
+      mkdirSync(dataDir, { recursive: true })
+      writeFileSync(fileOf(dataDir), `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 })
+      chmodSync(fileOf(dataDir), 0o600)
+    },
+    catch: (cause) =>
+      new DataFolderUnusable({
+        message: `The data folder ${dataDir} cannot be written (${(cause as NodeJS.ErrnoException).code}). Make it writable, or set DATA_DIR to another folder.`
+      })
+  })
+
+/** What is kept, made on the first start. */
+export const load = (dataDir: string) =>
+  Effect.suspend(() => {
+    const kept = read(dataDir)
+    if (kept !== undefined) return Effect.succeed(kept)
+    const fresh: Kept = {
+      operatorToken: `pho_${randomBytes(32).toString("hex")}`,
+      encryptionKey: randomBytes(32).toString("base64")
+    }
+    return Effect.as(write(dataDir, fresh), fresh)
+  })

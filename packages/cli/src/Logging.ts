@@ -1,0 +1,29 @@
+/**
+ * Logs go to standard error: pretty on a terminal, JSON anywhere else, so that standard output stays the command's own.
+ */
+import { Config, Effect, Layer, Logger, LogLevel, Option } from "effect"
+
+const levels = {
+  debug: LogLevel.Debug,
+  info: LogLevel.Info,
+  warning: LogLevel.Warning,
+  error: LogLevel.Error,
+  none: LogLevel.None
+} as const
+
+const read = (name: string) => Effect.orElseSucceed(Config.option(Config.string(name)), () => Option.none<string>())
+
+const json = Logger.withConsoleError(Logger.jsonLogger)
+const pretty = Logger.prettyLogger({ stderr: true })
+
+/** Wrong values fall back here; `Settings` is what complains about them. */
+export const loggingLive = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const level = Option.getOrElse(yield* read("LOG_LEVEL"), () => "info")
+    const format = Option.getOrElse(yield* read("LOG_FORMAT"), () => (process.stderr.isTTY ? "pretty" : "json"))
+    return Layer.merge(
+      Logger.replace(Logger.defaultLogger, format === "pretty" ? pretty : json),
+      Logger.minimumLogLevel(levels[level as keyof typeof levels] ?? LogLevel.Info)
+    )
+  })
+)

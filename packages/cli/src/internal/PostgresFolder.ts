@@ -1,0 +1,83 @@
+/**
+ * The data folder of the embedded PostgreSQL: `postgres/` is the cluster, `postgres.json` (mode 0600) its superuser's
+ * password and the port it listened on last. What cannot be read or written is one clear line.
+ */
+import { randomBytes } from "node:crypto"
+import * as fs from "node:fs"
+import { dirname, join } from "node:path"
+import { Effect, Redacted } from "effect"
+import { describe, folderUnwritable } from "../EmbeddedPostgresError.ts"
+import type { Binaries } from "./PostgresBinaries.ts"
+import { type Account, run } from "./Subprocess.ts"
+
+export interface Folder {
+  readonly root: string
+  readonly cluster: string
+  readonly account: Account | undefined
+  readonly binaries: Binaries
+}
+
+export interface Settings {
+  readonly password: Redacted.Redacted
+  readonly port: number | undefined
+}
+
+export const clusterOf = (root: string) => join(root, "postgres")
+
+export const isInitialised = (cluster: string) => fs.existsSync(join(cluster, "PG_VERSION"))
+
+/** Every change to the folder goes through here. */
+export const touch = <A>(root: string, action: () => A) =>
+  Effect.try({ try: action, catch: (error) => folderUnwritable(root, describe(error)) })
+
+const nearestExisting = (path: string): string => (fs.existsSync(path) ? path : nearestExisting(dirname(path)))
+
+export const openFolder = (root: string) =>
+  touch(root, () => {
+    // Asked first, because a recursive mkdir reports a read-only file system as a missing folder.
+    const parent = nearestExisting(root)
+    if (fs.statSync(parent).isDirectory()) fs.accessSync(parent, fs.constants.W_OK | fs.constants.X_OK)
+    fs.mkdirSync(root, { recursive: true, mode: 0o711 })
+    fs.accessSync(root, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK)
+    return fs.statSync(clusterOf(root), { throwIfNoEntry: false })?.uid
+  }).pipe(
+    Effect.filterOrFail(
+      (owner) => owner === undefined || process.getuid?.() === 0 || process.getuid?.() === owner,
+      (owner) => folderUnwritable(root, `its database belongs to another user, uid ${owner}`)
+    )
+  )
+
+/**
+ * How the account names a folder that is its working directory: by its path, or, when root keeps it where the account
+ * may not pass (a checkout under /root), through Linux's own link to the working directory.
+ */
+export const nameForAccount = (folder: string, account: Account | undefined) =>
+  account === undefined
+    ? Effect.succeed(folder)
+    : run("/bin/sh", ["-c", 'cd "$1"', "sh", folder], { account, cwd: "/" }).pipe(
+        Effect.map((outcome) => (outcome.ok ? folder : "/proc/self/cwd"))
+      )
+
+const settingsFile = (root: string) => join(root, "postgres.json")
+
+/** Nothing when the file is missing or damaged: then the password is set anew and the port chosen anew. */
+export const readSettings = (root: string): Settings | undefined => {
+  try {
+    const { password, port } = JSON.parse(fs.readFileSync(settingsFile(root), "utf8"))
+    if (typeof password !== "string" || password === "") return undefined
+    return { password: Redacted.make(password), port: Number.isInteger(port) ? port : undefined }
+  } catch {
+    return undefined
+  }
+}
+
+export const writeSettings = (root: string, { password, port }: Settings) =>
+  touch(root, () => {
+    const draft = `${settingsFile(root)}.new`
+    fs.writeFileSync(draft, `${JSON.stringify({ password: Redacted.value(password), port })}\n`, {
+      mode: 0o600
+    })
+    fs.renameSync(draft, settingsFile(root))
+  })
+
+export const newPassword = () => Redacted.make(randomBytes(24).toString("base64url"))

@@ -1,0 +1,188 @@
+/**
+ * Every refusal Posthorn makes, declared once. Fields are facts; `message` says what happened and what to do.
+ *
+ * Status and title of each: `@posthorn/api-contract/Problem`. A receiver's failure is not an error but data
+ * (`Verdict.ts`); a failing database is a defect, not a refusal. Source: spec §7, decision §5.
+ */
+import { Schema } from "effect"
+
+/** The URL fails validation at create or update. */
+export class InvalidWebhookUrl extends Schema.TaggedError<InvalidWebhookUrl>()("InvalidWebhookUrl", {
+  reason: Schema.String
+}) {
+  explanation = ""
+  override get message() {
+    return this.explanation || "This URL cannot be delivered to. Use a public https URL."
+  }
+}
+
+export const Issue = Schema.Struct({ path: Schema.String, message: Schema.String }).annotations({
+  identifier: "Issue",
+  description: "What is wrong with one member of the request; `path` is a JSON pointer."
+})
+export type Issue = typeof Issue.Type
+
+/** The request does not have the shape the operation asks for. */
+export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("InvalidRequest", {
+  issues: Schema.Array(Issue)
+}) {
+  override get message() {
+    const first = this.issues[0]
+    return first === undefined
+      ? "The request is not valid."
+      : `${first.path === "" ? "The request" : first.path}: ${first.message}`
+  }
+}
+
+export const invalid = (path: string, message: string) => new InvalidRequest({ issues: [{ path, message }] })
+
+/** No bearer token, or one that is malformed, unknown, revoked or expired. */
+export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthorized", {}) {
+  override get message() {
+    return "This needs a valid API token: send it as `Authorization: Bearer <token>`."
+  }
+}
+
+/** The token is valid but lacks the permission. */
+export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", { permission: Schema.String }) {
+  override get message() {
+    return this.permission === "operator"
+      ? "Only the operator's token may do this."
+      : `This token lacks the permission ${this.permission}: use one that holds it.`
+  }
+}
+
+/** No such workspace, or not this token's. */
+export class WorkspaceNotFound extends Schema.TaggedError<WorkspaceNotFound>()("WorkspaceNotFound", {}) {
+  override get message() {
+    return "No workspace of this name is open to this token: check the slug in the path."
+  }
+}
+
+export class WebhookEndpointNotFound extends Schema.TaggedError<WebhookEndpointNotFound>()("WebhookEndpointNotFound", {}) {
+  override get message() {
+    return "This workspace has no webhook endpoint with this id."
+  }
+}
+
+export class WebhookDeliveryNotFound extends Schema.TaggedError<WebhookDeliveryNotFound>()("WebhookDeliveryNotFound", {}) {
+  override get message() {
+    return "This workspace has no delivery with this id; deliveries are kept for 30 days."
+  }
+}
+
+export class ApiTokenNotFound extends Schema.TaggedError<ApiTokenNotFound>()("ApiTokenNotFound", {}) {
+  override get message() {
+    return "This workspace has no API token with this id."
+  }
+}
+
+/** No operation lives at this path. */
+export class RouteNotFound extends Schema.TaggedError<RouteNotFound>()("RouteNotFound", {}) {
+  override get message() {
+    return "Nothing lives at this path: /reference lists every operation."
+  }
+}
+
+/** The path exists, the method does not. */
+export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("MethodNotAllowed", {
+  allow: Schema.String
+}) {
+  override get message() {
+    return `This path answers ${this.allow}.`
+  }
+}
+
+/** An operation that would send something through a disabled endpoint. */
+export class WebhookEndpointDisabled extends Schema.TaggedError<WebhookEndpointDisabled>()("WebhookEndpointDisabled", {
+  endpointId: Schema.String
+}) {
+  override get message() {
+    return `Endpoint ${this.endpointId} is disabled: enable it (PATCH with enabled: true) before sending through it.`
+  }
+}
+
+/** Only a delivery that stopped can be sent again. */
+export class WebhookDeliveryNotReplayable extends Schema.TaggedError<WebhookDeliveryNotReplayable>()(
+  "WebhookDeliveryNotReplayable",
+  { deliveryId: Schema.String, deliveryStatus: Schema.String }
+) {
+  override get message() {
+    return `Delivery ${this.deliveryId} is ${this.deliveryStatus}: only failed, failed_permanent and dead_lettered ones can be replayed.`
+  }
+}
+
+/** The key was used within 24 hours for another event. */
+export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("IdempotencyKeyReused", {}) {
+  override get message() {
+    return "This idempotency key was used within 24 hours with another event type or payload: use a new key for a new event."
+  }
+}
+
+export class WorkspaceSlugTaken extends Schema.TaggedError<WorkspaceSlugTaken>()("WorkspaceSlugTaken", {}) {
+  override get message() {
+    return "Another workspace has this slug: choose another."
+  }
+}
+
+/** The body, or one header, is larger than accepted. */
+export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("PayloadTooLarge", {
+  limitBytes: Schema.Int
+}) {
+  override get message() {
+    return `The request body may have at most ${this.limitBytes} bytes.`
+  }
+}
+
+export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()("UnsupportedMediaType", {}) {
+  override get message() {
+    return "Send the body as JSON, with `content-type: application/json`."
+  }
+}
+
+/** A rate-limit bucket is empty. */
+export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
+  bucket: Schema.String,
+  retryAfterSeconds: Schema.Int
+}) {
+  override get message() {
+    return `Too many calls in the bucket ${this.bucket}: try again in ${this.retryAfterSeconds} s.`
+  }
+}
+
+/** Something broke on our side; the log has it under the trace id. */
+export class InternalError extends Schema.TaggedError<InternalError>()("InternalError", {}) {
+  override get message() {
+    return "Something went wrong on our side. Quote the trace id when you ask about it."
+  }
+}
+
+/** The database is away or saturated. */
+export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()("ServiceUnavailable", {
+  retryAfterSeconds: Schema.Int
+}) {
+  override get message() {
+    return `The service cannot reach its database just now: try again in ${this.retryAfterSeconds} s.`
+  }
+}
+
+export type PublicError =
+  | ApiTokenNotFound
+  | Forbidden
+  | IdempotencyKeyReused
+  | InternalError
+  | InvalidRequest
+  | InvalidWebhookUrl
+  | MethodNotAllowed
+  | PayloadTooLarge
+  | RateLimited
+  | RouteNotFound
+  | ServiceUnavailable
+  | Unauthorized
+  | UnsupportedMediaType
+  | WebhookDeliveryNotFound
+  | WebhookDeliveryNotReplayable
+  | WebhookEndpointDisabled
+  | WebhookEndpointNotFound
+  | WorkspaceNotFound
+  | WorkspaceSlugTaken

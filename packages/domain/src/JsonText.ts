@@ -1,0 +1,126 @@
+/**
+ * JSON carried as text, losslessly: a payload reaches the receiver as it was published.
+ *
+ * `JSON.parse` and `JSON.stringify` lose the spelling of numbers (1.0, 1e3, 2^53 + 1) and move integer-like names to
+ * the front; a slice of the text keeps everything, escapes and lone surrogates included. `parseJson` cuts the slices
+ * out, `stringify` writes them back verbatim. `JSON.parse` stays the judge of the syntax. Pure. Source: decision §2.
+ */
+import { Either } from "effect"
+import { cut, endOfString, type Found, isSpace, planOf, TooDeep } from "./internal/JsonScan.ts"
+
+/** Levels of arrays and objects inside a raw value; a scalar has none. */
+export const MAX_RAW_DEPTH = 100
+
+/** Levels around and beside the raw values. */
+export const MAX_DEPTH = 128
+
+/** JSON that is written exactly as it stands. The text must be valid JSON: nobody looks at it again. */
+export class JsonText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  /** Within `stringify` a marker; anywhere else the value, as well as JavaScript can hold it. */
+  toJSON(): unknown {
+    if (collected === undefined) return JSON.parse(this.text)
+    collected.push(this.text)
+    return MARKER
+  }
+}
+
+/** Random and never given away, so that no caller's string can be taken for it. */
+const MARKER = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(15))))
+const WRITTEN_MARKER = `"${MARKER}"`
+
+/** The texts met by the `stringify` that is running. */
+let collected: Array<string> | undefined
+
+/** As `JSON.stringify`, with each `JsonText` verbatim. What has no JSON (undefined, a function) is `null`. */
+export const stringify = (value: unknown): string => {
+  const outer = collected
+  const texts: Array<string> = []
+  collected = texts
+  try {
+    const written = JSON.stringify(value) ?? "null"
+    return texts.length === 0 ? written : splice(written, texts)
+  } finally {
+    collected = outer
+  }
+}
+
+const splice = (written: string, texts: ReadonlyArray<string>): string => {
+  let out = ""
+  let from = 0
+  for (const text of texts) {
+    const at = written.indexOf(WRITTEN_MARKER, from)
+    if (at < 0)
+      throw new Error("A toJSON method called JSON.stringify on a JsonText; call stringify of this module.")
+    out += written.slice(from, at) + text
+    from = at + WRITTEN_MARKER.length
+  }
+  return out + written.slice(from)
+}
+
+export interface JsonProblem {
+  readonly reason: "syntax" | "too_deep"
+  /** For a person; repeats nothing of the text. */
+  readonly message: string
+  /** JSON pointer to the raw value that is too deep; "" for the whole. */
+  readonly path: string
+}
+
+/**
+ * Parses, with the values at the `raw` paths as `JsonText`. A path is member names from the top, and `*` for every
+ * element of an array; a path that is not there is no problem. Of a member named twice the last one counts.
+ */
+export const parseJson = (
+  text: string,
+  raw: ReadonlyArray<ReadonlyArray<string>>
+): Either.Either<unknown, JsonProblem> => {
+  let found: Found
+  try {
+    found = cut(text, planOf(raw), { inside: MAX_RAW_DEPTH, outside: MAX_DEPTH })
+  } catch (error) {
+    if (!(error instanceof TooDeep)) throw error
+    return Either.left({ reason: "too_deep", message: error.message, path: error.path })
+  }
+  const parsed = Either.try({ try: (): unknown => JSON.parse(text), catch: syntaxProblem })
+  return Either.map(parsed, (value) => graft(text, value, found))
+}
+
+/** The engine's message may quote the text; only the position that ends some of them is passed on. */
+const syntaxProblem = (error: unknown): JsonProblem => {
+  const position = / at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(String(error))
+  const where = position === null ? "" : `: look at character ${position[1]}`
+  return { reason: "syntax", message: `This is not valid JSON${where}.`, path: "" }
+}
+
+/** Puts the slices in the place of the parsed values. */
+const graft = (text: string, value: unknown, found: Found): unknown => {
+  if (found === undefined) return value
+  if ("start" in found) return new JsonText(text.slice(found.start, found.end))
+  const target = value as Record<string | number, unknown>
+  // Own properties, all of them, `__proto__` included: JSON.parse made them so.
+  for (const [key, part] of found) target[key] = graft(text, target[key], part)
+  return target
+}
+
+/** Valid JSON without insignificant white space; strings, numbers and order untouched. */
+export const compact = (text: string): string => {
+  if (!/[ \t\n\r]/.test(text)) return text
+  let out = ""
+  let from = 0
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at)
+    if (isSpace(code)) {
+      out += text.slice(from, at)
+      while (isSpace(text.charCodeAt(at))) at++
+      from = at
+    } else at = code === QUOTE ? endOfString(text, at) : at + 1
+  }
+  return out + text.slice(from)
+}
+
+const QUOTE = 0x22

@@ -1,0 +1,62 @@
+/**
+ * What a token may be allowed to do, and the bundles and member roles that stand for several permissions.
+ *
+ * `webhook:list` implies `webhook:read`. The bundle `read` is deliberately not `webhook:list`: attempts show request
+ * headers and response bodies. Source: spec §5, decision §3 and §9.
+ */
+import { Schema } from "effect"
+
+export const permissions = [
+  "webhook:read",
+  "webhook:list",
+  "webhook:create",
+  "webhook:update",
+  "webhook:delete",
+  "webhook:rotate_secret",
+  "webhook:replay",
+  "webhook:test",
+  "event:publish",
+  "member:list",
+  "member:manage",
+  "token:list",
+  "token:create",
+  "token:revoke",
+  "audit:list",
+  "notification:list",
+  "notification:update",
+  "workspace:read",
+  "console:link"
+] as const
+
+export type Permission = (typeof permissions)[number]
+
+/** What an operation asks for: a permission, or the operator's token. */
+export type Requirement = Permission | "operator"
+
+export const Scope = Schema.Literal(...permissions, "read", "admin").annotations({
+  identifier: "Scope",
+  description: "A permission, or a bundle: `read` (look, but not at attempts) or `admin` (everything)."
+})
+export type Scope = typeof Scope.Type
+
+export const bundles: Record<"read" | "admin", ReadonlyArray<Permission>> = {
+  read: ["workspace:read", "notification:list", "member:list", "webhook:read"],
+  admin: permissions
+}
+
+export const Role = Schema.Literal("viewer", "developer", "admin").annotations({
+  identifier: "Role",
+  description: "What a member may do in the console."
+})
+export type Role = typeof Role.Type
+
+/** The permissions that scopes grant, with what they imply. */
+export const permissionsOf = (scopes: ReadonlyArray<string>): ReadonlySet<Permission> => {
+  const granted = new Set<Permission>()
+  for (const scope of scopes) {
+    if (scope === "read" || scope === "admin") for (const permission of bundles[scope]) granted.add(permission)
+    else if ((permissions as ReadonlyArray<string>).includes(scope)) granted.add(scope as Permission)
+  }
+  if (granted.has("webhook:list")) granted.add("webhook:read")
+  return granted
+}

@@ -1,0 +1,36 @@
+/**
+ * Who is calling: one workspace, what is allowed in it, through which door, under which trace.
+ *
+ * The gate makes it; capabilities read it. There is no capability without a principal.
+ */
+import { Context } from "effect"
+import type { Permission } from "./Permission.ts"
+
+/** The doors through which a change can come; stored with each audit event. */
+export type Via = "rest" | "mcp" | "console" | "worker" | "sql"
+
+export type ActorType = "api_token" | "operator" | "member" | "system"
+
+export interface Actor {
+  readonly type: ActorType
+  readonly id: string
+  readonly via: Via
+}
+
+export interface Principal {
+  readonly workspaceId: string
+  readonly workspaceSlug: string
+  readonly actor: Actor
+  readonly permissions: ReadonlySet<Permission>
+  readonly traceId: string
+}
+
+export class CurrentPrincipal extends Context.Tag("@posthorn/domain/CurrentPrincipal")<CurrentPrincipal, Principal>() {}
+
+/** The platform's own key: no workspace of its own, every permission in each. */
+export interface Operator {
+  readonly actor: Actor
+  readonly traceId: string
+}
+
+export class CurrentOperator extends Context.Tag("@posthorn/domain/CurrentOperator")<CurrentOperator, Operator>() {}

@@ -1,0 +1,247 @@
+-- The tables. Every key and index leads with workspace_id, so that no statement can mix workspaces by accident and the
+-- schema could be spread over machines by workspace; the few that cannot are named, with the reason, in the schema test.
+-- Ids are text that sorts by creation; they compare bytewise whatever the database's locale.
+
+create domain posthorn.id as text collate "C";
+
+-- An id: prefix, 13 hex digits of microseconds since 1970, 16 of randomness (a v4 UUID's fixed digits left out).
+-- `@posthorn/domain/Ids` makes the same in TypeScript.
+create function posthorn.new_id(prefix text) returns text language sql volatile parallel safe as $$
+  select prefix || lpad(to_hex((extract(epoch from clock_timestamp()) * 1000000)::bigint), 13, '0')
+    || substr(random, 1, 1) || right(random, 15)
+  from replace(gen_random_uuid()::text, '-', '') as random
+$$;
+
+create table posthorn.workspaces (
+  id posthorn.id primary key,
+  slug text collate "C" not null unique check (slug ~ '^[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$'),
+  name text not null check (length(name) between 1 and 200),
+  created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp())
+);
+
+create table posthorn.api_tokens (
+  workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
+  id posthorn.id not null,
+  name text not null check (length(name) between 1 and 200),
+  scopes text[] not null check (cardinality(scopes) > 0),
+  secret_hash bytea not null check (length(secret_hash) = 32),
+  created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
+  expires_at timestamptz(3),
+  last_used_at timestamptz(3),
+  revoked_at timestamptz(3),
+  primary key (workspace_id, id)
+);
+-- The one lookup that cannot know the workspace: it is what the token tells.
+create unique index api_tokens_lookup on posthorn.api_tokens (id);
+create index api_tokens_newest on posthorn.api_tokens (workspace_id, created_at desc, id desc);
+
+create table posthorn.endpoints (
+  workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
+  id posthorn.id not null,
+  url text not null check (length(url) <= 2048),
+  description text check (length(description) <= 500),
+  event_types text[] not null check (cardinality(event_types) between 1 and 100),
+  enabled boolean not null,
+  disabled_reason text check (disabled_reason in ('manual', 'consecutive_failures')),
+  -- Start of the present or latest disabled period; missed events are counted from here.
+  disabled_at timestamptz(3),
+  consecutive_failures integer not null default 0,
+  -- Raised by each re-enable: an attempt begun under an older generation no longer counts towards the streak.
+  generation integer not null default 0,
+  -- AES-256-GCM, bound to this row; see SecretBox. The previous one signs too until it expires.
+  secret bytea not null,
+  previous_secret bytea,
+  previous_secret_expires_at timestamptz(3),
+  created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
+  updated_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
+  primary key (workspace_id, id),
+  check (enabled = (disabled_reason is null)),
+  check ((previous_secret is null) = (previous_secret_expires_at is null))
+) with (fillfactor = 80);
+
+-- Which endpoints want what: one row per pattern, kept by the trigger below, so that matching an event costs a handful
+-- of index probes however many endpoints a workspace has.
+create table posthorn.subscriptions (
+  workspace_id posthorn.id not null,
+  pattern text collate "C" not null,
+  endpoint_id posthorn.id not null,
+  primary key (workspace_id, pattern, endpoint_id),
+  foreign key (workspace_id, endpoint_id) references posthorn.endpoints on delete cascade
+);
+create index subscriptions_endpoint on posthorn.subscriptions (workspace_id, endpoint_id);
+
+create table posthorn.events (
+  workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
+  id posthorn.id not null,
+  event_type text collate "C" not null,
+  -- The exact text that was published; jsonb would reorder members and respell numbers.
+  payload text not null,
+  trace_id text collate "C" not null,
+  created_at timestamptz(3) not null,
+  primary key (workspace_id, id)
+);
+
+-- Events that matched an endpoint while it was disabled; no delivery was made for them.
+create table posthorn.missed_events (
+  workspace_id posthorn.id not null,
+  endpoint_id posthorn.id not null,
+  event_id posthorn.id not null,
+  created_at timestamptz(3) not null,
+  primary key (workspace_id, endpoint_id, event_id),
+  foreign key (workspace_id, endpoint_id) references posthorn.endpoints on delete cascade,
+  foreign key (workspace_id, event_id) references posthorn.events on delete cascade
+);
+create index missed_events_event on posthorn.missed_events (workspace_id, event_id);
+
+create table posthorn.idempotency_keys (
+  workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
+  key text collate "C" not null,
+  -- SHA-256 of event type and payload without insignificant white space.
+  fingerprint bytea not null,
+  event_id posthorn.id not null,
+  delivery_ids text[] not null default '{}',
+  created_at timestamptz(3) not null,
+  primary key (workspace_id, key)
+);
+create index idempotency_keys_age on posthorn.idempotency_keys (workspace_id, created_at);
+
+-- The summary of each delivery. No index on status or next_attempt_at: the queue decides what is due, and updates of
+-- this wide row stay cheap.
+create table posthorn.deliveries (
+  workspace_id posthorn.id not null,
+  id posthorn.id not null,
+  endpoint_id posthorn.id not null,
+  -- Null only for a test send, which has no event behind it.
+  event_id posthorn.id,
+  event_type text collate "C" not null,
+  payload text not null,
+  trace_id text collate "C" not null,
+  status text collate "C" not null default 'pending'
+    check (status in ('pending', 'delivered', 'failed', 'failed_permanent', 'dead_lettered')),
+  attempts smallint not null default 0,
+  next_attempt_at timestamptz(3),
+  -- Outlives its source, so no foreign key.
+  replayed_from posthorn.id,
+  last_http_status smallint,
+  last_failure_reason text collate "C",
+  last_duration_ms integer,
+  last_attempt_at timestamptz(3),
+  created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
+  primary key (workspace_id, id),
+  foreign key (workspace_id, endpoint_id) references posthorn.endpoints on delete cascade
+) with (fillfactor = 85);
+create index deliveries_endpoint on posthorn.deliveries (workspace_id, endpoint_id, created_at desc, id desc);
+create index deliveries_newest on posthorn.deliveries (workspace_id, created_at desc, id desc);
+
+-- The outbox: a narrow row for each delivery that still has work to do, gone when it has none.
+create table posthorn.queue (
+  workspace_id posthorn.id not null,
+  delivery_id posthorn.id not null,
+  endpoint_id posthorn.id not null,
+  -- Which worker may take it: a hash of the endpoint, so that one endpoint is one worker's at a time.
+  shard smallint not null,
+  due_at timestamptz not null,
+  attempts smallint not null default 0,
+  -- Take-ups in a row that left no recorded observation; written only when a worker may have died holding the row.
+  take_ups smallint not null default 0,
+  primary key (workspace_id, delivery_id),
+  foreign key (workspace_id, delivery_id) references posthorn.deliveries on delete cascade
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
+        autovacuum_vacuum_cost_delay = 0);
+-- The claim serves all workspaces at once, so this index cannot lead with one.
+create index queue_due on posthorn.queue (shard, due_at, delivery_id);
+create index queue_endpoint on posthorn.queue (workspace_id, endpoint_id, due_at, delivery_id);
+
+-- One row per HTTP attempt; the database refuses to change it.
+create table posthorn.attempts (
+  workspace_id posthorn.id not null,
+  delivery_id posthorn.id not null,
+  ordinal smallint not null check (ordinal >= 1),
+  id posthorn.id not null,
+  status text collate "C" not null check (status in ('delivered', 'failed', 'failed_permanent')),
+  at timestamptz(3) not null,
+  duration_ms integer not null check (duration_ms >= 0),
+  http_status smallint,
+  failure_reason text collate "C" check (failure_reason in ('http_status', 'request_timeout', 'connection_failed',
+    'dns_failed', 'tls_failed', 'invalid_response', 'invalid_url')),
+  request_headers text not null,
+  response_body text check (octet_length(response_body) <= 2048),
+  trace_id text collate "C" not null,
+  primary key (workspace_id, delivery_id, ordinal),
+  foreign key (workspace_id, delivery_id) references posthorn.deliveries on delete cascade,
+  check ((status = 'delivered') = (failure_reason is null))
+);
+
+-- The dead-letter queue: deliveries whose retries are spent, until the dead-letter consumer has marked them.
+create table posthorn.dead_letters (
+  workspace_id posthorn.id not null,
+  delivery_id posthorn.id not null,
+  created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
+  primary key (workspace_id, delivery_id),
+  foreign key (workspace_id, delivery_id) references posthorn.deliveries on delete cascade
+);
+
+create table posthorn.notifications (
+  workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
+  id posthorn.id not null default posthorn.new_id('ntf_'),
+  kind text not null check (kind in ('delivery_dead_lettered', 'endpoint_disabled')),
+  message text not null,
+  endpoint_id posthorn.id,
+  delivery_id posthorn.id,
+  read_at timestamptz(3),
+  created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
+  primary key (workspace_id, id)
+);
+create index notifications_newest on posthorn.notifications (workspace_id, created_at desc, id desc);
+create unique index notifications_once on posthorn.notifications (workspace_id, delivery_id)
+  where kind = 'delivery_dead_lettered';
+
+create table posthorn.audit_events (
+  workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
+  id posthorn.id not null default posthorn.new_id('aud_'),
+  action text not null,
+  actor_type text not null check (actor_type in ('api_token', 'operator', 'member', 'system')),
+  actor_id text not null,
+  via text not null check (via in ('rest', 'mcp', 'console', 'worker', 'sql')),
+  target_type text not null,
+  target_id text not null,
+  changes json,
+  trace_id text collate "C" not null,
+  created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
+  primary key (workspace_id, id)
+);
+create index audit_events_newest on posthorn.audit_events (workspace_id, created_at desc, id desc);
+
+create function posthorn.refuse_change() returns trigger language plpgsql as $$
+begin
+  raise exception 'posthorn.% is evidence: rows are never changed', tg_table_name using errcode = 'PH001';
+end $$;
+
+create function posthorn.refuse_removal() returns trigger language plpgsql as $$
+begin
+  -- Rows go only with their workspace: by then the cascade has removed it.
+  if exists (select from posthorn.workspaces where id = old.workspace_id) then
+    raise exception 'posthorn.% is evidence: rows are never removed', tg_table_name using errcode = 'PH001';
+  end if;
+  return old;
+end $$;
+
+create trigger attempts_immutable before update on posthorn.attempts
+  for each row execute function posthorn.refuse_change();
+create trigger audit_events_immutable before update on posthorn.audit_events
+  for each row execute function posthorn.refuse_change();
+create trigger audit_events_kept before delete on posthorn.audit_events
+  for each row execute function posthorn.refuse_removal();
+
+create function posthorn.keep_subscriptions() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'UPDATE' then
+    delete from posthorn.subscriptions where workspace_id = new.workspace_id and endpoint_id = new.id;
+  end if;
+  insert into posthorn.subscriptions (workspace_id, pattern, endpoint_id)
+    select distinct new.workspace_id, pattern, new.id from unnest(new.event_types) as pattern;
+  return null;
+end $$;
+
+create trigger endpoints_subscriptions after insert or update of event_types on posthorn.endpoints
+  for each row execute function posthorn.keep_subscriptions();

@@ -1,0 +1,204 @@
+-- The one way an event enters: posthorn.publish, called by REST, by MCP, and by anybody's own transaction.
+--
+-- One transaction holds the event, one pending delivery and one queue row for each enabled endpoint that matches, and a
+-- missed-event row for each disabled one. Commit means delivered at least once; rollback means never.
+-- Refusals carry a SQLSTATE of their own: PH400 (not valid; the hint names the member), PH404 (no such workspace),
+-- PH409 (idempotency key used for another event).
+
+-- How many shards the queue has. Changing it moves rows between workers; it must then be changed in the queue too.
+create function posthorn.shard_count() returns integer language sql immutable parallel safe as $$ select 32 $$;
+
+create function posthorn.shard_of(endpoint_id text) returns smallint language sql immutable parallel safe as $$
+  select ((hashtextextended(endpoint_id, 0) % posthorn.shard_count() + posthorn.shard_count())
+    % posthorn.shard_count())::smallint
+$$;
+
+-- Every pattern that matches the type: itself, `*`, and `prefix.*` for each shorter prefix.
+create function posthorn.patterns_of(event_type text) returns text[] language sql immutable parallel safe as $$
+  select array[event_type, '*'] || array(
+    select array_to_string(words[1:n], '.') || '.*'
+    from string_to_array(event_type, '.') as words, generate_series(1, cardinality(words) - 1) as n)
+$$;
+
+-- JSON text without insignificant white space: strings are kept, runs of white space outside them dropped.
+create function posthorn.compact_json(payload text) returns text language sql immutable parallel safe as $$
+  select regexp_replace(payload, '("(?:[^"\\]|\\.)*")|[ \t\n\r]+', '\1', 'g')
+$$;
+
+-- Whether JSON text nests deeper than the limit. Most payloads have too few brackets to need a closer look.
+create function posthorn.nests_deeper(payload text, depth integer) returns boolean language plpgsql immutable parallel safe as $$
+declare
+  brackets text;
+begin
+  if length(payload) - length(translate(payload, '[{', '')) <= depth then return false; end if;
+  brackets := regexp_replace(payload, '"(?:[^"\\]|\\.)*"', '', 'g');
+  brackets := translate(regexp_replace(brackets, '[^][{}]+', '', 'g'), '{}', '[]');
+  for level in 1..depth loop
+    if brackets = '' then return false; end if;
+    brackets := replace(brackets, '[]', '');
+  end loop;
+  return brackets <> '';
+end $$;
+
+create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
+
+-- Store the events and fan them out; no checks, so for Posthorn's own events too. `except_endpoint` is left out.
+create function posthorn.fan_out(
+  workspace posthorn.id, event_ids text[], event_types text[], payloads text[], trace text, except_endpoint text
+) returns table (event_id text, delivery_ids text[])
+language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
+#variable_conflict use_column
+declare
+  moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
+begin
+  return query
+  with input as materialized (
+    select * from unnest(event_ids, event_types, payloads) with ordinality as i(event_id, event_type, payload, n)
+  ), stored as (
+    insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, created_at)
+    select workspace, event_id, event_type, payload, trace, moment from input
+  ), wanted as materialized (
+    select distinct i.n, s.endpoint_id
+    from input i
+    join posthorn.subscriptions s
+      on s.workspace_id = workspace and s.pattern = any (posthorn.patterns_of(i.event_type))
+    where s.endpoint_id is distinct from except_endpoint
+  ), open_endpoints as materialized (
+    -- Locked as the foreign key would: an endpoint deleted meanwhile drops out here and fails nobody's transaction.
+    select e.id, e.enabled from posthorn.endpoints e
+    where e.workspace_id = workspace and e.id in (select endpoint_id from wanted)
+    order by e.id for key share
+  ), fanned as materialized (
+    select i.*, e.id as endpoint_id, e.enabled, posthorn.new_id('whd_') as delivery_id
+    from wanted w join input i using (n) join open_endpoints e on e.id = w.endpoint_id
+    order by i.n, e.id
+  ), delivered as (
+    insert into posthorn.deliveries
+      (workspace_id, id, endpoint_id, event_id, event_type, payload, trace_id, next_attempt_at, created_at)
+    select workspace, delivery_id, endpoint_id, event_id, event_type, payload, trace, moment, moment
+    from fanned where enabled
+  ), queued as (
+    insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
+    select workspace, delivery_id, endpoint_id, posthorn.shard_of(endpoint_id), moment from fanned where enabled
+  ), missed as (
+    insert into posthorn.missed_events (workspace_id, endpoint_id, event_id, created_at)
+    select workspace, endpoint_id, event_id, moment from fanned where not enabled
+  )
+  select i.event_id, coalesce(array_agg(f.delivery_id order by f.delivery_id) filter (where f.enabled), '{}')
+  from input i left join fanned f using (n)
+  group by i.n, i.event_id order by i.n;
+  -- Since when there is more to do: a worker that has read past this moment, because this transaction took its time,
+  -- goes back to it.
+  perform pg_notify('posthorn_due', (extract(epoch from moment) * 1000000)::bigint::text);
+end $$;
+
+-- Publish events, all or nothing, answers in the order given. `idempotency_keys` holds null where there is no key.
+create function posthorn.publish_events(
+  workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text default null
+) returns setof posthorn.published
+language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
+#variable_conflict use_variable
+declare
+  workspace posthorn.id;
+  trace constant text := coalesce(trace_id, replace(gen_random_uuid()::text, '-', ''));
+  moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
+  total constant integer := coalesce(cardinality(event_types), 0);
+  ids text[] := '{}';
+  fresh integer[] := '{}';
+  answers text[];
+  held posthorn.idempotency_keys;
+  print bytea;
+  answer posthorn.published;
+begin
+  select w.id into workspace from posthorn.workspaces w where w.slug = workspace_slug for key share;
+  if workspace is null then
+    raise exception 'No workspace has the slug %', workspace_slug using errcode = 'PH404';
+  end if;
+  for n in 1..total loop
+    perform posthorn.check_event(event_types[n], payloads[n]::text, idempotency_keys[n]);
+    ids[n] := posthorn.new_id('evt_');
+    if idempotency_keys[n] is null then
+      fresh := fresh || n;
+      continue;
+    end if;
+    print := sha256(convert_to(event_types[n] || E'\n' || posthorn.compact_json(payloads[n]::text), 'UTF8'));
+    -- A key in use waits here for the transaction that holds it; one older than a day is free again.
+    insert into posthorn.idempotency_keys as k (workspace_id, key, fingerprint, event_id, created_at)
+      values (workspace, idempotency_keys[n], print, ids[n], moment)
+      on conflict (workspace_id, key) do update
+        set fingerprint = excluded.fingerprint, event_id = excluded.event_id, created_at = excluded.created_at,
+            delivery_ids = '{}'
+        where k.created_at <= moment - interval '24 hours';
+    if found then
+      fresh := fresh || n;
+      continue;
+    end if;
+    select * into held from posthorn.idempotency_keys k
+      where k.workspace_id = workspace and k.key = idempotency_keys[n];
+    if held.fingerprint <> print then
+      raise exception 'The idempotency key was used for another event' using errcode = 'PH409';
+    end if;
+    ids[n] := held.event_id;
+  end loop;
+
+  answers := array_fill(null::text, array[total]);
+  if cardinality(fresh) > 0 then
+    for answer.id, answer.delivery_ids in
+      select * from posthorn.fan_out(workspace, array(select ids[n] from unnest(fresh) with ordinality f(n, o) order by o),
+        array(select event_types[n] from unnest(fresh) with ordinality f(n, o) order by o),
+        array(select payloads[n]::text from unnest(fresh) with ordinality f(n, o) order by o), trace, null)
+    loop
+      answers[array_position(ids, answer.id)] := answer.delivery_ids::text;
+    end loop;
+  end if;
+
+  for n in 1..total loop
+    answer.id := ids[n];
+    answer.event_type := event_types[n];
+    answer.duplicate := not n = any (fresh);
+    if answers[n] is not null then
+      answer.delivery_ids := answers[n]::text[];
+      if idempotency_keys[n] is not null then
+        update posthorn.idempotency_keys k set delivery_ids = answer.delivery_ids
+          where k.workspace_id = workspace and k.key = idempotency_keys[n];
+      end if;
+    else
+      select k.delivery_ids into answer.delivery_ids from posthorn.idempotency_keys k
+        where k.workspace_id = workspace and k.key = idempotency_keys[n];
+    end if;
+    return next answer;
+  end loop;
+end $$;
+
+-- What an event must look like. REST checks the same before it gets here; SQL callers meet it here.
+create function posthorn.check_event(event_type text, payload text, idempotency_key text) returns void
+language plpgsql immutable as $$
+begin
+  if event_type is null or length(event_type) > 128 or event_type !~ '^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$' then
+    raise exception 'Expected an event type of dotted words such as invoice.paid, at most 128 characters'
+      using errcode = 'PH400', hint = '/eventType';
+  elsif event_type ~ '^(webhook|member|api_token)\.' then
+    raise exception 'The prefixes webhook., member. and api_token. are reserved for events of Posthorn itself'
+      using errcode = 'PH400', hint = '/eventType';
+  elsif payload is null then
+    raise exception 'Expected a JSON value; for no value, publish the JSON null'
+      using errcode = 'PH400', hint = '/payload';
+  elsif posthorn.nests_deeper(payload, 100) then
+    raise exception 'The payload may nest at most 100 levels deep' using errcode = 'PH400', hint = '/payload';
+  elsif octet_length(payload) > 1048576 then
+    raise exception 'The payload may have at most 1048576 bytes' using errcode = 'PH400', hint = '/payload';
+  elsif length(idempotency_key) not between 1 and 255 then
+    raise exception 'An idempotency key has 1 to 255 characters' using errcode = 'PH400', hint = '/idempotencyKey';
+  end if;
+end $$;
+
+-- Publish one event. Call it in the transaction that makes the event true:
+--   select * from posthorn.publish('acme', 'invoice.paid', '{"id": 7}', 'invoice-7-paid');
+create function posthorn.publish(
+  workspace_slug text, event_type text, payload json, idempotency_key text default null, trace_id text default null
+) returns posthorn.published
+language sql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
+  select posthorn.publish_events(workspace_slug, array[event_type], array[payload], array[idempotency_key], trace_id)
+$$;
+
+revoke all on function posthorn.publish, posthorn.publish_events, posthorn.fan_out from public;

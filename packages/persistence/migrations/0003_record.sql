@@ -1,0 +1,170 @@
+-- What came of attempts, written down: evidence, summaries, streaks, disabling, audit, queue, dead letters; atomically
+-- for the whole group of observations that finished since the last call.
+--
+-- First observation wins: one is stored only if its ordinal is still the next and the delivery is not terminal;
+-- otherwise it changes nothing. Calling again with the same observations is therefore safe, also when the answer to a
+-- COMMIT was lost. Locks go endpoint first, then delivery, each in id order, so that no two calls, and no deletion of an
+-- endpoint, can wait for each other in a ring. A function, so that its plan is made once per connection: planning it
+-- anew costs more than running it.
+create type posthorn.observation as (
+  workspace_id text, delivery_id text, endpoint_id text, generation integer, ordinal smallint, attempt_id text,
+  status text, at timestamptz, duration_ms integer, http_status smallint, failure_reason text,
+  request_headers text, response_body text, retry_after_ms integer, exhausted boolean
+);
+
+create function posthorn.record(observations posthorn.observation[], failure_limit integer)
+returns table (recorded integer, dead_lettered integer, disabled text[], moment_micros bigint)
+language plpgsql set search_path = pg_catalog, posthorn, pg_temp set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare
+  moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
+  stopped record;
+begin
+  recorded := 0; dead_lettered := 0; disabled := '{}';
+  moment_micros := (extract(epoch from moment) * 1000000)::bigint;
+  for stopped in
+    with seen as materialized (
+      select o.*, o.n as position
+      from unnest(observations) with ordinality
+        as o(workspace_id, delivery_id, endpoint_id, generation, ordinal, attempt_id, status, at, duration_ms,
+             http_status, failure_reason, request_headers, response_body, retry_after_ms, exhausted, n)
+    ), touched as materialized (
+      -- Only endpoints whose streak may move: a healthy one that stays healthy is not locked and not written.
+      select e.workspace_id, e.id, e.enabled, e.generation, e.consecutive_failures
+      from posthorn.endpoints e
+      join (select workspace_id, endpoint_id, bool_or(status <> 'delivered') as failing from seen group by 1, 2) s
+        on e.workspace_id = s.workspace_id and e.id = s.endpoint_id
+      where s.failing or e.consecutive_failures > 0
+      order by e.workspace_id, e.id for no key update of e
+    ), endpoints_first as materialized (
+      select count(*) as locked from touched
+    ), accepted as materialized (
+      select s.*, d.trace_id
+      from endpoints_first, seen s
+      join posthorn.deliveries d on d.workspace_id = s.workspace_id and d.id = s.delivery_id
+      where d.attempts = s.ordinal - 1 and d.status in ('pending', 'failed')
+      order by d.workspace_id, d.id for update of d
+    ), first as materialized (
+      select distinct on (workspace_id, delivery_id, ordinal) * from accepted
+      order by workspace_id, delivery_id, ordinal, position
+    ), evidence as (
+      insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status,
+        failure_reason, request_headers, response_body, trace_id)
+      select workspace_id, delivery_id, ordinal, attempt_id, status, at, duration_ms, http_status, failure_reason,
+        request_headers, response_body, trace_id
+      from first
+    ), summaries as (
+      update posthorn.deliveries d
+      set status = f.status, attempts = f.ordinal, last_http_status = f.http_status,
+          last_failure_reason = f.failure_reason, last_duration_ms = f.duration_ms, last_attempt_at = f.at,
+          next_attempt_at = moment + f.retry_after_ms * interval '1 millisecond'
+      from first f where d.workspace_id = f.workspace_id and d.id = f.delivery_id
+    ), rescheduled as (
+      update posthorn.queue q
+      set due_at = moment + f.retry_after_ms * interval '1 millisecond', attempts = f.ordinal, take_ups = 0
+      from first f
+      where f.retry_after_ms is not null and q.workspace_id = f.workspace_id and q.delivery_id = f.delivery_id
+    ), finished as (
+      delete from posthorn.queue q using first f
+      where f.retry_after_ms is null and q.workspace_id = f.workspace_id and q.delivery_id = f.delivery_id
+    ), spent as (
+      insert into posthorn.dead_letters (workspace_id, delivery_id, created_at)
+      select workspace_id, delivery_id, moment from first where exhausted
+      on conflict do nothing
+      returning 1
+    ), counted as (
+      select f.workspace_id, f.endpoint_id, f.delivery_id, f.position, f.status, t.consecutive_failures, t.enabled,
+        count(*) filter (where f.status = 'delivered')
+          over (partition by f.workspace_id, f.endpoint_id order by f.position) as successes
+      from first f
+      join touched t
+        on t.workspace_id = f.workspace_id and t.id = f.endpoint_id and t.generation = f.generation
+    ), folded as (
+      select workspace_id, endpoint_id, delivery_id, position, enabled,
+        count(*) filter (where status <> 'delivered')
+          over (partition by workspace_id, endpoint_id, successes order by position)
+          + case when successes = 0 then consecutive_failures else 0 end as streak
+      from counted
+    ), streaks as (
+      select workspace_id, endpoint_id, bool_and(enabled) as enabled,
+        (array_agg(streak order by position desc))[1]::integer as streak,
+        (array_agg(delivery_id order by position) filter (where streak >= failure_limit))[1] as breaking_delivery
+      from folded group by workspace_id, endpoint_id
+    ), kept as (
+      update posthorn.endpoints e
+      set consecutive_failures = s.streak,
+          enabled = e.enabled and s.breaking_delivery is null,
+          disabled_reason = case when e.enabled and s.breaking_delivery is not null then 'consecutive_failures'
+                                 else e.disabled_reason end,
+          disabled_at = case when e.enabled and s.breaking_delivery is not null then moment else e.disabled_at end,
+          updated_at = case when e.enabled and s.breaking_delivery is not null then moment else e.updated_at end
+      from streaks s where e.workspace_id = s.workspace_id and e.id = s.endpoint_id
+      returning e.workspace_id, e.id, s.enabled and s.breaking_delivery is not null as stops,
+        s.breaking_delivery, e.consecutive_failures, e.url
+    )
+    select (select count(*) from first)::integer as recorded, (select count(*) from spent)::integer as dead,
+      k.workspace_id, k.id, k.breaking_delivery, k.consecutive_failures, k.url, d.trace_id
+    from (values (1)) as one
+    left join kept k on k.stops
+    left join first d on d.workspace_id = k.workspace_id and d.delivery_id = k.breaking_delivery
+  loop
+    recorded := stopped.recorded;
+    dead_lettered := stopped.dead;
+    if stopped.id is not null then
+      disabled := disabled || stopped.id::text;
+      perform posthorn.endpoint_stopped(stopped.workspace_id, stopped.id, stopped.breaking_delivery,
+        failure_limit, stopped.trace_id);
+    end if;
+  end loop;
+  return next;
+end $$;
+
+-- What else happens when an endpoint is disabled by its failures: audit, notification, and Posthorn's own event.
+create function posthorn.endpoint_stopped(
+  workspace posthorn.id, endpoint posthorn.id, delivery posthorn.id, failures integer, trace text
+) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
+begin
+  insert into posthorn.audit_events (workspace_id, action, actor_type, actor_id, via, target_type, target_id, changes, trace_id)
+  values (workspace, 'webhook.endpoint_auto_disabled', 'system', 'worker', 'worker', 'webhook_endpoint', endpoint,
+    json_build_object('fields', json_build_array('enabled', 'disabledReason'), 'consecutiveFailures', failures,
+      'deliveryId', delivery), trace);
+  insert into posthorn.notifications (workspace_id, kind, message, endpoint_id, delivery_id)
+  values (workspace, 'endpoint_disabled',
+    format('Endpoint %s was disabled after %s failures in a row. Fix the receiver, enable the endpoint, then replay what failed.',
+      endpoint, failures), endpoint, delivery);
+  perform posthorn.fan_out(workspace, array[posthorn.new_id('evt_')], array['webhook.endpoint_disabled'],
+    array[json_build_object('endpointId', endpoint, 'reason', 'consecutive_failures')::text], trace, endpoint);
+end $$;
+
+-- The dead-letter consumer: marks up to `batch` spent deliveries terminal and tells the workspace. Idempotent; adds no
+-- attempt, counts no failure, keeps the last HTTP evidence, and never touches the endpoint. A notification that cannot
+-- be written undoes nothing.
+create function posthorn.bury(batch integer) returns integer
+language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
+declare
+  letter record;
+  buried integer := 0;
+begin
+  for letter in
+    delete from posthorn.dead_letters l
+    using (select workspace_id, delivery_id from posthorn.dead_letters
+           order by workspace_id, delivery_id limit batch for update skip locked) due
+    where l.workspace_id = due.workspace_id and l.delivery_id = due.delivery_id
+    returning l.workspace_id, l.delivery_id
+  loop
+    update posthorn.deliveries set status = 'dead_lettered', next_attempt_at = null
+      where workspace_id = letter.workspace_id and id = letter.delivery_id and status in ('pending', 'failed');
+    buried := buried + 1;
+    begin
+      insert into posthorn.notifications (workspace_id, kind, message, endpoint_id, delivery_id)
+      select d.workspace_id, 'delivery_dead_lettered',
+        format('Endpoint %s stopped receiving: delivery %s (%s) was given up after %s attempts. Fix the receiver, then replay it.',
+          d.endpoint_id, d.id, d.event_type, d.attempts), d.endpoint_id, d.id
+      from posthorn.deliveries d where d.workspace_id = letter.workspace_id and d.id = letter.delivery_id
+      on conflict do nothing;
+    exception when others then
+      raise warning 'posthorn: no notification for dead letter %: %', letter.delivery_id, sqlerrm;
+    end;
+  end loop;
+  return buried;
+end $$;

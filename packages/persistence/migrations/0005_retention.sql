@@ -1,0 +1,83 @@
+-- What history is kept, and the statements of the daily run that removes the rest. Each pass is a statement of its own,
+-- small enough never to be in anybody's way; the run repeats them until a pass finds less than it may take.
+
+create table posthorn.daily_runs (
+  job text collate "C" not null,
+  day date not null,
+  started_at timestamptz(3) not null default clock_timestamp(),
+  finished_at timestamptz(3),
+  primary key (job, day)
+);
+
+-- Whether the caller is the one who runs this job today. A run that was begun and not finished within 15 minutes is
+-- taken for dead.
+create function posthorn.begin_daily_run(wanted_job text) returns boolean
+language plpgsql as $$
+begin
+  insert into posthorn.daily_runs as r (job, day) values (wanted_job, (now() at time zone 'UTC')::date)
+    on conflict (job, day) do update set started_at = clock_timestamp()
+    where r.finished_at is null and r.started_at < now() - interval '15 minutes';
+  return found;
+end $$;
+
+create function posthorn.end_daily_run(done_job text) returns void language sql as $$
+  update posthorn.daily_runs set finished_at = clock_timestamp() where job = done_job and finished_at is null;
+  delete from posthorn.daily_runs where job = done_job and day < (now() at time zone 'UTC')::date - 30
+$$;
+
+-- The smallest id of its kind that could be made at this moment: ids sort by creation.
+create function posthorn.id_at(prefix text, moment timestamptz) returns posthorn.id language sql immutable as $$
+  select prefix || lpad(to_hex(posthorn.micros(moment)), 13, '0')
+$$;
+
+-- Workspaces with something older than the limits.
+create function posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns setof text
+language sql stable as $$
+  select w.id::text from posthorn.workspaces w
+  where exists (select from posthorn.deliveries d where d.workspace_id = w.id and d.created_at < now() - kept)
+    or exists (select from posthorn.events e where e.workspace_id = w.id and e.id < posthorn.id_at('evt_', now() - kept))
+    or exists (select from posthorn.idempotency_keys k
+               where k.workspace_id = w.id and k.created_at < now() - keys_kept)
+$$;
+
+-- Removes up to `most` old deliveries past the given position, with their attempts; never one that is in the queue,
+-- however old: it still has work to do. Gives how many, and the position to go on from, past those that had to stay.
+create function posthorn.remove_old_deliveries(
+  workspace text, kept interval, most integer, inout past_at timestamptz, inout past_id text, out removed integer
+)
+language sql as $$
+  with old as materialized (
+    select d.created_at, d.id from posthorn.deliveries d
+    where d.workspace_id = workspace and (d.created_at, d.id) > (past_at, past_id) and d.created_at < now() - kept
+      and not exists (select from posthorn.queue q where q.workspace_id = d.workspace_id and q.delivery_id = d.id)
+    order by d.created_at, d.id limit most
+  ), gone as (
+    delete from posthorn.deliveries d using old where d.workspace_id = workspace and d.id = old.id returning 1
+  )
+  select coalesce(max(old.created_at), past_at), coalesce((array_agg(old.id order by old.created_at desc, old.id desc))[1], past_id),
+    (select count(*)::integer from gone)
+  from old
+$$;
+
+-- Deliveries carry their own copy of the payload, so an old event is needed by nobody. Missed ones go with it.
+create function posthorn.remove_old_events(workspace text, kept interval, most integer) returns integer
+language sql as $$
+  with gone as (
+    delete from posthorn.events e using (
+      select id from posthorn.events
+      where workspace_id = workspace and id < posthorn.id_at('evt_', now() - kept) order by id limit most
+    ) old where e.workspace_id = workspace and e.id = old.id returning 1
+  )
+  select count(*)::integer from gone
+$$;
+
+create function posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
+language sql as $$
+  with gone as (
+    delete from posthorn.idempotency_keys k using (
+      select key from posthorn.idempotency_keys
+      where workspace_id = workspace and created_at < now() - kept order by created_at limit most
+    ) old where k.workspace_id = workspace and k.key = old.key returning 1
+  )
+  select count(*)::integer from gone
+$$;

@@ -1,0 +1,52 @@
+/**
+ * The connection to PostgreSQL, set up the way every statement in this room expects it.
+ *
+ * Rows come as their columns are named in the statement (aliased in camelCase where they leave this room), timestamps
+ * as RFC 3339 text in UTC with milliseconds, int8 as a number. `transformJson` stays off: with it on, the driver renames
+ * members inside customers' payloads.
+ */
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { Config, Duration, Layer, type Redacted } from "effect"
+import pg from "pg"
+
+const INT8 = 20
+const TIMESTAMPTZ = 1184
+
+/** `2026-11-21 13:00:00.12+00` as `2026-11-21T13:00:00.120Z`; microseconds are cut. */
+export const toRfc3339 = (text: string): string => {
+  if (text.endsWith("+00") && text.charCodeAt(10) === 32) {
+    const fraction = text.slice(19, -3)
+    return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.slice(1, 4).padEnd(3, "0")}Z`
+  }
+  const date = new Date(`${text.replace(" ", "T")}${/[+-]\d\d$/.test(text) ? ":00" : ""}`)
+  return Number.isNaN(date.getTime()) ? text : date.toISOString()
+}
+
+const types = {
+  getTypeParser: (oid: number, format?: "text" | "binary") =>
+    oid === INT8 ? Number : oid === TIMESTAMPTZ ? toRfc3339 : pg.types.getTypeParser(oid, format as "text")
+} as unknown as pg.CustomTypesConfig
+
+export interface DatabaseOptions {
+  readonly url: Redacted.Redacted
+  readonly applicationName: string
+  readonly maxConnections: number
+}
+
+/**
+ * A pool. Taking a connection inside a transaction cannot be interrupted, so `connectTimeout` bounds it.
+ */
+export const layer = (options: DatabaseOptions) =>
+  PgClient.layerConfig(
+    Config.succeed({
+      url: options.url,
+      applicationName: options.applicationName,
+      maxConnections: options.maxConnections,
+      connectTimeout: Duration.seconds(5),
+      idleTimeout: Duration.seconds(30),
+      transformJson: false,
+      types
+    })
+  )
+
+export type Database = Layer.Layer.Success<ReturnType<typeof layer>>

@@ -1,0 +1,81 @@
+/**
+ * A connection of one's own, outside the pool: for session locks and for LISTEN, which belong to a connection.
+ *
+ * Needs a direct connection, or a pooler that pools sessions. The scope closes it; when it breaks on its own, `broken`
+ * ends. Nothing is retried here.
+ */
+
+import { SqlError } from "@effect/sql/SqlError"
+import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
+import { Context, Deferred, Effect, Layer, Redacted, type Scope } from "effect"
+import pg from "pg"
+
+export interface DedicatedConnection {
+  readonly query: <A extends object>(
+    statement: string,
+    values?: ReadonlyArray<unknown>
+  ) => Effect.Effect<ReadonlyArray<A>, SqlError>
+  readonly onNotification: (heard: (payload: string) => void) => void
+  /** Fails when the connection breaks. */
+  readonly broken: Effect.Effect<never, SqlError>
+}
+
+const CONNECT_TIMEOUT_MS = 5_000
+const CLOSE_TIMEOUT_MS = 1_000
+
+const failed = (message: string) => (cause: unknown) => new SqlError({ cause, message })
+
+/** Opens connections of one's own, to the database that the pool is connected to. */
+export class DedicatedConnections extends Context.Tag("@posthorn/persistence/DedicatedConnections")<
+  DedicatedConnections,
+  {
+    /** `name` is seen in pg_stat_activity. */
+    readonly open: (name: string) => Effect.Effect<DedicatedConnection, SqlError, Scope.Scope>
+  }
+>() {}
+
+const open = (
+  config: PgClientConfig,
+  name: string
+): Effect.Effect<DedicatedConnection, SqlError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const broken = yield* Deferred.make<never, SqlError>()
+    const client = new pg.Client({
+      connectionString: config.url && Redacted.value(config.url),
+      application_name: name,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      ...(config.types && { types: config.types })
+    })
+    const breaks = (cause: unknown) =>
+      Deferred.unsafeDone(broken, Effect.fail(failed("The connection broke")(cause)))
+    client.on("error", breaks)
+    client.on("end", () => breaks(new Error("Connection ended")))
+    yield* Effect.acquireRelease(
+      Effect.tryPromise({ try: () => client.connect(), catch: failed("Failed to connect") }),
+      () =>
+        Effect.ignore(
+          Effect.timeout(
+            Effect.tryPromise(() => client.end()),
+            CLOSE_TIMEOUT_MS
+          )
+        )
+    )
+    return {
+      broken: Deferred.await(broken),
+      onNotification: (heard) => void client.on("notification", ({ payload }) => heard(payload ?? "")),
+      query: <A extends object>(statement: string, values: ReadonlyArray<unknown> = []) =>
+        Effect.map(
+          Effect.tryPromise({
+            try: () => client.query<A & pg.QueryResultRow>(statement, [...values]),
+            catch: failed("Failed to execute statement")
+          }),
+          (result) => result.rows
+        )
+    }
+  })
+
+export const layer: Layer.Layer<DedicatedConnections, never, PgClient> = Layer.effect(
+  DedicatedConnections,
+  Effect.map(PgClient, ({ config }) => ({ open: (name) => open(config, name) }))
+)

@@ -1,0 +1,156 @@
+/**
+ * Deliveries: summaries, newest first, and new rows for replays and test sends.
+ *
+ * A page costs the same however deep it lies and however long the history: it walks an index from the cursor on, and a
+ * filter looks at `SCAN_LIMIT` rows at most. A page may therefore hold fewer rows than asked for and still have a next.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { JsonText } from "@posthorn/domain/JsonText"
+import { encodeCursor, pageOf } from "@posthorn/domain/Page"
+import type { FailureReason } from "@posthorn/domain/Verdict"
+import { Effect, Option } from "effect"
+
+export type DeliveryStatus = "pending" | "delivered" | "failed" | "failed_permanent" | "dead_lettered"
+
+export interface DeliveryRow {
+  readonly id: string
+  readonly endpointId: string
+  readonly eventId: string | null
+  readonly eventType: string
+  readonly status: DeliveryStatus
+  readonly attempts: number
+  readonly nextAttemptAt: string | null
+  readonly payload: JsonText | null
+  readonly replayedFrom: string | null
+  readonly lastHttpStatus: number | null
+  readonly lastFailureReason: FailureReason | null
+  readonly lastDurationMs: number | null
+  readonly lastAttemptAt: string | null
+  readonly createdAt: string
+}
+
+export interface NewDelivery {
+  readonly id: string
+  readonly endpointId: string
+  readonly eventId: string | null
+  readonly eventType: string
+  readonly payload: JsonText
+  readonly replayedFrom: string | null
+  readonly traceId: string
+}
+
+export interface DeliveryFilter {
+  readonly endpointId?: string | undefined
+  readonly status?: DeliveryStatus | undefined
+  readonly eventType?: string | undefined
+  readonly omitPayload?: boolean | undefined
+}
+
+export interface TimePosition {
+  readonly at: string
+  readonly id: string
+}
+
+/** Rows that one page of a filtered list looks at. 10,000 index entries take some 10 ms. */
+export const SCAN_LIMIT = 10_000
+
+type Raw = Omit<DeliveryRow, "payload"> & { readonly payload: string | null }
+
+const COLUMNS = `d.id, d.endpoint_id as "endpointId", d.event_id as "eventId", d.event_type as "eventType", d.status,
+  d.attempts, d.next_attempt_at as "nextAttemptAt", d.payload, d.replayed_from as "replayedFrom",
+  d.last_http_status as "lastHttpStatus", d.last_failure_reason as "lastFailureReason",
+  d.last_duration_ms as "lastDurationMs", d.last_attempt_at as "lastAttemptAt", d.created_at as "createdAt"`
+
+const COLUMNS_WITHOUT_PAYLOAD = COLUMNS.replace("d.payload", `null::text as payload`)
+
+const toRow = (raw: Raw): DeliveryRow => ({
+  ...raw,
+  payload: raw.payload === null ? null : new JsonText(raw.payload)
+})
+
+export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/persistence/DeliveriesRepo", {
+  effect: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const columns = sql.literal(COLUMNS)
+    const withoutPayload = sql.literal(COLUMNS_WITHOUT_PAYLOAD)
+
+    const find = (workspaceId: string, deliveryId: string) =>
+      sql<Raw>`select ${columns} from posthorn.deliveries d
+        where d.workspace_id = ${workspaceId} and d.id = ${deliveryId}`.pipe(
+        Effect.map((rows) => (rows[0] === undefined ? undefined : toRow(rows[0]))),
+        Effect.orDie
+      )
+
+    const exists = (workspaceId: string, deliveryId: string) =>
+      sql`select from posthorn.deliveries where workspace_id = ${workspaceId} and id = ${deliveryId}`.pipe(
+        Effect.map((rows) => rows.length > 0),
+        Effect.orDie
+      )
+
+    /** Store a pending delivery and queue it, due now. The caller's transaction holds both. */
+    const insert = (workspaceId: string, row: NewDelivery) =>
+      sql<Raw>`
+        with d as (
+          insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, payload, trace_id,
+            replayed_from, next_attempt_at)
+          values (${workspaceId}, ${row.id}, ${row.endpointId}, ${row.eventId}, ${row.eventType}, ${row.payload.text},
+            ${row.traceId}, ${row.replayedFrom}, date_trunc('milliseconds', clock_timestamp()))
+          returning *
+        ), queued as (
+          insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
+          select workspace_id, id, endpoint_id, posthorn.shard_of(endpoint_id), next_attempt_at from d
+        ), woken as (
+          select pg_notify('posthorn_due', '')
+        )
+        select ${columns} from d, woken`.pipe(
+        Effect.map((rows) => toRow(rows[0]!)),
+        Effect.orDie
+      )
+
+    /** Where a walk starts: in a workspace or one of its endpoints, strictly past the position. */
+    const within = (workspaceId: string, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
+      sql.and([
+        sql`d.workspace_id = ${workspaceId}`,
+        ...(filter.endpointId === undefined ? [] : [sql`d.endpoint_id = ${filter.endpointId}`]),
+        ...(Option.isNone(from)
+          ? []
+          : [sql`(d.created_at, d.id) < (${from.value.at}::timestamptz, ${from.value.id}::text)`])
+      ])
+
+    const matching = (filter: DeliveryFilter) =>
+      sql.and([
+        sql`true`,
+        ...(filter.status === undefined ? [] : [sql`d.status = ${filter.status}`]),
+        ...(filter.eventType === undefined ? [] : [sql`d.event_type = ${filter.eventType}`])
+      ])
+
+    const isFiltered = (filter: DeliveryFilter) => filter.status !== undefined || filter.eventType !== undefined
+
+    const walk = (workspaceId: string, filter: DeliveryFilter, rows: number, from: Option.Option<TimePosition>) =>
+      isFiltered(filter)
+        ? sql`(select d.* from posthorn.deliveries d where ${within(workspaceId, filter, from)}
+            order by d.created_at desc, d.id desc limit ${SCAN_LIMIT}) d where ${matching(filter)}
+            order by d.created_at desc, d.id desc limit ${rows}`
+        : sql`posthorn.deliveries d where ${within(workspaceId, filter, from)}
+            order by d.created_at desc, d.id desc limit ${rows}`
+
+    /** Where a filtered walk had to stop looking, if there were rows beyond. */
+    const scanEnd = (workspaceId: string, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
+      sql<TimePosition>`select d.created_at as at, d.id from posthorn.deliveries d
+        where ${within(workspaceId, filter, from)}
+        order by d.created_at desc, d.id desc offset ${SCAN_LIMIT - 1} limit 1`
+
+    /** Newest first, strictly past the position. */
+    const list = (workspaceId: string, filter: DeliveryFilter, limit: number, from: Option.Option<TimePosition>) =>
+      Effect.gen(function* () {
+        const rows = yield* sql<Raw>`select ${filter.omitPayload ? withoutPayload : columns}
+          from ${walk(workspaceId, filter, limit + 1, from)}`
+        const page = pageOf(rows.map(toRow), limit, (last) => ({ at: last.createdAt, id: last.id }))
+        if (page.nextCursor !== null || !isFiltered(filter)) return page
+        const [end] = yield* scanEnd(workspaceId, filter, from)
+        return end === undefined ? page : { ...page, nextCursor: encodeCursor({ at: end.at, id: end.id }) }
+      }).pipe(Effect.orDie)
+
+    return { exists, find, insert, list } as const
+  })
+}) {}

@@ -1,0 +1,101 @@
+/**
+ * Removing old history, pass by pass: migrations/0005_retention.sql. Source: spec §8, decision §7 (Retention).
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import { Context, Effect, Layer } from "effect"
+
+/** Deliveries and events. */
+const KEPT = "30 days"
+const KEYS_KEPT = "24 hours"
+/** Rows that one pass may remove. Source: spec §8. */
+export const PASS = 100
+
+export interface Removed {
+  readonly deliveries: number
+  readonly events: number
+  readonly idempotencyKeys: number
+}
+
+export class Retention extends Context.Tag("@posthorn/persistence/Retention")<
+  Retention,
+  {
+    /** One whole run if nobody has begun today's; null otherwise. */
+    readonly daily: Effect.Effect<Removed | null, SqlError>
+    /** One whole run, whatever was done before. */
+    readonly run: Effect.Effect<Removed, SqlError>
+  }
+>() {}
+
+const JOB = "retention"
+
+/** Repeats a pass until it finds fewer than it may take. */
+const passes = (pass: Effect.Effect<number, SqlError>): Effect.Effect<number, SqlError> =>
+  Effect.iterate(
+    { total: 0, last: PASS },
+    {
+      while: ({ last }) => last >= PASS,
+      body: ({ total }) => Effect.map(pass, (last) => ({ total: total + last, last }))
+    }
+  ).pipe(Effect.map(({ total }) => total))
+
+const removeDeliveries = (sql: SqlClient.SqlClient, workspace: string) => {
+  let past = { past_at: "-infinity", past_id: "" }
+  const pass = Effect.suspend(
+    () => sql<{ past_at: string; past_id: string; removed: number }>`select past_at::text, past_id, removed
+      from posthorn.remove_old_deliveries(${workspace}, ${KEPT}::interval, ${PASS},
+        ${past.past_at}::timestamptz, ${past.past_id})`
+  )
+  return passes(
+    Effect.map(pass, ([row]) => {
+      past = row!
+      return row!.removed
+    })
+  )
+}
+
+const number = (rows: ReadonlyArray<{ readonly n: number }>) => rows[0]!.n
+
+export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.effect(
+  Retention,
+  Effect.map(SqlClient.SqlClient, (sql) => {
+    const tidy = (workspace: string): Effect.Effect<Removed, SqlError> =>
+      Effect.all({
+        deliveries: removeDeliveries(sql, workspace),
+        events: passes(
+          Effect.map(
+            sql<{
+              n: number
+            }>`select posthorn.remove_old_events(${workspace}, ${KEPT}::interval, ${PASS}) as n`,
+            number
+          )
+        ),
+        idempotencyKeys: passes(
+          Effect.map(
+            sql<{
+              n: number
+            }>`select posthorn.remove_old_keys(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`,
+            number
+          )
+        )
+      })
+
+    const run = sql<{
+      id: string
+    }>`select posthorn.workspaces_to_tidy(${KEPT}::interval, ${KEYS_KEPT}::interval) as id`.pipe(
+      Effect.flatMap(Effect.forEach(({ id }) => tidy(id))),
+      Effect.map((all) => ({
+        deliveries: all.reduce((sum, one) => sum + one.deliveries, 0),
+        events: all.reduce((sum, one) => sum + one.events, 0),
+        idempotencyKeys: all.reduce((sum, one) => sum + one.idempotencyKeys, 0)
+      }))
+    )
+
+    const daily = sql<{ ours: boolean }>`select posthorn.begin_daily_run(${JOB}) as ours`.pipe(
+      Effect.flatMap(([row]) =>
+        row!.ours ? Effect.tap(run, () => sql`select posthorn.end_daily_run(${JOB})`) : Effect.succeed(null)
+      )
+    )
+    return { run, daily }
+  })
+)

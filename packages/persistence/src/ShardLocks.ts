@@ -1,0 +1,80 @@
+/**
+ * The statements of shard ownership, on the connection that holds the locks.
+ *
+ * Advisory locks of this database in class `CLASS`: object 0 to 31 are the shards, `MEMBER` is held shared by every
+ * worker. Session locks may be taken twice by the same session, so only free ones are tried and only held ones unlocked.
+ */
+import { SqlError } from "@effect/sql/SqlError"
+import { Effect } from "effect"
+import type { DedicatedConnection } from "./DedicatedConnection.ts"
+
+const CLASS = 7_067_002
+const MEMBER = 1_000_000
+
+/** The server ends a session that says nothing for so long, and with it frees its locks. */
+const IDLE_SESSION_TIMEOUT_MS = 5_000
+
+export interface Standing {
+  readonly shardCount: number
+  readonly members: number
+  /** Ours among the members, from 0. */
+  readonly position: number
+  readonly free: ReadonlyArray<number>
+}
+
+export interface Taken {
+  readonly shard: number
+  /** Set when the last owner did not give it back. */
+  readonly suspectUntil: number | null
+}
+
+export interface ShardLocks {
+  readonly standing: Effect.Effect<Standing, SqlError>
+  /** Those of these that nobody else got first. */
+  readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Taken>, SqlError>
+  readonly giveBack: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
+}
+
+export const noAnswer = new SqlError({
+  cause: new Error("No answer"),
+  message: "The beat got no answer in time"
+})
+
+const STANDING = `
+  with held as (
+    select objid::bigint as object, pid from pg_locks
+    where locktype = 'advisory' and granted and classid = ${CLASS} and objsubid = 2
+      and database = (select oid from pg_database where datname = current_database())
+  )
+  select posthorn.shard_count() as "shardCount",
+    (select count(*)::integer from held where object = ${MEMBER}) as members,
+    (select count(*)::integer from held where object = ${MEMBER} and pid < pg_backend_pid()) as position,
+    array(
+      select shard from generate_series(0, posthorn.shard_count() - 1) as shard
+      where shard not in (select object from held where object <> ${MEMBER})
+      order by (shard + 7 * pg_backend_pid()) % posthorn.shard_count()
+    ) as free`
+
+const TAKE = `
+  with locked as materialized (
+    select shard from unnest($1::integer[]) as shard where pg_try_advisory_lock(${CLASS}, shard)
+  )
+  select shard, posthorn.take_shard(shard::smallint, $2) as "suspectUntil" from locked`
+
+const GIVE_BACK = `
+  select posthorn.give_back_shard(shard::smallint, $2), pg_advisory_unlock(${CLASS}, shard)
+  from unnest($1::integer[]) as shard`
+
+/** `owner` is any text that no other session uses. */
+export const make = (connection: DedicatedConnection, owner: string): Effect.Effect<ShardLocks, SqlError> =>
+  Effect.gen(function* () {
+    yield* connection.query(`set idle_session_timeout = ${IDLE_SESSION_TIMEOUT_MS}`)
+    yield* connection.query(`select pg_advisory_lock_shared(${CLASS}, ${MEMBER})`)
+    return {
+      standing: Effect.map(connection.query<Standing>(STANDING), ([row]) => row!),
+      take: (shards) =>
+        shards.length === 0 ? Effect.succeed([]) : connection.query<Taken>(TAKE, [shards, owner]),
+      giveBack: (shards) =>
+        shards.length === 0 ? Effect.void : Effect.asVoid(connection.query(GIVE_BACK, [shards, owner]))
+    }
+  })

@@ -1,0 +1,46 @@
+/**
+ * What the statements of this room have in common.
+ *
+ * A statement that fails is a defect: callers cannot do anything about a database that is away, and the edge of each
+ * program turns the defect into what its outside understands. Refusals that the database itself makes (SQLSTATE PH4xx,
+ * a unique index) are told apart here and nowhere else.
+ */
+import { SqlError } from "@effect/sql/SqlError"
+import { Effect } from "effect"
+
+export const UNIQUE_VIOLATION = "23505"
+
+/** What PostgreSQL says about a failed statement. */
+export interface SqlProblem {
+  readonly code?: string
+  readonly message: string
+  readonly hint?: string
+  readonly constraint?: string
+}
+
+export const problemOf = (error: SqlError): SqlProblem =>
+  error.cause instanceof Error ? (error.cause as SqlProblem) : { message: String(error.cause) }
+
+type Refusals = Readonly<Record<string, (problem: SqlProblem) => unknown>>
+type RefusalOf<T extends Refusals> = ReturnType<T[keyof T]>
+
+/** Turn the failures with one of these SQLSTATEs into refusals; every other failure is a defect. */
+export const refusing =
+  <T extends Refusals>(refusals: T) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, Exclude<E, SqlError> | RefusalOf<T>, R> =>
+    Effect.catchAll(self, (error): Effect.Effect<never, Exclude<E, SqlError> | RefusalOf<T>> => {
+      if (!(error instanceof SqlError)) return Effect.fail(error as Exclude<E, SqlError>)
+      const refusal = refusals[problemOf(error).code ?? ""]
+      return refusal === undefined ? Effect.die(error) : Effect.fail(refusal(problemOf(error)) as RefusalOf<T>)
+    })
+
+/** SQLSTATE classes and codes that mean: the database is away, shutting down, read-only or full; try again later. */
+const AWAY = /^(08|53|57P0|25006|55P03|40001|40P01|57014)/
+
+/** Whether this defect is a database that cannot be reached or cannot serve just now. */
+export const isDatabaseAway = (defect: unknown): boolean => {
+  if (!(defect instanceof SqlError)) return false
+  const { code } = problemOf(defect)
+  if (code === undefined) return true
+  return AWAY.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_)/.test(code)
+}

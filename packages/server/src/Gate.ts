@@ -1,0 +1,107 @@
+/**
+ * The gate every call passes before its operation runs, in a fixed order:
+ *
+ *   who are you (401) → which workspace (404) → not too often (429) → may you (403)
+ *
+ * REST passes it per request, MCP per request (authenticate) and per tool call (admit). A token opens one workspace;
+ * any other slug looks exactly like one that does not exist. Source: spec §5, decision §3.
+ */
+import { createHash, timingSafeEqual } from "node:crypto"
+import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import { ApiTokens, type Identity } from "@posthorn/capabilities/ApiTokens"
+import { Workspaces } from "@posthorn/capabilities/Workspaces"
+import type { Bucket } from "@posthorn/domain/Bucket"
+import { Forbidden, Unauthorized, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { permissions as allPermissions } from "@posthorn/domain/Permission"
+import type { Operator, Principal, Via } from "@posthorn/domain/Principal"
+import { Effect, Redacted } from "effect"
+import { type BucketState, RateLimits } from "./RateLimits.ts"
+import { ServerConfig } from "./ServerConfig.ts"
+
+/** Somebody known, before it is known what they want. */
+export type Caller = { readonly kind: "token"; readonly identity: Identity } | { readonly kind: "operator" }
+
+export interface Admission {
+  readonly bucket: BucketState | null
+  readonly principal: Principal | undefined
+  readonly operator: Operator | undefined
+}
+
+export interface Passage {
+  readonly via: Via
+  readonly traceId: string
+  /** Undefined where an operation has no workspace, or an agent's call leaves it to the token. */
+  readonly slug: string | undefined
+  /** The bucket to take from; null when the door has taken its own. */
+  readonly bucket: Bucket | null
+}
+
+const BEARER = /^Bearer +([\x21-\x7e]+)$/i
+const EVERYTHING: ReadonlySet<(typeof allPermissions)[number]> = new Set(allPermissions)
+const digest = (text: string) => createHash("sha256").update(text).digest()
+
+export const keyOf = (caller: Caller) => (caller.kind === "operator" ? "operator" : caller.identity.tokenId)
+
+export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
+  dependencies: [ApiTokens.Default, RateLimits.Default, Workspaces.Default],
+  effect: Effect.gen(function* () {
+    const config = yield* ServerConfig
+    const limits = yield* RateLimits
+    const tokens = yield* ApiTokens
+    const workspaces = yield* Workspaces
+    const operatorDigest = digest(Redacted.value(config.operatorToken))
+
+    const identify = (token: string): Effect.Effect<Caller | undefined> =>
+      timingSafeEqual(digest(token), operatorDigest)
+        ? Effect.succeed({ kind: "operator" })
+        : Effect.map(tokens.identify(token), (identity) => identity && { kind: "token" as const, identity })
+
+    /** Who sends this `Authorization` header. Failures count against the client's address. */
+    const authenticate = (authorization: string | undefined, address: string) => {
+      const token = BEARER.exec(authorization ?? "")?.[1]
+      return Effect.flatMap(token === undefined ? Effect.succeed(undefined) : identify(token), (caller) =>
+        caller !== undefined
+          ? Effect.succeed(caller)
+          : Effect.zipRight(limits.take("auth_failure", address), Effect.fail(new Unauthorized()))
+      )
+    }
+
+    const workspaceOf = (caller: Caller, slug: string | undefined) => {
+      if (caller.kind === "token") {
+        const { workspaceId: id, workspaceSlug } = caller.identity
+        return slug === undefined || slug === workspaceSlug
+          ? Effect.succeed({ id, slug: workspaceSlug })
+          : Effect.fail(new WorkspaceNotFound())
+      }
+      return Effect.flatMap(slug === undefined ? Effect.succeed(undefined) : workspaces.findBySlug(slug), (found) =>
+        found === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(found)
+      )
+    }
+
+    /** Whether this caller may run this operation, and as whom. */
+    const admit = (caller: Caller, entry: ContractEntry, passage: Passage) =>
+      Effect.gen(function* () {
+        const workspace = entry.inWorkspace ? yield* workspaceOf(caller, passage.slug) : undefined
+        const bucket = passage.bucket === null ? null : yield* limits.take(passage.bucket, keyOf(caller))
+        const { permission } = entry.rules
+        const held = caller.kind === "operator" ? EVERYTHING : caller.identity.permissions
+        const allowed = permission === "operator" ? caller.kind === "operator" : held.has(permission)
+        if (!allowed) return yield* new Forbidden({ permission })
+        const { traceId, via } = passage
+        const actor =
+          caller.kind === "operator"
+            ? { type: "operator" as const, id: "operator", via }
+            : { type: "api_token" as const, id: caller.identity.tokenId, via }
+        const principal = workspace && {
+          workspaceId: workspace.id,
+          workspaceSlug: workspace.slug,
+          actor,
+          permissions: held,
+          traceId
+        }
+        return { bucket, principal, operator: caller.kind === "operator" ? { actor, traceId } : undefined }
+      })
+
+    return { authenticate, admit } as const
+  })
+}) {}

@@ -1,0 +1,44 @@
+/**
+ * What is served without a token: the OpenAPI document, the reference, and the two health checks.
+ *
+ * Everything is made once at start and served from memory; nothing on these pages asks another host for anything.
+ */
+import { HttpServerResponse } from "@effect/platform"
+import { Health } from "@posthorn/capabilities/Health"
+import { Effect } from "effect"
+import { ServerConfig } from "../ServerConfig.ts"
+import { openApiDocument } from "./OpenApiDocument.ts"
+import { referencePage } from "./Reference.ts"
+
+export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
+  dependencies: [Health.Default],
+  effect: Effect.gen(function* () {
+    const health = yield* Health
+    const { baseUrl, version } = yield* ServerConfig
+    const document = openApiDocument({ baseUrl, version })
+    const json = HttpServerResponse.text(JSON.stringify(document), {
+      contentType: "application/json",
+      headers: { "cache-control": "no-cache" }
+    })
+    const live = HttpServerResponse.unsafeJson({ status: "ok" }, { headers: { "cache-control": "no-store" } })
+    const notReady = HttpServerResponse.unsafeJson(
+      { status: "unavailable" },
+      { status: 503, headers: { "cache-control": "no-store" } }
+    )
+    const ready = Effect.map(health.ready, (isReady) => (isReady ? live : notReady))
+    const reference = yield* Effect.cached(referencePage)
+
+    const pages: Readonly<Record<string, Effect.Effect<HttpServerResponse.HttpServerResponse>>> = {
+      "/openapi.json": Effect.succeed(json),
+      "/reference": reference,
+      "/health/live": Effect.succeed(live),
+      "/health/ready": ready
+    }
+
+    /** The page at this path, for GET and HEAD. */
+    const find = (method: string, pathname: string) =>
+      (method === "GET" || method === "HEAD") && Object.hasOwn(pages, pathname) ? pages[pathname] : undefined
+
+    return { find } as const
+  })
+}) {}

@@ -1,0 +1,77 @@
+/**
+ * The REST door: a request that names an operation of the contract becomes one call.
+ *
+ * The public API accepts a bearer token and nothing else: cookies and query strings are never looked at for one.
+ * Source: spec §4 and §5; body limits: decision §2.
+ */
+import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { InvalidRequest, type PublicError, UnsupportedMediaType } from "@posthorn/domain/Errors"
+import { parseJson } from "@posthorn/domain/JsonText"
+import { Effect, Either, Option } from "effect"
+import { type Answer, Calls } from "../Calls.ts"
+import type { RawRequest } from "../Decode.ts"
+import { Gate } from "../Gate.ts"
+import { readBody } from "./Body.ts"
+import type { Match } from "./Routes.ts"
+
+const JSON_TYPE = /^application\/json\s*(;|$)/i
+
+const parsedBody = (text: string, raw: ReadonlyArray<ReadonlyArray<string>>): Either.Either<unknown, InvalidRequest> =>
+  Either.mapLeft(
+    parseJson(text, raw),
+    ({ message, path }) => new InvalidRequest({ issues: [{ path, message }] })
+  )
+
+/** Members of the query string; of one that is repeated the last counts. */
+const queryOf = (search: string): Record<string, string> => {
+  const query: Record<string, string> = {}
+  if (search !== "") for (const [name, value] of new URLSearchParams(search)) query[name] = value
+  return query
+}
+
+/** Response for an answer, under its trace id. */
+export const toResponse = (answer: Answer, traceId: string) =>
+  HttpServerResponse.text(answer.body, {
+    status: answer.status,
+    headers: { ...answer.headers, "x-trace-id": traceId },
+    ...(answer.contentType === null ? {} : { contentType: answer.contentType })
+  })
+
+export class Rest extends Effect.Service<Rest>()("@posthorn/server/Rest", {
+  dependencies: [Calls.Default, Gate.Default],
+  effect: Effect.gen(function* () {
+    const calls = yield* Calls
+    const gate = yield* Gate
+
+    const read = (request: HttpServerRequest.HttpServerRequest, { entry, path }: Match, search: string) => {
+      const base = { path, query: queryOf(search), headers: request.headers }
+      if (Option.isNone(entry.bodySchema)) return Effect.succeed<RawRequest>({ ...base, body: undefined })
+      if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) return Effect.fail(new UnsupportedMediaType())
+      return Effect.flatMap(readBody(request), (text) =>
+        Either.map(parsedBody(text, entry.rules.raw ?? []), (body): RawRequest => ({ ...base, body }))
+      )
+    }
+
+    /** Run the operation that the request names. */
+    const handle = (
+      request: HttpServerRequest.HttpServerRequest,
+      match: Match,
+      search: string,
+      traceId: string
+    ): Effect.Effect<Answer> =>
+      gate.authenticate(request.headers.authorization, Option.getOrElse(request.remoteAddress, () => "")).pipe(
+        Effect.flatMap((caller) =>
+          calls.call({
+            entry: match.entry,
+            caller,
+            passage: { via: "rest", traceId, slug: match.path.slug, bucket: match.entry.rules.bucket },
+            read: read(request, match, search) as Effect.Effect<RawRequest, PublicError>
+          })
+        ),
+        Effect.catchAll((error) => Effect.succeed(calls.refuse(error, traceId)))
+      )
+
+    return { handle } as const
+  })
+}) {}
+

@@ -1,0 +1,28 @@
+/** Which operation a method and path mean. Built once from the contract. */
+import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import * as FindMyWay from "find-my-way-ts"
+
+export interface Match {
+  readonly entry: ContractEntry
+  readonly path: Readonly<Record<string, string>>
+}
+
+const METHODS = ["GET", "POST", "PATCH", "DELETE"]
+
+const router = FindMyWay.make<ContractEntry>({ maxParamLength: 4096, ignoreTrailingSlash: true })
+for (const entry of entries) router.on(entry.method, entry.path as FindMyWay.PathInput, entry)
+
+/** The operation at this path, or undefined. A HEAD is the GET without its body. */
+export const find = (method: string, pathname: string): Match | undefined => {
+  const found = router.find(method === "HEAD" ? "GET" : method, pathname)
+  return found === undefined
+    ? undefined
+    : { entry: found.handler, path: found.params as Readonly<Record<string, string>> }
+}
+
+/** The methods this path answers, or undefined when nothing lives there. */
+export const allowed = (pathname: string): string | undefined => {
+  const methods = METHODS.filter((method) => router.find(method, pathname) !== undefined)
+  if (methods.length === 0) return undefined
+  return (methods.includes("GET") ? [...methods, "HEAD"] : methods).join(", ")
+}

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Makes the certificates in this folder anew: for tests only, trusted by nobody, private keys public on purpose.
+#
+# They are committed so that a machine without openssl can run the tests. All are valid from 2020 to 2120, whatever the
+# machine's clock says, but for expired.pem: its one day was in 2020. Needs openssl 1.1.1 or newer.
+set -eu
+cd "$(dirname "$0")"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+names='DNS:localhost,DNS:zoo.test,DNS:*.zoo.test,IP:127.0.0.1,IP:::1'
+
+# certify <name> <common name> <extension lines> <end of validity> <openssl ca options for the signer>
+certify() {
+  name=$1 subject=$2 extensions=$3 end=$4
+  shift 4
+  openssl ecparam -name prime256v1 -genkey -noout | openssl pkcs8 -topk8 -nocrypt -out "$name.key"
+  openssl req -new -key "$name.key" -subj "/CN=$subject" -out "$work/$name.csr"
+  : > "$work/index"
+  cat > "$work/ca.cnf" <<CNF
+[ca]
+default_ca = d
+[d]
+database = $work/index
+new_certs_dir = $work
+rand_serial = yes
+default_md = sha256
+policy = p
+[p]
+commonName = supplied
+[e]
+$extensions
+CNF
+  openssl ca -batch -notext -config "$work/ca.cnf" -extensions e -startdate 20200101000000Z -enddate "$end" \
+    -in "$work/$name.csr" -out "$name.pem" "$@" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
+}
+
+authority="basicConstraints = critical,CA:TRUE
+keyUsage = critical,keyCertSign,cRLSign"
+leaf() { printf 'subjectAltName = %s\nextendedKeyUsage = serverAuth\nbasicConstraints = CA:FALSE' "$1"; }
+
+century=21200101000000Z
+certify ca 'Posthorn test authority' "$authority" $century -selfsign -keyfile ca.key
+certify stranger 'Posthorn test authority that nobody trusts' "$authority" $century -selfsign -keyfile stranger.key
+certify valid valid "$(leaf "$names")" $century -cert ca.pem -keyfile ca.key
+certify expired expired "$(leaf "$names")" 20200102000000Z -cert ca.pem -keyfile ca.key
+certify other-name other-name "$(leaf DNS:elsewhere.test)" $century -cert ca.pem -keyfile ca.key
+certify other-ca other-ca "$(leaf "$names")" $century -cert stranger.pem -keyfile stranger.key
+certify self-signed self-signed "$(leaf "$names")" $century -selfsign -keyfile self-signed.key
+rm ca.key stranger.key stranger.pem

@@ -1,0 +1,18 @@
+/**
+ * The certificates that test receivers show. Made by packages/testkit/certs/generate.sh, valid until 2120 (but the
+ * expired one), and private to nobody: trust them in tests only.
+ */
+import { readFileSync } from "node:fs"
+
+/** `valid` is for localhost, *.zoo.test, 127.0.0.1 and ::1, signed by `authority`; the others are wrong as they say. */
+export type Certificate = "valid" | "expired" | "other-name" | "other-ca" | "self-signed"
+
+const read = (file: string): string => readFileSync(new URL(`../certs/${file}`, import.meta.url), "utf8")
+
+/** In PEM: what a client must trust to accept `valid`. */
+export const authority = (): string => read("ca.pem")
+
+export const certificate = (name: Certificate): { readonly key: string; readonly cert: string } => ({
+  key: read(`${name}.key`),
+  cert: read(`${name}.pem`)
+})

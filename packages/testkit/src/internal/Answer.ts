@@ -1,0 +1,76 @@
+/** What a behaviour has in its hands: the request, and the socket to answer it well or badly. */
+import type { Socket } from "node:net"
+import type { RawRequest } from "./RawRequests.ts"
+
+export type Behaviour = (answer: Answer) => void
+
+export class Answer {
+  readonly request: RawRequest
+  /** How many requests this path has had, this one included. */
+  readonly nth: number
+  /** How many requests this connection has carried, this one included. */
+  readonly nthOnConnection: number
+  private readonly socket: Socket
+
+  constructor(request: RawRequest, nth: number, nthOnConnection: number, socket: Socket) {
+    this.request = request
+    this.nth = nth
+    this.nthOnConnection = nthOnConnection
+    this.socket = socket
+  }
+
+  /** Writes these bytes, and nothing around them. */
+  raw(bytes: string | Buffer): this {
+    if (!this.socket.destroyed)
+      this.socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes)
+    return this
+  }
+
+  /** A correct answer, after which the connection stays open. */
+  reply(status: number, body: string | Buffer = "", headers: Readonly<Record<string, string>> = {}): this {
+    const bytes = Buffer.from(body)
+    const bodyless = status === 204 || status === 304
+    const fields = Object.entries(bodyless ? headers : { ...headers, "content-length": String(bytes.length) })
+    const head = [`HTTP/1.1 ${status} Answer`, ...fields.map(([name, value]) => `${name}: ${value}`)]
+    return this.raw(
+      Buffer.concat([
+        Buffer.from(`${head.join("\r\n")}\r\n\r\n`, "latin1"),
+        bodyless ? Buffer.alloc(0) : bytes
+      ])
+    )
+  }
+
+  /** Ends the connection in order (FIN). */
+  close(): void {
+    this.socket.end()
+  }
+
+  /** Ends the connection with a reset, once what was written has been read: a reset may overtake what has not. */
+  reset(): void {
+    setTimeout(() => resetSocket(this.socket), 20)
+  }
+
+  /** Writes `chunk` again and again, as fast as the other side reads, until it goes away. */
+  flood(chunk: string | Buffer): void {
+    const bytes = Buffer.from(chunk)
+    const more = () => {
+      while (!this.socket.destroyed && this.socket.write(bytes)) {
+        // until the buffers are full
+      }
+    }
+    this.socket.on("drain", more)
+    more()
+  }
+
+  /** Writes `chunk` every `ms`, until the other side goes away. */
+  drip(ms: number, chunk: string): void {
+    const timer = setInterval(() => this.raw(chunk), ms)
+    this.socket.once("close", () => clearInterval(timer))
+  }
+}
+
+/** A TLS socket has no reset of its own: it ends without a farewell. */
+export const resetSocket = (socket: Socket): void => {
+  if ("encrypted" in socket) socket.destroy()
+  else socket.resetAndDestroy()
+}

@@ -1,0 +1,28 @@
+/**
+ * The daily run that removes old history. Asked for every few minutes, done once a day (UTC): the database remembers,
+ * so it does not matter how often workers start. Source: spec §8, decision §7 (Retention).
+ */
+import { Retention } from "@posthorn/persistence/Retention"
+import { Effect } from "effect"
+
+const LOOK = "5 minutes"
+/** Not while everything is starting. */
+const FIRST_LOOK = "20 seconds"
+
+export const make = Effect.map(Retention, (retention) => {
+  const look = retention.daily.pipe(
+    Effect.tap((removed) =>
+      removed === null ? Effect.void : Effect.logInfo("Old history was removed", removed)
+    ),
+    Effect.catchAll((error) => Effect.logWarning("Old history could not be removed", error))
+  )
+  return {
+    /** `here`: whether it is this worker's job now. */
+    run: (here: () => boolean): Effect.Effect<never> =>
+      Effect.suspend(() => (here() ? look : Effect.void)).pipe(
+        Effect.zipRight(Effect.sleep(LOOK)),
+        Effect.forever,
+        Effect.delay(FIRST_LOOK)
+      )
+  }
+})

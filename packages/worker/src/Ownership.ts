@@ -1,0 +1,30 @@
+/**
+ * Which shards this worker may take work from. Live it is Shards.ts, by PostgreSQL's session locks; in the simulation,
+ * a model that also makes mistakes.
+ */
+import { Context, type Effect } from "effect"
+
+/** What the engine does when its share changes. */
+export interface Owner {
+  /**
+   * The shard is ours. Rows due by `suspectUntil` (microseconds by the database's clock) may have been in flight at an
+   * owner that died; null when it was given back cleanly.
+   */
+  readonly taken: (shard: number, suspectUntil: number | null) => void
+  /** The shard is lost, at once. */
+  readonly lost: (shard: number) => void
+  /** Stop taking work from the shard; done when nothing of it is in flight or unrecorded. */
+  readonly drained: (shard: number) => Effect.Effect<void>
+  /** Whether nothing of the shard is in flight or unrecorded: only then is it given back cleanly. */
+  readonly idle: (shard: number) => boolean
+}
+
+export class Ownership extends Context.Tag("@posthorn/worker/Ownership")<
+  Ownership,
+  {
+    /** Keeps a fair share of the shards until interrupted, then gives them back. */
+    readonly keep: (owner: Owner) => Effect.Effect<never>
+    /** False when this worker cannot be sure of its shards: then it starts nothing. */
+    readonly certain: () => boolean
+  }
+>() {}

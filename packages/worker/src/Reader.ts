@@ -1,0 +1,221 @@
+/**
+ * Brings what is due from the database into the lanes, reading each row once.
+ *
+ * Each shard has a watermark: where reading stopped. Rows past it are new. What can appear behind it comes from a
+ * transaction that took its time before it committed; its notification names the moment since when, and the watermark
+ * goes back there. Where notifications may have been lost (none is listening, a connection broke, a shard was taken
+ * over), it goes back further: that is what the poll and the sweep are for, and they alone make it true. The sweep is
+ * paced by its own cost, at most a twentieth of the time. Cost per read: one index range per shard, whatever lies behind.
+ *
+ * Source: decision §7 (Due times are judged by the database's clock), docs/adr/0010-engine.md.
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import { type Due, Queue, type Watermark } from "@posthorn/persistence/Queue"
+import { Clock, Effect } from "effect"
+import { Signal } from "./internal/Signal.ts"
+import type { Lanes } from "./Lanes.ts"
+
+const POLL_MS = 500
+const FAILURE_PAUSE_MS = 500
+const SWEEP_MS = 30_000
+/** A sweep may take a twentieth of the time. */
+const SWEEP_SHARE = 20
+/** How far back a poll looks while no notification can be heard. */
+const DEAF_LOOK_BACK = 5_000_000
+const PARKED_CHECK_MS = 1_000
+const SHARD_MOST = 1_000
+const SHARD_LEAST = 32
+const REFILL_MOST = 64
+
+const BEGINNING = { due: 0, deliveryId: "" }
+
+export class Reader {
+  private readonly marks = new Map<number, { due: number; deliveryId: string }>()
+  private readonly wake = new Signal()
+  private readonly queue: Queue["Type"]
+  private readonly lanes: Lanes
+  /** Called when there may be something to pick. */
+  private readonly filled: () => void
+  private backTo = Number.POSITIVE_INFINITY
+  private nextSweep = 0
+  private nextParkedCheck = 0
+  /** When the next known row becomes due, by the database's clock; null when it is not known. */
+  private nextDue: number | null = null
+  private horizon = 0
+  private horizonAt = 0
+  private checkParked = false
+  /** The last read stopped at its limit: the next one goes on from there. */
+  private unfinished = false
+  listening = false
+
+  constructor(queue: Queue["Type"], lanes: Lanes, filled: () => void) {
+    this.queue = queue
+    this.lanes = lanes
+    this.filled = filled
+  }
+
+  take(shard: number): void {
+    this.marks.set(shard, { ...BEGINNING })
+    this.nextDue = null
+    this.wake.raise()
+  }
+
+  drop(shard: number): void {
+    this.marks.delete(shard)
+  }
+
+  has(shard: number): boolean {
+    return this.marks.has(shard)
+  }
+
+  /** There is something since this moment (microseconds by the database's clock). */
+  goBackTo(moment: number): void {
+    this.backTo = Math.min(this.backTo, moment)
+    this.wake.raise()
+  }
+
+  /** A row will be due then. */
+  expect(due: number): void {
+    if (due <= this.horizon) this.goBackTo(due)
+    else if (this.nextDue !== null && due < this.nextDue) {
+      this.nextDue = due
+      this.wake.raise()
+    }
+  }
+
+  /** Somebody says that an endpoint may be usable again, or that there is more to do without knowing since when. */
+  lookAgain(): void {
+    this.checkParked = true
+    this.goBackTo(this.horizon - DEAF_LOOK_BACK)
+  }
+
+  /** There is room again, or a lane runs low. */
+  resume(): void {
+    this.wake.raise()
+  }
+
+  /** Runs until interrupted. */
+  readonly run: Effect.Effect<never> = Effect.suspend(() =>
+    Effect.forever(
+      Effect.catchAll(this.round, (error) => {
+        this.goBackTo(0)
+        return Effect.zipRight(
+          Effect.logWarning("The queue cannot be read", error),
+          Effect.sleep(FAILURE_PAUSE_MS)
+        )
+      })
+    )
+  )
+
+  private readonly round: Effect.Effect<void, SqlError> = Effect.suspend(() => {
+    const self = this
+    return Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      yield* self.unparkEnabled(now)
+      yield* self.refillLanes
+      self.unfinished = yield* self.readOn(now)
+      if (self.unfinished || (self.lanes.hasThin && self.lanes.room > 0)) return
+      if (self.nextDue === null && self.marks.size > 0) {
+        self.nextDue = (yield* self.queue.nextDue([...self.marks.keys()])) ?? Number.POSITIVE_INFINITY
+      }
+      yield* self.wake.waitAtMost(self.pause(yield* Clock.currentTimeMillis))
+    })
+  })
+
+  private pause(now: number): number {
+    if (this.nextDue === null || this.nextDue === Number.POSITIVE_INFINITY) return POLL_MS
+    const untilDue = (this.nextDue - this.horizon) / 1000 - (now - this.horizonAt)
+    return Math.max(1, Math.min(POLL_MS, Math.ceil(untilDue)))
+  }
+
+  /** True when a shard had more than was asked for. */
+  private readOn(now: number): Effect.Effect<boolean, SqlError> {
+    const { room } = this.lanes
+    if (this.marks.size === 0 || room === 0) return Effect.succeed(false)
+    const sweeping = now >= this.nextSweep
+    this.goBack(sweeping)
+    const perShard = Math.max(SHARD_LEAST, Math.min(SHARD_MOST, Math.ceil(room / this.marks.size)))
+    const marks: ReadonlyArray<Watermark> = Array.from(this.marks, ([shard, mark]) => ({ shard, ...mark }))
+    this.lanes.readStarted()
+    return this.queue.due(marks, this.lanes.skip(), perShard).pipe(
+      Effect.map((due) => this.accept(marks, due, perShard)),
+      Effect.ensuring(Effect.sync(() => this.lanes.readEnded())),
+      Effect.tap(() => this.paceSweep(sweeping, now))
+    )
+  }
+
+  private goBack(sweeping: boolean): void {
+    const hears = this.listening || this.unfinished
+    const deaf = hears ? Number.POSITIVE_INFINITY : this.horizon - DEAF_LOOK_BACK
+    const to = sweeping ? 0 : Math.min(this.backTo, deaf)
+    this.backTo = Number.POSITIVE_INFINITY
+    for (const mark of this.marks.values()) {
+      if (mark.due < to) continue
+      mark.due = Math.max(0, to)
+      mark.deliveryId = ""
+    }
+  }
+
+  private paceSweep(sweeping: boolean, started: number): Effect.Effect<void> {
+    if (!sweeping) return Effect.void
+    return Effect.map(Clock.currentTimeMillis, (ended) => {
+      this.nextSweep = ended + Math.max(SWEEP_MS, SWEEP_SHARE * (ended - started))
+      this.horizonAt = ended
+    })
+  }
+
+  private accept(marks: ReadonlyArray<Watermark>, due: Due, perShard: number): boolean {
+    this.lanes.add(due.rows)
+    this.horizon = due.horizon
+    if (this.nextDue !== null && this.nextDue <= due.horizon) this.nextDue = null
+    let more = false
+    const counts = new Map<number, number>()
+    for (const row of due.rows) {
+      const count = (counts.get(row.shard) ?? 0) + 1
+      counts.set(row.shard, count)
+      if (count === perShard) {
+        more = true
+        this.mark(row.shard, row.due, row.deliveryId)
+      }
+    }
+    for (const { shard } of marks) if ((counts.get(shard) ?? 0) < perShard) this.mark(shard, due.horizon, "")
+    if (due.rows.length > 0) this.filled()
+    return more
+  }
+
+  /** The shard may have been given away while the statement ran. */
+  private mark(shard: number, due: number, deliveryId: string): void {
+    const mark = this.marks.get(shard)
+    if (mark === undefined) return
+    mark.due = due
+    mark.deliveryId = deliveryId
+  }
+
+  private readonly refillLanes: Effect.Effect<void, SqlError> = Effect.suspend(() => {
+    const wanted = this.lanes.toRefill(REFILL_MOST)
+    if (wanted.length === 0) return Effect.void
+    this.lanes.readStarted()
+    return this.queue.dueOf(wanted).pipe(
+      Effect.map((rows) => {
+        this.lanes.refill(wanted, rows)
+        this.filled()
+      }),
+      Effect.ensuring(Effect.sync(() => this.lanes.readEnded()))
+    )
+  })
+
+  private unparkEnabled(now: number): Effect.Effect<void, SqlError> {
+    if (!this.checkParked && now < this.nextParkedCheck) return Effect.void
+    this.checkParked = false
+    this.nextParkedCheck = now + PARKED_CHECK_MS
+    const parked = this.lanes.parkedLanes()
+    if (parked.length === 0) return Effect.void
+    return Effect.map(this.queue.disabledAmong(parked), (disabled) => {
+      const still = new Set(disabled)
+      for (const { endpointId } of parked) if (!still.has(endpointId)) this.lanes.unpark(endpointId)
+    })
+  }
+}
+
+export const make = (lanes: Lanes, filled: () => void): Effect.Effect<Reader, never, Queue> =>
+  Effect.map(Queue, (queue) => new Reader(queue, lanes, filled))

@@ -1,0 +1,89 @@
+/**
+ * The connections of one dispatcher: kept alive per origin, bounded per origin and in all.
+ *
+ * Nobody waits for a connection here: a send takes an idle one of its origin or opens one. How many sends run at a
+ * time is the caller's choice, and a hung receiver can therefore delay no other request of its own origin, let alone
+ * of another. Bounded is what is kept: at most `perOrigin` idle connections of one origin and `inAll` together, the
+ * one that has been idle for longest goes first. A dead origin has none to keep, so it displaces nothing.
+ */
+import type { ConnectSettings } from "./Connect.ts"
+import { Connection } from "./Connection.ts"
+import type { Origin } from "./Origins.ts"
+
+/** A connection in constant use would never see that the receiver's name has moved. */
+const AGE_LIMIT_MS = 300_000
+
+export interface KeepAlive {
+  readonly perOrigin: number
+  readonly inAll: number
+}
+
+export class Connections {
+  /** In order of release: the first has been idle for longest. */
+  private readonly idle = new Set<Connection>()
+  private readonly all = new Set<Connection>()
+  /** After `close` no observation is to be trusted: what fails then fails because of us. */
+  closed = false
+  private readonly keep: KeepAlive
+  private readonly settings: ConnectSettings
+
+  constructor(keep: KeepAlive, settings: ConnectSettings) {
+    this.keep = keep
+    this.settings = settings
+  }
+
+  get counts(): { readonly open: number; readonly idle: number } {
+    return { open: this.all.size, idle: this.idle.size }
+  }
+
+  /** The connection of `origin` that was idle for the shortest time, or a new one. */
+  take(origin: Origin): Connection {
+    for (let connection = origin.idle.pop(); connection !== undefined; connection = origin.idle.pop()) {
+      this.idle.delete(connection)
+      if (connection.alive) return connection
+      this.drop(connection)
+    }
+    return this.open(origin)
+  }
+
+  open(origin: Origin): Connection {
+    const connection = new Connection(origin, this.settings, (lost) => this.drop(lost))
+    this.all.add(connection)
+    return connection
+  }
+
+  /** Keeps `connection` for the next send after a whole exchange, if it may be kept. */
+  release(connection: Connection): void {
+    const { origin } = connection
+    connection.user = null
+    connection.used = true
+    const aged = performance.now() - connection.openedAt > AGE_LIMIT_MS
+    if (!connection.alive || aged || origin.idle.length >= this.keep.perOrigin) this.drop(connection)
+    else this.store(connection)
+  }
+
+  private store(connection: Connection): void {
+    connection.origin.idle.push(connection)
+    this.idle.add(connection)
+    if (this.idle.size > this.keep.inAll) this.drop(this.idle.values().next().value!)
+  }
+
+  /** Closes `connection`, whatever it is doing. */
+  drop(connection: Connection): void {
+    if (!this.all.delete(connection)) return
+    if (this.idle.delete(connection)) {
+      const at = connection.origin.idle.indexOf(connection)
+      if (at !== -1) connection.origin.idle.splice(at, 1)
+    }
+    connection.destroy()
+  }
+
+  closeIdle(origin: Origin): void {
+    for (const connection of [...origin.idle]) this.drop(connection)
+  }
+
+  close(): void {
+    this.closed = true
+    for (const connection of [...this.all]) this.drop(connection)
+  }
+}

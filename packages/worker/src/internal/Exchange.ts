@@ -1,0 +1,186 @@
+/**
+ * One request and what comes back, from the first lookup to the last byte that is read. Never trusts the receiver.
+ *
+ *   connecting ─► request sent ─► head ─► body ─► settled
+ *   └──────── requestTimeoutMs ──────┘└─ bodyTimeoutMs ─┘      both absolute: no byte of the receiver extends them
+ *
+ * Guarantees: settles exactly once, unless cancelled; within both deadlines; holds at most `bodyLimitBytes` and one
+ * read more in memory. The status alone decides: whatever ends the body early only makes it absent (null), except
+ * reaching the limit, which gives the prefix. What was not read to its end is not left in the pool: the connection is
+ * closed. What had already arrived with the prefix in one read is let through, so a slightly longer body does not cost
+ * a connection, and the next send a handshake.
+ *
+ * A kept-alive connection that ends before any byte of an answer was probably closed by the receiver while idle. Then,
+ * once, the request goes out again on a fresh connection, within the same deadline (decision §7). It may arrive twice,
+ * as any delivery may (spec §6).
+ *
+ * Implements undici's first handler interface: the newer one parses every answer's headers, which nobody reads here.
+ */
+import type { Dispatcher } from "undici"
+import type { Observation, TransportFailure } from "../Observation.ts"
+import { storedBody } from "./BodyPrefix.ts"
+import type { Connection, ConnectionUser } from "./Connection.ts"
+import type { Connections } from "./Connections.ts"
+import type { Origin } from "./Origins.ts"
+
+export interface Limits {
+  readonly requestTimeoutMs: number
+  readonly bodyTimeoutMs: number
+  readonly bodyLimitBytes: number
+}
+
+/** Told once: the observation, or null when the dispatcher closed before there was one. */
+export type Done = (observation: Observation | null) => void
+
+export class Exchange implements ConnectionUser {
+  private readonly startedAt = performance.now()
+  private readonly connections: Connections
+  private readonly limits: Limits
+  private readonly origin: Origin
+  private readonly options: Dispatcher.DispatchOptions
+  private readonly done: Done
+  private connection: Connection
+  private timer: NodeJS.Timeout
+  /** The final status, once its head is whole. */
+  private status: number | null = null
+  private chunks: Array<Buffer> = []
+  private size = 0
+  private settled = false
+  private complete = false
+  private resent = false
+
+  constructor(
+    connections: Connections,
+    limits: Limits,
+    origin: Origin,
+    options: Dispatcher.DispatchOptions,
+    done: Done
+  ) {
+    this.connections = connections
+    this.limits = limits
+    this.origin = origin
+    this.options = options
+    this.done = done
+    this.timer = setTimeout(late, limits.requestTimeoutMs, this)
+    this.connection = connections.take(origin)
+    this.connection.dispatch(options, this)
+  }
+
+  /** Gives up without an observation. */
+  cancel(): void {
+    if (this.settled) return
+    this.settled = true
+    clearTimeout(this.timer)
+    this.connections.drop(this.connection)
+  }
+
+  onDeadline(): void {
+    if (this.status === null) this.fail("request_timeout")
+    else this.settle(null)
+  }
+
+  onConnect(): void {}
+
+  onHeaders(status: number): boolean {
+    if (this.settled) return true
+    // InterimAnswers took the other 1xx: only 101 is left, and it ends HTTP.
+    if (status < 200 || status > 599) {
+      this.fail("invalid_response")
+      return true
+    }
+    this.status = status
+    clearTimeout(this.timer)
+    this.timer = setTimeout(late, this.limits.bodyTimeoutMs, this)
+    return true
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.settled) return true
+    this.chunks.push(chunk)
+    this.size += chunk.length
+    clearTimeout(this.timer)
+    this.timer = setTimeout(late, this.limits.bodyTimeoutMs, this)
+    if (this.size >= this.limits.bodyLimitBytes) this.settle(this.prefix())
+    return true
+  }
+
+  onComplete(): void {
+    this.complete = true
+    if (!this.settled) this.settle(this.connection.broken ? null : this.prefix())
+  }
+
+  onError(error: NodeJS.ErrnoException): void {
+    if (this.settled) return
+    if (this.connections.closed) this.abandon()
+    else if (this.status !== null) this.settle(null)
+    else if (this.stale(error)) this.resend()
+    else this.fail(this.connection.failure ?? this.reason(error))
+  }
+
+  flooded(): void {
+    if (this.settled) this.connections.drop(this.connection)
+    else if (this.status === null) this.fail("invalid_response")
+    else this.settle(null)
+  }
+
+  private prefix(): string {
+    return storedBody(this.chunks, this.limits.bodyLimitBytes)
+  }
+
+  private stale(error: NodeJS.ErrnoException): boolean {
+    const { used, answers, failure } = this.connection
+    return used && !this.resent && failure === null && answers.received === 0 && !isParserError(error)
+  }
+
+  private resend(): void {
+    this.resent = true
+    this.connections.drop(this.connection)
+    this.connection = this.connections.open(this.origin)
+    this.connection.dispatch(this.options, this)
+  }
+
+  /** An answer that began and did not become one is invalid; where none began, the connection failed. */
+  private reason(error: NodeJS.ErrnoException): TransportFailure {
+    // TLS 1.3 lets a server refuse the handshake after the client took it for finished.
+    if (error.code?.startsWith("ERR_SSL_") === true) return "tls_failed"
+    return this.connection.answers.received > 0 || isParserError(error)
+      ? "invalid_response"
+      : "connection_failed"
+  }
+
+  private fail(reason: TransportFailure): void {
+    this.finish({ durationMs: this.elapsed(), httpStatus: null, failureReason: reason, responseBody: null })
+  }
+
+  private settle(responseBody: string | null): void {
+    this.finish({ durationMs: this.elapsed(), httpStatus: this.status, failureReason: null, responseBody })
+  }
+
+  private abandon(): void {
+    this.cancel()
+    this.done(null)
+  }
+
+  private finish(observation: Observation): void {
+    this.settled = true
+    clearTimeout(this.timer)
+    // Only after the parser has gone through the read at hand is it known whether the connection can be kept.
+    queueMicrotask(() => {
+      if (this.complete && observation.httpStatus !== null) this.connections.release(this.connection)
+      else this.connections.drop(this.connection)
+      this.done(observation)
+    })
+  }
+
+  private elapsed(): number {
+    return Math.round(performance.now() - this.startedAt)
+  }
+}
+
+/** One function for all timers: no closure per request. */
+const late = (exchange: Exchange): void => exchange.onDeadline()
+
+const isParserError = (error: NodeJS.ErrnoException): boolean =>
+  error.code?.startsWith("HPE_") === true ||
+  error.code === "UND_ERR_HEADERS_OVERFLOW" ||
+  error.code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH"

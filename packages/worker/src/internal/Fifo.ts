@@ -1,0 +1,44 @@
+/** A queue in memory with constant-time ends. `Array.shift` moves every element of a long array. */
+export class Fifo<A> {
+  private items: Array<A | undefined> = []
+  private head = 0
+
+  get length(): number {
+    return this.items.length - this.head
+  }
+
+  push(item: A): void {
+    this.items.push(item)
+  }
+
+  /** Back to the front, for what was taken and not used. */
+  unshift(item: A): void {
+    if (this.head === 0) this.items.unshift(item)
+    else this.items[--this.head] = item
+  }
+
+  shift(): A | undefined {
+    if (this.length === 0) return undefined
+    const item = this.items[this.head]
+    this.items[this.head++] = undefined
+    if (this.head === this.items.length) this.clear()
+    else if (this.head > 1024 && this.head * 2 > this.items.length) {
+      this.items = this.items.slice(this.head)
+      this.head = 0
+    }
+    return item
+  }
+
+  pop(): A | undefined {
+    return this.length === 0 ? undefined : this.items.pop()
+  }
+
+  clear(): void {
+    this.items = []
+    this.head = 0
+  }
+
+  toArray(): Array<A> {
+    return this.items.slice(this.head) as Array<A>
+  }
+}

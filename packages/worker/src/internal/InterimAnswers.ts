@@ -1,0 +1,75 @@
+/**
+ * Reads past 1xx answers, and counts what a receiver sends, before the HTTP parser sees the bytes.
+ *
+ * Why here: undici 7.30 treats `100 Continue` that nobody asked for as a broken connection, and the request would be
+ * judged a failure although the 200 stands right behind it. RFC 9110 §15.2 wants interim answers read past, however
+ * many. 101 is left to the parser: it ends HTTP.
+ *
+ * The count bounds what a receiver can make us parse: interim answers without end, a reason phrase or a chunk
+ * extension without end. Above `ANSWER_LIMIT_BYTES` the exchange ends. It also tells whether any byte arrived at all.
+ */
+export const ANSWER_LIMIT_BYTES = 1024 * 1024
+
+/** One interim answer larger than this is left to the parser, which refuses it. */
+const INTERIM_LIMIT_BYTES = 8192
+/** "HTTP/1.1 100 ": enough to tell an interim answer from a final one. */
+const STATUS_LINE_START = 13
+const ONE = 0x31
+const INTERIM = /^HTTP\/1\.[01] 1(?!01)\d\d[ \r\n]/
+
+export class InterimAnswers {
+  /** Bytes received since `begin`. */
+  received = 0
+  private held: Buffer | null = null
+  private final = false
+
+  begin(): void {
+    this.received = 0
+    this.held = null
+    this.final = false
+  }
+
+  /** Whether the receiver has sent more than a status and a short body can need. */
+  get tooMuch(): boolean {
+    return this.received > ANSWER_LIMIT_BYTES
+  }
+
+  /** What the parser may see of `chunk`: all of it once the final answer has begun; null for nothing yet. */
+  pass(chunk: Buffer): Buffer | null {
+    this.received += chunk.length
+    if (this.final) return chunk
+    let rest = this.held === null ? chunk : Buffer.concat([this.held, chunk])
+    this.held = null
+    while (isInterim(rest)) {
+      const end = rest.indexOf("\r\n\r\n")
+      if (end === -1) return this.hold(rest, INTERIM_LIMIT_BYTES)
+      rest = rest.subarray(end + 4)
+      if (rest.length === 0) return null
+    }
+    return rest.length < STATUS_LINE_START && mayBeInterim(rest)
+      ? this.hold(rest, STATUS_LINE_START)
+      : this.end(rest)
+  }
+
+  private hold(rest: Buffer, limit: number): Buffer | null {
+    if (rest.length > limit) return this.end(rest)
+    this.held = rest
+    return null
+  }
+
+  private end(rest: Buffer): Buffer {
+    this.final = true
+    return rest
+  }
+}
+
+/** The second test is the cheap one: a final answer fails it, so the pattern never runs for it. */
+const isInterim = (bytes: Buffer): boolean =>
+  bytes.length >= STATUS_LINE_START &&
+  bytes[9] === ONE &&
+  INTERIM.test(bytes.toString("latin1", 0, STATUS_LINE_START))
+
+const mayBeInterim = (bytes: Buffer): boolean => {
+  const text = bytes.toString("latin1")
+  return "HTTP/1.1 1".startsWith(text.slice(0, 10)) || "HTTP/1.0 1".startsWith(text.slice(0, 10))
+}

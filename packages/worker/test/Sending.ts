@@ -1,0 +1,44 @@
+/** A dispatcher with short deadlines, and what its tests send and compare. */
+import { authority } from "@posthorn/testkit/Certificates"
+import { type DispatchOptions, make } from "../src/Dispatch.ts"
+import type { Observation } from "../src/Observation.ts"
+
+export const REQUEST_TIMEOUT_MS = 3000
+export const BODY_TIMEOUT_MS = 1000
+/** What a deadline may be late by on a machine that is busy with the rest of the tests. */
+export const LATENESS_MS = 250
+
+export const BODY = JSON.stringify({
+  deliveryId: "whd_1",
+  eventType: "invoice.paid",
+  payload: { total: "€ 1" }
+})
+export const HEADERS = {
+  "webhook-id": "whd_1",
+  "webhook-timestamp": "1790000000",
+  "webhook-signature": "v1,AA==",
+  "x-trace-id": "0af7651916cd43dd8448eb211c80319c"
+}
+
+export const dispatcher = (options: Partial<DispatchOptions> = {}) =>
+  make({
+    userAgent: "Posthorn/0.0.0-test",
+    refuses: () => false,
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    bodyTimeoutMs: BODY_TIMEOUT_MS,
+    ca: authority(),
+    ...options
+  })
+
+export const to = (url: string) => ({ url, headers: HEADERS, body: BODY })
+
+/** An observation without its duration, to be compared as a whole. */
+export const seen = ({ durationMs: _, ...rest }: Observation) => rest
+
+export const failed = (failureReason: Observation["failureReason"]) => ({
+  httpStatus: null,
+  failureReason,
+  responseBody: null
+})
+
+export const ok = { httpStatus: 200, failureReason: null, responseBody: "ok" }

@@ -1,0 +1,99 @@
+/**
+ * Installs the workspace when it is not as the lockfile says, so that `npm start` and `npm test` work in a fresh clone.
+ *
+ * Guarantees: nothing is run or printed when all is up to date (3 ms, told by a stamp in node_modules); pnpm is the version
+ * that package.json pins; a failure shows what pnpm said and ends with one line of our own.
+ */
+import { spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export const root = fileURLToPath(new URL("..", import.meta.url))
+
+const stampFile = join(root, "node_modules", ".posthorn-install")
+
+const manifests = () => [
+  "package.json",
+  ...readdirSync(join(root, "packages")).map((name) => join("packages", name, "package.json"))
+]
+
+/** Everything that decides what an install gives: change one and the stamp no longer fits. */
+const fingerprint = () => {
+  const hash = createHash("sha256")
+  for (const file of ["pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ...manifests()]) {
+    const path = join(root, file)
+    hash.update(`${file}\0`).update(existsSync(path) ? readFileSync(path) : "")
+  }
+  return hash.update(`${process.platform} ${process.arch} ${process.versions.modules}`).digest("hex")
+}
+
+const isCurrent = (wanted) => existsSync(stampFile) && readFileSync(stampFile, "utf8") === wanted
+
+/** When pnpm itself runs us (`pnpm start`) and is the pinned version, it is used; else npx fetches it. */
+const pnpm = (version) => {
+  const runner = process.env.npm_execpath ?? ""
+  const agent = process.env.npm_config_user_agent ?? ""
+  if (agent.startsWith(`pnpm/${version} `) && existsSync(runner)) {
+    return /\.[cm]?js$/.test(runner) ? [process.execPath, runner] : [runner]
+  }
+  return ["npx", "--yes", `pnpm@${version}`]
+}
+
+const options = () => [
+  "install",
+  "--frozen-lockfile",
+  "--reporter=append-only",
+  // More lookups and connections at once make some resolvers drop answers: pnpm then waits out their 5 s timeout.
+  "--network-concurrency=16",
+  // Whether a locked version is too young or lost its provenance is checked where the lockfile is judged, in CI. It
+  // reads 96 MB of registry metadata; a clone installs exactly what was judged, by its hashes.
+  ...(process.env.CI ? [] : ["--trust-lockfile"])
+]
+
+/** No questions (CI), no notice of a newer npm: looking for one kept npx from ending for 4 s. */
+const environment = () => ({
+  ...process.env,
+  CI: "true",
+  npm_config_update_notifier: "false",
+  npm_config_loglevel: "error"
+})
+
+const run = () => {
+  const { packageManager } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
+  const version = packageManager.slice(packageManager.indexOf("@") + 1).split("+")[0]
+  const [command, ...before] = pnpm(version)
+  return spawnSync(command, [...before, ...options()], { cwd: root, env: environment(), encoding: "utf8" })
+}
+
+const fail = (result) => {
+  const said = `${result.stdout ?? ""}${result.stderr ?? ""}`.trim()
+  if (said) console.error(said)
+  const why = result.error
+    ? result.error.message
+    : result.signal
+      ? `ended by ${result.signal}`
+      : `exit code ${result.status}`
+  console.error(
+    `posthorn: the installation failed (${why}). Fix what pnpm says above and run the command again.`
+  )
+  process.exit(result.status || 1)
+}
+
+export const ensureInstalled = () => {
+  const [major, minor] = process.versions.node.split(".").map(Number)
+  if (major < 20 || (major === 20 && minor < 19)) {
+    console.error(`posthorn: Node ${process.versions.node} is too old. Install Node 20.19 or newer.`)
+    process.exit(1)
+  }
+  const wanted = fingerprint()
+  if (isCurrent(wanted)) return
+  console.log("Installing the workspace (once, and again when the lockfile changes) …")
+  rmSync(stampFile, { force: true })
+  const result = run()
+  if (result.status !== 0) fail(result)
+  writeFileSync(stampFile, wanted)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) ensureInstalled()

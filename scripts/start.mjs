@@ -1,0 +1,15 @@
+/**
+ * `npm start`: installs what is missing, bundles what has changed, and becomes `posthorn dev`.
+ *
+ * The bundle runs in this very process: Ctrl-C, SIGTERM and the exit code need no passing on, and nothing can be left
+ * behind between us and it.
+ */
+import { pathToFileURL } from "node:url"
+import { bundle, bundleFile } from "./bundle.mjs"
+import { ensureInstalled } from "./install.mjs"
+
+ensureInstalled()
+await bundle()
+process.setSourceMapsEnabled(true)
+process.argv = [process.argv[0], bundleFile, "dev", ...process.argv.slice(2)]
+await import(pathToFileURL(bundleFile).href)
