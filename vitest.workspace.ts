@@ -1,16 +1,23 @@
 /**
- * The one test configuration: every package's tests in one run, each file in a process of its own.
+ * The one test configuration: a project per package, each test file in a process of its own.
  *
- * A plain config under the workspace file's name, passed with --config: vitest 3 prints a deprecation line for
- * `defineWorkspace`, and vitest 4 ignores it.
+ * A plain config with `projects`, passed with --config: vitest 3 prints a deprecation line for a workspace file that
+ * exports a list, and vitest 4 ignores it.
  */
+import { readdirSync } from "node:fs"
 import { defineConfig } from "vitest/config"
+
+const packages = readdirSync(new URL("packages", import.meta.url))
 
 export default defineConfig({
   test: {
-    include: ["packages/*/test/**/*.test.ts"],
+    projects: packages.map((name) => ({
+      extends: true as const,
+      test: { name, include: [`packages/${name}/test/**/*.test.ts`] }
+    })),
     globalSetup: ["packages/testkit/src/GlobalSetup.ts"],
     pool: "forks",
+    poolOptions: { forks: { maxForks: 3 } },
     testTimeout: 20_000,
     hookTimeout: 60_000
   }

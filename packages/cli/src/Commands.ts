@@ -1,7 +1,7 @@
 /** The roles of a production installation: `serve`, `work`, `migrate`. Each needs what it names, and says so at once. */
 import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/Database"
-import { migrate as runMigrations, pending } from "@posthorn/persistence/Migrator"
+import { pending, migrate as runMigrations } from "@posthorn/persistence/Migrator"
 import { Data, Effect, Layer, Option, Redacted } from "effect"
 import { baseUrlOf, type Resolved, serverOf, workerOf } from "./Roles.ts"
 import { InvalidEnvironment, type Settings, settings } from "./Settings.ts"
@@ -42,7 +42,11 @@ const resolve = (given: Settings): Resolved => ({
 })
 
 const migrationsOf = (given: Settings) =>
-  Database.layer({ url: Option.getOrThrow(given.databaseUrl), applicationName: "posthorn migrate", maxConnections: 2 })
+  Database.layer({
+    url: Option.getOrThrow(given.databaseUrl),
+    applicationName: "posthorn migrate",
+    maxConnections: 2
+  })
 
 const requireCurrent = (given: Settings) =>
   Effect.flatMap(Effect.provide(pending, migrationsOf(given)), (missing) =>

@@ -24,16 +24,24 @@ const post = (baseUrl: string, token: string, path: string, body: Json) =>
       })
       return { status: response.status, body: (await response.json()) as Json }
     },
-    catch: (cause) => new DemoFailed({ message: `The demo could not reach the API at ${baseUrl}: ${String(cause)}` })
+    catch: (cause) =>
+      new DemoFailed({ message: `The demo could not reach the API at ${baseUrl}: ${String(cause)}` })
   })
 
-const expectStatus = (...statuses: ReadonlyArray<number>) => (answer: { readonly status: number; readonly body: Json }) =>
-  statuses.includes(answer.status)
-    ? Effect.succeed(answer.body)
-    : Effect.fail(new DemoFailed({ message: `The demo was refused: ${answer.body.detail ?? answer.status}` }))
+const expectStatus =
+  (...statuses: ReadonlyArray<number>) =>
+  (answer: { readonly status: number; readonly body: Json }) =>
+    statuses.includes(answer.status)
+      ? Effect.succeed(answer.body)
+      : Effect.fail(
+          new DemoFailed({ message: `The demo was refused: ${answer.body.detail ?? answer.status}` })
+        )
 
 const makeToken = (baseUrl: string, kept: Kept) =>
-  post(baseUrl, kept.operatorToken, `/workspaces/${SLUG}/api-tokens`, { name: "Demo", scopes: ["admin"] }).pipe(
+  post(baseUrl, kept.operatorToken, `/workspaces/${SLUG}/api-tokens`, {
+    name: "Demo",
+    scopes: ["admin"]
+  }).pipe(
     Effect.flatMap(expectStatus(201)),
     Effect.map((created) => String(created.token))
   )
@@ -45,19 +53,27 @@ const makeEndpoint = Effect.fnUntraced(function* (baseUrl: string, token: string
     description: "The demo's own receiver"
   }).pipe(Effect.flatMap(expectStatus(201)))
   const endpointId = String(created.id)
-  const rotated = yield* post(baseUrl, token, `/workspaces/${SLUG}/webhooks/${endpointId}/rotate-secret`, {}).pipe(
-    Effect.flatMap(expectStatus(200))
-  )
+  const rotated = yield* post(
+    baseUrl,
+    token,
+    `/workspaces/${SLUG}/webhooks/${endpointId}/rotate-secret`,
+    {}
+  ).pipe(Effect.flatMap(expectStatus(200)))
   return { endpointId, signingSecret: String(rotated.signingSecret) }
 })
 
 /** The workspace, its token, and (when `withEndpoint`) its endpoint; made now or on an earlier start. */
-export const ensure = Effect.fnUntraced(function* (baseUrl: string, kept: Kept, receiverPort: number | undefined) {
+export const ensure = Effect.fnUntraced(function* (
+  baseUrl: string,
+  kept: Kept,
+  receiverPort: number | undefined
+) {
   yield* post(baseUrl, kept.operatorToken, "/workspaces", { slug: SLUG, name: "Demo" }).pipe(
     Effect.flatMap(expectStatus(201, 409))
   )
   const token = kept.demo?.token ?? (yield* makeToken(baseUrl, kept))
-  if (receiverPort === undefined) return { token, endpointId: "", signingSecret: "", receiverPort: 0 } satisfies Demo
+  if (receiverPort === undefined)
+    return { token, endpointId: "", signingSecret: "", receiverPort: 0 } satisfies Demo
   if (kept.demo?.receiverPort === receiverPort) return kept.demo
   return { token, receiverPort, ...(yield* makeEndpoint(baseUrl, token, receiverPort)) } satisfies Demo
 })
@@ -79,8 +95,8 @@ export const firstDelivery = Effect.fnUntraced(function* (
   return yield* arrival.pipe(
     Effect.timeoutFail({
       duration: "10 seconds",
-      onTimeout: () => new DemoFailed({ message: "The first webhook has not arrived within 10 s; see the log." })
+      onTimeout: () =>
+        new DemoFailed({ message: "The first webhook has not arrived within 10 s; see the log." })
     })
   )
 })
-

@@ -41,7 +41,9 @@ export const make = (wishedPort: number) =>
         createServer((request, response) => {
           receive(request, secret).then(
             (receipt) => {
-              response.writeHead(receipt.verified ? 200 : 401).end(receipt.verified ? "thank you" : "bad signature")
+              response
+                .writeHead(receipt.verified ? 200 : 401)
+                .end(receipt.verified ? "thank you" : "bad signature")
               Queue.unsafeOffer(seen, receipt)
             },
             () => response.destroy()
@@ -57,8 +59,13 @@ export const make = (wishedPort: number) =>
     const listen = (port: number) =>
       Effect.async<number, Error>((resume) => {
         server.once("error", (error) => resume(Effect.fail(error)))
-        server.listen(port, "127.0.0.1", () => resume(Effect.succeed((server.address() as { port: number }).port)))
+        server.listen(port, "127.0.0.1", () =>
+          resume(Effect.succeed((server.address() as { port: number }).port))
+        )
       })
-    const port = yield* listen(wishedPort).pipe(Effect.orElse(() => listen(0)), Effect.orDie)
+    const port = yield* listen(wishedPort).pipe(
+      Effect.orElse(() => listen(0)),
+      Effect.orDie
+    )
     return { port, seen, trust: (text: string) => Effect.sync(() => (secret = Redacted.make(text))) } as const
   })

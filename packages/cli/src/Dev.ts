@@ -6,8 +6,8 @@
  */
 import { createServer } from "node:net"
 import { loopbackTargets } from "@posthorn/domain/AllowedTargets"
-import { migrate } from "@posthorn/persistence/Migrator"
 import * as Database from "@posthorn/persistence/Database"
+import { migrate } from "@posthorn/persistence/Migrator"
 import { Effect, Layer, Option, Queue, Redacted } from "effect"
 import * as Demo from "./Demo.ts"
 import * as DemoReceiver from "./DemoReceiver.ts"
@@ -44,7 +44,12 @@ const database = (given: Settings) =>
       }))
   })
 
-const resolve = (given: Settings, kept: LocalSecrets.Kept, url: Redacted.Redacted, port: number): Resolved => ({
+const resolve = (
+  given: Settings,
+  kept: LocalSecrets.Kept,
+  url: Redacted.Redacted,
+  port: number
+): Resolved => ({
   settings: given,
   databaseUrl: url,
   encryptionKeys: Option.getOrElse(given.encryptionKeys, () => [
@@ -61,7 +66,10 @@ const demonstrate = Effect.fnUntraced(function* (resolved: Resolved, kept: Local
   const operatorToken = Redacted.value(resolved.operatorToken)
   if (Option.isSome(resolved.settings.allowedTargets)) {
     const demo = yield* Demo.ensure(baseUrl, { ...kept, operatorToken }, undefined)
-    yield* row("Demo workspace", "demo · no demo endpoint, because DELIVERY_ALLOWED_TARGETS or DELIVERY_ALLOW_HTTP is set")
+    yield* row(
+      "Demo workspace",
+      "demo · no demo endpoint, because DELIVERY_ALLOWED_TARGETS or DELIVERY_ALLOW_HTTP is set"
+    )
     return demo
   }
   const receiver = yield* DemoReceiver.make(kept.demo?.receiverPort ?? 0)
@@ -69,7 +77,10 @@ const demonstrate = Effect.fnUntraced(function* (resolved: Resolved, kept: Local
   yield* receiver.trust(demo.signingSecret)
   yield* row("Demo workspace", `demo · its endpoint is a receiver on 127.0.0.1:${receiver.port}`)
   const { deliveryId, verified } = yield* Demo.firstDelivery(baseUrl, demo, receiver)
-  yield* row("First webhook", `${deliveryId} · 200 · signature ${verified ? "verified" : "NOT verified"} by the receiver`)
+  yield* row(
+    "First webhook",
+    `${deliveryId} · 200 · signature ${verified ? "verified" : "NOT verified"} by the receiver`
+  )
   yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(receiver.seen), showReceipt)))
   return demo
 })
@@ -95,15 +106,22 @@ export const dev = Effect.gen(function* () {
   const kept = yield* LocalSecrets.load(given.dataDir)
   const { name, url, where, ...more } = yield* database(given)
   yield* row(name, where)
-  const applied = yield* Effect.provide(migrate, Database.layer({ url, applicationName: "posthorn migrate", maxConnections: 2 }))
+  const applied = yield* Effect.provide(
+    migrate,
+    Database.layer({ url, applicationName: "posthorn migrate", maxConnections: 2 })
+  )
   yield* row("Migrations", applied.length === 0 ? "up to date" : `${applied.length} applied`)
   const resolved = resolve(given, kept, url, yield* choosePort(given))
   yield* Layer.build(Layer.merge(serverOf(resolved), workerOf(resolved)))
   const moved = resolved.port === given.port || given.port === 0 ? "" : ` (port ${given.port} is taken)`
   yield* row("API, MCP, worker", `${baseUrlOf(resolved)}${moved}`)
-  if (Option.isNone(given.allowedTargets)) yield* row("Receivers", "http and this machine are allowed, in dev only")
+  if (Option.isNone(given.allowedTargets))
+    yield* row("Receivers", "http and this machine are allowed, in dev only")
   const demo = yield* demonstrate(resolved, kept)
   yield* LocalSecrets.write(given.dataDir, { ...kept, demo })
   yield* showWays(baseUrlOf(resolved), demo.token)
   return yield* "ended" in more && more.ended !== undefined ? more.ended : Effect.never
-}).pipe(Effect.scoped, Effect.tapErrorTag("DemoFailed", ({ message }) => complain(message)))
+}).pipe(
+  Effect.scoped,
+  Effect.tapErrorTag("DemoFailed", ({ message }) => complain(message))
+)

@@ -47,6 +47,9 @@ export const initFailed = (why: string) =>
 export const startFailed = (why: string) =>
   new EmbeddedPostgresError({ reason: "StartFailed", message: `PostgreSQL did not start: ${why}` })
 
+export const stopped = (why: string) =>
+  new EmbeddedPostgresError({ reason: "Stopped", message: `PostgreSQL stopped while it was needed: ${why}` })
+
 /** What a file system call says, in words. */
 export const describe = (error: unknown): string => {
   const code = (error as NodeJS.ErrnoException).code

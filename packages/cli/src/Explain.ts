@@ -12,7 +12,11 @@ const KNOWN = new Set([
 ])
 
 const codeOf = (error: unknown): string | undefined => {
-  for (let at = error; typeof at === "object" && at !== null; at = (at as { readonly cause?: unknown }).cause) {
+  for (
+    let at = error;
+    typeof at === "object" && at !== null;
+    at = (at as { readonly cause?: unknown }).cause
+  ) {
     const { code } = at as { readonly code?: unknown }
     if (typeof code === "string") return code
     const inner = (at as { readonly errors?: ReadonlyArray<unknown> }).errors?.[0]
@@ -41,8 +45,10 @@ export const explain = (cause: Cause.Cause<unknown>) =>
     const tag = (error as { readonly _tag?: string } | null)?._tag
     if (tag !== undefined && KNOWN.has(tag)) return (error as Error).message.split("\n")
     const code = codeOf(error)
-    if (code === "EADDRINUSE") return ["The port is taken. Set PORT to another one, or stop what listens there."]
-    if (code === "EACCES" || code === "EADDRNOTAVAIL") return [`Cannot listen there (${code}). Check HOST and PORT.`]
+    if (code === "EADDRINUSE")
+      return ["The port is taken. Set PORT to another one, or stop what listens there."]
+    if (code === "EACCES" || code === "EADDRNOTAVAIL")
+      return [`Cannot listen there (${code}). Check HOST and PORT.`]
     if (tag === "SqlError" || isDatabaseAway(error)) return [databaseLine(code)]
     return undefined
   })

@@ -21,7 +21,9 @@ export interface Kept {
 }
 
 /** The data folder cannot be written. */
-export class DataFolderUnusable extends Data.TaggedError("DataFolderUnusable")<{ readonly message: string }> {}
+export class DataFolderUnusable extends Data.TaggedError("DataFolderUnusable")<{
+  readonly message: string
+}> {}
 
 const fileOf = (dataDir: string) => join(dataDir, "dev.json")
 

@@ -11,7 +11,8 @@ const levels = {
   none: LogLevel.None
 } as const
 
-const read = (name: string) => Effect.orElseSucceed(Config.option(Config.string(name)), () => Option.none<string>())
+const read = (name: string) =>
+  Effect.orElseSucceed(Config.option(Config.string(name)), () => Option.none<string>())
 
 const json = Logger.withConsoleError(Logger.jsonLogger)
 const pretty = Logger.prettyLogger({ stderr: true })
@@ -20,7 +21,9 @@ const pretty = Logger.prettyLogger({ stderr: true })
 export const loggingLive = Layer.unwrapEffect(
   Effect.gen(function* () {
     const level = Option.getOrElse(yield* read("LOG_LEVEL"), () => "info")
-    const format = Option.getOrElse(yield* read("LOG_FORMAT"), () => (process.stderr.isTTY ? "pretty" : "json"))
+    const format = Option.getOrElse(yield* read("LOG_FORMAT"), () =>
+      process.stderr.isTTY ? "pretty" : "json"
+    )
     return Layer.merge(
       Logger.replace(Logger.defaultLogger, format === "pretty" ? pretty : json),
       Logger.minimumLogLevel(levels[level as keyof typeof levels] ?? LogLevel.Info)

@@ -4,7 +4,12 @@
  * All problems are reported at once, one line each, and none repeats a secret. `docs/operate.md` lists the same table.
  * Source: decision §1.
  */
-import { type AllowedTargets, nothingAllowed, parseAllowedTargets, productionProblems } from "@posthorn/domain/AllowedTargets"
+import {
+  type AllowedTargets,
+  nothingAllowed,
+  parseAllowedTargets,
+  productionProblems
+} from "@posthorn/domain/AllowedTargets"
 import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
 import { Config, type ConfigError, Data, Duration, Effect, Either, Option, Redacted } from "effect"
 
@@ -42,7 +47,11 @@ export class InvalidEnvironment extends Data.TaggedError("InvalidEnvironment")<{
 type Parse<A> = (text: string) => Either.Either<A, string>
 
 /** An optional variable; the problem names it, says what is wrong, and shows an example. */
-const variable = <A>(name: string, example: string, parse: Parse<A>): Effect.Effect<Option.Option<A>, string> =>
+const variable = <A>(
+  name: string,
+  example: string,
+  parse: Parse<A>
+): Effect.Effect<Option.Option<A>, string> =>
   Config.option(Config.string(name)).pipe(
     Effect.mapError((error: ConfigError.ConfigError) => `${name}: ${String(error)}`),
     Effect.flatMap(
@@ -58,7 +67,10 @@ const variable = <A>(name: string, example: string, parse: Parse<A>): Effect.Eff
   )
 
 const withDefault = <A>(self: Effect.Effect<Option.Option<A>, string>, value: A) =>
-  Effect.map(self, Option.getOrElse(() => value))
+  Effect.map(
+    self,
+    Option.getOrElse(() => value)
+  )
 
 const text: Parse<string> = (raw) => (raw.trim() === "" ? Either.left("is empty") : Either.right(raw.trim()))
 
@@ -75,7 +87,9 @@ const duration =
     const parsed = Option.getOrUndefined(Duration.decodeUnknown(raw.trim()))
     return parsed !== undefined && Duration.between(parsed, { minimum: min, maximum: max })
       ? Either.right(parsed)
-      : Either.left(`is "${raw}", but must be a duration from ${Duration.format(min)} to ${Duration.format(max)}`)
+      : Either.left(
+          `is "${raw}", but must be a duration from ${Duration.format(min)} to ${Duration.format(max)}`
+        )
   }
 
 const databaseUrl: Parse<Redacted.Redacted> = (raw) => {
@@ -87,7 +101,11 @@ const databaseUrl: Parse<Redacted.Redacted> = (raw) => {
 
 const baseUrl: Parse<string> = (raw) => {
   const url = URL.canParse(raw) ? new URL(raw) : undefined
-  return url !== undefined && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && url.username === ""
+  return url !== undefined &&
+    /^https?:$/.test(url.protocol) &&
+    url.search === "" &&
+    url.hash === "" &&
+    url.username === ""
     ? Either.right(url.href.replace(/\/+$/, ""))
     : Either.left(`is "${raw}", but must be an http or https address without query`)
 }
@@ -106,7 +124,9 @@ const encryptionKeys: Parse<ReadonlyArray<Redacted.Redacted<Uint8Array>>> = (raw
 }
 
 const flag: Parse<boolean> = (raw) =>
-  /^(true|false)$/.test(raw.trim()) ? Either.right(raw.trim() === "true") : Either.left(`is "${raw}", but must be true or false`)
+  /^(true|false)$/.test(raw.trim())
+    ? Either.right(raw.trim() === "true")
+    : Either.left(`is "${raw}", but must be true or false`)
 
 const oneOf =
   <A extends string>(...values: ReadonlyArray<A>): Parse<A> =>
@@ -118,7 +138,9 @@ const oneOf =
 const quota: Parse<Quota | null> = (raw) => {
   if (raw.trim() === "off") return Either.right(null)
   const [limit, window] = raw.split("/")
-  const seconds = Duration.toSeconds(Option.getOrElse(Duration.decodeUnknown(window?.trim()), () => Duration.zero))
+  const seconds = Duration.toSeconds(
+    Option.getOrElse(Duration.decodeUnknown(window?.trim()), () => Duration.zero)
+  )
   return /^\d{1,9}$/.test(limit?.trim() ?? "") && Number(limit) > 0 && seconds >= 1 && seconds <= 86_400
     ? Either.right({ limit: Number(limit), windowSeconds: seconds })
     : Either.left(`is "${raw}", but must be calls/window or off`)
@@ -128,14 +150,19 @@ const buckets = Object.keys(defaultQuotas) as ReadonlyArray<Bucket>
 
 const quotas = Effect.validateAll(buckets, (bucket) =>
   Effect.map(
-    withDefault(variable(`RATE_LIMIT_${bucket.toUpperCase()}`, "'600/60 seconds'", quota), defaultQuotas[bucket]),
+    withDefault(
+      variable(`RATE_LIMIT_${bucket.toUpperCase()}`, "'600/60 seconds'", quota),
+      defaultQuotas[bucket]
+    ),
     (value) => [bucket, value] as const
   )
 ).pipe(Effect.map((pairs) => Object.fromEntries(pairs) as Record<Bucket, Quota | null>))
 
 /** Both variables together; in production what is too wide stops the start. */
 const allowedTargets = Effect.gen(function* () {
-  const list = yield* variable("DELIVERY_ALLOWED_TARGETS", "10.1.2.0/24", (raw) => parseAllowedTargets(raw, false))
+  const list = yield* variable("DELIVERY_ALLOWED_TARGETS", "10.1.2.0/24", (raw) =>
+    parseAllowedTargets(raw, false)
+  )
   const allowHttp = yield* variable("DELIVERY_ALLOW_HTTP", "false", flag)
   const production = yield* variable("NODE_ENV", "production", Either.right)
   if (Option.isNone(list) && Option.isNone(allowHttp)) return Option.none<AllowedTargets>()
@@ -151,7 +178,11 @@ const allowedTargets = Effect.gen(function* () {
 const second = Duration.seconds(1)
 
 const parts = {
-  databaseUrl: variable("DATABASE_URL", "postgresql://user:password@db.example.com:5432/posthorn", databaseUrl),
+  databaseUrl: variable(
+    "DATABASE_URL",
+    "postgresql://user:password@db.example.com:5432/posthorn",
+    databaseUrl
+  ),
   dataDir: withDefault(variable("DATA_DIR", ".data", text), ".data"),
   host: withDefault(variable("HOST", "127.0.0.1", text), "127.0.0.1"),
   setPort: variable("PORT", "8484", integer(0, 65_535)),
@@ -175,7 +206,10 @@ const parts = {
   maxConcurrency: withDefault(variable("WORKER_MAX_CONCURRENCY", "4", integer(1, 100)), 4),
   endpointConcurrency: withDefault(variable("WORKER_ENDPOINT_CONCURRENCY", "10", integer(1, 1000)), 10),
   quotas,
-  logLevel: withDefault(variable("LOG_LEVEL", "info", oneOf("debug", "info", "warning", "error", "none")), "info"),
+  logLevel: withDefault(
+    variable("LOG_LEVEL", "info", oneOf("debug", "info", "warning", "error", "none")),
+    "info"
+  ),
   logFormat: withDefault(
     variable("LOG_FORMAT", "json", oneOf("json", "pretty")),
     (process.stderr.isTTY ? "pretty" : "json") as "json" | "pretty"
@@ -183,7 +217,9 @@ const parts = {
 }
 
 /** Read everything, or say everything that is wrong. */
-export const settings: Effect.Effect<Settings, InvalidEnvironment> = Effect.all(parts, { mode: "either" }).pipe(
+export const settings: Effect.Effect<Settings, InvalidEnvironment> = Effect.all(parts, {
+  mode: "either"
+}).pipe(
   Effect.flatMap((results) => {
     const lines = Object.values(results).flatMap((result) =>
       Either.isLeft(result as Either.Either<unknown, unknown>)
@@ -192,8 +228,15 @@ export const settings: Effect.Effect<Settings, InvalidEnvironment> = Effect.all(
     )
     if (lines.length > 0) return Effect.fail(new InvalidEnvironment({ lines }))
     const { setPort, ...rest } = Object.fromEntries(
-      Object.entries(results).map(([name, result]) => [name, Either.getOrThrow(result as Either.Either<unknown>)])
+      Object.entries(results).map(([name, result]) => [
+        name,
+        Either.getOrThrow(result as Either.Either<unknown>)
+      ])
     ) as unknown as Settings & { readonly setPort: Option.Option<number> }
-    return Effect.succeed({ ...rest, port: Option.getOrElse(setPort, () => 8484), portIsSet: Option.isSome(setPort) })
+    return Effect.succeed({
+      ...rest,
+      port: Option.getOrElse(setPort, () => 8484),
+      portIsSet: Option.isSome(setPort)
+    })
   })
 )

@@ -31,7 +31,11 @@ const program = Effect.gen(function* () {
   if (name === "--version" || name === "-v") return yield* say(VERSION)
   if (name === undefined || name === "help" || name === "--help" || name === "-h") return yield* say(HELP)
   if (!isCommand(name) || rest.length > 0) {
-    yield* complain(isCommand(name) ? `posthorn ${name} takes no arguments: see posthorn help` : `posthorn knows no command ${name}: see posthorn help`)
+    yield* complain(
+      isCommand(name)
+        ? `posthorn ${name} takes no arguments: see posthorn help`
+        : `posthorn knows no command ${name}: see posthorn help`
+    )
     return yield* Effect.sync(() => (process.exitCode = 2))
   }
   return yield* commands[name]
@@ -48,4 +52,7 @@ const explained = Effect.catchAllCause(program, (cause) =>
   )
 )
 
-NodeRuntime.runMain(Effect.provide(explained, loggingLive), { disablePrettyLogger: true, disableErrorReporting: false })
+NodeRuntime.runMain(Effect.provide(explained, loggingLive), {
+  disablePrettyLogger: true,
+  disableErrorReporting: false
+})

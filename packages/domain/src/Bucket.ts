@@ -1,7 +1,14 @@
 /** Rate-limit buckets; each operation declares one. Source: spec §8; quotas: decision §6. */
 import { Schema } from "effect"
 
-export const Bucket = Schema.Literal("rest_read", "rest_write", "assistant", "mcp", "event_publish", "auth_failure")
+export const Bucket = Schema.Literal(
+  "rest_read",
+  "rest_write",
+  "assistant",
+  "mcp",
+  "event_publish",
+  "auth_failure"
+)
 export type Bucket = typeof Bucket.Type
 
 /** Calls per window, in seconds. */

@@ -59,13 +59,19 @@ export class WorkspaceNotFound extends Schema.TaggedError<WorkspaceNotFound>()("
   }
 }
 
-export class WebhookEndpointNotFound extends Schema.TaggedError<WebhookEndpointNotFound>()("WebhookEndpointNotFound", {}) {
+export class WebhookEndpointNotFound extends Schema.TaggedError<WebhookEndpointNotFound>()(
+  "WebhookEndpointNotFound",
+  {}
+) {
   override get message() {
     return "This workspace has no webhook endpoint with this id."
   }
 }
 
-export class WebhookDeliveryNotFound extends Schema.TaggedError<WebhookDeliveryNotFound>()("WebhookDeliveryNotFound", {}) {
+export class WebhookDeliveryNotFound extends Schema.TaggedError<WebhookDeliveryNotFound>()(
+  "WebhookDeliveryNotFound",
+  {}
+) {
   override get message() {
     return "This workspace has no delivery with this id; deliveries are kept for 30 days."
   }
@@ -94,9 +100,12 @@ export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("Me
 }
 
 /** An operation that would send something through a disabled endpoint. */
-export class WebhookEndpointDisabled extends Schema.TaggedError<WebhookEndpointDisabled>()("WebhookEndpointDisabled", {
-  endpointId: Schema.String
-}) {
+export class WebhookEndpointDisabled extends Schema.TaggedError<WebhookEndpointDisabled>()(
+  "WebhookEndpointDisabled",
+  {
+    endpointId: Schema.String
+  }
+) {
   override get message() {
     return `Endpoint ${this.endpointId} is disabled: enable it (PATCH with enabled: true) before sending through it.`
   }
@@ -113,7 +122,10 @@ export class WebhookDeliveryNotReplayable extends Schema.TaggedError<WebhookDeli
 }
 
 /** The key was used within 24 hours for another event. */
-export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("IdempotencyKeyReused", {}) {
+export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()(
+  "IdempotencyKeyReused",
+  {}
+) {
   override get message() {
     return "This idempotency key was used within 24 hours with another event type or payload: use a new key for a new event."
   }
@@ -134,7 +146,10 @@ export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("Payl
   }
 }
 
-export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()("UnsupportedMediaType", {}) {
+export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()(
+  "UnsupportedMediaType",
+  {}
+) {
   override get message() {
     return "Send the body as JSON, with `content-type: application/json`."
   }

@@ -13,9 +13,13 @@ const PATTERN = new RegExp(`^(?:\\*|${WORD}(\\.${WORD})*(\\.\\*)?)$`)
 
 export const EVENT_TYPE_LIMIT = 128
 
-export const EventType = Schema.String.pipe(Schema.maxLength(EVENT_TYPE_LIMIT), Schema.pattern(TYPE)).annotations({
+export const EventType = Schema.String.pipe(
+  Schema.maxLength(EVENT_TYPE_LIMIT),
+  Schema.pattern(TYPE)
+).annotations({
   identifier: "EventType",
-  description: "Dotted words such as `invoice.paid`; letters, digits and underscores; at most 128 characters.",
+  description:
+    "Dotted words such as `invoice.paid`; letters, digits and underscores; at most 128 characters.",
   examples: ["invoice.paid"],
   message: () => "Expected dotted words such as invoice.paid, at most 128 characters"
 })

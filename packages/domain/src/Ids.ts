@@ -24,7 +24,10 @@ export type Noun = keyof typeof prefixes
 const TAIL = "[0-9a-f]{29}"
 
 const id = <N extends Noun, const Brand extends string>(noun: N, brand: Brand, example: string) =>
-  Schema.String.pipe(Schema.pattern(new RegExp(`^${prefixes[noun]}${TAIL}$`)), Schema.brand(brand)).annotations({
+  Schema.String.pipe(
+    Schema.pattern(new RegExp(`^${prefixes[noun]}${TAIL}$`)),
+    Schema.brand(brand)
+  ).annotations({
     identifier: brand,
     description: `Identifier of one ${noun}; sorts by creation.`,
     examples: [`${prefixes[noun]}${example}` as never],

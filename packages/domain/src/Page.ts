@@ -15,7 +15,11 @@ const INTEGER = /^[+-]?\d{1,15}$/
 /** Read a limit as it came in the query string or from an agent. */
 export const clampLimit = (raw: string | undefined): number => {
   if (raw === undefined || !INTEGER.test(raw.trim())) {
-    return raw !== undefined && /^[+-]?\d{16,}$/.test(raw.trim()) ? (raw.trim().startsWith("-") ? 1 : MAX_LIMIT) : DEFAULT_LIMIT
+    return raw !== undefined && /^[+-]?\d{16,}$/.test(raw.trim())
+      ? raw.trim().startsWith("-")
+        ? 1
+        : MAX_LIMIT
+      : DEFAULT_LIMIT
   }
   return Math.min(MAX_LIMIT, Math.max(1, Number(raw)))
 }
@@ -23,7 +27,11 @@ export const clampLimit = (raw: string | undefined): number => {
 /** A position in a list forward on id, or newest first on (createdAt, id), or by ordinal. */
 export const IdPosition = Schema.Struct({ id: Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,64}$/)) })
 export const TimePosition = Schema.Struct({
-  at: Schema.String.pipe(Schema.pattern(/^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/)),
+  at: Schema.String.pipe(
+    Schema.pattern(
+      /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
+    )
+  ),
   id: Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,64}$/))
 })
 export const OrdinalPosition = Schema.Struct({ ordinal: Schema.Int.pipe(Schema.between(0, 32_767)) })

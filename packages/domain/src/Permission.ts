@@ -54,7 +54,8 @@ export type Role = typeof Role.Type
 export const permissionsOf = (scopes: ReadonlyArray<string>): ReadonlySet<Permission> => {
   const granted = new Set<Permission>()
   for (const scope of scopes) {
-    if (scope === "read" || scope === "admin") for (const permission of bundles[scope]) granted.add(permission)
+    if (scope === "read" || scope === "admin")
+      for (const permission of bundles[scope]) granted.add(permission)
     else if ((permissions as ReadonlyArray<string>).includes(scope)) granted.add(scope as Permission)
   }
   if (granted.has("webhook:list")) granted.add("webhook:read")

@@ -25,7 +25,10 @@ export interface Principal {
   readonly traceId: string
 }
 
-export class CurrentPrincipal extends Context.Tag("@posthorn/domain/CurrentPrincipal")<CurrentPrincipal, Principal>() {}
+export class CurrentPrincipal extends Context.Tag("@posthorn/domain/CurrentPrincipal")<
+  CurrentPrincipal,
+  Principal
+>() {}
 
 /** The platform's own key: no workspace of its own, every permission in each. */
 export interface Operator {
@@ -33,4 +36,7 @@ export interface Operator {
   readonly traceId: string
 }
 
-export class CurrentOperator extends Context.Tag("@posthorn/domain/CurrentOperator")<CurrentOperator, Operator>() {}
+export class CurrentOperator extends Context.Tag("@posthorn/domain/CurrentOperator")<
+  CurrentOperator,
+  Operator
+>() {}

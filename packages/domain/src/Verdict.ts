@@ -46,7 +46,12 @@ export interface Verdict {
   readonly exhausted: boolean
 }
 
-const DELIVERED: Verdict = { status: "delivered", failureReason: null, retryAfterUnits: null, exhausted: false }
+const DELIVERED: Verdict = {
+  status: "delivered",
+  failureReason: null,
+  retryAfterUnits: null,
+  exhausted: false
+}
 
 const rejected = (failureReason: FailureReason): Verdict => ({
   status: "failed_permanent",
@@ -57,7 +62,12 @@ const rejected = (failureReason: FailureReason): Verdict => ({
 
 const failed = (ordinal: number, failureReason: FailureReason): Verdict => {
   const exhausted = ordinal > MAX_RETRIES
-  return { status: "failed", failureReason, retryAfterUnits: exhausted ? null : retryUnits(ordinal), exhausted }
+  return {
+    status: "failed",
+    failureReason,
+    retryAfterUnits: exhausted ? null : retryUnits(ordinal),
+    exhausted
+  }
 }
 
 /** Units of the retry delay (30 s) to wait after attempt `ordinal` (from 1) failed: 1, 2, … at most 6. */

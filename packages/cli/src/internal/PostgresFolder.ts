@@ -30,7 +30,8 @@ export const isInitialised = (cluster: string) => fs.existsSync(join(cluster, "P
 export const touch = <A>(root: string, action: () => A) =>
   Effect.try({ try: action, catch: (error) => folderUnwritable(root, describe(error)) })
 
-const nearestExisting = (path: string): string => (fs.existsSync(path) ? path : nearestExisting(dirname(path)))
+const nearestExisting = (path: string): string =>
+  fs.existsSync(path) ? path : nearestExisting(dirname(path))
 
 export const openFolder = (root: string) =>
   touch(root, () => {

@@ -14,7 +14,8 @@ import {
   folderInUse,
   folderUnwritable,
   portTaken,
-  startFailed
+  startFailed,
+  stopped
 } from "../EmbeddedPostgresError.ts"
 import { type Folder, nameForAccount } from "./PostgresFolder.ts"
 import { OWNER } from "./PostgresLock.ts"
@@ -65,6 +66,12 @@ const launch = (folder: Folder, name: string, options: ServerOptions) => {
   })
 }
 
+const reason = (lines: ReadonlyArray<string>) => {
+  const grave = lines.filter((line) => /^(FATAL|PANIC|DETAIL):/.test(line))
+  const words = (grave.length > 0 ? grave : lines.slice(-1)).map((line) => line.replace(/^\w+:\s*/, ""))
+  return words.join(" ") || "it gave no reason"
+}
+
 /** What the server's last words mean for the user. */
 const explain = (lines: ReadonlyArray<string>, folder: Folder, port: number): EmbeddedPostgresError => {
   const text = lines.join("\n")
@@ -72,15 +79,13 @@ const explain = (lines: ReadonlyArray<string>, folder: Folder, port: number): Em
   if (/postmaster\.pid" already exists|pre-existing shared memory/.test(text)) return folderInUse(folder.root)
   if (text.includes("Permission denied")) return folderUnwritable(folder.root, "permission denied")
   if (text.includes("Read-only file system")) return folderUnwritable(folder.root, "read-only file system")
-  const said = lines
-    .filter((line) => /^(FATAL|PANIC|DETAIL):/.test(line))
-    .map((line) => line.replace(/^\w+:\s*/, ""))
-  return startFailed(said.length > 0 ? said.join(" ") : (lines.at(-1) ?? "it gave no reason"))
+  return startFailed(reason(lines))
 }
 
 const exitOf = (child: ChildProcess) =>
   Effect.async<void>((resume) => {
-    if (child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null)
+      return resume(Effect.void)
     child.once("exit", () => resume(Effect.void))
   })
 
@@ -118,9 +123,8 @@ export const startServer = (folder: Folder, options: ServerOptions) =>
       if (line.includes("ready to accept connections")) Deferred.unsafeDone(ready, Effect.void)
     })
     child.once("close", () => {
-      const why = explain(said, folder, options.port)
-      Deferred.unsafeDone(ready, why)
-      Deferred.unsafeDone(ended, why)
+      Deferred.unsafeDone(ready, explain(said, folder, options.port))
+      Deferred.unsafeDone(ended, stopped(reason(said)))
     })
     child.once("error", (error) => Deferred.unsafeDone(ready, startFailed(error.message)))
     yield* Deferred.await(ready).pipe(

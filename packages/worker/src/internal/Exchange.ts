@@ -47,7 +47,6 @@ export class Exchange implements ConnectionUser {
   private size = 0
   private settled = false
   private complete = false
-  private resent = false
 
   constructor(
     connections: Connections,
@@ -83,7 +82,7 @@ export class Exchange implements ConnectionUser {
 
   onHeaders(status: number): boolean {
     if (this.settled) return true
-    // InterimAnswers took the other 1xx: only 101 is left, and it ends HTTP.
+    // InterimAnswers takes 1xx away. What it left is 101, which ends HTTP, or malformed.
     if (status < 200 || status > 599) {
       this.fail("invalid_response")
       return true
@@ -98,8 +97,6 @@ export class Exchange implements ConnectionUser {
     if (this.settled) return true
     this.chunks.push(chunk)
     this.size += chunk.length
-    clearTimeout(this.timer)
-    this.timer = setTimeout(late, this.limits.bodyTimeoutMs, this)
     if (this.size >= this.limits.bodyLimitBytes) this.settle(this.prefix())
     return true
   }
@@ -129,11 +126,11 @@ export class Exchange implements ConnectionUser {
 
   private stale(error: NodeJS.ErrnoException): boolean {
     const { used, answers, failure } = this.connection
-    return used && !this.resent && failure === null && answers.received === 0 && !isParserError(error)
+    return used && failure === null && answers.received === 0 && !isParserError(error)
   }
 
+  /** Not a second time: a connection that was just opened is not `used`. */
   private resend(): void {
-    this.resent = true
     this.connections.drop(this.connection)
     this.connection = this.connections.open(this.origin)
     this.connection.dispatch(this.options, this)

@@ -1,0 +1,32 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as TokenText from "@posthorn/capabilities/TokenText"
+import { newId } from "@posthorn/domain/Ids"
+import { FastCheck as fc, Redacted } from "effect"
+
+describe("TokenText", () => {
+  it("decision §3 issues phk_<id>_<secret>_<checksum> and reads it back", () => {
+    const tokenId = newId("token")
+
+    const { secretHash, text } = TokenText.issue(tokenId)
+
+    const parts = TokenText.read(Redacted.value(text))
+    assert.match(Redacted.value(text), /^phk_[0-9a-f]{29}_[0-9a-f]{64}_[0-9a-f]{8}$/)
+    assert.strictEqual(parts?.tokenId, tokenId)
+    assert.isTrue(TokenText.matches(parts!.secret, secretHash))
+    assert.isFalse(TokenText.matches("0".repeat(64), secretHash))
+    assert.strictEqual(String(text), "<redacted>")
+  })
+
+  it("decision §3 tells a mistyped token without looking it up", () => {
+    const text = Redacted.value(TokenText.issue(newId("token")).text)
+
+    for (let at = 0; at < text.length; at++) {
+      const wrong = text[at] === "0" ? "1" : "0"
+      assert.isUndefined(TokenText.read(text.slice(0, at) + wrong + text.slice(at + 1)), `position ${at}`)
+    }
+  })
+
+  it.prop("§5 takes no other text for a token", [fc.string()], ([text]) => {
+    assert.isUndefined(TokenText.read(text))
+  })
+})

@@ -1,0 +1,85 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Duration, Effect, Option } from "effect"
+import { settings } from "../src/Settings.ts"
+
+const read = (environment: Readonly<Record<string, string>>) =>
+  Effect.withConfigProvider(settings, ConfigProvider.fromMap(new Map(Object.entries(environment))))
+
+const linesOf = (environment: Readonly<Record<string, string>>) =>
+  Effect.map(Effect.flip(read(environment)), ({ lines }) => lines)
+
+describe("Settings", () => {
+  it.effect("decision §1 has a default for everything", () =>
+    Effect.gen(function* () {
+      const given = yield* read({})
+
+      assert.strictEqual(given.port, 8484)
+      assert.strictEqual(given.host, "127.0.0.1")
+      assert.strictEqual(Duration.toMillis(given.retryDelay), 30_000)
+      assert.deepStrictEqual([given.batchSize, given.maxConcurrency, given.endpointConcurrency], [25, 4, 10])
+      assert.deepStrictEqual(given.quotas.event_publish, { limit: 6000, windowSeconds: 60 })
+      assert.isTrue(Option.isNone(given.allowedTargets))
+    })
+  )
+
+  it.effect("decision §1 reads quotas, durations, keys and targets", () =>
+    Effect.gen(function* () {
+      const given = yield* read({
+        RATE_LIMIT_REST_READ: "5/10 seconds",
+        RATE_LIMIT_MCP: "off",
+        DELIVERY_RETRY_DELAY: "100 millis",
+        ENCRYPTION_KEY: `${Buffer.alloc(32, 1).toString("base64")},${Buffer.alloc(32, 2).toString("base64")}`,
+        DELIVERY_ALLOWED_TARGETS: ""
+      })
+
+      assert.deepStrictEqual(given.quotas.rest_read, { limit: 5, windowSeconds: 10 })
+      assert.isNull(given.quotas.mcp)
+      assert.strictEqual(Duration.toMillis(given.retryDelay), 100)
+      assert.strictEqual(Option.getOrThrow(given.encryptionKeys).length, 2)
+      assert.isTrue(Option.isSome(given.allowedTargets), "set to nothing is still set")
+    })
+  )
+
+  it.effect("decision §1 lists everything that is wrong, a line each, with an example and no secret", () =>
+    Effect.gen(function* () {
+      const lines = yield* linesOf({
+        PORT: "http",
+        DELIVERY_RETRY_DELAY: "soon",
+        ENCRYPTION_KEY: "c2VjcmV0",
+        OPERATOR_TOKEN: "short-secret",
+        DATABASE_URL: "mysql://root:hunter2@db/x",
+        WORKER_BATCH_SIZE: "0",
+        RATE_LIMIT_MCP: "many",
+        DELIVERY_ALLOWED_TARGETS: "10.0.0.0/99"
+      })
+
+      const names = lines.map((line) => line.split(/[ :]/)[0])
+      assert.sameMembers(names, [
+        "PORT",
+        "DELIVERY_RETRY_DELAY",
+        "ENCRYPTION_KEY",
+        "OPERATOR_TOKEN",
+        "DATABASE_URL",
+        "WORKER_BATCH_SIZE",
+        "RATE_LIMIT_MCP",
+        "DELIVERY_ALLOWED_TARGETS"
+      ])
+      assert.isTrue(lines.every((line) => !line.includes("\n")))
+      for (const secret of ["hunter2", "short-secret", "c2VjcmV0"])
+        assert.notInclude(lines.join("\n"), secret)
+      assert.include(lines.join("\n"), "for example PORT=8484")
+    })
+  )
+
+  it.effect(
+    "decision §1 stops a production start that could deliver to this machine or to a wide network",
+    () =>
+      Effect.gen(function* () {
+        for (const targets of ["127.0.0.1", "[::1]", "localhost", "10.0.0.0/8", "[fd00::]/48"]) {
+          const lines = yield* linesOf({ NODE_ENV: "production", DELIVERY_ALLOWED_TARGETS: targets })
+          assert.strictEqual(lines.length, 1, targets)
+        }
+        yield* read({ NODE_ENV: "production", DELIVERY_ALLOWED_TARGETS: "10.1.2.0/24" })
+      })
+  )
+})

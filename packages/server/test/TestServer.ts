@@ -1,0 +1,168 @@
+/**
+ * The whole server over a database of its own, for tests: `layer(testServer())`, then `TestServer` in the test.
+ *
+ * Real parts throughout: it listens on a free port, and tests speak HTTP to it. Rate limits are off unless a test sets
+ * a quota. `enter` makes a workspace with an admin token, so that tests in one file stay out of each other's way.
+ */
+import { RateLimiter } from "@effect/experimental"
+import { HttpServer } from "@effect/platform"
+import { NodeContext } from "@effect/platform-node"
+import { DeliveryTargets } from "@posthorn/capabilities/DeliveryTargets"
+import { type AllowedTargets, nothingAllowed } from "@posthorn/domain/AllowedTargets"
+import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
+import * as SecretBox from "@posthorn/persistence/SecretBox"
+import { TestPg } from "@posthorn/testkit/TestPg"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { listenLive, serveLive } from "../src/http/Server.ts"
+import { ServerConfig } from "../src/ServerConfig.ts"
+
+export const OPERATOR_TOKEN = "operator-token-of-the-tests"
+/** What links are made of; not where the server listens. */
+export const BASE_URL = "http://posthorn.test"
+/** The master key of the tests' secrets. */
+export const MASTER_KEY = Redacted.make(new Uint8Array(32).fill(7))
+
+export interface Answer<Body> {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The parsed text; `{}` when there is none. */
+  readonly body: Body
+}
+
+export interface CallOptions {
+  /** Default: none. */
+  readonly token?: string
+  /** Sent as JSON. */
+  readonly body?: unknown
+  /** Sent as it stands, as JSON unless a header says otherwise. */
+  readonly text?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What most answers can be read as. */
+export interface Loose {
+  readonly [member: string]: unknown
+  readonly id: string
+  readonly items: ReadonlyArray<Loose>
+  readonly nextCursor: string | null
+  readonly _tag: string
+}
+
+export type Call = <Body = Loose>(
+  method: string,
+  path: string,
+  options?: CallOptions
+) => Effect.Effect<Answer<Body>>
+
+/** A workspace, and calls below its path with its admin token. */
+export interface Entered {
+  readonly slug: string
+  readonly workspaceId: string
+  readonly token: string
+  readonly call: Call
+  /** A new token's text. */
+  readonly tokenWith: (...scopes: ReadonlyArray<string>) => Effect.Effect<string>
+}
+
+export class TestServer extends Context.Tag("@posthorn/server/test/TestServer")<
+  TestServer,
+  {
+    /** Where it listens. */
+    readonly url: string
+    readonly call: Call
+    readonly enter: Effect.Effect<Entered>
+  }
+>() {}
+
+export interface TestServerOptions {
+  readonly quotas?: Partial<Record<Bucket, Quota | null>>
+  readonly allowedTargets?: AllowedTargets
+}
+
+const callAt =
+  (url: string): Call =>
+  (method, path, { body, headers, text, token } = {}) =>
+    Effect.promise(async () => {
+      const sent = text ?? (body === undefined ? undefined : JSON.stringify(body))
+      const response = await fetch(`${url}${path}`, {
+        method,
+        redirect: "manual",
+        ...(sent === undefined ? {} : { body: sent }),
+        headers: {
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(sent === undefined ? {} : { "content-type": "application/json" }),
+          ...headers
+        }
+      })
+      const received = await response.text()
+      const isJson = /json/.test(response.headers.get("content-type") ?? "")
+      return {
+        status: response.status,
+        headers: response.headers,
+        text: received,
+        body: isJson && received !== "" ? JSON.parse(received) : {}
+      }
+    })
+
+let workspaces = 0
+
+const enterBy = (call: Call) =>
+  Effect.gen(function* () {
+    const slug = `ws-${++workspaces}`
+    const workspace = yield* call("POST", "/workspaces", {
+      token: OPERATOR_TOKEN,
+      body: { slug, name: `Workspace ${workspaces}` }
+    })
+    const tokenFor = (token: string, scopes: ReadonlyArray<string>) =>
+      call<{ readonly token: string }>("POST", `/workspaces/${slug}/api-tokens`, {
+        token,
+        body: { name: scopes.join(" "), scopes }
+      }).pipe(Effect.map((answer) => answer.body.token))
+    const token = yield* tokenFor(OPERATOR_TOKEN, ["admin"])
+    return {
+      slug,
+      token,
+      workspaceId: workspace.body.id,
+      call: (method, path, options) => call(method, `/workspaces/${slug}${path}`, { token, ...options }),
+      tokenWith: (...scopes) => tokenFor(token, scopes)
+    } satisfies Entered
+  })
+
+const noLimits = Object.fromEntries(Object.keys(defaultQuotas).map((bucket) => [bucket, null])) as Record<
+  Bucket,
+  null
+>
+
+const configOf = (options: TestServerOptions) =>
+  Layer.succeed(ServerConfig, {
+    host: "127.0.0.1",
+    port: 0,
+    baseUrl: BASE_URL,
+    operatorToken: Redacted.make(OPERATOR_TOKEN),
+    quotas: { ...noLimits, ...options.quotas },
+    version: "0.0.0-test"
+  })
+
+const running = Layer.effect(
+  TestServer,
+  Effect.map(HttpServer.HttpServer, ({ address }) => {
+    const url = `http://127.0.0.1:${address._tag === "TcpAddress" ? address.port : 0}`
+    const call = callAt(url)
+    return { url, call, enter: enterBy(call) }
+  })
+)
+
+/** The server, and the database it runs on. */
+export const testServer = (options: TestServerOptions = {}) =>
+  running.pipe(
+    Layer.provideMerge(serveLive),
+    Layer.provide(listenLive),
+    Layer.provide(RateLimiter.layer.pipe(Layer.provide(RateLimiter.layerStoreMemory))),
+    Layer.provide(configOf(options)),
+    Layer.provide(Layer.succeed(DeliveryTargets, options.allowedTargets ?? nothingAllowed)),
+    Layer.provide(Layer.succeed(SecretBox.SecretBox, SecretBox.make([MASTER_KEY]))),
+    Layer.provide(NodeContext.layer),
+    Layer.provideMerge(TestPg),
+    Layer.orDie
+  )

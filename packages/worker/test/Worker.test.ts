@@ -1,0 +1,296 @@
+import * as SqlClient from "@effect/sql/SqlClient"
+import { layer } from "@effect/vitest"
+import { generateSecret, verify } from "@posthorn/signature"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { Deferred, Effect, Fiber, Redacted } from "effect"
+import { expect } from "vitest"
+import {
+  attempts,
+  box,
+  deliveries,
+  disable,
+  drained,
+  enable,
+  endpoint,
+  endpointRow,
+  publish,
+  queued,
+  Setting,
+  statuses,
+  until,
+  worker,
+  workspace
+} from "./Setting.ts"
+
+const headersOf = (request: { readonly headers: ReadonlyArray<readonly [string, string]> }) =>
+  Object.fromEntries(request.headers.map(([name, value]) => [name.toLowerCase(), value]))
+
+layer(Setting, { excludeTestServices: true })("the worker", (it) => {
+  it.scoped("§4.1 posts what was published, signed, and keeps the evidence", () =>
+    Effect.gen(function* () {
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      const { secret } = yield* endpoint(acme, receiver.url("/status/200"))
+      const [id] = yield* publish(acme)
+
+      yield* worker()
+      const [request] = yield* receiver.waitFor(1)
+
+      const headers = headersOf(request!)
+      expect(verify({ secrets: [secret], headers, body: request!.body }).id).toBe(id)
+      expect(request!.body.toString()).toBe(
+        `{"deliveryId":"${id}","eventType":"invoice.paid","payload":{"total": 1e3}}`
+      )
+      expect(headers["user-agent"]).toBe("Posthorn/0.0.0-test")
+      yield* drained(acme)
+      expect(yield* deliveries(acme)).toMatchObject([
+        { id, status: "delivered", attempts: 1, last_http_status: 200, next_attempt_at: null }
+      ])
+      const [attempt] = yield* attempts(acme)
+      expect(attempt).toMatchObject({
+        delivery_id: id,
+        ordinal: 1,
+        status: "delivered",
+        failure_reason: null
+      })
+      expect(JSON.parse(attempt!.request_headers)).toEqual({
+        "content-type": "application/json",
+        "user-agent": "Posthorn/0.0.0-test",
+        "accept-encoding": "identity",
+        "webhook-id": id,
+        "webhook-timestamp": headers["webhook-timestamp"],
+        "webhook-signature": headers["webhook-signature"],
+        "x-trace-id": attempt!.trace_id
+      })
+    })
+  )
+
+  it.scoped("§3.1 tries again after 500 and keeps the failed attempts when it is delivered at last", () =>
+    Effect.gen(function* () {
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      const { id: endpointId } = yield* endpoint(acme, receiver.url("/schedule/500-429-200"))
+      const [id] = yield* publish(acme)
+
+      yield* worker()
+      yield* drained(acme)
+
+      expect(yield* deliveries(acme)).toMatchObject([{ id, status: "delivered", attempts: 3 }])
+      expect((yield* attempts(acme)).map((one) => [one.ordinal, one.status, one.http_status])).toEqual([
+        [1, "failed", 500],
+        [2, "failed", 429],
+        [3, "delivered", 200]
+      ])
+      expect(new Set(receiver.received.map((request) => headersOf(request)["webhook-id"]))).toEqual(
+        new Set([id])
+      )
+      expect(yield* endpointRow(endpointId)).toMatchObject({ consecutive_failures: 0 })
+    })
+  )
+
+  it.scoped("§3.1 gives up after six retries: dead letter, notification, nothing else counted", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      const { id: endpointId } = yield* endpoint(acme, receiver.url("/status/503"))
+      const [id] = yield* publish(acme)
+
+      yield* worker({ retryDelayMs: 1 })
+      yield* until(statuses(acme), ([status]) => status === "dead_lettered")
+
+      expect(receiver.received).toHaveLength(7)
+      expect(yield* attempts(acme)).toHaveLength(7)
+      expect(yield* deliveries(acme)).toMatchObject([
+        { attempts: 7, last_http_status: 503, last_failure_reason: "http_status", next_attempt_at: null }
+      ])
+      expect(yield* endpointRow(endpointId)).toMatchObject({ consecutive_failures: 7, enabled: true })
+      expect(
+        yield* sql`select kind, endpoint_id, delivery_id from posthorn.notifications where workspace_id = ${acme.id}`
+      ).toEqual([{ kind: "delivery_dead_lettered", endpoint_id: endpointId, delivery_id: id }])
+    })
+  )
+
+  it.scoped(
+    "§3.1 does not try again after 404, nor after a refused URL, to which it opens no connection",
+    () =>
+      Effect.gen(function* () {
+        const receiver = yield* makeReceiver()
+        const acme = yield* workspace
+        yield* endpoint(acme, receiver.url("/status/404"), "a.gone")
+        yield* endpoint(acme, `http://localhost:${receiver.port}/`, "a.refused")
+        yield* publish(acme, 1, "a.gone")
+        yield* publish(acme, 1, "a.refused")
+
+        yield* worker()
+        yield* drained(acme)
+
+        expect(yield* deliveries(acme)).toMatchObject([
+          {
+            status: "failed_permanent",
+            attempts: 1,
+            last_http_status: 404,
+            last_failure_reason: "http_status"
+          },
+          {
+            status: "failed_permanent",
+            attempts: 1,
+            last_http_status: null,
+            last_failure_reason: "invalid_url"
+          }
+        ])
+        expect(receiver.connections.opened).toBe(1)
+      })
+  )
+
+  it.scoped(
+    "§3.2 disables at 20 failures in a row, with one audit event; what waits goes on once enabled again",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const receiver = yield* makeReceiver()
+        const acme = yield* workspace
+        const { id: endpointId } = yield* endpoint(acme, receiver.url("/status/404"))
+        yield* publish(acme, 40)
+
+        yield* worker({ endpointConcurrency: 1 })
+        yield* until(endpointRow(endpointId), (row) => !row.enabled)
+        const sent = yield* until(
+          Effect.map(attempts(acme), (all) => all.length),
+          (n) => n >= 20
+        )
+
+        // One more may have been in flight when the twentieth was recorded.
+        expect(sent).toBeLessThanOrEqual(21)
+        expect(yield* endpointRow(endpointId)).toMatchObject({ disabled_reason: "consecutive_failures" })
+        expect(
+          yield* sql`select action, target_id from posthorn.audit_events where workspace_id = ${acme.id}`
+        ).toEqual([{ action: "webhook.endpoint_auto_disabled", target_id: endpointId }])
+
+        yield* sql`update posthorn.endpoints set url = ${receiver.url("/status/200")} where id = ${endpointId}`
+        yield* enable(endpointId)
+        yield* drained(acme)
+
+        expect((yield* statuses(acme)).filter((status) => status === "delivered").length).toBe(40 - sent)
+      })
+  )
+
+  it.scoped("§7 starts nothing for a disabled endpoint and finishes what is in flight", () =>
+    Effect.gen(function* () {
+      const open: Array<() => void> = []
+      const receiver = yield* makeReceiver({
+        behaviours: { "/held": (answer) => void open.push(() => answer.reply(200)) }
+      })
+      const acme = yield* workspace
+      const { id: endpointId } = yield* endpoint(acme, receiver.url("/held"))
+      yield* publish(acme, 5)
+
+      yield* worker({ endpointConcurrency: 2, requestTimeoutMs: 10_000 })
+      yield* receiver.waitFor(2)
+      yield* disable(endpointId)
+      for (const answer of open.splice(0)) answer()
+      yield* until(queued(acme), (n) => n === 3)
+      yield* publish(acme, 1)
+      expect(receiver.received).toHaveLength(2)
+      yield* enable(endpointId)
+      yield* receiver.waitFor(4)
+      for (const answer of open.splice(0)) answer()
+      yield* receiver.waitFor(5)
+      for (const answer of open.splice(0)) answer()
+
+      yield* drained(acme)
+      expect((yield* attempts(acme)).length).toBe(5)
+    })
+  )
+
+  it.scoped(
+    "§3.3 signs with the new and the old secret within the grace window, and only with the new one after",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const receiver = yield* makeReceiver()
+        const acme = yield* workspace
+        const { id: endpointId, secret: old } = yield* endpoint(acme, receiver.url("/status/200"))
+        const fresh = generateSecret()
+        const sealed = box.seal({ workspaceId: acme.id, endpointId }, Redacted.make(fresh))
+        yield* sql`update posthorn.endpoints set previous_secret = secret, secret = ${sealed},
+        previous_secret_expires_at = now() + interval '24 hours' where id = ${endpointId}`
+
+        yield* worker()
+        yield* publish(acme)
+        const [first] = yield* receiver.waitFor(1)
+        yield* sql`update posthorn.endpoints set previous_secret_expires_at = now() where id = ${endpointId}`
+        yield* publish(acme)
+        const [, second] = yield* receiver.waitFor(2)
+
+        const entries = headersOf(first!)["webhook-signature"]!.split(" ")
+        expect(entries).toHaveLength(2)
+        const only = (entry: string) => ({ ...headersOf(first!), "webhook-signature": entry })
+        verify({ secrets: [fresh], headers: only(entries[0]!), body: first!.body })
+        verify({ secrets: [old], headers: only(entries[1]!), body: first!.body })
+        expect(headersOf(second!)["webhook-signature"]!.split(" ")).toHaveLength(1)
+        verify({ secrets: [fresh], headers: headersOf(second!), body: second!.body })
+      })
+  )
+
+  it.scoped("§7 finds at once what a slow transaction publishes behind later ones", () =>
+    Effect.gen(function* () {
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      yield* endpoint(acme, receiver.url("/status/200"), "a.slow")
+      yield* endpoint(acme, receiver.url("/status/201"), "a.quick")
+      const sql = yield* SqlClient.SqlClient
+      yield* worker()
+
+      const published = yield* Deferred.make<void>()
+      const commit = yield* Deferred.make<void>()
+      const slow = yield* publish(acme, 1, "a.slow").pipe(
+        Effect.zipRight(Deferred.succeed(published, undefined)),
+        Effect.zipRight(Deferred.await(commit)),
+        sql.withTransaction,
+        Effect.fork
+      )
+      yield* Deferred.await(published)
+      yield* publish(acme, 1, "a.quick")
+      yield* until(statuses(acme), (all) => all.join() === "delivered")
+      yield* Deferred.succeed(commit, undefined)
+      yield* Fiber.join(slow)
+
+      // Reads go on from where they were: without the hint it would be found by the sweep, half a minute later.
+      yield* until(statuses(acme), (all) => all.join() === "delivered,delivered")
+    })
+  )
+
+  it.scoped(
+    "§6 stops gracefully: what is in flight is finished and recorded, nothing else is started or repeated",
+    () =>
+      Effect.gen(function* () {
+        const open: Array<() => void> = []
+        const receiver = yield* makeReceiver({
+          behaviours: { "/held": (answer) => void open.push(() => answer.reply(200)) }
+        })
+        const acme = yield* workspace
+        yield* endpoint(acme, receiver.url("/held"))
+        yield* publish(acme, 30)
+
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* worker({ requestTimeoutMs: 10_000 })
+            yield* receiver.waitFor(2)
+            // Finalizers run in reverse: this one before the worker's own, so the answers come while it is stopping.
+            yield* Effect.addFinalizer(() =>
+              Effect.sync(() => {
+                for (const answer of open.splice(0)) setImmediate(answer)
+              })
+            )
+          })
+        )
+
+        const sent = receiver.received.length
+        expect(yield* attempts(acme)).toHaveLength(sent)
+        expect(yield* queued(acme)).toBe(30 - sent)
+        const sql = yield* SqlClient.SqlClient
+        expect(yield* sql`select shard from posthorn.shards where owner is not null`).toEqual([])
+      })
+  )
+})

@@ -1,0 +1,139 @@
+/**
+ * Requests per second of an authenticated list of 50 deliveries, relative to Fastify in the same run.
+ *
+ *   node tools/rest-bench/bench.mjs [--rounds 3] [--seconds 5]
+ *
+ * Three servers over one database: Posthorn (`posthorn serve`, all limits on), Fastify with the same SQL and token
+ * check, and Fastify answering the same rows from memory, without any query. They take turns, so that a noisy machine
+ * hits all alike; the ratio of medians is what counts. DATABASE_URL names a server on which it may create a database;
+ * without it an embedded one is started. Exits 1 when Posthorn is below 0.6 of Fastify with the same work.
+ */
+import { spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import autocannon from "autocannon"
+import pg from "pg"
+
+const BAR = 0.6
+const here = dirname(fileURLToPath(import.meta.url))
+const root = join(here, "..", "..")
+const option = (name, fallback) => {
+  const at = process.argv.indexOf(`--${name}`)
+  return at < 0 ? fallback : Number(process.argv[at + 1])
+}
+const rounds = option("rounds", 3)
+const seconds = option("seconds", 5)
+
+const children = []
+const start = (name, args, env) => {
+  const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, ...env }, stdio: ["ignore", "ignore", "inherit"] })
+  child.once("exit", (code) => code && console.error(`${name} ended with ${code}`))
+  children.push(child)
+  return child
+}
+
+const until = async (what, check) => {
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await new Promise((done) => setTimeout(done, 100))) {
+    if (await check().catch(() => false)) return
+  }
+  throw new Error(`${what} did not come up within 60 s`)
+}
+
+const server = process.env.DATABASE_URL
+if (server === undefined) throw new Error("DATABASE_URL must name a PostgreSQL on which this may create a database")
+
+const database = `rest_bench_${randomBytes(4).toString("hex")}`
+const databaseUrl = Object.assign(new URL(server), { pathname: `/${database}` }).href
+const admin = new pg.Client({ connectionString: server })
+await admin.connect()
+await admin.query(`create database ${database}`)
+
+const operatorToken = randomBytes(32).toString("hex")
+const POSTHORN = "http://127.0.0.1:18484"
+const entry = join(root, "build", "posthorn.mjs")
+const environment = {
+  DATABASE_URL: databaseUrl,
+  OPERATOR_TOKEN: operatorToken,
+  ENCRYPTION_KEY: randomBytes(32).toString("base64"),
+  PORT: "18484",
+  RATE_LIMIT_REST_READ: "900000000/60 seconds",
+  RATE_LIMIT_EVENT_PUBLISH: "900000000/60 seconds",
+  LOG_LEVEL: "error"
+}
+
+const ask = async (method, path, token, body) => {
+  const answer = await fetch(`${POSTHORN}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...(body && { "content-type": "application/json" }) },
+    ...(body && { body: JSON.stringify(body) })
+  })
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
+  return answer.json()
+}
+
+const seed = async () => {
+  await ask("POST", "/workspaces", operatorToken, { slug: "bench", name: "Bench" })
+  const { token } = await ask("POST", "/workspaces/bench/api-tokens", operatorToken, { name: "bench", scopes: ["admin"] })
+  const { id } = await ask("POST", "/workspaces/bench/webhooks", token, { url: "https://example.com/hook", eventTypes: ["*"] })
+  for (let number = 0; number < 200; number++) {
+    await ask("POST", "/workspaces/bench/events", token, {
+      eventType: "invoice.paid",
+      payload: { invoice: number, amount: 1299, currency: "EUR", customer: "cus_0123456789" }
+    })
+  }
+  return { token, endpoint: id }
+}
+
+const fire = ({ duration, token, url }) =>
+  autocannon({ url, connections: 32, duration, headers: { authorization: `Bearer ${token}` } }).then((result) => {
+    if (result.non2xx > 0 || result.errors > 0) throw new Error(`${url}: ${result.non2xx} refused, ${result.errors} broken`)
+    return result.requests.average
+  })
+
+const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]
+
+try {
+  const migration = start("migrate", [entry, "migrate"], environment)
+  await new Promise((done) => migration.once("exit", done))
+  const profile = process.argv.includes("--cpu-prof") ? ["--cpu-prof", "--cpu-prof-dir=/tmp/posthorn-prof"] : []
+  const posthorn = start("posthorn", [...profile, entry, "serve"], environment)
+  await until("posthorn", () => fetch(`${POSTHORN}/health/ready`).then((answer) => answer.ok))
+  const { endpoint, token } = await seed()
+  const path = `/workspaces/bench/webhooks/${endpoint}/deliveries?limit=50`
+  const contestants = [{ name: "Posthorn", url: `${POSTHORN}${path}` }]
+  for (const [index, mode] of ["sql", "memory"].entries()) {
+    const port = 18485 + index
+    const url = `http://127.0.0.1:${port}${path}`
+    start(mode, [join(here, "fastify.mjs")], { DATABASE_URL: databaseUrl, ENDPOINT: endpoint, MODE: mode, PORT: String(port), TOKEN: token })
+    await until(mode, () => fetch(url, { headers: { authorization: `Bearer ${token}` } }).then((answer) => answer.ok))
+    contestants.push({ name: mode === "sql" ? "Fastify, same SQL" : "Fastify, from memory", url })
+  }
+  const bodies = await Promise.all(
+    contestants.map(({ url }) => fetch(url, { headers: { authorization: `Bearer ${token}` } }).then((answer) => answer.json()))
+  )
+  if (new Set(bodies.map((body) => JSON.stringify(body))).size !== 1) throw new Error("The servers do not answer the same JSON")
+
+  for (const { url } of contestants) await fire({ url, token, duration: 3 })
+  const rates = new Map(contestants.map(({ name }) => [name, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const { name, url } of contestants) rates.get(name).push(await fire({ url, token, duration: seconds }))
+  }
+  const of = (name) => median(rates.get(name))
+  const bytes = JSON.stringify(bodies[0]).length
+  console.log(`authenticated list of ${bodies[0].items.length} deliveries, ${bytes} bytes; 32 connections; median of ${rounds} x ${seconds} s`)
+  for (const [name, values] of rates) {
+    const ratio = of("Posthorn") / of(name)
+    console.log(`${name.padEnd(22)} ${of(name).toFixed(0).padStart(6)} req/s   Posthorn is ${ratio.toFixed(2)} of it   (${values.map((value) => value.toFixed(0)).join(", ")})`)
+  }
+  const ratio = of("Posthorn") / of("Fastify, same SQL")
+  console.log(`${ratio >= BAR ? "met" : "NOT met"}: ${ratio.toFixed(2)} of Fastify with the same work; the bar is ${BAR}`)
+  if (ratio < BAR) process.exitCode = 1
+  posthorn.kill("SIGTERM")
+  await new Promise((done) => posthorn.once("exit", done))
+} finally {
+  for (const child of children) child.kill()
+  await new Promise((done) => setTimeout(done, 500))
+  await admin.query(`drop database if exists ${database} with (force)`)
+  await admin.end()
+}
