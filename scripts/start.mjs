@@ -7,9 +7,10 @@
 import { pathToFileURL } from "node:url"
 import { bundle, bundleFile } from "./bundle.mjs"
 import { ensureInstalled } from "./install.mjs"
+import { onOrphaned } from "./orphaned.mjs"
 
 ensureInstalled()
 await bundle()
-process.setSourceMapsEnabled(true)
+onOrphaned(() => process.kill(process.pid, "SIGTERM"))
 process.argv = [process.argv[0], bundleFile, "dev", ...process.argv.slice(2)]
 await import(pathToFileURL(bundleFile).href)

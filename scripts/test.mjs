@@ -1,48 +1,43 @@
 /**
  * `npm test`: installs what is missing and runs the tests; arguments go to vitest (`npm test -- packages/worker`).
  *
- * Guarantees: the last line is `tests: N passed, N failed, N skipped`, also when vitest breaks down; a test file that could
- * not be loaded counts as one failure; the exit code is vitest's.
+ * Guarantees: the last line is `tests: N passed, N failed, N skipped`, also when vitest breaks down; the exit code is
+ * vitest's; whatever ends us ends vitest and its workers.
  */
 import { spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { constants, tmpdir } from "node:os"
 import { join } from "node:path"
 import { ensureInstalled, root } from "./install.mjs"
+import { onOrphaned } from "./orphaned.mjs"
 
-const runVitest = (report) => {
-  const vitest = join(root, "node_modules", "vitest", "vitest.mjs")
+const runVitest = (countFile) => {
   const given = process.argv.slice(2)
   const reporters = given.some((argument) => argument.startsWith("--reporter")) ? [] : ["--reporter=default"]
-  const ours = [
-    "--config",
-    "vitest.workspace.ts",
-    ...reporters,
-    "--reporter=json",
-    `--outputFile.json=${report}`
-  ]
-  const child = spawn(process.execPath, [vitest, "run", ...ours, ...given], { cwd: root, stdio: "inherit" })
-  // Ctrl-C reaches vitest as well; we only wait for it. SIGTERM reaches us alone.
-  process.on("SIGINT", () => {})
-  process.on("SIGTERM", () => child.kill("SIGTERM"))
+  const ours = ["--config", "vitest.workspace.ts", ...reporters, "--reporter=./scripts/TestCount.mjs"]
+  const vitest = join(root, "node_modules", "vitest", "vitest.mjs")
+  const child = spawn(process.execPath, [vitest, "run", ...ours, ...given], {
+    cwd: root,
+    env: { ...process.env, POSTHORN_TEST_COUNT: countFile },
+    stdio: "inherit",
+    // A group of its own, to end all of it: vitest alone leaves its workers running when it is told to stop.
+    detached: true
+  })
+  const stop = () => {
+    process.kill(-child.pid, "SIGINT")
+    setTimeout(() => process.kill(-child.pid, "SIGKILL"), 5000)
+  }
+  // As Ctrl-C for all three: it is the one signal on which vitest ends by itself.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, stop)
+  onOrphaned(stop)
   return new Promise((resolve) => {
     child.once("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal]))
   })
 }
 
-const count = (report) => {
+const readCount = (countFile) => {
   try {
-    const { numFailedTests, numPassedTests, numPendingTests, numTodoTests, testResults } = JSON.parse(
-      readFileSync(report, "utf8")
-    )
-    const unloaded = testResults.filter(
-      (file) => file.status === "failed" && file.assertionResults.length === 0
-    ).length
-    return {
-      passed: numPassedTests,
-      failed: numFailedTests + unloaded,
-      skipped: numPendingTests + numTodoTests
-    }
+    return JSON.parse(readFileSync(countFile, "utf8"))
   } catch {
     return { passed: 0, failed: 0, skipped: 0 }
   }
@@ -50,9 +45,9 @@ const count = (report) => {
 
 ensureInstalled()
 const folder = mkdtempSync(join(tmpdir(), "posthorn-test-"))
-const report = join(folder, "report.json")
-const code = await runVitest(report)
-const { failed, passed, skipped } = count(report)
+const countFile = join(folder, "count.json")
+const code = await runVitest(countFile)
+const { failed, passed, skipped } = readCount(countFile)
 rmSync(folder, { recursive: true, force: true })
 if (code !== 0 && failed === 0)
   console.log(`vitest ended with code ${code} though no test failed: see above.`)

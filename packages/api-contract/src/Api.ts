@@ -7,18 +7,26 @@
 import { HttpApi, OpenApi } from "@effect/platform"
 import * as Errors from "@posthorn/domain/Errors"
 import { ApiTokensApi } from "./ApiTokens.ts"
+import { AuditEventsApi } from "./AuditEvents.ts"
 import { DeliveriesApi } from "./Deliveries.ts"
 import { EndpointsApi } from "./Endpoints.ts"
 import { EventsApi } from "./Events.ts"
+import { MembersApi } from "./Members.ts"
+import { NotificationsApi } from "./Notifications.ts"
+import { OverviewApi } from "./Overview.ts"
 import { failure } from "./Problem.ts"
 import { WorkspacesApi } from "./Workspaces.ts"
 
 export class Api extends HttpApi.make("posthorn")
   .add(WorkspacesApi)
+  .add(OverviewApi)
   .add(EndpointsApi)
   .add(DeliveriesApi)
   .add(EventsApi)
+  .add(NotificationsApi)
+  .add(MembersApi)
   .add(ApiTokensApi)
+  .add(AuditEventsApi)
   .addError(failure(Errors.InvalidRequest))
   .addError(failure(Errors.Unauthorized))
   .addError(failure(Errors.Forbidden))

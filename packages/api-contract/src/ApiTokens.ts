@@ -1,11 +1,11 @@
 /** API tokens of a workspace. The token itself is shown once, in the answer that creates it. Source: decision §3. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { ApiTokenNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { Slug, Timestamp } from "./Wire.ts"
+import { IdParam, Label, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
 
 const fields = {
   id: Schema.String,
@@ -22,20 +22,20 @@ export type ApiToken = typeof ApiToken.Type
 
 export const CreatedApiToken = Schema.Struct({
   ...fields,
-  token: Schema.String.annotations({ description: "The token itself, shown this once. Only a hash of it is kept." })
+  token: Schema.String.annotations({
+    description: "The token itself, shown this once. Only a hash of it is kept."
+  })
 }).annotations({ identifier: "CreatedApiToken" })
 export type CreatedApiToken = typeof CreatedApiToken.Type
 
 export const CreateApiToken = Schema.Struct({
-  name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200)).annotations({
-    description: "What it is for.",
-    examples: ["Billing service"],
-    message: () => "Expected 1 to 200 characters"
-  }),
-  scopes: Schema.Array(Scope).pipe(Schema.minItems(1), Schema.maxItems(50)).annotations({
-    description: "Permissions or bundles; together no more than the caller may do.",
-    examples: [["event:publish"]]
-  }),
+  name: Label(200, "What it is for.", "Billing service"),
+  scopes: Schema.Array(Scope)
+    .pipe(Schema.minItems(1), Schema.maxItems(50))
+    .annotations({
+      description: "Permissions or bundles; together no more than the caller may do.",
+      examples: [["event:publish"]]
+    }),
   expiresAt: Schema.optional(Schema.NullOr(Timestamp))
 }).annotations({ identifier: "CreateApiToken" })
 
@@ -53,6 +53,42 @@ const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug
     operation({ permission: "token:create", bucket: "rest_write", tool: "create_api_token", secret: true })
   )
 
+export const ApiTokenPage = PageOf("ApiToken", ApiToken)
+
+const listApiTokens = HttpApiEndpoint.get("listApiTokens", "/workspaces/:slug/api-tokens")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setUrlParams(Schema.Struct(pageQuery))
+  .addSuccess(ApiTokenPage)
+  .addError(failure(WorkspaceNotFound))
+  .annotate(OpenApi.Summary, "List API tokens")
+  .annotate(
+    OpenApi.Description,
+    "Newest first, revoked and expired ones included. Never with the token itself."
+  )
+  .annotateContext(operation({ permission: "token:list", bucket: "rest_read", tool: "list_api_tokens" }))
+
+const revokeApiToken = HttpApiEndpoint.del("revokeApiToken", "/workspaces/:slug/api-tokens/:tokenId")
+  .setPath(Schema.Struct({ slug: Slug, tokenId: IdParam("token", "tok_") }))
+  .addSuccess(Schema.Void, { status: 204 })
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(ApiTokenNotFound))
+  .annotate(OpenApi.Summary, "Revoke an API token")
+  .annotate(
+    OpenApi.Description,
+    "Effective everywhere within a second, and for good. Revoking it again changes nothing."
+  )
+  .annotateContext(
+    operation({
+      permission: "token:revoke",
+      bucket: "rest_write",
+      tool: "revoke_api_token",
+      destructive: true,
+      idempotent: true
+    })
+  )
+
 export class ApiTokensApi extends HttpApiGroup.make("API tokens")
   .add(createApiToken)
+  .add(listApiTokens)
+  .add(revokeApiToken)
   .annotate(OpenApi.Description, "Bearer tokens of a workspace, each with its scopes.") {}

@@ -11,7 +11,7 @@ import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, Integer, JsonValue, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+import { IdParam, Integer, JsonValue, Moment, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
 
 export const DeliveryStatus = Schema.Literal(
   "pending",
@@ -39,7 +39,9 @@ export const FailureReason = Schema.Literal(
 const HttpStatus = Integer("The receiver's HTTP status; null when no usable answer came.")
 
 export const Delivery = Schema.Struct({
-  id: Schema.String.annotations({ description: "Also the `webhook-id` header; the same on every retry, new on a replay." }),
+  id: Schema.String.annotations({
+    description: "Also the `webhook-id` header; the same on every retry, new on a replay."
+  }),
   endpointId: Schema.String,
   eventId: Schema.NullOr(Schema.String).annotations({ description: "Null for a test send." }),
   eventType: Schema.String,
@@ -47,7 +49,9 @@ export const Delivery = Schema.Struct({
   attempts: Integer("Attempts recorded so far; at most 7."),
   nextAttemptAt: Schema.NullOr(Timestamp),
   payload: JsonValue,
-  replayedFrom: Schema.NullOr(Schema.String).annotations({ description: "The delivery this one repeats; kept when that one is gone." }),
+  replayedFrom: Schema.NullOr(Schema.String).annotations({
+    description: "The delivery this one repeats; kept when that one is gone."
+  }),
   lastHttpStatus: Schema.NullOr(HttpStatus),
   lastFailureReason: Schema.NullOr(FailureReason),
   lastDurationMs: Schema.NullOr(Integer("Milliseconds the last attempt took.")),
@@ -72,7 +76,10 @@ export const Attempt = Schema.Struct({
     description: "The first 2 KiB of the answer; null when it could not be read in time."
   }),
   traceId: Schema.String
-}).annotations({ identifier: "Attempt", description: "One HTTP request to the receiver. Never changed once recorded." })
+}).annotations({
+  identifier: "Attempt",
+  description: "One HTTP request to the receiver. Never changed once recorded."
+})
 export type Attempt = typeof Attempt.Type
 
 export const DeliveryPage = PageOf("Delivery", Delivery)
@@ -103,8 +110,52 @@ const listWebhookDeliveries = HttpApiEndpoint.get(
   .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookEndpointNotFound))
   .annotate(OpenApi.Summary, "List an endpoint's deliveries")
-  .annotate(OpenApi.Description, "Newest first. With a filter a page may hold fewer items than asked for: go on while `nextCursor` is not null.")
-  .annotateContext(operation({ permission: "webhook:read", bucket: "rest_read", tool: "list_webhook_deliveries" }))
+  .annotate(
+    OpenApi.Description,
+    "Newest first. With a filter a page may hold fewer items than asked for: go on while `nextCursor` is not null."
+  )
+  .annotateContext(
+    operation({ permission: "webhook:read", bucket: "rest_read", tool: "list_webhook_deliveries" })
+  )
+
+const listWorkspaceDeliveries = HttpApiEndpoint.get(
+  "listWorkspaceDeliveries",
+  "/workspaces/:slug/webhooks/deliveries"
+)
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setUrlParams(
+    Schema.Struct({
+      ...pageQuery,
+      ...deliveryFilters,
+      endpointId: Schema.optional(IdParam("endpoint", "whe_")),
+      since: Schema.optional(Moment("Only deliveries created then or later.")),
+      until: Schema.optional(Moment("Only deliveries created before then."))
+    })
+  )
+  .addSuccess(DeliveryPage)
+  .addError(failure(WorkspaceNotFound))
+  .annotate(OpenApi.Summary, "List a workspace's deliveries")
+  .annotate(
+    OpenApi.Description,
+    "Newest first, over all endpoints. With a filter a page may hold fewer items than asked for: go on while `nextCursor` is not null."
+  )
+  .annotateContext(
+    operation({ permission: "webhook:read", bucket: "rest_read", tool: "list_workspace_webhook_deliveries" })
+  )
+
+const getWebhookDelivery = HttpApiEndpoint.get(
+  "getWebhookDelivery",
+  "/workspaces/:slug/webhooks/deliveries/:deliveryId"
+)
+  .setPath(inDelivery)
+  .addSuccess(Delivery)
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(WebhookDeliveryNotFound))
+  .annotate(OpenApi.Summary, "Get a delivery")
+  .annotate(OpenApi.Description, "Its status, its payload, and what the last attempt came to.")
+  .annotateContext(
+    operation({ permission: "webhook:read", bucket: "rest_read", tool: "get_webhook_delivery" })
+  )
 
 const listWebhookDeliveryAttempts = HttpApiEndpoint.get(
   "listWebhookDeliveryAttempts",
@@ -116,7 +167,10 @@ const listWebhookDeliveryAttempts = HttpApiEndpoint.get(
   .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookDeliveryNotFound))
   .annotate(OpenApi.Summary, "List a delivery's attempts")
-  .annotate(OpenApi.Description, "By ordinal. Shows the request headers as sent and the first 2 KiB of each answer.")
+  .annotate(
+    OpenApi.Description,
+    "By ordinal. Shows the request headers as sent and the first 2 KiB of each answer."
+  )
   .annotateContext(
     operation({ permission: "webhook:list", bucket: "rest_read", tool: "list_webhook_delivery_attempts" })
   )
@@ -142,6 +196,8 @@ const replayWebhookDelivery = HttpApiEndpoint.post(
 
 export class DeliveriesApi extends HttpApiGroup.make("Deliveries")
   .add(listWebhookDeliveries)
+  .add(listWorkspaceDeliveries)
+  .add(getWebhookDelivery)
   .add(listWebhookDeliveryAttempts)
   .add(replayWebhookDelivery)
   .annotate(OpenApi.Description, "What was sent, what came back, and sending it again.") {}

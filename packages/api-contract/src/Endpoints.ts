@@ -9,9 +9,11 @@ import {
 import { EventTypePattern } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { Delivery } from "./Deliveries.ts"
+import { diagnoseWebhookEndpoint } from "./Diagnosis.ts"
+import { getEndpointStats } from "./EndpointStats.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, Integer, Slug, Timestamp } from "./Wire.ts"
+import { IdParam, Integer, NO_NUL, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
 
 export const endpointFields = {
   id: Schema.String,
@@ -29,14 +31,34 @@ export const WebhookEndpoint = Schema.Struct(endpointFields).annotations({
 })
 export type WebhookEndpoint = typeof WebhookEndpoint.Type
 
-export const EventTypes = Schema.Array(EventTypePattern).pipe(Schema.minItems(1), Schema.maxItems(100)).annotations({
-  description: "Exact event types, `prefix.*`, or `*`; 1 to 100 of them.",
-  examples: [["invoice.*"]]
-})
+export const WebhookEndpointDetail = Schema.Struct({
+  ...endpointFields,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  previousSecretExpiresAt: Schema.NullOr(Timestamp).annotations({
+    description: "Until then deliveries are signed with the previous secret too; null when there is none."
+  }),
+  missedEvents: Schema.Struct({
+    count: Integer("How many events matched."),
+    since: Schema.NullOr(Timestamp).annotations({
+      description: "When the present or latest disabled time began; null when it was never disabled."
+    })
+  }).annotations({ description: "Events that matched while it was disabled: no delivery was made for them." })
+}).annotations({ identifier: "WebhookEndpointDetail", description: "An endpoint with its times." })
+export type WebhookEndpointDetail = typeof WebhookEndpointDetail.Type
 
-export const Description = Schema.String.pipe(Schema.maxLength(500)).annotations({
+export const WebhookEndpointPage = PageOf("WebhookEndpoint", WebhookEndpoint)
+
+export const EventTypes = Schema.Array(EventTypePattern)
+  .pipe(Schema.minItems(1), Schema.maxItems(100))
+  .annotations({
+    description: "Exact event types, `prefix.*`, or `*`; 1 to 100 of them.",
+    examples: [["invoice.*"]]
+  })
+
+export const Description = Schema.String.pipe(Schema.maxLength(500), Schema.pattern(NO_NUL)).annotations({
   description: "For people; at most 500 characters.",
-  message: () => "Expected at most 500 characters"
+  message: () => "Expected at most 500 characters, none of them NUL"
 })
 
 /** The URL is any text here: the capability judges it, so that a bad one is `InvalidWebhookUrl`. */
@@ -51,6 +73,13 @@ export const CreateWebhookEndpoint = Schema.Struct({
   description: Schema.optional(Schema.NullOr(Description)),
   enabled: Schema.optionalWith(Schema.Boolean, { default: () => true })
 }).annotations({ identifier: "CreateWebhookEndpoint" })
+
+export const UpdateWebhookEndpoint = Schema.Struct({
+  url: Schema.optional(Url),
+  eventTypes: Schema.optional(EventTypes),
+  description: Schema.optional(Schema.NullOr(Description)),
+  enabled: Schema.optional(Schema.Boolean)
+}).annotations({ identifier: "UpdateWebhookEndpoint" })
 
 const inEndpoint = Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") })
 
@@ -74,7 +103,82 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
     })
   )
 
-const sendTestEvent = HttpApiEndpoint.post("sendTestEvent", "/workspaces/:slug/webhooks/:endpointId/test-event")
+const listWebhookEndpoints = HttpApiEndpoint.get("listWebhookEndpoints", "/workspaces/:slug/webhooks")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setUrlParams(Schema.Struct(pageQuery))
+  .addSuccess(WebhookEndpointPage)
+  .addError(failure(WorkspaceNotFound))
+  .annotate(OpenApi.Summary, "List webhook endpoints")
+  .annotate(OpenApi.Description, "Forward on id, so in the order they were created.")
+  .annotateContext(
+    operation({ permission: "webhook:read", bucket: "rest_read", tool: "list_webhook_endpoints" })
+  )
+
+const getWebhookEndpoint = HttpApiEndpoint.get("getWebhookEndpoint", "/workspaces/:slug/webhooks/:endpointId")
+  .setPath(inEndpoint)
+  .addSuccess(WebhookEndpointDetail)
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(WebhookEndpointNotFound))
+  .annotate(OpenApi.Summary, "Get a webhook endpoint")
+  .annotate(
+    OpenApi.Description,
+    "With its times, and what it missed while it was disabled. Never with its secret."
+  )
+  .annotateContext(
+    operation({ permission: "webhook:read", bucket: "rest_read", tool: "get_webhook_endpoint" })
+  )
+
+const updateWebhookEndpoint = HttpApiEndpoint.patch(
+  "updateWebhookEndpoint",
+  "/workspaces/:slug/webhooks/:endpointId"
+)
+  .setPath(inEndpoint)
+  .setPayload(UpdateWebhookEndpoint)
+  .addSuccess(WebhookEndpointDetail)
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(WebhookEndpointNotFound))
+  .addError(failure(InvalidWebhookUrl))
+  .annotate(OpenApi.Summary, "Update a webhook endpoint")
+  .annotate(
+    OpenApi.Description,
+    "Changes only what is sent. Disabling stops delivery and keeps history; enabling a disabled one sets its failure streak to 0 and lets waiting deliveries go on."
+  )
+  .annotateContext(
+    operation({
+      permission: "webhook:update",
+      bucket: "rest_write",
+      tool: "update_webhook_endpoint",
+      destructive: true,
+      idempotent: true
+    })
+  )
+
+const deleteWebhookEndpoint = HttpApiEndpoint.del(
+  "deleteWebhookEndpoint",
+  "/workspaces/:slug/webhooks/:endpointId"
+)
+  .setPath(inEndpoint)
+  .addSuccess(Schema.Void, { status: 204 })
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(WebhookEndpointNotFound))
+  .annotate(OpenApi.Summary, "Delete a webhook endpoint")
+  .annotate(
+    OpenApi.Description,
+    "Its deliveries and attempts go with it. To stop delivery and keep history, disable it."
+  )
+  .annotateContext(
+    operation({
+      permission: "webhook:delete",
+      bucket: "rest_write",
+      tool: "delete_webhook_endpoint",
+      destructive: true
+    })
+  )
+
+const sendTestEvent = HttpApiEndpoint.post(
+  "sendTestEvent",
+  "/workspaces/:slug/webhooks/:endpointId/test-event"
+)
   .setPath(inEndpoint)
   .addSuccess(Delivery, { status: 202 })
   .addError(failure(WorkspaceNotFound))
@@ -91,8 +195,13 @@ const sendTestEvent = HttpApiEndpoint.post("sendTestEvent", "/workspaces/:slug/w
 
 export const RotatedSecret = Schema.Struct({
   endpointId: Schema.String,
-  signingSecret: Schema.String.annotations({ description: "`whsec_<base64>`, shown this once.", examples: ["whsec_…"] }),
-  previousSecretExpiresAt: Timestamp.annotations({ description: "Until then deliveries are signed with the old secret too." })
+  signingSecret: Schema.String.annotations({
+    description: "`whsec_<base64>`, shown this once.",
+    examples: ["whsec_…"]
+  }),
+  previousSecretExpiresAt: Timestamp.annotations({
+    description: "Until then deliveries are signed with the old secret too."
+  })
 }).annotations({ identifier: "RotatedSecret" })
 export type RotatedSecret = typeof RotatedSecret.Type
 
@@ -121,6 +230,12 @@ const rotateWebhookSecret = HttpApiEndpoint.post(
 
 export class EndpointsApi extends HttpApiGroup.make("Webhook endpoints")
   .add(createWebhookEndpoint)
+  .add(listWebhookEndpoints)
+  .add(getWebhookEndpoint)
+  .add(updateWebhookEndpoint)
+  .add(deleteWebhookEndpoint)
+  .add(getEndpointStats)
+  .add(diagnoseWebhookEndpoint)
   .add(rotateWebhookSecret)
   .add(sendTestEvent)
   .annotate(OpenApi.Description, "Where a workspace wants its events, and which.") {}

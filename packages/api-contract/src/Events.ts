@@ -5,12 +5,17 @@ import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { JsonValue, Slug } from "./Wire.ts"
+import { JsonValue, NO_NUL, Slug } from "./Wire.ts"
 
-export const IdempotencyKey = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(255)).annotations({
-  description: "Publishing again with the same key within 24 hours creates nothing and gives the first answer.",
+export const IdempotencyKey = Schema.String.pipe(
+  Schema.minLength(1),
+  Schema.maxLength(255),
+  Schema.pattern(NO_NUL)
+).annotations({
+  description:
+    "Publishing again with the same key within 24 hours creates nothing and gives the first answer.",
   examples: ["invoice-7-paid"],
-  message: () => "Expected 1 to 255 characters"
+  message: () => "Expected 1 to 255 characters, none of them NUL"
 })
 
 export const PublishEvent = Schema.Struct({
@@ -22,8 +27,12 @@ export const PublishEvent = Schema.Struct({
 export const PublishedEvent = Schema.Struct({
   id: Schema.String,
   eventType: Schema.String,
-  deliveryIds: Schema.Array(Schema.String).annotations({ description: "One delivery for each enabled endpoint that matches." }),
-  duplicate: Schema.Boolean.annotations({ description: "Whether the idempotency key had been used: then nothing was created." })
+  deliveryIds: Schema.Array(Schema.String).annotations({
+    description: "One delivery for each enabled endpoint that matches."
+  }),
+  duplicate: Schema.Boolean.annotations({
+    description: "Whether the idempotency key had been used: then nothing was created."
+  })
 }).annotations({ identifier: "PublishedEvent" })
 export type PublishedEvent = typeof PublishedEvent.Type
 
@@ -40,9 +49,51 @@ const publishEvent = HttpApiEndpoint.post("publishEvent", "/workspaces/:slug/eve
     "Queues one delivery for each enabled endpoint whose subscriptions match. Answered means durable. The payload reaches receivers exactly as written here."
   )
   .annotateContext(
-    operation({ permission: "event:publish", bucket: "event_publish", tool: "publish_event", raw: [["payload"]] })
+    operation({
+      permission: "event:publish",
+      bucket: "event_publish",
+      tool: "publish_event",
+      raw: [["payload"]]
+    })
+  )
+
+export const PublishEvents = Schema.Struct({
+  events: Schema.Array(PublishEvent)
+    .pipe(Schema.minItems(1), Schema.maxItems(1000))
+    .annotations({
+      description: "1 to 1,000 events, in the order they happened.",
+      message: () => "Expected 1 to 1,000 events"
+    })
+}).annotations({ identifier: "PublishEvents" })
+
+export const PublishedEvents = Schema.Struct({
+  items: Schema.Array(PublishedEvent).annotations({
+    description: "One answer per event, in the order they were sent."
+  })
+}).annotations({ identifier: "PublishedEvents" })
+export type PublishedEvents = typeof PublishedEvents.Type
+
+const publishEvents = HttpApiEndpoint.post("publishEvents", "/workspaces/:slug/events/batch")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setPayload(PublishEvents)
+  .addSuccess(PublishedEvents, { status: 202 })
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(IdempotencyKeyReused))
+  .annotate(OpenApi.Summary, "Publish several events")
+  .annotate(
+    OpenApi.Description,
+    "All or nothing: one event that is refused refuses the whole batch. The answers come in the order of the events."
+  )
+  .annotateContext(
+    operation({
+      permission: "event:publish",
+      bucket: "event_publish",
+      tool: "publish_events",
+      raw: [["events", "*", "payload"]]
+    })
   )
 
 export class EventsApi extends HttpApiGroup.make("Events")
   .add(publishEvent)
+  .add(publishEvents)
   .annotate(OpenApi.Description, "What happened on the platform.") {}

@@ -6,7 +6,7 @@
  * decision §5.
  */
 import { HttpApiSchema } from "@effect/platform"
-import * as Errors from "@posthorn/domain/Errors"
+import type * as Errors from "@posthorn/domain/Errors"
 import { Schema } from "effect"
 
 export const PROBLEM_JSON = "application/problem+json"
@@ -20,12 +20,15 @@ export const problems = {
   WebhookEndpointNotFound: { status: 404, title: "No such webhook endpoint" },
   WebhookDeliveryNotFound: { status: 404, title: "No such delivery" },
   ApiTokenNotFound: { status: 404, title: "No such API token" },
+  MemberNotFound: { status: 404, title: "No such member" },
+  NotificationNotFound: { status: 404, title: "No such notification" },
   RouteNotFound: { status: 404, title: "No such path" },
   MethodNotAllowed: { status: 405, title: "The path does not answer this method" },
   WebhookEndpointDisabled: { status: 409, title: "The endpoint is disabled" },
   WebhookDeliveryNotReplayable: { status: 409, title: "The delivery cannot be replayed" },
   IdempotencyKeyReused: { status: 409, title: "The idempotency key was used for another event" },
   WorkspaceSlugTaken: { status: 409, title: "The slug is taken" },
+  MemberEmailTaken: { status: 409, title: "The email address is taken" },
   PayloadTooLarge: { status: 413, title: "The request body is too large" },
   UnsupportedMediaType: { status: 415, title: "The request body is not JSON" },
   RateLimited: { status: 429, title: "Too many calls" },
@@ -37,7 +40,10 @@ export const isPublicError = (error: unknown): error is Errors.PublicError =>
   typeof error === "object" && error !== null && "_tag" in error && String(error._tag) in problems
 
 /** A refusal as it travels: the common members, then the error's own facts. */
-export const toProblem = (error: Errors.PublicError, context: { readonly baseUrl: string; readonly traceId: string }) => {
+export const toProblem = (
+  error: Errors.PublicError,
+  context: { readonly baseUrl: string; readonly traceId: string }
+) => {
   const { _tag, ...facts } = error as Errors.PublicError & Record<string, unknown>
   const { status, title } = problems[error._tag]
   return {
@@ -53,11 +59,19 @@ export const toProblem = (error: Errors.PublicError, context: { readonly baseUrl
 
 const factsOf = (error: Errors.PublicError, facts: Record<string, unknown>) => {
   const fields = (error.constructor as unknown as { readonly fields: Record<string, unknown> }).fields
-  return Object.fromEntries(Object.keys(fields).filter((key) => key !== "_tag").map((key) => [key, facts[key]]))
+  return Object.fromEntries(
+    Object.keys(fields)
+      .filter((key) => key !== "_tag")
+      .map((key) => [key, facts[key]])
+  )
 }
 
 /** Declare a domain error on an operation: `.addError(failure(WebhookEndpointDisabled))`. */
-export const failure = <Self extends Errors.PublicError, Tag extends Self["_tag"], Fields extends Schema.Struct.Fields>(
+export const failure = <
+  Self extends Errors.PublicError,
+  Tag extends Self["_tag"],
+  Fields extends Schema.Struct.Fields
+>(
   error: Schema.TaggedErrorClass<Self, Tag, Fields>
 ): Schema.Schema<Self, unknown> => {
   const tag = error._tag as Errors.PublicError["_tag"]
@@ -65,7 +79,10 @@ export const failure = <Self extends Errors.PublicError, Tag extends Self["_tag"
   const { _tag: _, ...facts } = error.fields
   const wire = Schema.Struct({
     _tag: Schema.Literal(tag),
-    type: Schema.String.annotations({ description: "Where the error is explained.", jsonSchema: { type: "string", format: "uri" } }),
+    type: Schema.String.annotations({
+      description: "Where the error is explained.",
+      jsonSchema: { format: "uri" }
+    }),
     title: Schema.String,
     status: Schema.Literal(status),
     detail: Schema.String.annotations({ description: "What happened and what to do." }),
@@ -76,8 +93,12 @@ export const failure = <Self extends Errors.PublicError, Tag extends Self["_tag"
     strict: false,
     decode: (body: object) => new (error as unknown as new (body: object) => Self)(body),
     encode: (self) => self
-  }).annotations({
-    identifier: tag,
-    ...HttpApiSchema.annotations({ status })
-  }).pipe(HttpApiSchema.withEncoding({ kind: "Json", contentType: PROBLEM_JSON })) as unknown as Schema.Schema<Self, unknown>
+  })
+    .annotations({
+      identifier: tag,
+      ...HttpApiSchema.annotations({ status })
+    })
+    .pipe(
+      HttpApiSchema.withEncoding({ kind: "Json", contentType: PROBLEM_JSON })
+    ) as unknown as Schema.Schema<Self, unknown>
 }

@@ -29,7 +29,7 @@ const entryOf = (endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps): Contra
   name: endpoint.name,
   method: endpoint.method as ContractEntry["method"],
   path: endpoint.path,
-  inWorkspace: endpoint.path.startsWith("/workspaces/:slug/"),
+  inWorkspace: endpoint.path === "/workspaces/:slug" || endpoint.path.startsWith("/workspaces/:slug/"),
   rules: rulesOf(endpoint),
   pathSchema: endpoint.pathSchema,
   querySchema: endpoint.urlParamsSchema,

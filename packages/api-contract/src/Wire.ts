@@ -1,11 +1,12 @@
 /** Pieces that many shapes on the wire are made of. Plain strings and numbers: what a JSON client sees is what is typed. */
-import { clampLimit, DEFAULT_LIMIT, MAX_LIMIT } from "@posthorn/domain/Page"
-import { Schema } from "effect"
+import { type Bounds, clampInteger, DEFAULT_LIMIT, MAX_LIMIT } from "@posthorn/domain/Page"
+import { readTime } from "@posthorn/domain/Time"
+import { ParseResult, Schema } from "effect"
 
 /** RFC 3339, UTC, milliseconds. */
 export const Timestamp = Schema.String.annotations({
   description: "RFC 3339 in UTC with milliseconds.",
-  jsonSchema: { type: "string", format: "date-time" },
+  jsonSchema: { format: "date-time" },
   examples: ["2026-11-21T13:00:00.000Z"]
 })
 
@@ -13,7 +14,7 @@ export const NullOr = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.NullOr
 
 /** A whole number without the component name that `Schema.Int` would leak into OpenAPI. */
 export const Integer = (description: string) =>
-  Schema.Number.annotations({ description, jsonSchema: { type: "integer" } })
+  Schema.Number.annotations({ description, jsonSchema: { type: "integer", description } })
 
 /** Any JSON value. On the way through the service it is a `JsonText`: the exact text. */
 export const JsonValue = Schema.Unknown.annotations({
@@ -24,27 +25,83 @@ export const JsonValue = Schema.Unknown.annotations({
 export const Slug = Schema.String.annotations({
   description: "The workspace's slug.",
   examples: ["acme"],
-  jsonSchema: { type: "string", pattern: "^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$" }
+  jsonSchema: { pattern: "^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$" }
 })
 
-/** An id in a path. Any text is taken: a malformed id is an unknown id. */
+/** A time as a caller writes it: any RFC 3339; decoded to UTC with milliseconds. */
+export const Moment = (description: string) =>
+  Schema.transformOrFail(Schema.String, Schema.String, {
+    strict: true,
+    decode: (text, _options, ast) => {
+      const time = readTime(text)
+      return time === undefined
+        ? ParseResult.fail(new ParseResult.Type(ast, text))
+        : ParseResult.succeed(time)
+    },
+    encode: ParseResult.succeed
+  }).annotations({
+    description,
+    message: () => ({ message: "Expected a time such as 2026-11-21T13:00:00Z", override: true }),
+    jsonSchema: { type: "string", format: "date-time", description, examples: ["2026-11-21T13:00:00.000Z"] },
+    examples: ["2026-11-21T13:00:00.000Z"]
+  })
+
+/** Text for people: 1 to `max` characters, none of them NUL, which PostgreSQL cannot hold. */
+export const Label = (max: number, description: string, example: string) =>
+  Schema.String.pipe(Schema.minLength(1), Schema.maxLength(max), Schema.pattern(NO_NUL)).annotations({
+    description,
+    examples: [example],
+    message: () => `Expected 1 to ${max} characters, none of them NUL`
+  })
+
+export const NO_NUL = /^[^\0]*$/
+
+const PLAIN = /^[\x21-\x7e]{1,64}$/
+
+/** An id in a path or filter. Any text is taken: a malformed id is an unknown id, here one that nothing has. */
 export const IdParam = (noun: string, prefix: string) =>
-  Schema.String.annotations({ description: `Id of the ${noun}.`, examples: [`${prefix}64401b2c93f5e0b7d1c4a98e62f03`] })
+  Schema.transform(Schema.String, Schema.String, {
+    strict: true,
+    decode: (text) => (PLAIN.test(text) ? text : "-"),
+    encode: (id) => id
+  }).annotations({
+    description: `Id of the ${noun}.`,
+    jsonSchema: {
+      type: "string",
+      description: `Id of the ${noun}.`,
+      examples: [`${prefix}64401b2c93f5e0b7d1c4a98e62f03`]
+    }
+  })
 
-const Limit = Schema.transform(Schema.String, Schema.Number, {
-  strict: true,
-  decode: clampLimit,
-  encode: String
-}).annotations({
-  description: `How many items at most. Anything that is no integer means ${DEFAULT_LIMIT}; out of range is clamped.`,
-  jsonSchema: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }
-})
+/** A whole number in a query that is never wrong: what is no integer is the default, what is out of range is clamped. */
+export const Clamped = (description: string, bounds: Bounds) =>
+  Schema.transform(Schema.String, Schema.Number, {
+    strict: true,
+    decode: (text) => clampInteger(text, bounds),
+    encode: String
+  }).annotations({
+    description,
+    jsonSchema: {
+      type: "integer",
+      description,
+      minimum: bounds.min,
+      maximum: bounds.max,
+      default: bounds.otherwise
+    }
+  })
+
+const Limit = Clamped(
+  `How many items at most. Anything that is no integer means ${DEFAULT_LIMIT}; out of range is clamped.`,
+  { min: 1, max: MAX_LIMIT, otherwise: DEFAULT_LIMIT }
+)
 
 /** The two query members that every list takes. */
 export const pageQuery = {
   limit: Schema.optionalWith(Limit, { default: () => DEFAULT_LIMIT }),
   cursor: Schema.optional(
-    Schema.String.annotations({ description: "The `nextCursor` of the page before; one that does not decode gives an empty page." })
+    Schema.String.annotations({
+      description: "The `nextCursor` of the page before; one that does not decode gives an empty page."
+    })
   )
 }
 

@@ -1,19 +1,21 @@
 /** Workspaces: the operator's operations. Source: decision §3 and §4. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { WorkspaceSlugTaken } from "@posthorn/domain/Errors"
+import { WorkspaceNotFound, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
+import { SLUG_PATTERN } from "@posthorn/domain/Slug"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { Timestamp } from "./Wire.ts"
-
-export const SLUG_PATTERN = /^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$/
+import { Label, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
 
 export const Workspace = Schema.Struct({
   id: Schema.String,
   slug: Schema.String,
   name: Schema.String,
   createdAt: Timestamp
-}).annotations({ identifier: "Workspace", description: "One customer of the platform: its endpoints, deliveries, tokens and members." })
+}).annotations({
+  identifier: "Workspace",
+  description: "One customer of the platform: its endpoints, deliveries, tokens and members."
+})
 export type Workspace = typeof Workspace.Type
 
 export const CreateWorkspace = Schema.Struct({
@@ -22,11 +24,7 @@ export const CreateWorkspace = Schema.Struct({
     examples: ["acme"],
     message: () => "Expected lower-case letters, digits and inner hyphens, at most 48 characters"
   }),
-  name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200)).annotations({
-    description: "For people.",
-    examples: ["Acme Inc."],
-    message: () => "Expected 1 to 200 characters"
-  })
+  name: Label(200, "For people.", "Acme Inc.")
 }).annotations({ identifier: "CreateWorkspace" })
 
 const createWorkspace = HttpApiEndpoint.post("createWorkspace", "/workspaces")
@@ -37,6 +35,31 @@ const createWorkspace = HttpApiEndpoint.post("createWorkspace", "/workspaces")
   .annotate(OpenApi.Description, "A workspace is one customer of the platform. Needs the operator's token.")
   .annotateContext(operation({ permission: "operator", bucket: "rest_write", tool: null }))
 
+export const WorkspacePage = PageOf("Workspace", Workspace)
+
+const listWorkspaces = HttpApiEndpoint.get("listWorkspaces", "/workspaces")
+  .setUrlParams(Schema.Struct(pageQuery))
+  .addSuccess(WorkspacePage)
+  .annotate(OpenApi.Summary, "List workspaces")
+  .annotate(
+    OpenApi.Description,
+    "Forward on id, so in the order they were created. Needs the operator's token."
+  )
+  .annotateContext(operation({ permission: "operator", bucket: "rest_read", tool: null }))
+
+const deleteWorkspace = HttpApiEndpoint.del("deleteWorkspace", "/workspaces/:slug")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .addSuccess(Schema.Void, { status: 204 })
+  .addError(failure(WorkspaceNotFound))
+  .annotate(OpenApi.Summary, "Delete a workspace")
+  .annotate(
+    OpenApi.Description,
+    "Everything in it goes: endpoints, deliveries, attempts, tokens, members and the audit log. Needs the operator's token."
+  )
+  .annotateContext(operation({ permission: "operator", bucket: "rest_write", tool: null, destructive: true }))
+
 export class WorkspacesApi extends HttpApiGroup.make("Workspaces")
   .add(createWorkspace)
+  .add(listWorkspaces)
+  .add(deleteWorkspace)
   .annotate(OpenApi.Description, "One workspace per customer; made by the operator.") {}

@@ -5,13 +5,17 @@
  * revoking is effective everywhere within a second and a busy token costs two look-ups a second. Source: decision §3.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { Forbidden, invalid } from "@posthorn/domain/Errors"
+import { ApiTokenNotFound, Forbidden, invalid } from "@posthorn/domain/Errors"
 import { newId } from "@posthorn/domain/Ids"
+import { decodeCursor, emptyPage, pageOf, TimePosition } from "@posthorn/domain/Page"
 import { permissionsOf, type Scope } from "@posthorn/domain/Permission"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { readTime } from "@posthorn/domain/Time"
 import { type ApiTokenRow, ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/ApiTokensRepo"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
-import { Effect, Redacted } from "effect"
+import { EventsRepo } from "@posthorn/persistence/EventsRepo"
+import { Effect, Either, Redacted } from "effect"
+import type { ListQuery } from "./Lists.ts"
 import * as TokenText from "./TokenText.ts"
 import { transactional } from "./Transaction.ts"
 
@@ -24,6 +28,9 @@ export interface NewToken {
   readonly expiresAt?: string | null | undefined
 }
 
+/** A token as it is shown; the database holds only scopes this program knows. */
+type TokenView = Omit<ApiTokenRow, "scopes"> & { readonly scopes: ReadonlyArray<Scope> }
+
 export interface Identity extends TokenIdentity {
   readonly permissions: ReturnType<typeof permissionsOf>
 }
@@ -33,24 +40,26 @@ interface Remembered {
   readonly until: number
 }
 
-const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/
-
 /** A time in the future, in the form it is stored. */
 const expiry = (text: string | null | undefined) => {
   if (text === null || text === undefined) return Effect.succeed(null)
-  const time = RFC3339.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(time)) return Effect.fail(invalid("/expiresAt", "Expected a time such as 2027-01-31T00:00:00Z"))
-  if (time <= Date.now()) return Effect.fail(invalid("/expiresAt", "Expected a time in the future"))
-  return Effect.succeed(new Date(time).toISOString())
+  const time = readTime(text)
+  if (time === undefined)
+    return Effect.fail(invalid("/expiresAt", "Expected a time such as 2027-01-31T00:00:00Z"))
+  if (Date.parse(time) <= Date.now())
+    return Effect.fail(invalid("/expiresAt", "Expected a time in the future"))
+  return Effect.succeed(time)
 }
 
 export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabilities/ApiTokens", {
-  dependencies: [ApiTokensRepo.Default, AuditRepo.Default],
+  dependencies: [ApiTokensRepo.Default, AuditRepo.Default, EventsRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const tokens = yield* ApiTokensRepo
     const audit = yield* AuditRepo
+    const events = yield* EventsRepo
     const remembered = new Map<string, Remembered>()
+    let forgotten = 0
 
     const create = (request: NewToken) =>
       Effect.gen(function* () {
@@ -76,18 +85,65 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
           target: { type: "api_token", id },
           changes: { fields: ["name", "scopes", "expiresAt"], scopes: request.scopes }
         })
+        const payload = { tokenId: id, name: request.name, scopes: request.scopes }
+        yield* events.announce(workspaceId, { type: "api_token.created", payload }, traceId)
         return { ...row, scopes: request.scopes, token: Redacted.value(text) }
       }).pipe(transactional(sql), Effect.withSpan("ApiTokens.create"))
 
+    const list = Effect.fn("ApiTokens.list")(function* (query: ListQuery) {
+      const { workspaceId } = yield* CurrentPrincipal
+      const from = decodeCursor(TimePosition, query.cursor)
+      if (Either.isLeft(from)) return emptyPage
+      const rows = yield* tokens.list(workspaceId, query.limit, from.right)
+      return pageOf(rows as ReadonlyArray<TokenView>, query.limit, (last) => ({
+        at: last.createdAt,
+        id: last.id
+      }))
+    })
+
+    /** What was looked up before is not trusted again, nor is what is being looked up now. */
+    const forgetAll = Effect.sync(() => {
+      forgotten++
+      remembered.clear()
+    })
+
+    /** For good; again changes nothing. In this process it is effective when this returns. */
+    const revoke = (tokenId: string) =>
+      Effect.gen(function* () {
+        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+        const token = yield* tokens.revoke(workspaceId, tokenId)
+        if (token === undefined) return yield* new ApiTokenNotFound()
+        if (!token.fresh) return
+        yield* audit.append({
+          workspaceId,
+          actor,
+          traceId,
+          action: "api_token.revoked",
+          target: { type: "api_token", id: tokenId },
+          changes: { fields: ["revokedAt"] }
+        })
+        const payload = { tokenId, name: token.name }
+        yield* events.announce(workspaceId, { type: "api_token.revoked", payload }, traceId)
+      }).pipe(transactional(sql), Effect.zipLeft(forgetAll), Effect.withSpan("ApiTokens.revoke"))
+
+    const remember = (tokenId: string, identity: Identity | undefined) => {
+      if (remembered.size >= REMEMBERED_TOKENS) remembered.clear()
+      remembered.set(tokenId, { identity, until: Date.now() + REMEMBERED_MS })
+    }
+
     const lookUp = (tokenId: string) =>
-      Effect.map(tokens.findIdentity(tokenId), (found): Identity | undefined => {
-        const identity = found === undefined ? undefined : { ...found, permissions: permissionsOf(found.scopes) }
-        if (remembered.size >= REMEMBERED_TOKENS) remembered.clear()
-        remembered.set(tokenId, { identity, until: Date.now() + REMEMBERED_MS })
-        return identity
+      Effect.suspend(() => {
+        const before = forgotten
+        return Effect.map(tokens.findIdentity(tokenId), (found): Identity | undefined => {
+          const identity = found && { ...found, permissions: permissionsOf(found.scopes) }
+          if (forgotten === before) remember(tokenId, identity)
+          return identity
+        })
       }).pipe(
         Effect.tap((identity) =>
-          identity === undefined ? Effect.void : Effect.forkDaemon(Effect.ignore(tokens.touch(identity.workspaceId, tokenId)))
+          identity === undefined
+            ? Effect.void
+            : Effect.forkDaemon(Effect.ignore(tokens.touch(identity.workspaceId, tokenId)))
         )
       )
 
@@ -97,13 +153,17 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
       if (parts === undefined) return Effect.succeed(undefined)
       const known = remembered.get(parts.tokenId)
       const identity =
-        known !== undefined && known.until > Date.now() ? Effect.succeed(known.identity) : lookUp(parts.tokenId)
+        known !== undefined && known.until > Date.now()
+          ? Effect.succeed(known.identity)
+          : lookUp(parts.tokenId)
       return Effect.map(identity, (found) =>
-        found !== undefined && isOpen(found) && TokenText.matches(parts.secret, found.secretHash) ? found : undefined
+        found !== undefined && isOpen(found) && TokenText.matches(parts.secret, found.secretHash)
+          ? found
+          : undefined
       )
     }
 
-    return { create, identify } as const
+    return { create, forgetAll, identify, list, revoke } as const
   })
 }) {}
 

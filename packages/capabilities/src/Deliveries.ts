@@ -14,14 +14,19 @@ import { AuditRepo } from "@posthorn/persistence/AuditRepo"
 import { DeliveriesRepo, type DeliveryStatus } from "@posthorn/persistence/DeliveriesRepo"
 import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
 import { Effect, Either } from "effect"
+import type { ListQuery } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
-export interface DeliveryQuery {
-  readonly limit: number
-  readonly cursor?: string | undefined
+export interface DeliveryQuery extends ListQuery {
   readonly status?: DeliveryStatus | undefined
   readonly eventType?: string | undefined
   readonly payload?: "omit" | undefined
+}
+
+export interface WorkspaceDeliveryQuery extends DeliveryQuery {
+  readonly endpointId?: string | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
 }
 
 const REPLAYABLE: ReadonlySet<DeliveryStatus> = new Set(["failed", "failed_permanent", "dead_lettered"])
@@ -36,9 +41,13 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
     const endpoints = yield* EndpointsRepo
 
     /** Deliveries of one endpoint, newest first. */
-    const listByEndpoint = Effect.fn("Deliveries.listByEndpoint")(function* (endpointId: string, query: DeliveryQuery) {
+    const listByEndpoint = Effect.fn("Deliveries.listByEndpoint")(function* (
+      endpointId: string,
+      query: DeliveryQuery
+    ) {
       const { workspaceId } = yield* CurrentPrincipal
-      if ((yield* endpoints.find(workspaceId, endpointId)) === undefined) return yield* new WebhookEndpointNotFound()
+      if ((yield* endpoints.find(workspaceId, endpointId)) === undefined)
+        return yield* new WebhookEndpointNotFound()
       const from = decodeCursor(TimePosition, query.cursor)
       if (Either.isLeft(from)) return emptyPage
       const filter = {
@@ -50,10 +59,25 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
       return yield* deliveries.list(workspaceId, filter, query.limit, from.right)
     })
 
+    /** Deliveries of all endpoints, newest first. */
+    const list = Effect.fn("Deliveries.list")(function* (query: WorkspaceDeliveryQuery) {
+      const { workspaceId } = yield* CurrentPrincipal
+      const from = decodeCursor(TimePosition, query.cursor)
+      if (Either.isLeft(from)) return emptyPage
+      const { endpointId, eventType, since, status, until } = query
+      const filter = { endpointId, eventType, since, status, until, omitPayload: query.payload === "omit" }
+      return yield* deliveries.list(workspaceId, filter, query.limit, from.right)
+    })
+
+    const get = Effect.fn("Deliveries.get")(function* (deliveryId: string) {
+      const { workspaceId } = yield* CurrentPrincipal
+      return (yield* deliveries.find(workspaceId, deliveryId)) ?? (yield* new WebhookDeliveryNotFound())
+    })
+
     /** Attempts of one delivery, by ordinal. */
     const listAttempts = Effect.fn("Deliveries.listAttempts")(function* (
       deliveryId: string,
-      query: { readonly limit: number; readonly cursor?: string | undefined }
+      query: ListQuery
     ) {
       const { workspaceId } = yield* CurrentPrincipal
       if (!(yield* deliveries.exists(workspaceId, deliveryId))) return yield* new WebhookDeliveryNotFound()
@@ -98,6 +122,6 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
         return copy
       }).pipe(transactional(sql), Effect.withSpan("Deliveries.replay"))
 
-    return { listByEndpoint, listAttempts, replay } as const
+    return { get, list, listByEndpoint, listAttempts, replay } as const
   })
 }) {}

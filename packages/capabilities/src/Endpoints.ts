@@ -4,15 +4,19 @@ import { InvalidWebhookUrl, WebhookEndpointDisabled, WebhookEndpointNotFound } f
 import { TEST_EVENT } from "@posthorn/domain/EventType"
 import { newId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
+import { decodeCursor, emptyPage, IdPosition, pageOf } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
 import { DeliveriesRepo } from "@posthorn/persistence/DeliveriesRepo"
-import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
+import { type EndpointRow, type EndpointSettings, EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
+import { EventsRepo } from "@posthorn/persistence/EventsRepo"
 import { SecretBox } from "@posthorn/persistence/SecretBox"
 import { generateSecret } from "@posthorn/signature"
 import { Effect, Either, Redacted } from "effect"
+import { changedFields, pick, type Sent } from "./Changes.ts"
 import { DeliveryTargets } from "./DeliveryTargets.ts"
+import type { ListQuery } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
 export interface NewEndpoint {
@@ -27,12 +31,13 @@ const TEST_PAYLOAD = new JsonText(
 )
 
 export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabilities/Endpoints", {
-  dependencies: [AuditRepo.Default, DeliveriesRepo.Default, EndpointsRepo.Default],
+  dependencies: [AuditRepo.Default, DeliveriesRepo.Default, EndpointsRepo.Default, EventsRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const audit = yield* AuditRepo
     const deliveries = yield* DeliveriesRepo
     const endpoints = yield* EndpointsRepo
+    const events = yield* EventsRepo
     const box = yield* SecretBox
     const targets = yield* DeliveryTargets
 
@@ -65,6 +70,70 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         })
         return endpoint
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.create"))
+
+    const list = Effect.fn("Endpoints.list")(function* (query: ListQuery) {
+      const { workspaceId } = yield* CurrentPrincipal
+      const from = decodeCursor(IdPosition, query.cursor)
+      if (Either.isLeft(from)) return emptyPage
+      const rows = yield* endpoints.list(workspaceId, query.limit, from.right)
+      return pageOf(rows, query.limit, ({ id }) => ({ id }))
+    })
+
+    const get = Effect.fn("Endpoints.get")(function* (endpointId: string) {
+      const { workspaceId } = yield* CurrentPrincipal
+      return (yield* endpoints.findDetail(workspaceId, endpointId)) ?? (yield* new WebhookEndpointNotFound())
+    })
+
+    const record = (
+      action: "webhook.endpoint_updated" | "webhook.endpoint_deleted",
+      id: string,
+      fields: ReadonlyArray<string>
+    ) =>
+      Effect.flatMap(CurrentPrincipal, ({ actor, traceId, workspaceId }) =>
+        audit.append({
+          workspaceId,
+          actor,
+          traceId,
+          action,
+          target: { type: "webhook_endpoint", id },
+          changes: { fields }
+        })
+      )
+
+    const change = (present: EndpointRow, sent: Sent<EndpointSettings>) =>
+      Effect.gen(function* () {
+        const { traceId, workspaceId } = yield* CurrentPrincipal
+        const fields = changedFields<EndpointSettings>(present, sent)
+        if (fields.length === 0) return
+        yield* endpoints.update(workspaceId, present, Object.assign({ ...present }, pick(sent, fields)))
+        yield* record("webhook.endpoint_updated", present.id, fields)
+        if (!fields.includes("enabled") || sent.enabled !== false) return
+        const payload = { endpointId: present.id, reason: "manual" } as const
+        yield* events.announce(
+          workspaceId,
+          { type: "webhook.endpoint_disabled", payload },
+          traceId,
+          present.id
+        )
+      })
+
+    /** Change what was sent. The URL is judged first, so that a bad one changes nothing. Source: spec §3.2 and §4. */
+    const update = (endpointId: string, sent: Sent<EndpointSettings>) =>
+      Effect.gen(function* () {
+        const { workspaceId } = yield* CurrentPrincipal
+        const present = yield* endpoints.lockForUpdate(workspaceId, endpointId)
+        if (present === undefined) return yield* new WebhookEndpointNotFound()
+        const url = sent.url === undefined ? undefined : yield* checkUrl(sent.url)
+        yield* change(present, { ...sent, url })
+        return (yield* endpoints.findDetail(workspaceId, endpointId))!
+      }).pipe(transactional(sql), Effect.withSpan("Endpoints.update"))
+
+    const remove = (endpointId: string) =>
+      Effect.gen(function* () {
+        const { workspaceId } = yield* CurrentPrincipal
+        if (!(yield* endpoints.remove(workspaceId, endpointId))) return yield* new WebhookEndpointNotFound()
+        yield* record("webhook.endpoint_deleted", endpointId, [])
+      }).pipe(transactional(sql), Effect.withSpan("Endpoints.remove"))
 
     /** Make a new signing secret, shown this once; the old one signs too for 24 hours. Source: spec §3.3. */
     const rotateSecret = (endpointId: string) =>
@@ -103,6 +172,6 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         })
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.sendTestEvent"))
 
-    return { create, rotateSecret, sendTestEvent } as const
+    return { create, get, list, remove, rotateSecret, sendTestEvent, update } as const
   })
 }) {}

@@ -6,8 +6,10 @@ import { Effect } from "effect"
 export const transactional =
   (sql: SqlClient) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, Exclude<E, SqlError>, R> =>
-    sql.withTransaction(self).pipe(
-      Effect.catchAll((error) =>
-        error instanceof SqlError ? Effect.die(error) : Effect.fail(error as Exclude<E, SqlError>)
+    sql
+      .withTransaction(self)
+      .pipe(
+        Effect.catchAll((error) =>
+          error instanceof SqlError ? Effect.die(error) : Effect.fail(error as Exclude<E, SqlError>)
+        )
       )
-    )

@@ -1,17 +1,22 @@
-/** Workspaces, made by the operator. */
+/** Workspaces, made and removed by the operator. Source: decision §3 and §4. */
 import * as SqlClient from "@effect/sql/SqlClient"
+import { WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { newId } from "@posthorn/domain/Ids"
-import { CurrentOperator } from "@posthorn/domain/Principal"
+import { decodeCursor, emptyPage, IdPosition, pageOf } from "@posthorn/domain/Page"
+import { CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
 import { WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
-import { Effect } from "effect"
+import { Effect, Either } from "effect"
+import { ApiTokens } from "./ApiTokens.ts"
+import type { ListQuery } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
 export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabilities/Workspaces", {
-  dependencies: [AuditRepo.Default, WorkspacesRepo.Default],
+  dependencies: [ApiTokens.Default, AuditRepo.Default, WorkspacesRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const audit = yield* AuditRepo
+    const tokens = yield* ApiTokens
     const workspaces = yield* WorkspacesRepo
 
     const create = (request: { readonly slug: string; readonly name: string }) =>
@@ -29,9 +34,23 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
         return workspace
       }).pipe(transactional(sql), Effect.withSpan("Workspaces.create"))
 
+    const list = Effect.fn("Workspaces.list")(function* (query: ListQuery) {
+      const from = decodeCursor(IdPosition, query.cursor)
+      if (Either.isLeft(from)) return emptyPage
+      const rows = yield* workspaces.list(query.limit, from.right)
+      return pageOf(rows, query.limit, ({ id }) => ({ id }))
+    })
+
+    /** With everything in it, the audit log included; its tokens open nothing from now on. */
+    const remove = Effect.gen(function* () {
+      const { workspaceId } = yield* CurrentPrincipal
+      if (!(yield* workspaces.remove(workspaceId))) return yield* new WorkspaceNotFound()
+      yield* tokens.forgetAll
+    }).pipe(Effect.withSpan("Workspaces.remove"))
+
     /** The workspace of a slug, or undefined; for the gate. */
     const findBySlug = workspaces.findBySlug
 
-    return { create, findBySlug } as const
+    return { create, findBySlug, list, remove } as const
   })
 }) {}

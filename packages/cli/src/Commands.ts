@@ -20,7 +20,7 @@ const examples = {
   OPERATOR_TOKEN: "$(openssl rand -hex 32)"
 } as const
 
-const required = (given: Settings, names: ReadonlyArray<keyof typeof examples>) => {
+export const required = (given: Settings, names: ReadonlyArray<keyof typeof examples>) => {
   const values = {
     DATABASE_URL: given.databaseUrl,
     ENCRYPTION_KEY: given.encryptionKeys,
@@ -48,7 +48,7 @@ const migrationsOf = (given: Settings) =>
     maxConnections: 2
   })
 
-const requireCurrent = (given: Settings) =>
+export const requireCurrent = (given: Settings) =>
   Effect.flatMap(Effect.provide(pending, migrationsOf(given)), (missing) =>
     missing.length === 0 ? Effect.void : Effect.fail(new MigrationsPending({ count: missing.length }))
   )

@@ -58,8 +58,7 @@ export const describe = (error: unknown): string => {
     EPERM: "not permitted",
     EROFS: "read-only file system",
     ENOSPC: "no space left on the device",
-    ENOTDIR: "part of the path is not a folder",
-    EEXIST: "a file of that name is in the way"
+    ENOTDIR: "a file stands where a folder should be"
   }
   return (code && words[code]) ?? (error instanceof Error ? error.message : String(error))
 }

@@ -7,8 +7,8 @@ const KNOWN = new Set([
   "EmbeddedPostgresError",
   "MigrationFailed",
   "MigrationsPending",
-  "DataFolderUnusable",
-  "DemoFailed"
+  "DemoFailed",
+  "SecretsUnreadable"
 ])
 
 const codeOf = (error: unknown): string | undefined => {

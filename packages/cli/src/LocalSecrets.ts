@@ -5,7 +5,8 @@
 import { randomBytes } from "node:crypto"
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { Data, Effect } from "effect"
+import { Effect } from "effect"
+import { describe, folderUnwritable } from "./EmbeddedPostgresError.ts"
 
 export interface Demo {
   readonly token: string
@@ -19,11 +20,6 @@ export interface Kept {
   readonly encryptionKey: string
   readonly demo?: Demo
 }
-
-/** The data folder cannot be written. */
-export class DataFolderUnusable extends Data.TaggedError("DataFolderUnusable")<{
-  readonly message: string
-}> {}
 
 const fileOf = (dataDir: string) => join(dataDir, "dev.json")
 
@@ -42,10 +38,7 @@ export const write = (dataDir: string, kept: Kept) =>
       writeFileSync(fileOf(dataDir), `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 })
       chmodSync(fileOf(dataDir), 0o600)
     },
-    catch: (cause) =>
-      new DataFolderUnusable({
-        message: `The data folder ${dataDir} cannot be written (${(cause as NodeJS.ErrnoException).code}). Make it writable, or set DATA_DIR to another folder.`
-      })
+    catch: (cause) => folderUnwritable(dataDir, describe(cause))
   })
 
 /** What is kept, made on the first start. */

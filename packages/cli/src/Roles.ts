@@ -1,17 +1,18 @@
 /**
  * The parts each role runs, put together from settings. A parts list: nothing else happens here.
  */
-import { RateLimiter } from "@effect/experimental"
 import { NodeContext } from "@effect/platform-node"
 import { DeliveryTargets } from "@posthorn/capabilities/DeliveryTargets"
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/Database"
 import * as SecretBox from "@posthorn/persistence/SecretBox"
 import { listenLive, serveLive } from "@posthorn/server/http/Server"
+import { memoryLive } from "@posthorn/server/RateCounters"
+import { redisLive } from "@posthorn/server/RedisCounters"
 import { ServerConfig } from "@posthorn/server/ServerConfig"
 import * as Worker from "@posthorn/worker/Worker"
 import { WorkerConfig } from "@posthorn/worker/WorkerConfig"
-import { Duration, Layer, type Redacted } from "effect"
+import { Duration, Layer, Option, type Redacted } from "effect"
 import type { Settings } from "./Settings.ts"
 import { VERSION } from "./Version.ts"
 
@@ -44,7 +45,7 @@ const databaseOf = ({ databaseUrl }: Resolved, role: string, maxConnections: num
 export const serverOf = (resolved: Resolved) =>
   serveLive.pipe(
     Layer.provide(listenLive),
-    Layer.provide(RateLimiter.layer.pipe(Layer.provide(RateLimiter.layerStoreMemory))),
+    Layer.provide(Option.match(resolved.settings.redisUrl, { onNone: () => memoryLive, onSome: redisLive })),
     Layer.provide(
       Layer.succeed(ServerConfig, {
         host: resolved.settings.host,
@@ -58,7 +59,9 @@ export const serverOf = (resolved: Resolved) =>
     Layer.provide(Layer.succeed(DeliveryTargets, resolved.allowedTargets)),
     Layer.provide(secretBoxOf(resolved)),
     Layer.provide(databaseOf(resolved, "serve", SERVER_CONNECTIONS)),
-    Layer.provide(NodeContext.layer)
+    Layer.provide(NodeContext.layer),
+    // Spans that nobody exports cost a fifth of a request.
+    Layer.provide(Layer.setTracerEnabled(false))
   )
 
 /** The delivery worker. */

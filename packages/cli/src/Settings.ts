@@ -31,6 +31,7 @@ export interface Settings {
   readonly maxConcurrency: number
   readonly endpointConcurrency: number
   readonly quotas: Readonly<Record<Bucket, Quota | null>>
+  readonly redisUrl: Option.Option<Redacted.Redacted>
   readonly logLevel: string
   readonly logFormat: "json" | "pretty"
 }
@@ -97,6 +98,13 @@ const databaseUrl: Parse<Redacted.Redacted> = (raw) => {
   return url !== undefined && /^postgres(ql)?:$/.test(url.protocol)
     ? Either.right(Redacted.make(raw))
     : Either.left("is not a PostgreSQL URL")
+}
+
+const redisUrl: Parse<Redacted.Redacted> = (raw) => {
+  const url = URL.canParse(raw) ? new URL(raw) : undefined
+  return url !== undefined && /^rediss?:$/.test(url.protocol) && url.hostname !== ""
+    ? Either.right(Redacted.make(raw))
+    : Either.left("is not a Redis URL")
 }
 
 const baseUrl: Parse<string> = (raw) => {
@@ -206,6 +214,7 @@ const parts = {
   maxConcurrency: withDefault(variable("WORKER_MAX_CONCURRENCY", "4", integer(1, 100)), 4),
   endpointConcurrency: withDefault(variable("WORKER_ENDPOINT_CONCURRENCY", "10", integer(1, 1000)), 10),
   quotas,
+  redisUrl: variable("REDIS_URL", "redis://:password@redis.example.com:6379", redisUrl),
   logLevel: withDefault(
     variable("LOG_LEVEL", "info", oneOf("debug", "info", "warning", "error", "none")),
     "info"

@@ -6,6 +6,8 @@ import { migrate, serve, work } from "./Commands.ts"
 import { dev } from "./Dev.ts"
 import { explain } from "./Explain.ts"
 import { loggingLive } from "./Logging.ts"
+import { mcp } from "./Mcp.ts"
+import { reEncrypt } from "./ReEncrypt.ts"
 import { complain, say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
 
@@ -13,14 +15,16 @@ const HELP = `posthorn ${VERSION}: delivers a platform's webhooks: signed, retri
 
 Usage: posthorn <command>
 
-  dev       everything in one process, with an embedded PostgreSQL and a demo
-  serve     REST, MCP and the reference
-  work      the delivery worker; run as many as you like
-  migrate   bring the database up to date
+  dev         everything in one process, with an embedded PostgreSQL and a demo
+  serve       REST, MCP and the reference
+  work        the delivery worker; run as many as you like
+  migrate     bring the database up to date
+  mcp         MCP over standard input and output, for POSTHORN_URL with POSTHORN_TOKEN
+  re-encrypt  seal every signing secret with the newest ENCRYPTION_KEY
 
 Everything is configured through the environment: see docs/operate.md.`
 
-const commands = { dev, serve, work, migrate } as const
+const commands = { dev, serve, work, migrate, mcp, "re-encrypt": reEncrypt } as const
 
 const isCommand = (name: string | undefined): name is keyof typeof commands =>
   name !== undefined && Object.hasOwn(commands, name)

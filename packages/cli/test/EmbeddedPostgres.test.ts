@@ -225,7 +225,7 @@ describe("refusals, each in one line", () => {
       const error = yield* refusal({ dataDir })
 
       expect(error.reason).toBe("FolderUnwritable")
-      expect(error.message).toContain("a file of that name is in the way")
+      expect(error.message).toContain("a file stands where a folder should be")
     })
   )
 
@@ -260,7 +260,7 @@ describe("the end", () => {
       const dataDir = yield* folder
       const running = yield* EmbeddedPostgres.start({ dataDir })
 
-      process.kill(liveServer(clusterIn(dataDir)) ?? 0, "SIGKILL")
+      process.kill(liveServer(clusterIn(dataDir)) ?? Number.NaN, "SIGKILL")
       const error = yield* Effect.flip(running.ended)
 
       expect(error.reason).toBe("Stopped")
@@ -274,7 +274,7 @@ describe("the end", () => {
       yield* remember(url)
 
       // As a terminal does it: to every process of the group.
-      process.kill(-(child.pid ?? 0), "SIGINT")
+      process.kill(-(child.pid ?? Number.NaN), "SIGINT")
       yield* ended(child)
 
       expect(liveServer(clusterIn(dataDir))).toBeUndefined()

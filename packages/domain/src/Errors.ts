@@ -46,8 +46,9 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthoriz
 /** The token is valid but lacks the permission. */
 export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", { permission: Schema.String }) {
   override get message() {
-    return this.permission === "operator"
-      ? "Only the operator's token may do this."
+    if (this.permission === "operator") return "Only the operator's token may do this."
+    return this.permission === "origin"
+      ? "Pages of another origin may not call this: leave out the Origin header, and address this server by its own name."
       : `This token lacks the permission ${this.permission}: use one that holds it.`
   }
 }
@@ -80,6 +81,21 @@ export class WebhookDeliveryNotFound extends Schema.TaggedError<WebhookDeliveryN
 export class ApiTokenNotFound extends Schema.TaggedError<ApiTokenNotFound>()("ApiTokenNotFound", {}) {
   override get message() {
     return "This workspace has no API token with this id."
+  }
+}
+
+export class MemberNotFound extends Schema.TaggedError<MemberNotFound>()("MemberNotFound", {}) {
+  override get message() {
+    return "This workspace has no member with this id."
+  }
+}
+
+export class NotificationNotFound extends Schema.TaggedError<NotificationNotFound>()(
+  "NotificationNotFound",
+  {}
+) {
+  override get message() {
+    return "This workspace has no notification with this id."
   }
 }
 
@@ -137,6 +153,13 @@ export class WorkspaceSlugTaken extends Schema.TaggedError<WorkspaceSlugTaken>()
   }
 }
 
+/** Addresses that differ only in upper and lower case are the same. */
+export class MemberEmailTaken extends Schema.TaggedError<MemberEmailTaken>()("MemberEmailTaken", {}) {
+  override get message() {
+    return "A member of this workspace has this email address already: update that member, or use another address."
+  }
+}
+
 /** The body, or one header, is larger than accepted. */
 export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("PayloadTooLarge", {
   limitBytes: Schema.Int
@@ -188,7 +211,10 @@ export type PublicError =
   | InternalError
   | InvalidRequest
   | InvalidWebhookUrl
+  | MemberEmailTaken
+  | MemberNotFound
   | MethodNotAllowed
+  | NotificationNotFound
   | PayloadTooLarge
   | RateLimited
   | RouteNotFound

@@ -73,15 +73,17 @@ export interface JsonProblem {
 
 /**
  * Parses, with the values at the `raw` paths as `JsonText`. A path is member names from the top, and `*` for every
- * element of an array; a path that is not there is no problem. Of a member named twice the last one counts.
+ * element of an array; a path that is not there is no problem. Of a member named twice the last one counts. `rawDepth`
+ * is how deep a raw value may be: more than the default only where it will be parsed once more.
  */
 export const parseJson = (
   text: string,
-  raw: ReadonlyArray<ReadonlyArray<string>>
+  raw: ReadonlyArray<ReadonlyArray<string>>,
+  rawDepth = MAX_RAW_DEPTH
 ): Either.Either<unknown, JsonProblem> => {
   let found: Found
   try {
-    found = cut(text, planOf(raw), { inside: MAX_RAW_DEPTH, outside: MAX_DEPTH })
+    found = cut(text, planOf(raw), { inside: rawDepth, outside: MAX_DEPTH })
   } catch (error) {
     if (!(error instanceof TooDeep)) throw error
     return Either.left({ reason: "too_deep", message: error.message, path: error.path })

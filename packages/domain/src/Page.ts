@@ -10,19 +10,20 @@ import { Either, Option, Schema } from "effect"
 export const DEFAULT_LIMIT = 50
 export const MAX_LIMIT = 200
 
-const INTEGER = /^[+-]?\d{1,15}$/
-
-/** Read a limit as it came in the query string or from an agent. */
-export const clampLimit = (raw: string | undefined): number => {
-  if (raw === undefined || !INTEGER.test(raw.trim())) {
-    return raw !== undefined && /^[+-]?\d{16,}$/.test(raw.trim())
-      ? raw.trim().startsWith("-")
-        ? 1
-        : MAX_LIMIT
-      : DEFAULT_LIMIT
-  }
-  return Math.min(MAX_LIMIT, Math.max(1, Number(raw)))
+export interface Bounds {
+  readonly min: number
+  readonly max: number
+  readonly otherwise: number
 }
+
+/** A whole number as it came in the query string or from an agent; what is no integer is `otherwise`. */
+export const clampInteger = (raw: string, { max, min, otherwise }: Bounds): number => {
+  const text = raw.trim()
+  return /^[+-]?\d+$/.test(text) ? Math.min(max, Math.max(min, Number(text))) : otherwise
+}
+
+export const clampLimit = (raw: string | undefined): number =>
+  clampInteger(raw ?? "", { min: 1, max: MAX_LIMIT, otherwise: DEFAULT_LIMIT })
 
 /** A position in a list forward on id, or newest first on (createdAt, id), or by ordinal. */
 export const IdPosition = Schema.Struct({ id: Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,64}$/)) })

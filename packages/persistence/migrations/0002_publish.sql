@@ -60,8 +60,8 @@ begin
   ), wanted as materialized (
     select distinct i.n, s.endpoint_id
     from input i
-    join posthorn.subscriptions s
-      on s.workspace_id = workspace and s.pattern = any (posthorn.patterns_of(i.event_type))
+    cross join lateral unnest(posthorn.patterns_of(i.event_type)) as p(pattern)
+    join posthorn.subscriptions s on s.workspace_id = workspace and s.pattern = p.pattern
     where s.endpoint_id is distinct from except_endpoint
   ), open_endpoints as materialized (
     -- Locked as the foreign key would: an endpoint deleted meanwhile drops out here and fails nobody's transaction.

@@ -1,6 +1,7 @@
 /** API tokens. Only a hash of the secret is ever stored. Source: decision §3. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { Effect } from "effect"
+import { Effect, type Option } from "effect"
+import { olderThan, type TimePosition } from "./Statement.ts"
 
 export interface ApiTokenRow {
   readonly id: string
@@ -64,8 +65,32 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
     const touch = (workspaceId: string, tokenId: string) =>
       sql`update posthorn.api_tokens set last_used_at = date_trunc('minute', now())
         where workspace_id = ${workspaceId} and id = ${tokenId}
-          and (last_used_at is null or last_used_at < date_trunc('minute', now()))`.pipe(Effect.orDie, Effect.asVoid)
+          and (last_used_at is null or last_used_at < date_trunc('minute', now()))`.pipe(
+        Effect.orDie,
+        Effect.asVoid
+      )
 
-    return { insert, findIdentity, touch } as const
+    /** Newest first, strictly past the position. */
+    const list = (workspaceId: string, limit: number, from: Option.Option<TimePosition>) =>
+      sql<ApiTokenRow>`select ${columns} from posthorn.api_tokens
+        where workspace_id = ${workspaceId} and ${olderThan(sql, from)}
+        order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
+
+    /** The token, and whether this call is the one that revoked it; undefined when there is no such token. */
+    const revoke = (workspaceId: string, tokenId: string) =>
+      sql<{ readonly name: string; readonly fresh: boolean }>`
+        with held as (
+          select name, revoked_at from posthorn.api_tokens
+          where workspace_id = ${workspaceId} and id = ${tokenId} for no key update
+        ), revoked as (
+          update posthorn.api_tokens set revoked_at = date_trunc('milliseconds', clock_timestamp())
+          where workspace_id = ${workspaceId} and id = ${tokenId} and (select revoked_at is null from held)
+        )
+        select name, revoked_at is null as fresh from held`.pipe(
+        Effect.map((rows) => rows[0]),
+        Effect.orDie
+      )
+
+    return { findIdentity, insert, list, revoke, touch } as const
   })
 }) {}

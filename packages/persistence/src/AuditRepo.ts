@@ -2,14 +2,21 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { newId } from "@posthorn/domain/Ids"
 import type { Actor } from "@posthorn/domain/Principal"
-import { Effect } from "effect"
+import { Effect, type Option } from "effect"
+import { olderThan, type TimePosition } from "./Statement.ts"
 
 export type AuditAction =
   | "workspace.created"
   | "webhook.endpoint_created"
+  | "webhook.endpoint_updated"
+  | "webhook.endpoint_deleted"
   | "webhook.secret_rotated"
   | "webhook.delivery_replayed"
   | "api_token.created"
+  | "api_token.revoked"
+  | "member.added"
+  | "member.updated"
+  | "member.removed"
 
 export interface AuditEntry {
   readonly workspaceId: string
@@ -17,7 +24,19 @@ export interface AuditEntry {
   readonly traceId: string
   readonly action: AuditAction
   readonly target: { readonly type: string; readonly id: string }
-  readonly changes: (Readonly<Record<string, unknown>> & { readonly fields: ReadonlyArray<string> }) | null
+  readonly changes: Changes
+}
+
+type Changes = (Readonly<Record<string, unknown>> & { readonly fields: ReadonlyArray<string> }) | null
+
+export interface AuditRow {
+  readonly id: string
+  readonly action: string
+  readonly actor: Actor
+  readonly target: { readonly type: string; readonly id: string }
+  readonly changes: Changes
+  readonly traceId: string
+  readonly createdAt: string
 }
 
 export class AuditRepo extends Effect.Service<AuditRepo>()("@posthorn/persistence/AuditRepo", {
@@ -34,6 +53,16 @@ export class AuditRepo extends Effect.Service<AuditRepo>()("@posthorn/persistenc
         Effect.asVoid
       )
 
-    return { append } as const
+    /** Newest first, strictly past the position. */
+    const list = (workspaceId: string, limit: number, from: Option.Option<TimePosition>) =>
+      sql<AuditRow>`
+        select id, action, json_build_object('type', actor_type, 'id', actor_id, 'via', via) as actor,
+          json_build_object('type', target_type, 'id', target_id) as target, changes, trace_id as "traceId",
+          created_at as "createdAt"
+        from posthorn.audit_events
+        where workspace_id = ${workspaceId} and ${olderThan(sql, from)}
+        order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
+
+    return { append, list } as const
   })
 }) {}

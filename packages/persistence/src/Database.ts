@@ -6,7 +6,7 @@
  * members inside customers' payloads.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
-import { Config, Duration, Layer, type Redacted } from "effect"
+import { Config, Duration, type Layer, type Redacted } from "effect"
 import pg from "pg"
 
 const INT8 = 20

@@ -9,6 +9,7 @@ import { JsonText } from "@posthorn/domain/JsonText"
 import { encodeCursor, pageOf } from "@posthorn/domain/Page"
 import type { FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Option } from "effect"
+import type { TimePosition } from "./Statement.ts"
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "failed_permanent" | "dead_lettered"
 
@@ -41,14 +42,13 @@ export interface NewDelivery {
 
 export interface DeliveryFilter {
   readonly endpointId?: string | undefined
+  /** Created then or later. */
+  readonly since?: string | undefined
+  /** Created before then. */
+  readonly until?: string | undefined
   readonly status?: DeliveryStatus | undefined
   readonly eventType?: string | undefined
   readonly omitPayload?: boolean | undefined
-}
-
-export interface TimePosition {
-  readonly at: string
-  readonly id: string
 }
 
 /** Rows that one page of a filtered list looks at. 10,000 index entries take some 10 ms. */
@@ -112,6 +112,8 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
       sql.and([
         sql`d.workspace_id = ${workspaceId}`,
         ...(filter.endpointId === undefined ? [] : [sql`d.endpoint_id = ${filter.endpointId}`]),
+        ...(filter.since === undefined ? [] : [sql`d.created_at >= ${filter.since}::timestamptz`]),
+        ...(filter.until === undefined ? [] : [sql`d.created_at < ${filter.until}::timestamptz`]),
         ...(Option.isNone(from)
           ? []
           : [sql`(d.created_at, d.id) < (${from.value.at}::timestamptz, ${from.value.id}::text)`])
@@ -124,9 +126,15 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
         ...(filter.eventType === undefined ? [] : [sql`d.event_type = ${filter.eventType}`])
       ])
 
-    const isFiltered = (filter: DeliveryFilter) => filter.status !== undefined || filter.eventType !== undefined
+    const isFiltered = (filter: DeliveryFilter) =>
+      filter.status !== undefined || filter.eventType !== undefined
 
-    const walk = (workspaceId: string, filter: DeliveryFilter, rows: number, from: Option.Option<TimePosition>) =>
+    const walk = (
+      workspaceId: string,
+      filter: DeliveryFilter,
+      rows: number,
+      from: Option.Option<TimePosition>
+    ) =>
       isFiltered(filter)
         ? sql`(select d.* from posthorn.deliveries d where ${within(workspaceId, filter, from)}
             order by d.created_at desc, d.id desc limit ${SCAN_LIMIT}) d where ${matching(filter)}
@@ -141,7 +149,12 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
         order by d.created_at desc, d.id desc offset ${SCAN_LIMIT - 1} limit 1`
 
     /** Newest first, strictly past the position. */
-    const list = (workspaceId: string, filter: DeliveryFilter, limit: number, from: Option.Option<TimePosition>) =>
+    const list = (
+      workspaceId: string,
+      filter: DeliveryFilter,
+      limit: number,
+      from: Option.Option<TimePosition>
+    ) =>
       Effect.gen(function* () {
         const rows = yield* sql<Raw>`select ${filter.omitPayload ? withoutPayload : columns}
           from ${walk(workspaceId, filter, limit + 1, from)}`

@@ -1,6 +1,6 @@
 /** Webhook endpoints. The signing secret goes in sealed and is read by the worker only. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 
 export interface EndpointRow {
   readonly id: string
@@ -11,6 +11,16 @@ export interface EndpointRow {
   readonly disabledReason: "manual" | "consecutive_failures" | null
   readonly consecutiveFailures: number
 }
+
+export interface EndpointDetailRow extends EndpointRow {
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly previousSecretExpiresAt: string | null
+  readonly missedEvents: { readonly count: number; readonly since: string | null }
+}
+
+/** What an update may change. */
+export type EndpointSettings = Pick<EndpointRow, "url" | "description" | "eventTypes" | "enabled">
 
 export interface NewEndpoint {
   readonly id: string
@@ -43,6 +53,35 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
         Effect.orDie
       )
 
+    /** Forward on id, strictly past the position. */
+    const list = (workspaceId: string, limit: number, from: Option.Option<{ readonly id: string }>) =>
+      sql<EndpointRow>`select ${columns} from posthorn.endpoints
+        where workspace_id = ${workspaceId}
+          and id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })}
+        order by id limit ${limit + 1}`.pipe(Effect.orDie)
+
+    /** Missed events are counted in the index: their ids say when they were published. */
+    const findDetail = (workspaceId: string, endpointId: string) =>
+      sql<
+        Omit<EndpointDetailRow, "missedEvents"> & { readonly count: number; readonly since: string | null }
+      >`
+        select ${columns}, created_at as "createdAt", updated_at as "updatedAt",
+          case when previous_secret_expires_at > now() then previous_secret_expires_at end
+            as "previousSecretExpiresAt",
+          disabled_at as since,
+          (select count(*) from posthorn.missed_events m
+           where m.workspace_id = e.workspace_id and m.endpoint_id = e.id
+             and m.event_id >= posthorn.id_at('evt_', e.disabled_at)) as count
+        from posthorn.endpoints e
+        where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(
+        Effect.map(([row]): EndpointDetailRow | undefined => {
+          if (row === undefined) return undefined
+          const { count, since, ...detail } = row
+          return { ...detail, missedEvents: { count, since } }
+        }),
+        Effect.orDie
+      )
+
     const find = (workspaceId: string, endpointId: string) =>
       sql<EndpointRow>`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(
@@ -55,6 +94,42 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
       sql<EndpointRow>`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId} for share`.pipe(
         Effect.map((rows) => rows[0]),
+        Effect.orDie
+      )
+
+    /** The same for somebody who is about to change it. */
+    const lockForUpdate = (workspaceId: string, endpointId: string) =>
+      sql<EndpointRow>`select ${columns} from posthorn.endpoints
+        where workspace_id = ${workspaceId} and id = ${endpointId} for no key update`.pipe(
+        Effect.map((rows) => rows[0]),
+        Effect.orDie
+      )
+
+    /**
+     * Put the settings in the place of the present ones; the row must be locked. Enabling starts a new generation, so
+     * that attempts begun before no longer count, and wakes the workers.
+     */
+    const update = (workspaceId: string, present: EndpointRow, next: EndpointSettings) => {
+      const enables = next.enabled && !present.enabled
+      const disables = !next.enabled && present.enabled
+      return sql`
+        update posthorn.endpoints
+        set url = ${next.url}, description = ${next.description}, enabled = ${next.enabled},
+            updated_at = date_trunc('milliseconds', clock_timestamp())
+            ${next.eventTypes === present.eventTypes ? sql`` : sql`, event_types = ${next.eventTypes as Array<string>}::text[]`}
+            ${enables ? sql`, consecutive_failures = 0, generation = generation + 1, disabled_reason = null` : sql``}
+            ${disables ? sql`, disabled_reason = 'manual', disabled_at = date_trunc('milliseconds', clock_timestamp())` : sql``}
+        where workspace_id = ${workspaceId} and id = ${present.id}`.pipe(
+        Effect.zipRight(enables ? Effect.asVoid(sql`select pg_notify('posthorn_due', '')`) : Effect.void),
+        Effect.orDie,
+        Effect.asVoid
+      )
+    }
+
+    /** With its deliveries and attempts; false when it was gone already. */
+    const remove = (workspaceId: string, endpointId: string) =>
+      sql`delete from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId} returning 1`.pipe(
+        Effect.map((rows) => rows.length > 0),
         Effect.orDie
       )
 
@@ -71,6 +146,6 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
         Effect.orDie
       )
 
-    return { insert, find, lock, rotate } as const
+    return { find, findDetail, insert, list, lock, lockForUpdate, remove, rotate, update } as const
   })
 }) {}

@@ -18,6 +18,34 @@ export interface Published {
   readonly duplicate: boolean
 }
 
+/** What happens in Posthorn itself, for whoever subscribes to it. Source: decision §4. */
+export type OwnEvent =
+  | {
+      readonly type: "member.added" | "member.removed"
+      readonly payload: {
+        readonly memberId: string
+        readonly email: string
+        readonly name: string
+        readonly role: string
+      }
+    }
+  | {
+      readonly type: "api_token.created"
+      readonly payload: {
+        readonly tokenId: string
+        readonly name: string
+        readonly scopes: ReadonlyArray<string>
+      }
+    }
+  | {
+      readonly type: "api_token.revoked"
+      readonly payload: { readonly tokenId: string; readonly name: string }
+    }
+  | {
+      readonly type: "webhook.endpoint_disabled"
+      readonly payload: { readonly endpointId: string; readonly reason: "manual" }
+    }
+
 const refusals = {
   PH400: (problem: SqlProblem) => invalid(problem.hint ?? "", problem.message),
   PH404: () => new WorkspaceNotFound(),
@@ -38,6 +66,28 @@ export class EventsRepo extends Effect.Service<EventsRepo>()("@posthorn/persiste
         refusing(refusals)
       )
 
-    return { publish } as const
+    /** All or nothing; the answers in the order of the events. */
+    const publishAll = (workspaceSlug: string, events: ReadonlyArray<NewEvent>, traceId: string) =>
+      sql<Published>`select ${columns} from posthorn.publish_events(
+        ${workspaceSlug}, ${events.map(({ eventType }) => eventType)}::text[],
+        ${events.map(({ payload }) => payload.text)}::text[]::json[],
+        ${events.map(({ idempotencyKey }) => idempotencyKey) as Array<string>}::text[], ${traceId})`.pipe(
+        refusing(refusals)
+      )
+
+    /** An event of Posthorn itself, in the caller's transaction; never sent to `exceptEndpoint`. */
+    const announce = (
+      workspaceId: string,
+      event: OwnEvent,
+      traceId: string,
+      exceptEndpoint: string | null = null
+    ) =>
+      sql`select from posthorn.fan_out(${workspaceId}, array[posthorn.new_id('evt_')], array[${event.type}],
+        array[${JSON.stringify(event.payload)}], ${traceId}, ${exceptEndpoint})`.pipe(
+        Effect.orDie,
+        Effect.asVoid
+      )
+
+    return { announce, publish, publishAll } as const
   })
 }) {}

@@ -84,7 +84,9 @@ export const migrate = Effect.gen(function* () {
 /** The versions that are not applied yet; empty when the database is current. */
 export const pending = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const [exists] = yield* sql<{ there: boolean }>`select to_regclass('posthorn.migrations') is not null as there`
+  const [exists] = yield* sql<{
+    there: boolean
+  }>`select to_regclass('posthorn.migrations') is not null as there`
   if (!exists?.there) return migrations
   const rows = yield* sql<{ version: number }>`select version from posthorn.migrations`
   const applied = new Set(rows.map((row) => row.version))

@@ -5,8 +5,9 @@
  * program turns the defect into what its outside understands. Refusals that the database itself makes (SQLSTATE PH4xx,
  * a unique index) are told apart here and nowhere else.
  */
+import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 
 export const UNIQUE_VIOLATION = "23505"
 
@@ -31,8 +32,23 @@ export const refusing =
     Effect.catchAll(self, (error): Effect.Effect<never, Exclude<E, SqlError> | RefusalOf<T>> => {
       if (!(error instanceof SqlError)) return Effect.fail(error as Exclude<E, SqlError>)
       const refusal = refusals[problemOf(error).code ?? ""]
-      return refusal === undefined ? Effect.die(error) : Effect.fail(refusal(problemOf(error)) as RefusalOf<T>)
+      return refusal === undefined
+        ? Effect.die(error)
+        : Effect.fail(refusal(problemOf(error)) as RefusalOf<T>)
     })
+
+/** A place in a list that is newest first on (created_at, id). */
+export interface TimePosition {
+  readonly at: string
+  readonly id: string
+}
+
+/** Strictly past the position in such a list; everything when there is none. */
+export const olderThan = (sql: SqlClient, from: Option.Option<TimePosition>) =>
+  Option.match(from, {
+    onNone: () => sql`true`,
+    onSome: ({ at, id }) => sql`(created_at, id) < (${at}::timestamptz, ${id}::text)`
+  })
 
 /** SQLSTATE classes and codes that mean: the database is away, shutting down, read-only or full; try again later. */
 const AWAY = /^(08|53|57P0|25006|55P03|40001|40P01|57014)/

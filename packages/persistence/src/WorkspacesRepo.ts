@@ -1,7 +1,8 @@
 /** Workspaces: the directory that every other key leads with. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { WorkspaceSlugTaken } from "@posthorn/domain/Errors"
-import { Effect } from "effect"
+import { WorkspaceNotFound, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
+import { isSlug } from "@posthorn/domain/Slug"
+import { Effect, Option } from "effect"
 import { refusing, UNIQUE_VIOLATION } from "./Statement.ts"
 
 export interface WorkspaceRow {
@@ -23,12 +24,37 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
       )
 
     const findBySlug = (slug: string) =>
-      sql<WorkspaceRow>`select id, slug, name, created_at as "createdAt"
+      !isSlug(slug)
+        ? Effect.succeed(undefined)
+        : sql<WorkspaceRow>`select id, slug, name, created_at as "createdAt"
         from posthorn.workspaces where slug = ${slug}`.pipe(
-        Effect.map((rows) => rows[0]),
+            Effect.map((rows) => rows[0]),
+            Effect.orDie
+          )
+
+    /** By id; it may have been removed since the gate let the caller in. */
+    const get = (workspaceId: string) =>
+      sql<WorkspaceRow>`select id, slug, name, created_at as "createdAt"
+        from posthorn.workspaces where id = ${workspaceId}`.pipe(
+        Effect.flatMap(([row]) =>
+          row === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(row)
+        ),
+        Effect.catchTag("SqlError", Effect.die)
+      )
+
+    /** Forward on id, strictly past the position. */
+    const list = (limit: number, from: Option.Option<{ readonly id: string }>) =>
+      sql<WorkspaceRow>`select id, slug, name, created_at as "createdAt" from posthorn.workspaces
+        where id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })}
+        order by id limit ${limit + 1}`.pipe(Effect.orDie)
+
+    /** With everything in it; false when it was gone already. */
+    const remove = (workspaceId: string) =>
+      sql`delete from posthorn.workspaces where id = ${workspaceId} returning 1`.pipe(
+        Effect.map((rows) => rows.length > 0),
         Effect.orDie
       )
 
-    return { insert, findBySlug } as const
+    return { findBySlug, get, insert, list, remove } as const
   })
 }) {}

@@ -15,7 +15,7 @@ import { Cause, Context, Effect } from "effect"
 import { type DecodedRequest, decoderOf, type RawRequest } from "./Decode.ts"
 import { type Caller, Gate, type Passage } from "./Gate.ts"
 import { Operations } from "./Operations.ts"
-import { type BucketState, headersOf } from "./RateLimits.ts"
+import { type BucketState, headersOf, stateOf } from "./RateLimits.ts"
 import { ServerConfig } from "./ServerConfig.ts"
 
 /** What goes back through the door. */
@@ -61,8 +61,8 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
       return { status: entry.successStatus, contentType: "application/json", headers, body: stringify(value) }
     }
 
-    /** A refusal as it goes through a door. */
-    const refuse = (error: PublicError, traceId: string, bucket: BucketState | null = null): Answer => {
+    /** A refusal as it goes through a door; it reports the bucket it was counted in. */
+    const refuse = (error: PublicError, traceId: string, bucket: BucketState | null = stateOf(error)): Answer => {
       const headers: Record<string, string> = bucket === null ? {} : headersOf(bucket)
       if (error._tag === "Unauthorized") headers["www-authenticate"] = "Bearer"
       if (error._tag === "RateLimited" || error._tag === "ServiceUnavailable") {
@@ -81,13 +81,17 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
      * What nobody foresaw, as an answer: a database that is away is 503; anything else is 500 with nothing in it but the
      * trace id, under which the log has the cause.
      */
-    const unforeseen = (cause: Cause.Cause<never>, traceId: string): Effect.Effect<Answer> => {
+    const unforeseen = (
+      cause: Cause.Cause<never>,
+      traceId: string,
+      bucket: BucketState | null = null
+    ): Effect.Effect<Answer> => {
       if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
       const away = isDatabaseAway(Cause.squash(cause))
       const error = away ? new ServiceUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS }) : new InternalError()
       return Effect.logError(away ? "The database is away" : "Unforeseen", cause).pipe(
         Effect.annotateLogs({ traceId }),
-        Effect.as(refuse(error, traceId))
+        Effect.as(refuse(error, traceId, bucket))
       )
     }
 
@@ -101,6 +105,7 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
               Effect.map(Effect.flatMap(decode(raw), run), (value) => succeed(entry, raw, value, bucket))
             ),
             Effect.catchAll((error) => Effect.succeed(refuse(error, passage.traceId, bucket))),
+            Effect.catchAllCause((cause) => unforeseen(cause, passage.traceId, bucket)),
             Effect.provide(callerContext(principal, operator))
           )
         }),

@@ -15,7 +15,7 @@ import { Forbidden, Unauthorized, WorkspaceNotFound } from "@posthorn/domain/Err
 import { permissions as allPermissions } from "@posthorn/domain/Permission"
 import type { Operator, Principal, Via } from "@posthorn/domain/Principal"
 import { Effect, Redacted } from "effect"
-import { type BucketState, RateLimits } from "./RateLimits.ts"
+import { type BucketState, clientKey, RateLimits, reporting } from "./RateLimits.ts"
 import { ServerConfig } from "./ServerConfig.ts"
 
 /** Somebody known, before it is known what they want. */
@@ -62,7 +62,9 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
       return Effect.flatMap(token === undefined ? Effect.succeed(undefined) : identify(token), (caller) =>
         caller !== undefined
           ? Effect.succeed(caller)
-          : Effect.zipRight(limits.take("auth_failure", address), Effect.fail(new Unauthorized()))
+          : Effect.flatMap(limits.take("auth_failure", clientKey(address)), (state) =>
+              Effect.fail(reporting(new Unauthorized(), state))
+            )
       )
     }
 
@@ -86,7 +88,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
         const { permission } = entry.rules
         const held = caller.kind === "operator" ? EVERYTHING : caller.identity.permissions
         const allowed = permission === "operator" ? caller.kind === "operator" : held.has(permission)
-        if (!allowed) return yield* new Forbidden({ permission })
+        if (!allowed) return yield* reporting(new Forbidden({ permission }), bucket)
         const { traceId, via } = passage
         const actor =
           caller.kind === "operator"

@@ -7,9 +7,14 @@
 import type { Api } from "@posthorn/api-contract/Api"
 import type { Bindings } from "@posthorn/api-contract/Walk"
 import { ApiTokens } from "@posthorn/capabilities/ApiTokens"
+import { AuditLog } from "@posthorn/capabilities/AuditLog"
 import { Deliveries } from "@posthorn/capabilities/Deliveries"
+import { Diagnoses } from "@posthorn/capabilities/Diagnosis"
 import { Endpoints } from "@posthorn/capabilities/Endpoints"
-import { Events } from "@posthorn/capabilities/Events"
+import { Events, type NewEvent } from "@posthorn/capabilities/Events"
+import { Members } from "@posthorn/capabilities/Members"
+import { Notifications } from "@posthorn/capabilities/Notifications"
+import { Statistics } from "@posthorn/capabilities/Statistics"
 import { Workspaces } from "@posthorn/capabilities/Workspaces"
 import { invalid } from "@posthorn/domain/Errors"
 import type { JsonText } from "@posthorn/domain/JsonText"
@@ -19,27 +24,64 @@ import { Effect } from "effect"
 export type OperationTable = Bindings<typeof Api, CurrentOperator | CurrentPrincipal>
 
 export class Operations extends Effect.Service<Operations>()("@posthorn/server/Operations", {
-  dependencies: [ApiTokens.Default, Deliveries.Default, Endpoints.Default, Events.Default, Workspaces.Default],
+  dependencies: [
+    ApiTokens.Default,
+    AuditLog.Default,
+    Deliveries.Default,
+    Diagnoses.Default,
+    Endpoints.Default,
+    Events.Default,
+    Members.Default,
+    Notifications.Default,
+    Statistics.Default,
+    Workspaces.Default
+  ],
   effect: Effect.gen(function* () {
+    const audit = yield* AuditLog
     const deliveries = yield* Deliveries
+    const diagnoses = yield* Diagnoses
     const endpoints = yield* Endpoints
     const events = yield* Events
+    const members = yield* Members
+    const notifications = yield* Notifications
+    const statistics = yield* Statistics
     const tokens = yield* ApiTokens
     const workspaces = yield* Workspaces
 
     const table = {
       createWorkspace: ({ body }) => workspaces.create(body),
+      listWorkspaces: ({ query }) => workspaces.list(query),
+      deleteWorkspace: () => workspaces.remove,
+      getOverview: () => statistics.overview,
+      listNotifications: ({ query }) => notifications.list(query),
+      markNotificationRead: ({ path }) => notifications.markRead(path.notificationId),
+      listMembers: ({ query }) => members.list(query),
+      addMember: ({ body }) => members.add(body),
+      updateMember: ({ body, path }) => members.update(path.memberId, body),
+      removeMember: ({ path }) => members.remove(path.memberId),
+      listApiTokens: ({ query }) => tokens.list(query),
+      revokeApiToken: ({ path }) => tokens.revoke(path.tokenId),
+      listAuditEvents: ({ query }) => audit.list(query),
       createApiToken: ({ body }) => tokens.create(body),
       createWebhookEndpoint: ({ body }) => endpoints.create(body),
+      listWebhookEndpoints: ({ query }) => endpoints.list(query),
+      getWebhookEndpoint: ({ path }) => endpoints.get(path.endpointId),
+      updateWebhookEndpoint: ({ body, path }) => endpoints.update(path.endpointId, body),
+      deleteWebhookEndpoint: ({ path }) => endpoints.remove(path.endpointId),
+      getEndpointStats: ({ path, query }) => statistics.ofEndpoint(path.endpointId, query.hours),
+      diagnoseWebhookEndpoint: ({ path }) => diagnoses.ofEndpoint(path.endpointId),
       rotateWebhookSecret: ({ path }) => endpoints.rotateSecret(path.endpointId),
       sendTestEvent: ({ path }) => endpoints.sendTestEvent(path.endpointId),
       listWebhookDeliveries: ({ path, query }) => deliveries.listByEndpoint(path.endpointId, query),
+      listWorkspaceDeliveries: ({ query }) => deliveries.list(query),
+      getWebhookDelivery: ({ path }) => deliveries.get(path.deliveryId),
       listWebhookDeliveryAttempts: ({ path, query }) => deliveries.listAttempts(path.deliveryId, query),
       replayWebhookDelivery: ({ path }) => deliveries.replay(path.deliveryId),
       publishEvent: ({ body, headers }) =>
         Effect.flatMap(oneKey(body.idempotencyKey, headers["idempotency-key"]), (idempotencyKey) =>
           events.publish({ eventType: body.eventType, payload: body.payload as JsonText, idempotencyKey })
-        )
+        ),
+      publishEvents: ({ body }) => events.publishAll(body.events as ReadonlyArray<NewEvent>)
     } satisfies OperationTable
 
     return { table: table as OperationTable } as const

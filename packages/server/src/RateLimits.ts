@@ -1,15 +1,16 @@
 /**
  * Rate limits: one bucket per kind of operation, counted per token, or per client address before authentication.
  *
- * Counting is `@effect/experimental`'s limiter. Source: spec §8, decision §6.
+ * The first `quota` calls of a window pass and every further one is refused, exactly. Every answer to a call that was
+ * counted says so in the headers of the IETF draft, refusals included. Source: spec §8, decision §6.
  */
-import * as RateLimiter from "@effect/experimental/RateLimiter"
 import type { Bucket } from "@posthorn/domain/Bucket"
-import { RateLimited } from "@posthorn/domain/Errors"
-import { Duration, Effect } from "effect"
+import { type PublicError, RateLimited } from "@posthorn/domain/Errors"
+import { Effect } from "effect"
+import { RateCounters } from "./RateCounters.ts"
 import { ServerConfig } from "./ServerConfig.ts"
 
-/** How full a bucket is after a call; null when the bucket is off. */
+/** How full a bucket is after a call. */
 export interface BucketState {
   readonly bucket: Bucket
   readonly limit: number
@@ -18,32 +19,34 @@ export interface BucketState {
   readonly resetSeconds: number
 }
 
-const seconds = (duration: Duration.Duration) => Math.max(1, Math.ceil(Duration.toSeconds(duration)))
+const states = new WeakMap<PublicError, BucketState>()
+
+/** Note which bucket the answer to this refusal reports. */
+export const reporting = <E extends PublicError>(error: E, state: BucketState | null): E => {
+  if (state !== null) states.set(error, state)
+  return error
+}
+
+/** The bucket that a refusal was counted in. */
+export const stateOf = (error: PublicError): BucketState | null => states.get(error) ?? null
 
 export class RateLimits extends Effect.Service<RateLimits>()("@posthorn/server/RateLimits", {
   effect: Effect.gen(function* () {
-    const limiter = yield* RateLimiter.RateLimiter
+    const counters = yield* RateCounters
     const { quotas } = yield* ServerConfig
 
-    /** Count one call; `RateLimited` when the bucket is empty. */
+    /** Count one call; `RateLimited` when the bucket is empty, null when it is off. */
     const take = (bucket: Bucket, key: string): Effect.Effect<BucketState | null, RateLimited> => {
       const quota = quotas[bucket]
       if (quota === null) return Effect.succeed(null)
-      const window = Duration.seconds(quota.windowSeconds)
-      return limiter.consume({ key: `${bucket}:${key}`, limit: quota.limit, window }).pipe(
-        Effect.map(({ remaining, resetAfter }) => ({
-          bucket,
-          limit: quota.limit,
-          windowSeconds: quota.windowSeconds,
-          remaining,
-          resetSeconds: seconds(resetAfter)
-        })),
-        Effect.catchAll((error) =>
-          error.reason === "Exceeded"
-            ? Effect.fail(new RateLimited({ bucket, retryAfterSeconds: seconds(error.retryAfter) }))
-            : Effect.die(error)
-        )
-      )
+      const { limit, windowSeconds } = quota
+      return Effect.flatMap(counters.hit(`${bucket}:${key}`, windowSeconds * 1000), ({ count, leftMs }) => {
+        const resetSeconds = Math.max(1, Math.ceil(leftMs / 1000))
+        const state = { bucket, limit, windowSeconds, remaining: Math.max(0, limit - count), resetSeconds }
+        return count <= limit
+          ? Effect.succeed(state)
+          : Effect.fail(reporting(new RateLimited({ bucket, retryAfterSeconds: resetSeconds }), state))
+      })
     }
 
     return { take } as const
@@ -55,3 +58,14 @@ export const headersOf = (state: BucketState): Record<string, string> => ({
   "ratelimit-policy": `"${state.bucket}";q=${state.limit};w=${state.windowSeconds}`,
   ratelimit: `"${state.bucket}";r=${state.remaining};t=${state.resetSeconds}`
 })
+
+/** What an address counts as: an IPv6 client has a whole /64 to itself, so that counts as one. */
+export const clientKey = (address: string): string => {
+  const plain = address.startsWith("::ffff:") ? address.slice(7) : address
+  if (!plain.includes(":")) return plain
+  const [head = "", tail = ""] = plain.split("%")[0]!.split("::")
+  const left = head === "" ? [] : head.split(":")
+  const right = tail === "" ? [] : tail.split(":")
+  const zeros = Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => "0")
+  return [...left, ...zeros, ...right].slice(0, 4).join(":")
+}

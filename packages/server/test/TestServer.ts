@@ -4,7 +4,6 @@
  * Real parts throughout: it listens on a free port, and tests speak HTTP to it. Rate limits are off unless a test sets
  * a quota. `enter` makes a workspace with an admin token, so that tests in one file stay out of each other's way.
  */
-import { RateLimiter } from "@effect/experimental"
 import { HttpServer } from "@effect/platform"
 import { NodeContext } from "@effect/platform-node"
 import { DeliveryTargets } from "@posthorn/capabilities/DeliveryTargets"
@@ -14,6 +13,7 @@ import * as SecretBox from "@posthorn/persistence/SecretBox"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { listenLive, serveLive } from "../src/http/Server.ts"
+import { memoryLive, type RateCounters } from "../src/RateCounters.ts"
 import { ServerConfig } from "../src/ServerConfig.ts"
 
 export const OPERATOR_TOKEN = "operator-token-of-the-tests"
@@ -78,6 +78,8 @@ export class TestServer extends Context.Tag("@posthorn/server/test/TestServer")<
 export interface TestServerOptions {
   readonly quotas?: Partial<Record<Bucket, Quota | null>>
   readonly allowedTargets?: AllowedTargets
+  /** Default: counted in this process. */
+  readonly counters?: Layer.Layer<RateCounters>
 }
 
 const callAt =
@@ -158,7 +160,7 @@ export const testServer = (options: TestServerOptions = {}) =>
   running.pipe(
     Layer.provideMerge(serveLive),
     Layer.provide(listenLive),
-    Layer.provide(RateLimiter.layer.pipe(Layer.provide(RateLimiter.layerStoreMemory))),
+    Layer.provide(options.counters ?? memoryLive),
     Layer.provide(configOf(options)),
     Layer.provide(Layer.succeed(DeliveryTargets, options.allowedTargets ?? nothingAllowed)),
     Layer.provide(Layer.succeed(SecretBox.SecretBox, SecretBox.make([MASTER_KEY]))),

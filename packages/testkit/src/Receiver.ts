@@ -22,8 +22,6 @@ export type { Behaviour } from "./internal/Answer.ts"
 export interface ReceiverOptions {
   /** https with this certificate; http without. */
   readonly tls?: Certificate
-  /** Refuses clients that show no certificate: with TLS 1.3, only after they took the handshake for finished. */
-  readonly clientCertificates?: boolean
   /** What becomes of a connection: answered, reset at once, closed at its first byte, or never spoken to. */
   readonly accept?: "answer" | "reset" | "hang-up" | "stall"
   /** Paths with a behaviour of their own, before the zoo's. */
@@ -89,7 +87,7 @@ const listen = (server: Server): Effect.Effect<Server> =>
   })
 
 const serverFor = (
-  { tls, accept = "answer", clientCertificates = false, behaviours = {} }: ReceiverOptions,
+  { tls, accept = "answer", behaviours = {} }: ReceiverOptions,
   records: Records
 ): Server => {
   let connections = 0
@@ -109,14 +107,7 @@ const serverFor = (
       behave(new Answer(request, nth, nthOnConnection, socket))
     })
   }
-  const server =
-    tls === undefined || accept !== "answer"
-      ? createServer()
-      : createTlsServer({
-          ...certificate(tls),
-          requestCert: clientCertificates,
-          rejectUnauthorized: clientCertificates
-        })
+  const server = tls === undefined || accept !== "answer" ? createServer() : createTlsServer(certificate(tls))
   server.on("connection", (socket: Socket) => records.track(socket))
   // A client that refuses our certificate is an event here, and none of our business.
   server.on("tlsClientError", () => undefined)

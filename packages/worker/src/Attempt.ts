@@ -16,6 +16,8 @@ export interface Prepared {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** The headers as JSON, without the opening brace: they are kept with the attempt. Nothing in them needs escaping. */
+  readonly evidence: string
 }
 
 const KEYS_MOST = 20_000
@@ -37,15 +39,19 @@ export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets): Pr
     const keys =
       loaded.previousSecret === null ? [key(loaded.secret)] : [key(loaded.secret), key(loaded.previousSecret)]
     const body = `{"deliveryId":"${loaded.deliveryId}","eventType":"${loaded.eventType}","payload":${loaded.payload}}`
+    const id = loaded.deliveryId
+    const timestamp = String(unixSeconds)
+    const signature = signWithKeys(id, timestamp, body, keys)
     return {
       url,
       body,
       headers: {
-        "webhook-id": loaded.deliveryId,
-        "webhook-timestamp": String(unixSeconds),
-        "webhook-signature": signWithKeys(loaded.deliveryId, unixSeconds, body, keys),
+        "webhook-id": id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": signature,
         "x-trace-id": loaded.traceId
-      }
+      },
+      evidence: `"webhook-id":"${id}","webhook-timestamp":"${timestamp}","webhook-signature":"${signature}","x-trace-id":"${loaded.traceId}"}`
     }
   }
 }

@@ -15,11 +15,12 @@
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { newId } from "@posthorn/domain/Ids"
-import { judge, MAX_TAKE_UPS, type Observation } from "@posthorn/domain/Verdict"
+import { judge, MAX_TAKE_UPS, type Observation, type Verdict } from "@posthorn/domain/Verdict"
 import { type Loaded, Queue, type Waiting } from "@posthorn/persistence/Queue"
+import type { Observed } from "@posthorn/persistence/Records"
 import type { Retention } from "@posthorn/persistence/Retention"
 import { SecretBox, SecretUnreadable } from "@posthorn/persistence/SecretBox"
-import { Cause, Clock, Effect, FiberSet, Schedule, type Scope } from "effect"
+import { Clock, Effect, FiberSet, Schedule, type Scope } from "effect"
 import { makePrepare } from "./Attempt.ts"
 import * as DeadLetters from "./DeadLetters.ts"
 import * as Housekeeping from "./Housekeeping.ts"
@@ -50,7 +51,7 @@ export const start: Effect.Effect<
   const wakeups = yield* Wakeups
   const prepare = makePrepare(yield* SecretBox, config.allowedTargets)
   const slots = config.batchSize * config.maxConcurrency
-  const fixedHeaders = Object.entries(receiver.fixedHeaders)
+  const fixedEvidence = `${JSON.stringify(receiver.fixedHeaders).slice(0, -1)},`
 
   const lanes = new Lanes({ endpointConcurrency: config.endpointConcurrency })
   const ready = new Signal()
@@ -67,14 +68,13 @@ export const start: Effect.Effect<
       if (deadLettered > 0) deadLetters.arrived()
       ready.raise()
     },
-    refused: ({ row }) => void unobserved(row)
+    refused: ({ row }) => unobserved(row)
   })
-  const attempts = yield* FiberSet.make<void>()
-  const inSlot = yield* FiberSet.runtime(attempts)<never>()
+  const run = yield* FiberSet.makeRuntime<never>()
 
   /** Ended without an observation: counted, so that a delivery that breaks the worker stops some day. */
   const unobserved = (row: Waiting) =>
-    inSlot(
+    run(
       queue.takeUp([row], 0, MAX_TAKE_UPS).pipe(
         Effect.retry(Schedule.spaced(DEFECT_PAUSE)),
         Effect.delay(DEFECT_PAUSE),
@@ -86,69 +86,53 @@ export const start: Effect.Effect<
       )
     )
 
-  const observe = (row: Waiting, loaded: Loaded, at: number, headers: string, seen: Observation) => {
+  const observe = (row: Waiting, { generation }: Loaded, at: number, headers: string, seen: Observation) => {
     const ordinal = row.attempts + 1
     const verdict = judge(ordinal, seen)
-    ledger.add({
-      row,
-      observed: {
-        workspace_id: row.workspaceId,
-        delivery_id: row.deliveryId,
-        endpoint_id: row.endpointId,
-        generation: loaded.generation,
-        ordinal,
-        attempt_id: newId("attempt"),
-        status: verdict.status,
-        at: new Date(at).toISOString(),
-        duration_ms: seen.durationMs,
-        http_status: seen.httpStatus,
-        failure_reason: verdict.failureReason,
-        request_headers: headers,
-        response_body: seen.responseBody,
-        retry_after_ms:
-          verdict.retryAfterUnits === null ? null : verdict.retryAfterUnits * config.retryDelayMs,
-        exhausted: verdict.exhausted
-      }
-    })
-    lanes.settle(row, paceOf(seen))
+    const observed = observedOf(row, generation, ordinal, verdict, seen, at, headers, config.retryDelayMs)
+    ledger.add({ row, observed })
+    lanes.settle(row, paceOf(seen), verdict.status === "delivered")
     ready.raise()
   }
 
-  const attempt = (row: Waiting, loaded: Loaded): Effect.Effect<void> =>
-    Effect.flatMap(Clock.currentTimeMillis, (at) => {
+  const attempt = (row: Waiting, loaded: Loaded, at: number) => {
+    try {
       const prepared = prepare(row.endpointId, loaded, Math.floor(at / 1000))
       if (prepared === "invalid_url") {
-        return Effect.sync(() => observe(row, loaded, at, "{}", INVALID_URL))
+        observe(row, loaded, at, "{}", INVALID_URL)
+        return
       }
-      const headers = JSON.stringify(
-        Object.fromEntries([...fixedHeaders, ...Object.entries(prepared.headers)])
-      )
-      return Effect.map(receiver.send(prepared), (seen) => observe(row, loaded, at, headers, seen))
-    }).pipe(Effect.catchAllCause((cause) => broken(row, cause)))
+      const evidence = fixedEvidence + prepared.evidence
+      receiver.send(prepared, (seen) => {
+        // Null: the receiver closed, as the engine's last act. The delivery stays in the queue.
+        if (seen !== null) observe(row, loaded, at, evidence, seen)
+      })
+    } catch (defect) {
+      broken(row, defect)
+    }
+  }
 
-  const broken = (row: Waiting, cause: Cause.Cause<never>): Effect.Effect<void> => {
-    if (Cause.isInterruptedOnly(cause)) return Effect.interrupt
-    lanes.settle(row, "same")
-    const unreadable = Cause.squash(cause) instanceof SecretUnreadable
-    if (unreadable) {
+  const broken = (row: Waiting, defect: unknown) => {
+    lanes.settle(row, "same", false)
+    if (defect instanceof SecretUnreadable) {
       // Not the delivery's fault: nothing is sent to this endpoint until the key is there again.
       lanes.park(row.endpointId)
       lanes.recorded(row)
-    } else void unobserved(row)
-    return Effect.logError(`Delivery ${row.deliveryId} could not be attempted`, cause)
+    } else unobserved(row)
+    run(Effect.logError(`Delivery ${row.deliveryId} could not be attempted`, defect))
   }
 
   const gone = (row: Waiting) => {
-    lanes.settle(row, "same")
+    lanes.settle(row, "same", true)
     lanes.recorded(row)
   }
 
-  const launch = (rows: ReadonlyArray<Waiting>, found: ReadonlyArray<Loaded>) => {
+  const launch = (rows: ReadonlyArray<Waiting>, found: ReadonlyArray<Loaded>, at: number) => {
     const loadedOf = new Map(found.map((loaded) => [loaded.deliveryId, loaded]))
     for (const row of rows) {
       const loaded = loadedOf.get(row.deliveryId)
       if (loaded === undefined) gone(row)
-      else if (loaded.enabled) inSlot(attempt(row, loaded))
+      else if (loaded.enabled) attempt(row, loaded, at)
       else {
         lanes.park(row.endpointId)
         gone(row)
@@ -193,7 +177,9 @@ export const start: Effect.Effect<
   })
 
   const load = (rows: ReadonlyArray<Waiting>) =>
-    Effect.map(queue.load(rows), (found) => launch(rows, ownership.certain() ? found : []))
+    Effect.zipWith(queue.load(rows), Clock.currentTimeMillis, (found, at) =>
+      launch(rows, ownership.certain() ? found : [], at)
+    )
 
   const drained = (held: () => number) =>
     Effect.suspend(() => (held() === 0 ? Effect.void : Effect.fail("in flight" as const))).pipe(
@@ -262,3 +248,30 @@ const INVALID_URL: Observation = {
 
 const paceOf = (seen: Observation): Pace =>
   seen.httpStatus !== null ? "faster" : seen.failureReason === "request_timeout" ? "slower" : "same"
+
+const observedOf = (
+  row: Waiting,
+  generation: number,
+  ordinal: number,
+  verdict: Verdict,
+  seen: Observation,
+  at: number,
+  requestHeaders: string,
+  retryDelayMs: number
+): Observed => ({
+  workspace_id: row.workspaceId,
+  delivery_id: row.deliveryId,
+  endpoint_id: row.endpointId,
+  generation,
+  ordinal,
+  attempt_id: newId("attempt"),
+  status: verdict.status,
+  at: new Date(at).toISOString(),
+  duration_ms: seen.durationMs,
+  http_status: seen.httpStatus,
+  failure_reason: verdict.failureReason,
+  request_headers: requestHeaders,
+  response_body: seen.responseBody,
+  retry_after_ms: verdict.retryAfterUnits === null ? null : verdict.retryAfterUnits * retryDelayMs,
+  exhausted: verdict.exhausted
+})

@@ -182,21 +182,29 @@ export class Lanes {
     return undefined
   }
 
-  /** The attempt is over and its slot free. It stays held until `recorded`. */
-  settle(row: Waiting, pace: Pace): void {
+  /**
+   * The attempt is over and its slot free. It stays held until `recorded`. A failure keeps its place in its lane until
+   * then as well: so nothing is started after the failure that disables the endpoint, but what was already in flight.
+   */
+  settle(row: Waiting, pace: Pace, delivered: boolean): void {
     this.inFlight--
     if (this.aloneInFlight === row.deliveryId) this.aloneInFlight = null
     const lane = this.lanes.get(row.endpointId)
     if (lane === undefined) return
-    lane.inFlight--
     lane.adjust(pace, this.options.endpointConcurrency)
+    if (delivered) this.leave(lane)
+    else lane.failing.add(row.deliveryId)
+  }
+
+  private leave(lane: Lane): void {
+    lane.inFlight--
     this.offer(lane)
   }
 
   /** It was not sent after all: back to the front of its line. */
   giveBack(row: Waiting): void {
     const lane = this.lanes.get(row.endpointId)
-    this.settle(row, "same")
+    this.settle(row, "same", true)
     if (lane === undefined || !this.held.has(row.deliveryId)) return
     if (lane.parked) {
       this.unhold(row, lane)
@@ -210,6 +218,8 @@ export class Lanes {
 
   /** Its observation is stored, or it is gone: a later read may bring it again. */
   recorded(row: Waiting): void {
+    const lane = this.lanes.get(row.endpointId)
+    if (lane?.failing.delete(row.deliveryId) === true) this.leave(lane)
     if (this.reading) this.recordedMeanwhile.push(row)
     else this.release(row)
   }

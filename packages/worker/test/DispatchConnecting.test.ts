@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
 import type { DispatchOptions } from "../src/Dispatch.ts"
@@ -8,18 +8,20 @@ describe("connecting", () => {
   const observe = (url: string, options: Partial<DispatchOptions> = {}) =>
     Effect.scoped(Effect.flatMap(dispatcher(options), ({ send }) => Effect.map(send(to(url)), seen)))
 
-  it.scopedLive(
-    "decision §4 calls a port where nobody listens, and a reset on accept, connection_failed",
-    () =>
-      Effect.gen(function* () {
-        const closed = yield* Effect.scoped(Effect.map(makeReceiver(), ({ url }) => url("/ok")))
-        const resetting = yield* makeReceiver({ accept: "reset" })
-        const resettingTls = yield* makeReceiver({ accept: "reset", tls: "valid" })
+  it.scopedLive("decision §4 calls it connection_failed when nobody listens, or nobody ever answers", () =>
+    Effect.gen(function* () {
+      const closed = yield* Effect.scoped(Effect.map(makeReceiver(), ({ url }) => url("/ok")))
+      const receivers = yield* Effect.all([
+        makeReceiver({ accept: "reset" }),
+        makeReceiver({ accept: "hang-up" }),
+        makeReceiver({ accept: "reset", tls: "valid" }),
+        makeReceiver({ accept: "hang-up", tls: "valid" })
+      ])
 
-        for (const url of [closed, resetting.url("/ok"), resettingTls.url("/ok")]) {
-          expect(yield* observe(url)).toEqual(failed("connection_failed"))
-        }
-      })
+      for (const url of [closed, ...receivers.map((each) => each.url("/ok"))]) {
+        expect(yield* observe(url)).toEqual(failed("connection_failed"))
+      }
+    })
   )
 
   it.scopedLive("decision §4 calls a name without an address dns_failed", () =>
@@ -108,11 +110,13 @@ describe("connecting", () => {
       const receiver = yield* makeReceiver({ tls: "self-signed" })
       yield* Effect.acquireRelease(
         Effect.sync(() => {
+          vi.spyOn(process, "emitWarning").mockReturnValue()
           process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0"
         }),
         () =>
           Effect.sync(() => {
             delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+            vi.restoreAllMocks()
           })
       )
 

@@ -19,7 +19,6 @@ describe("the zoo", () => {
   let scope: Scope.CloseableScope
   let receiver: Receiver
   let connections: Dispatcher["connections"]
-  let rssGrowth = 0
 
   beforeAll(async () => {
     scope = await Effect.runPromise(Scope.make())
@@ -27,14 +26,12 @@ describe("the zoo", () => {
       receiver = yield* makeReceiver()
       const { send, ...rest } = yield* dispatcher()
       connections = rest.connections
-      const before = process.memoryUsage().rss
       yield* Effect.forEach(
         zoo,
         ({ path }) =>
           Effect.map(send(to(receiver.url(path))), (observation) => observations.set(path, observation)),
         { concurrency: "unbounded", discard: true }
       )
-      rssGrowth = process.memoryUsage().rss - before
     })
     await Effect.runPromise(Scope.extend(visit, scope))
   })
@@ -64,10 +61,6 @@ describe("the zoo", () => {
       expect(Buffer.from(responseBody).toString(), path).toBe(responseBody)
       expect(responseBody.includes("\0"), path).toBe(false)
     }
-  })
-
-  it("keeps memory flat while endless receivers answer", () => {
-    expect(rssGrowth).toBeLessThan(64 * 1024 * 1024)
   })
 
   it.scopedLive("keeps memory flat while twenty endless answers come at once", () =>

@@ -30,16 +30,18 @@ export const isInitialised = (cluster: string) => fs.existsSync(join(cluster, "P
 export const touch = <A>(root: string, action: () => A) =>
   Effect.try({ try: action, catch: (error) => folderUnwritable(root, describe(error)) })
 
-const nearestExisting = (path: string): string =>
-  fs.existsSync(path) ? path : nearestExisting(dirname(path))
+/** Level by level: Node's recursive mkdir reports a read-only file system as a missing folder, or never returns. */
+const makeFolder = (path: string) => {
+  if (fs.existsSync(path)) return
+  makeFolder(dirname(path))
+  fs.mkdirSync(path, { mode: 0o711 })
+}
 
 export const openFolder = (root: string) =>
   touch(root, () => {
-    // Asked first, because a recursive mkdir reports a read-only file system as a missing folder.
-    const parent = nearestExisting(root)
-    if (fs.statSync(parent).isDirectory()) fs.accessSync(parent, fs.constants.W_OK | fs.constants.X_OK)
-    fs.mkdirSync(root, { recursive: true, mode: 0o711 })
-    fs.accessSync(root, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK)
+    makeFolder(root)
+    fs.opendirSync(root).closeSync()
+    fs.accessSync(root, fs.constants.W_OK | fs.constants.X_OK)
     return fs.statSync(clusterOf(root), { throwIfNoEntry: false })?.uid
   }).pipe(
     Effect.filterOrFail(

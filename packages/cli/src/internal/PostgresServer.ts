@@ -21,14 +21,14 @@ import { type Folder, nameForAccount } from "./PostgresFolder.ts"
 import { OWNER } from "./PostgresLock.ts"
 import { environment, killGroup } from "./Subprocess.ts"
 
-/** Arguments: the signal that stops the server, a folder to remove afterwards or "", the server's command line. */
+/** Arguments: the signal that stops the server, "remove" to empty the cluster afterwards, the server's command line. */
 const GUARD = `
-stop=$1 remove=$2; shift 2
+stop=$1 after=$2; shift 2
 "$@" 3<&- & server=$!
 { read -r line <&3; kill -s "$stop" "$server"; } 2>/dev/null & guard=$!
 wait "$server"; code=$?
 kill "$guard" 2>/dev/null
-if [ -n "$remove" ]; then rm -rf "$remove" 2>/dev/null; fi
+if [ "$after" = remove ]; then rm -rf ./*; fi
 exit "$code"
 `
 
@@ -56,7 +56,7 @@ const launch = (folder: Folder, name: string, options: ServerOptions) => {
     name,
     ...settingsFor(options.port, options.settings).flatMap((s) => ["-c", s])
   ]
-  const ending = options.throwaway ? ["QUIT", name] : ["INT", ""]
+  const ending = options.throwaway ? ["QUIT", "remove"] : ["INT", "keep"]
   return spawn("/bin/sh", ["-c", GUARD, "posthorn-postgres", ...ending, ...command], {
     ...account,
     cwd: cluster,

@@ -22,22 +22,22 @@ const decode = (chunks: ReadonlyArray<Buffer>) => {
   }
 }
 
+const tooLarge = () => Effect.fail(new PayloadTooLarge({ limitBytes: BODY_LIMIT }))
+
+export const declaresTooMuch = (message: IncomingMessage) =>
+  Number(message.headers["content-length"] ?? 0) > BODY_LIMIT
+
 /** The text of the body; empty when there is none. */
-export const readBody = (
-  request: HttpServerRequest.HttpServerRequest
-): Effect.Effect<string, InvalidRequest | PayloadTooLarge> => {
-  if (Number(request.headers["content-length"] ?? 0) > BODY_LIMIT) {
-    return Effect.fail(new PayloadTooLarge({ limitBytes: BODY_LIMIT }))
-  }
-  const message: IncomingMessage = NodeHttpServerRequest.toIncomingMessage(request)
-  return Effect.async<string, InvalidRequest | PayloadTooLarge>((resume) => {
+export const readMessage = (message: IncomingMessage): Effect.Effect<string, InvalidRequest | PayloadTooLarge> => {
+  if (declaresTooMuch(message)) return tooLarge()
+  return Effect.async((resume) => {
     const chunks: Array<Buffer> = []
     let size = 0
     message.on("data", (chunk: Buffer) => {
       size += chunk.length
       if (size > BODY_LIMIT) {
-        message.removeAllListeners("data").resume()
-        return resume(Effect.fail(new PayloadTooLarge({ limitBytes: BODY_LIMIT })))
+        message.removeAllListeners("data").pause()
+        return resume(tooLarge())
       }
       chunks.push(chunk)
     })
@@ -46,3 +46,5 @@ export const readBody = (
   })
 }
 
+export const readBody = (request: HttpServerRequest.HttpServerRequest) =>
+  readMessage(NodeHttpServerRequest.toIncomingMessage(request))

@@ -1,47 +1,45 @@
 /**
- * The edge: every request comes in here and every answer goes out here.
+ * The edge: everything that is no operation of the contract comes in here: MCP, the pages, and what does not exist.
  *
  * Gives each request its trace id, finds who answers it, and turns what nobody foresaw into an answer of the common
- * shape. One pass per request, no generator and no span: this is on the way of everything.
+ * shape.
  */
-import { HttpServerRequest, type HttpServerResponse } from "@effect/platform"
+import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { MethodNotAllowed, RouteNotFound } from "@posthorn/domain/Errors"
 import { continueTrace } from "@posthorn/domain/TraceId"
 import { Effect } from "effect"
 import { Calls } from "../Calls.ts"
 import { McpRoute } from "../mcp/McpRoute.ts"
 import { Pages } from "./Pages.ts"
-import { Rest, toResponse } from "./Rest.ts"
+import { toResponse } from "./Rest.ts"
 import * as Routes from "./Routes.ts"
 
 /** Path and query of a request target, without the cost of a URL object. */
-const split = (url: string) => {
+export const split = (url: string) => {
   const at = url.indexOf("?")
   return at < 0 ? { pathname: url, search: "" } : { pathname: url.slice(0, at), search: url.slice(at + 1) }
 }
 
 export class Edge extends Effect.Service<Edge>()("@posthorn/server/Edge", {
-  dependencies: [Calls.Default, McpRoute.Default, Pages.Default, Rest.Default],
+  dependencies: [Calls.Default, McpRoute.Default, Pages.Default],
   effect: Effect.gen(function* () {
     const calls = yield* Calls
     const mcp = yield* McpRoute
     const pages = yield* Pages
-    const rest = yield* Rest
 
     const missing = (pathname: string, traceId: string) => {
-      const allow = Routes.allowed(pathname)
+      const allow = pages.allowed(pathname) ?? Routes.allowed(pathname)
       const error = allow === undefined ? new RouteNotFound() : new MethodNotAllowed({ allow })
       return Effect.succeed(toResponse(calls.refuse(error, traceId), traceId))
     }
 
     const answer = (request: HttpServerRequest.HttpServerRequest, traceId: string) => {
-      const { pathname, search } = split(request.url)
-      const match = Routes.find(request.method, pathname)
-      if (match !== undefined) {
-        return Effect.map(rest.handle(request, match, search, traceId), (given) => toResponse(given, traceId))
-      }
+      const { pathname } = split(request.url)
       if (pathname === "/mcp") return mcp.handle(request, traceId)
-      return pages.find(request.method, pathname) ?? missing(pathname, traceId)
+      const page = pages.find(request.method, pathname)
+      return page === undefined
+        ? missing(pathname, traceId)
+        : Effect.map(page, (found) => HttpServerResponse.setHeader(found, "x-trace-id", traceId))
     }
 
     const app: Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest> =

@@ -4,16 +4,17 @@
  * Everything is made once at start and served from memory; nothing on these pages asks another host for anything.
  */
 import { HttpServerResponse } from "@effect/platform"
-import { Health } from "@posthorn/capabilities/Health"
 import { Effect } from "effect"
+import { llmsText } from "../guides/Llms.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { openApiDocument } from "./OpenApiDocument.ts"
+import { Readiness } from "./Readiness.ts"
 import { referencePage } from "./Reference.ts"
 
 export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
-  dependencies: [Health.Default],
+  dependencies: [Readiness.Default],
   effect: Effect.gen(function* () {
-    const health = yield* Health
+    const readiness = yield* Readiness
     const { baseUrl, version } = yield* ServerConfig
     const document = openApiDocument({ baseUrl, version })
     const json = HttpServerResponse.text(JSON.stringify(document), {
@@ -25,11 +26,12 @@ export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
       { status: "unavailable" },
       { status: 503, headers: { "cache-control": "no-store" } }
     )
-    const ready = Effect.map(health.ready, (isReady) => (isReady ? live : notReady))
+    const ready = Effect.map(readiness.ask, (isReady) => (isReady ? live : notReady))
     const reference = yield* Effect.cached(referencePage)
 
     const pages: Readonly<Record<string, Effect.Effect<HttpServerResponse.HttpServerResponse>>> = {
       "/openapi.json": Effect.succeed(json),
+      "/llms.txt": Effect.succeed(HttpServerResponse.text(llmsText(baseUrl), { contentType: "text/plain; charset=utf-8" })),
       "/reference": reference,
       "/health/live": Effect.succeed(live),
       "/health/ready": ready
@@ -39,6 +41,8 @@ export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
     const find = (method: string, pathname: string) =>
       (method === "GET" || method === "HEAD") && Object.hasOwn(pages, pathname) ? pages[pathname] : undefined
 
-    return { find } as const
+    const allowed = (pathname: string) => (Object.hasOwn(pages, pathname) ? "GET, HEAD" : undefined)
+
+    return { allowed, find } as const
   })
 }) {}

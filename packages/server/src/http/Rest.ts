@@ -4,14 +4,15 @@
  * The public API accepts a bearer token and nothing else: cookies and query strings are never looked at for one.
  * Source: spec §4 and §5; body limits: decision §2.
  */
-import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import type { IncomingMessage } from "node:http"
+import { HttpServerResponse } from "@effect/platform"
 import { InvalidRequest, type PublicError, UnsupportedMediaType } from "@posthorn/domain/Errors"
 import { parseJson } from "@posthorn/domain/JsonText"
 import { Effect, Either, Option } from "effect"
 import { type Answer, Calls } from "../Calls.ts"
 import type { RawRequest } from "../Decode.ts"
 import { Gate } from "../Gate.ts"
-import { readBody } from "./Body.ts"
+import { readMessage } from "./Body.ts"
 import type { Match } from "./Routes.ts"
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i
@@ -43,35 +44,30 @@ export class Rest extends Effect.Service<Rest>()("@posthorn/server/Rest", {
     const calls = yield* Calls
     const gate = yield* Gate
 
-    const read = (request: HttpServerRequest.HttpServerRequest, { entry, path }: Match, search: string) => {
-      const base = { path, query: queryOf(search), headers: request.headers }
+    const read = (message: IncomingMessage, { entry, path }: Match, search: string) => {
+      const base = { path, query: queryOf(search), headers: message.headers as RawRequest["headers"] }
       if (Option.isNone(entry.bodySchema)) return Effect.succeed<RawRequest>({ ...base, body: undefined })
-      if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) return Effect.fail(new UnsupportedMediaType())
-      return Effect.flatMap(readBody(request), (text) =>
+      if (!JSON_TYPE.test(message.headers["content-type"] ?? "")) return Effect.fail(new UnsupportedMediaType())
+      return Effect.flatMap(readMessage(message), (text) =>
         Either.map(parsedBody(text, entry.rules.raw ?? []), (body): RawRequest => ({ ...base, body }))
       )
     }
 
-    /** Run the operation that the request names. */
-    const handle = (
-      request: HttpServerRequest.HttpServerRequest,
-      match: Match,
-      search: string,
-      traceId: string
-    ): Effect.Effect<Answer> =>
-      gate.authenticate(request.headers.authorization, Option.getOrElse(request.remoteAddress, () => "")).pipe(
+    /** Run the operation that the request names; every outcome is an answer. */
+    const handle = (message: IncomingMessage, match: Match, search: string, traceId: string): Effect.Effect<Answer> =>
+      gate.authenticate(message.headers.authorization, message.socket.remoteAddress ?? "").pipe(
         Effect.flatMap((caller) =>
           calls.call({
             entry: match.entry,
             caller,
             passage: { via: "rest", traceId, slug: match.path.slug, bucket: match.entry.rules.bucket },
-            read: read(request, match, search) as Effect.Effect<RawRequest, PublicError>
+            read: read(message, match, search) as Effect.Effect<RawRequest, PublicError>
           })
         ),
-        Effect.catchAll((error) => Effect.succeed(calls.refuse(error, traceId)))
+        Effect.catchAll((error) => Effect.succeed(calls.refuse(error, traceId))),
+        Effect.catchAllCause((cause) => calls.unforeseen(cause, traceId))
       )
 
     return { handle } as const
   })
 }) {}
-

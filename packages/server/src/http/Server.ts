@@ -1,46 +1,83 @@
 /**
- * The HTTP server: Node's, under the edge.
+ * The HTTP server: the way of a request from Node to whoever answers it.
  *
- * Stopping is graceful: no new connections, what is in flight is answered with `connection: close`, and what is still
- * open after the grace is cut. Node's own `close` waits for idle keep-alive connections, and a request that arrives on
- * one of them in that window would find no handler and hang; here it is answered 503.
+ * An operation of the contract is answered straight on Node's request and response, because that is on the way of
+ * everything: the platform's own server takes half as long again per request. Everything else (MCP, the pages) goes
+ * through the platform. A request is given up after `ANSWER_MS`, with 503.
  */
-import { createServer, type Server as NodeServer, type ServerResponse } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
-import { Effect, Layer } from "effect"
+import { ServiceUnavailable } from "@posthorn/domain/Errors"
+import { continueTrace } from "@posthorn/domain/TraceId"
+import { Effect, FiberId, Layer, Runtime } from "effect"
+import { Calls } from "../Calls.ts"
 import { ServerConfig } from "../ServerConfig.ts"
-import { Edge } from "./Edge.ts"
+import { Edge, split } from "./Edge.ts"
+import { Listener, makeListener } from "./Listener.ts"
+import { Readiness } from "./Readiness.ts"
+import { Rest } from "./Rest.ts"
+import * as Routes from "./Routes.ts"
+import { send } from "./Send.ts"
 
-const GRACE_MS = 10_000
-const HEADER_BYTES = 16_384
-
-const gracefulServer = (): NodeServer => {
-  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: HEADER_BYTES })
-  const open = new Set<ServerResponse>()
-  server.on("request", (_request, response) => {
-    open.add(response)
-    response.once("close", () => open.delete(response))
-  })
-  const close = server.close.bind(server)
-  server.close = (callback) => {
-    for (const response of open) response.shouldKeepAlive = false
-    server.on("request", (_request, response) => response.writeHead(503, { connection: "close" }).end())
-    const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS)
-    return close((error) => {
-      clearTimeout(timer)
-      callback?.(error)
-    })
-  }
-  return server
-}
+const ANSWER_MS = 15_000
+const RETRY_AFTER_SECONDS = 2
 
 /** Listens; the address is in `HttpServer`. */
 export const listenLive = Layer.unwrapEffect(
-  Effect.map(ServerConfig, ({ host, port }) => NodeHttpServer.layer(gracefulServer, { host, port }))
+  Effect.map(ServerConfig, ({ baseUrl, host, port }) => {
+    const server = makeListener(baseUrl)
+    return Layer.merge(NodeHttpServer.layer(() => server, { host, port }), Layer.succeed(Listener, server))
+  })
 )
 
-/** Serves the edge on whatever `HttpServer` listens. */
-export const serveLive = Layer.unwrapEffect(Effect.map(Edge, ({ app }) => HttpServer.serve(app))).pipe(
-  Layer.provide(Edge.Default)
-)
+/** Answers operations on Node's own request and response. */
+const operations = Effect.gen(function* () {
+  const calls = yield* Calls
+  const rest = yield* Rest
+  const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+  const tooLate = new ServiceUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS })
+
+  return (message: IncomingMessage, response: ServerResponse, match: Routes.Match, search: string) => {
+    const traceId = continueTrace(message.headers.traceparent as string | undefined)
+    const fiber = runFork(rest.handle(message, match, search, traceId))
+    const giveUp = () => {
+      send(message, response, calls.refuse(tooLate, traceId), traceId)
+      fiber.unsafeInterruptAsFork(FiberId.none)
+    }
+    const timer = setTimeout(giveUp, ANSWER_MS)
+    fiber.addObserver((exit) => {
+      clearTimeout(timer)
+      if (exit._tag === "Success") send(message, response, exit.value, traceId)
+      else giveUp()
+    })
+  }
+})
+
+const unavailable = (_message: IncomingMessage, response: ServerResponse) => {
+  response.writeHead(503, { connection: "close", "retry-after": "1" }).end()
+}
+
+/** Serves on whatever `listenLive` listens; on the way out first no longer ready, then closed. */
+export const serveLive = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    yield* HttpServer.HttpServer
+    const server = yield* Listener
+    const { app } = yield* Edge
+    const readiness = yield* Readiness
+    const answerOperation = yield* operations
+    const answerOther = yield* NodeHttpServer.makeHandler(app)
+    const answer = (message: IncomingMessage, response: ServerResponse) => {
+      const { pathname, search } = split(message.url!)
+      const match = Routes.find(message.method!, pathname)
+      return match === undefined ? answerOther(message, response) : answerOperation(message, response, match, search)
+    }
+    server.on("request", answer)
+    yield* Effect.addFinalizer(() =>
+      Effect.zipRight(
+        readiness.stop,
+        Effect.sync(() => server.off("request", answer).on("request", unavailable))
+      )
+    )
+  })
+).pipe(Layer.provide([Calls.Default, Edge.Default, Readiness.Default, Rest.Default]))

@@ -1,26 +1,53 @@
 /**
  * The MCP door: streamable HTTP at `/mcp`, stateless, JSON answers.
  *
- * The transport gate is REST's: bearer (401), bucket `mcp` (429), and no foreign `Origin` (403). What a tool refuses is a
- * tool error that carries the REST error body. The SDK is used here and in `McpServer.ts`, nowhere else.
- * Source: decision §4 (MCP).
+ * The transport gate has REST's statuses and bodies: 403 for a page of another origin, 401 without a valid token, 429
+ * when bucket `mcp` is empty, of which each request of a batch takes one. What a tool refuses is a tool error instead.
+ * No stream is offered, so GET and DELETE are 405. On loopback the `Host` must be this machine's: a name that a web
+ * page has pointed at 127.0.0.1 is refused even before its token is looked at. Source: decision §4 (MCP).
  */
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Forbidden, MethodNotAllowed, type PublicError } from "@posthorn/domain/Errors"
-import { parseJson } from "@posthorn/domain/JsonText"
+import { Forbidden, MethodNotAllowed, type PublicError, UnsupportedMediaType } from "@posthorn/domain/Errors"
+import { stringify } from "@posthorn/domain/JsonText"
 import { Effect, Either, Option } from "effect"
 import { Calls } from "../Calls.ts"
 import { Gate, keyOf } from "../Gate.ts"
 import { readBody } from "../http/Body.ts"
 import { toResponse } from "../http/Rest.ts"
-import { headersOf, RateLimits } from "../RateLimits.ts"
+import { type BucketState, headersOf, RateLimits } from "../RateLimits.ts"
 import { ServerConfig } from "../ServerConfig.ts"
-import { McpServer } from "./McpServer.ts"
+import {
+  errorWithoutId,
+  type Incoming,
+  isRequest,
+  parseMessages,
+  RpcError,
+  TRANSPORT_ERROR
+} from "./JsonRpc.ts"
+import { McpServer, protocolVersions } from "./McpServer.ts"
 
-/** Payloads in tool arguments are carried as the exact text that was sent, as in REST. */
-const RAW = [["params", "arguments", "payload"]]
+const JSON_TYPE = /^application\/json\s*(;|$)/i
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
 
-const PARSE_ERROR = { jsonrpc: "2.0", id: null, error: { code: -32_700, message: "The request is not valid JSON." } }
+type Request = HttpServerRequest.HttpServerRequest
+
+const json = (value: unknown, status: number) =>
+  HttpServerResponse.text(stringify(value), { status, contentType: "application/json" })
+
+const rejected = (error: RpcError) => json(errorWithoutId(error), 400)
+
+/** A version this server does not speak; a client that names none is taken to speak one it does. */
+const unknownVersion = (request: Request, { messages }: Incoming) => {
+  const version = request.headers["mcp-protocol-version"]
+  return version === undefined ||
+    protocolVersions.includes(version) ||
+    messages.some(({ method }) => method === "initialize")
+    ? undefined
+    : new RpcError({
+        code: TRANSPORT_ERROR,
+        message: `This version of the protocol is not known here: use one of ${protocolVersions.join(", ")}.`
+      })
+}
 
 export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRoute", {
   dependencies: [Calls.Default, Gate.Default, McpServer.Default, RateLimits.Default],
@@ -29,30 +56,45 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
     const gate = yield* Gate
     const limits = yield* RateLimits
     const server = yield* McpServer
-    const { baseUrl } = yield* ServerConfig
-    const home = new URL(baseUrl).origin
+    const { baseUrl, host } = yield* ServerConfig
+    const home = new URL(baseUrl)
+    const onLoopback = LOOPBACK.test(host) || host === "::1"
 
-    const checkOrigin = (origin: string | undefined) =>
-      origin === undefined || origin === home ? Effect.void : Effect.fail(new Forbidden({ permission: "same origin" }))
+    const comesFromHome = ({ host: name = "", origin }: Readonly<Record<string, string | undefined>>) => {
+      if (onLoopback && !LOOPBACK.test(name) && name !== home.host) return false
+      return (
+        origin === undefined || origin === home.origin || (LOOPBACK.test(name) && origin === `http://${name}`)
+      )
+    }
 
-    const enter = (request: HttpServerRequest.HttpServerRequest, traceId: string) =>
+    /** The answers to the messages in the body. */
+    const exchange = (request: Request, incoming: Incoming, context: Parameters<typeof server.answer>[1]) => {
+      const error = unknownVersion(request, incoming)
+      if (error !== undefined) return Effect.succeed(rejected(error))
+      return Effect.map(server.answer(incoming.messages, context), (answers) =>
+        answers.length === 0
+          ? HttpServerResponse.empty({ status: 202 })
+          : json(incoming.isBatch ? answers : answers[0], 200)
+      )
+    }
+
+    const enter = (request: Request, traceId: string) =>
       Effect.gen(function* () {
         if (request.method !== "POST") return yield* new MethodNotAllowed({ allow: "POST" })
-        yield* checkOrigin(request.headers.origin)
+        if (!comesFromHome(request.headers)) return yield* new Forbidden({ permission: "origin" })
         const address = Option.getOrElse(request.remoteAddress, () => "")
         const caller = yield* gate.authenticate(request.headers.authorization, address)
-        const bucket = yield* limits.take("mcp", keyOf(caller))
-        const message = parseJson(yield* readBody(request), RAW)
-        const response = Either.isLeft(message)
-          ? HttpServerResponse.unsafeJson(PARSE_ERROR, { status: 400 })
-          : yield* server.answer(request, message.right, caller, traceId)
-        return HttpServerResponse.setHeaders(response, {
-          ...(bucket === null ? {} : headersOf(bucket)),
-          "x-trace-id": traceId
-        })
+        let bucket: BucketState | null = yield* limits.take("mcp", keyOf(caller))
+        if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) return yield* new UnsupportedMediaType()
+        const incoming = parseMessages(yield* readBody(request))
+        if (Either.isLeft(incoming)) return finish(rejected(incoming.left), bucket, traceId)
+        for (const _ of incoming.right.messages.filter(isRequest).slice(1)) {
+          bucket = yield* limits.take("mcp", keyOf(caller))
+        }
+        return finish(yield* exchange(request, incoming.right, { caller, traceId }), bucket, traceId)
       })
 
-    const handle = (request: HttpServerRequest.HttpServerRequest, traceId: string) =>
+    const handle = (request: Request, traceId: string) =>
       Effect.catchAll(enter(request, traceId), (error: PublicError) =>
         Effect.succeed(toResponse(calls.refuse(error, traceId), traceId))
       )
@@ -60,3 +102,15 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
     return { handle } as const
   })
 }) {}
+
+/** Answers may hold a secret that is shown once: no cache may keep them. */
+const finish = (
+  response: HttpServerResponse.HttpServerResponse,
+  bucket: BucketState | null,
+  traceId: string
+) =>
+  HttpServerResponse.setHeaders(response, {
+    ...(bucket === null ? {} : headersOf(bucket)),
+    "cache-control": "no-store",
+    "x-trace-id": traceId
+  })

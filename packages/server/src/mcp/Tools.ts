@@ -1,20 +1,24 @@
 /**
- * MCP tools, derived: each contract entry with a tool name becomes one tool over the very call its REST route makes.
+ * MCP tools, derived: each contract entry with a tool name is one tool over the very call its REST route makes.
  *
- * Arguments are the operation's path, query and body members in one flat object; `slug` may be left out with a
- * workspace's token. Answers and refusals are the JSON a REST client gets. Source: decision §4 (MCP).
+ * Name, title, description, schemas and hints all come from the entry; nothing here knows a single operation. A tool
+ * without a declared name does not exist, and a test fails when a workspace's operation has none.
+ * Source: spec §1 and §4, decision §4 (MCP).
  */
 import { OpenApi } from "@effect/platform"
+import { problems } from "@posthorn/api-contract/Problem"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
-import { Context, JSONSchema, Option, type Schema } from "effect"
-import type { RawRequest } from "../Decode.ts"
+import { Context, Option, SchemaAST } from "effect"
+import type { Caller } from "../Gate.ts"
+import { inputSchemaOf, type ObjectSchema, outputSchemaOf } from "./ToolSchemas.ts"
 
-export interface Tool {
-  readonly entry: ContractEntry
+/** As `tools/list` shows it. */
+export interface ListedTool {
   readonly name: string
   readonly title: string
   readonly description: string
-  readonly inputSchema: { readonly type: "object"; readonly [member: string]: unknown }
+  readonly inputSchema: ObjectSchema
+  readonly outputSchema: ObjectSchema
   readonly annotations: {
     readonly title: string
     readonly readOnlyHint: boolean
@@ -24,58 +28,74 @@ export interface Tool {
   }
 }
 
-interface ObjectSchema {
-  readonly properties?: Record<string, unknown>
-  readonly required?: ReadonlyArray<string>
-  readonly $defs?: Record<string, unknown>
+export interface Tool {
+  readonly entry: ContractEntry
+  readonly listed: ListedTool
+  /** The same for the operator's token, which must name a workspace. */
+  readonly listedForOperator: ListedTool
 }
 
-/** Types of JSON Schema for a part of the request, inlined at the root because a tool's schema must be an object. */
-const schemaOf = (part: Option.Option<Schema.Schema.Any>): ObjectSchema => {
-  if (Option.isNone(part)) return {}
-  const definitions: Record<string, JSONSchema.JsonSchema7> = {}
-  const root = JSONSchema.fromAST(part.value.ast, {
-    definitions,
-    definitionPath: "#/$defs/",
-    topLevelReferenceStrategy: "skip",
-    target: "jsonSchema2020-12"
-  } as never) as unknown as ObjectSchema
-  return { ...root, $defs: definitions }
+const annotation = (entry: ContractEntry, tag: typeof OpenApi.Summary | typeof OpenApi.Description) =>
+  Option.getOrElse(Context.getOption(entry.endpoint.annotations, tag as typeof OpenApi.Summary), () => "")
+
+const sentence = (text: string) => (text === "" || /[.!?]$/.test(text) ? text : `${text}.`)
+
+/** The error tags that this operation declares, beyond those that any call may get. */
+const declaredErrors = (entry: ContractEntry): ReadonlyArray<string> => {
+  const { ast } = entry.endpoint.errorSchema
+  const members = SchemaAST.isUnion(ast) ? ast.types : [ast]
+  return members.flatMap((member) =>
+    Option.toArray(
+      Option.filter(
+        SchemaAST.getIdentifierAnnotation(SchemaAST.typeAST(member)),
+        (tag) => tag in problems && tag !== "WorkspaceNotFound"
+      )
+    )
+  )
 }
 
-const annotation = (entry: ContractEntry, tag: Context.Tag<never, string> | unknown) =>
-  Option.getOrElse(Context.getOption(entry.endpoint.annotations, tag as Context.Tag<never, string>), () => entry.name)
+const refusals = (entry: ContractEntry) => {
+  const tags = declaredErrors(entry).map((tag) => `${tag} (${problems[tag as keyof typeof problems].title})`)
+  return tags.length === 0 ? "" : `Refuses with ${tags.join(", ")}.`
+}
 
-const inputSchemaOf = (entry: ContractEntry): Tool["inputSchema"] => {
-  const parts = [entry.pathSchema, entry.querySchema, entry.bodySchema].map(schemaOf)
-  const required = parts.flatMap((part) => part.required ?? []).filter((name) => name !== "slug")
-  const $defs = Object.assign({}, ...parts.map((part) => part.$defs ?? {}))
+/** When to use it, what it refuses, and what the token must hold. */
+const descriptionOf = (entry: ContractEntry) =>
+  [
+    sentence(annotation(entry, OpenApi.Summary)),
+    sentence(annotation(entry, OpenApi.Description)),
+    refusals(entry),
+    `Needs the permission ${entry.rules.permission}.`
+  ]
+    .filter((part) => part !== "")
+    .join(" ")
+
+/** Whether it makes Posthorn send something to a receiver. */
+const REACHES_OUT: ReadonlySet<string> = new Set(["event:publish", "webhook:replay", "webhook:test"])
+
+const annotationsOf = (entry: ContractEntry, title: string): ListedTool["annotations"] => {
+  const readOnlyHint = entry.method === "GET"
+  const removes = entry.method === "DELETE"
   return {
-    type: "object",
-    properties: Object.assign({}, ...parts.map((part) => part.properties ?? {})),
-    ...(required.length === 0 ? {} : { required }),
-    additionalProperties: false,
-    ...(Object.keys($defs).length === 0 ? {} : { $defs })
+    title,
+    readOnlyHint,
+    destructiveHint: entry.rules.destructive ?? removes,
+    idempotentHint: entry.rules.idempotent ?? (readOnlyHint || removes),
+    openWorldHint: !readOnlyHint && REACHES_OUT.has(entry.rules.permission)
   }
 }
 
 const toolOf = (entry: ContractEntry, name: string): Tool => {
-  const readOnly = entry.method === "GET"
-  const title = annotation(entry, OpenApi.Summary)
-  return {
-    entry,
+  const title = annotation(entry, OpenApi.Summary) || entry.name
+  const listed = {
     name,
     title,
-    description: `${title}. ${annotation(entry, OpenApi.Description)}`,
-    inputSchema: inputSchemaOf(entry),
-    annotations: {
-      title,
-      readOnlyHint: readOnly,
-      destructiveHint: entry.rules.destructive ?? false,
-      idempotentHint: entry.rules.idempotent ?? readOnly,
-      openWorldHint: false
-    }
+    description: descriptionOf(entry),
+    inputSchema: inputSchemaOf(entry, false),
+    outputSchema: outputSchemaOf(entry),
+    annotations: annotationsOf(entry, title)
   }
+  return { entry, listed, listedForOperator: { ...listed, inputSchema: inputSchemaOf(entry, true) } }
 }
 
 /** Every tool, in the order of the contract. */
@@ -83,22 +103,10 @@ export const tools: ReadonlyArray<Tool> = entries.flatMap((entry) =>
   entry.rules.tool === null ? [] : [toolOf(entry, entry.rules.tool)]
 )
 
-const membersOf = (part: Option.Option<Schema.Schema.Any>) => Object.keys(schemaOf(part).properties ?? {})
-
-/** As a URL would carry it, so that the contract's own decoders clamp and default. */
-const asText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value))
-
-/** Deal a tool's flat arguments out to path, query and body; what is not known goes to the body and is refused there. */
-export const dealerOf = ({ entry }: Tool) => {
-  const path = new Set(membersOf(entry.pathSchema))
-  const query = new Set(membersOf(entry.querySchema))
-  return (args: Readonly<Record<string, unknown>>, slug: string): RawRequest => {
-    const dealt = { path: { slug } as Record<string, string>, query: {} as Record<string, string>, body: {} }
-    for (const [name, value] of Object.entries(args)) {
-      if (path.has(name)) dealt.path[name] = asText(value)
-      else if (query.has(name)) dealt.query[name] = asText(value)
-      else Object.defineProperty(dealt.body, name, { value, enumerable: true })
-    }
-    return { ...dealt, headers: {} }
-  }
-}
+/** What this caller may call. */
+export const toolsFor = (caller: Caller): ReadonlyArray<ListedTool> =>
+  caller.kind === "operator"
+    ? tools.map((tool) => tool.listedForOperator)
+    : tools
+        .filter(({ entry }) => caller.identity.permissions.has(entry.rules.permission as never))
+        .map((tool) => tool.listed)

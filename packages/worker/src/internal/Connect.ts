@@ -12,7 +12,8 @@
 import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls"
 import type { TransportFailure } from "../Observation.ts"
-import { AddressRefused, type Refuses, ResolutionFailed } from "./AddressGuard.ts"
+import { AddressRefused, type Refuses } from "./AddressGuard.ts"
+import { whileConnecting } from "./Failures.ts"
 import type { Origin } from "./Origins.ts"
 
 export interface ConnectSettings {
@@ -37,7 +38,7 @@ export const connect = (origin: Origin, settings: ConnectSettings, outcome: Outc
   const socket = origin.secure ? openTls(origin, settings.secureContext) : openTcp(origin)
   socket.setNoDelay(true).setKeepAlive(true, PROBE_AFTER_MS)
   let reached = false
-  const failed = (error: Error) => outcome.failed(failureOf(error, reached), error)
+  const failed = (error: Error) => outcome.failed(whileConnecting(error, reached), error)
   socket.once("connect", () => {
     reached = true
   })
@@ -76,19 +77,4 @@ const openTls = (origin: Origin, secureContext: SecureContext): TLSSocket => {
     origin.session = latest ?? origin.session
   })
   return socket
-}
-
-/** A reset is the network's doing, also in the middle of a handshake; the rest of a handshake's errors are TLS's. */
-const NETWORK_ERRORS = new Set([
-  "ECONNRESET",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ECONNABORTED"
-])
-
-const failureOf = (error: NodeJS.ErrnoException, reached: boolean): TransportFailure => {
-  if (error instanceof ResolutionFailed) return "dns_failed"
-  return reached && !NETWORK_ERRORS.has(error.code ?? "") ? "tls_failed" : "connection_failed"
 }

@@ -47,8 +47,8 @@ export class Connection {
   used = false
   /** Why it could not be opened. */
   failure: TransportFailure | null = null
-  /** Whether the socket ended in an error: an answer that ends with the connection was then cut short. */
-  broken = false
+  /** The socket's first error, if it ended in one: an answer that ends with the connection was then cut short. */
+  broken: Error | null = null
   private socket: Socket | null = null
   private readonly client: Client
   private readonly settings: ConnectSettings
@@ -66,7 +66,7 @@ export class Connection {
   }
 
   get alive(): boolean {
-    return this.socket !== null && !this.socket.destroyed && !this.broken
+    return this.socket !== null && !this.socket.destroyed && this.broken === null
   }
 
   dispatch(options: Dispatcher.DispatchOptions, user: ConnectionUser): void {
@@ -84,7 +84,7 @@ export class Connection {
 
   private open(ready: (...outcome: [null, Socket] | [Error, null]) => void): void {
     this.used = false
-    this.broken = false
+    this.broken = null
     this.answers.begin()
     this.socket = connect(this.origin, this.settings, {
       opened: (socket) => {
@@ -110,8 +110,8 @@ export class Connection {
         if (passed !== null) return passed
       }
     }
-    socket.once("error", () => {
-      this.broken = true
+    socket.once("error", (error) => {
+      this.broken = error
     })
   }
 

@@ -22,6 +22,8 @@ export class Connections {
   /** In order of release: the first has been idle for longest. */
   private readonly idle = new Set<Connection>()
   private readonly all = new Set<Connection>()
+  /** The idle ones of each origin, the latest used last. */
+  private readonly idleTo = new WeakMap<Origin, Array<Connection>>()
   /** After `close` no observation is to be trusted: what fails then fails because of us. */
   closed = false
   private readonly keep: KeepAlive
@@ -38,12 +40,21 @@ export class Connections {
 
   /** The connection of `origin` that was idle for the shortest time, or a new one. */
   take(origin: Origin): Connection {
-    for (let connection = origin.idle.pop(); connection !== undefined; connection = origin.idle.pop()) {
+    const idle = this.idleOf(origin)
+    for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
       this.idle.delete(connection)
       if (connection.alive) return connection
       this.drop(connection)
     }
     return this.open(origin)
+  }
+
+  private idleOf(origin: Origin): Array<Connection> {
+    const known = this.idleTo.get(origin)
+    if (known !== undefined) return known
+    const none: Array<Connection> = []
+    this.idleTo.set(origin, none)
+    return none
   }
 
   open(origin: Origin): Connection {
@@ -58,12 +69,12 @@ export class Connections {
     connection.user = null
     connection.used = true
     const aged = performance.now() - connection.openedAt > AGE_LIMIT_MS
-    if (!connection.alive || aged || origin.idle.length >= this.keep.perOrigin) this.drop(connection)
+    if (!connection.alive || aged || this.idleOf(origin).length >= this.keep.perOrigin) this.drop(connection)
     else this.store(connection)
   }
 
   private store(connection: Connection): void {
-    connection.origin.idle.push(connection)
+    this.idleOf(connection.origin).push(connection)
     this.idle.add(connection)
     if (this.idle.size > this.keep.inAll) this.drop(this.idle.values().next().value!)
   }
@@ -72,14 +83,15 @@ export class Connections {
   drop(connection: Connection): void {
     if (!this.all.delete(connection)) return
     if (this.idle.delete(connection)) {
-      const at = connection.origin.idle.indexOf(connection)
-      if (at !== -1) connection.origin.idle.splice(at, 1)
+      const idle = this.idleOf(connection.origin)
+      const at = idle.indexOf(connection)
+      if (at !== -1) idle.splice(at, 1)
     }
     connection.destroy()
   }
 
   closeIdle(origin: Origin): void {
-    for (const connection of [...origin.idle]) this.drop(connection)
+    for (const connection of [...this.idleOf(origin)]) this.drop(connection)
   }
 
   close(): void {

@@ -21,6 +21,7 @@ import type { Observation, TransportFailure } from "../Observation.ts"
 import { storedBody } from "./BodyPrefix.ts"
 import type { Connection, ConnectionUser } from "./Connection.ts"
 import type { Connections } from "./Connections.ts"
+import { isParserError, whileWaiting } from "./Failures.ts"
 import type { Origin } from "./Origins.ts"
 
 export interface Limits {
@@ -103,15 +104,18 @@ export class Exchange implements ConnectionUser {
 
   onComplete(): void {
     this.complete = true
-    if (!this.settled) this.settle(this.connection.broken ? null : this.prefix())
+    if (!this.settled) this.settle(this.connection.broken === null ? this.prefix() : null)
   }
 
-  onError(error: NodeJS.ErrnoException): void {
+  onError(error: Error): void {
     if (this.settled) return
+    // undici names the last of several errors; the first, say a TLS alert before the end, is the cause.
+    const { broken, failure, answers } = this.connection
+    const cause = broken ?? error
     if (this.connections.closed) this.abandon()
     else if (this.status !== null) this.settle(null)
-    else if (this.stale(error)) this.resend()
-    else this.fail(this.connection.failure ?? this.reason(error))
+    else if (this.stale(cause)) this.resend()
+    else this.fail(failure ?? whileWaiting(cause, answers.received > 0))
   }
 
   flooded(): void {
@@ -124,9 +128,9 @@ export class Exchange implements ConnectionUser {
     return storedBody(this.chunks, this.limits.bodyLimitBytes)
   }
 
-  private stale(error: NodeJS.ErrnoException): boolean {
+  private stale(cause: Error): boolean {
     const { used, answers, failure } = this.connection
-    return used && failure === null && answers.received === 0 && !isParserError(error)
+    return used && failure === null && answers.received === 0 && !isParserError(cause)
   }
 
   /** Not a second time: a connection that was just opened is not `used`. */
@@ -134,15 +138,6 @@ export class Exchange implements ConnectionUser {
     this.connections.drop(this.connection)
     this.connection = this.connections.open(this.origin)
     this.connection.dispatch(this.options, this)
-  }
-
-  /** An answer that began and did not become one is invalid; where none began, the connection failed. */
-  private reason(error: NodeJS.ErrnoException): TransportFailure {
-    // TLS 1.3 lets a server refuse the handshake after the client took it for finished.
-    if (error.code?.startsWith("ERR_SSL_") === true) return "tls_failed"
-    return this.connection.answers.received > 0 || isParserError(error)
-      ? "invalid_response"
-      : "connection_failed"
   }
 
   private fail(reason: TransportFailure): void {
@@ -176,8 +171,3 @@ export class Exchange implements ConnectionUser {
 
 /** One function for all timers: no closure per request. */
 const late = (exchange: Exchange): void => exchange.onDeadline()
-
-const isParserError = (error: NodeJS.ErrnoException): boolean =>
-  error.code?.startsWith("HPE_") === true ||
-  error.code === "UND_ERR_HEADERS_OVERFLOW" ||
-  error.code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH"

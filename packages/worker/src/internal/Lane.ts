@@ -19,7 +19,9 @@ export class Lane {
   /** First attempts, and retries, each by due time. */
   readonly fresh = new Fifo<Waiting>()
   readonly again = new Fifo<Waiting>()
+  /** Includes failures that are not recorded yet. */
   inFlight = 0
+  readonly failing = new Set<string>()
   /** Rows in memory: waiting, in flight, or seen and not yet recorded. */
   held = 0
   cap: number

@@ -5,7 +5,6 @@
  * origin keeps none, so it costs a live one nothing but its place, once `maxOrigins` others were used since.
  */
 import type { LookupFunction } from "node:net"
-import type { Connection } from "./Connection.ts"
 
 /** Scheme, host and port, and what is kept between its connections. */
 export interface Origin {
@@ -17,8 +16,6 @@ export interface Origin {
   readonly lookup: LookupFunction
   /** The latest TLS session of a connection whose certificate was accepted, to resume from. */
   session: Buffer | undefined
-  /** Kept alive and free, the latest used last. */
-  readonly idle: Array<Connection>
 }
 
 export interface Target {
@@ -70,8 +67,7 @@ export class Origins {
       host,
       port: number,
       lookup: this.lookupTo(number),
-      session: undefined,
-      idle: []
+      session: undefined
     }
   }
 

@@ -1,0 +1,55 @@
+/** The audit log: who changed what, through which door. Source: spec §6, decision §4. */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { Schema } from "effect"
+import { operation } from "./Operation.ts"
+import { failure } from "./Problem.ts"
+import { PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+
+export const AuditEvent = Schema.Struct({
+  id: Schema.String,
+  action: Schema.String.annotations({
+    description: "What was done.",
+    examples: ["webhook.endpoint_updated"]
+  }),
+  actor: Schema.Struct({
+    type: Schema.Literal("api_token", "operator", "member", "system"),
+    id: Schema.String,
+    via: Schema.Literal("rest", "mcp", "console", "worker", "sql").annotations({
+      description: "The door it came through."
+    })
+  }),
+  target: Schema.Struct({ type: Schema.String, id: Schema.String }).annotations({
+    description: "What was changed; it may be gone by now."
+  }),
+  changes: Schema.NullOr(
+    Schema.Struct(
+      { fields: Schema.Array(Schema.String) },
+      Schema.Record({ key: Schema.String, value: Schema.Unknown.annotations({ jsonSchema: {} }) })
+    )
+  ).annotations({ description: "The names of the changed fields, and facts; never a secret." }),
+  traceId: Schema.String,
+  createdAt: Timestamp
+}).annotations({
+  identifier: "AuditEvent",
+  description: "One change, written together with it. Never altered."
+})
+export type AuditEvent = typeof AuditEvent.Type
+
+export const AuditEventPage = PageOf("AuditEvent", AuditEvent)
+
+const listAuditEvents = HttpApiEndpoint.get("listAuditEvents", "/workspaces/:slug/audit-events")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setUrlParams(Schema.Struct(pageQuery))
+  .addSuccess(AuditEventPage)
+  .addError(failure(WorkspaceNotFound))
+  .annotate(OpenApi.Summary, "List audit events")
+  .annotate(
+    OpenApi.Description,
+    "Newest first. Publishes and test sends are not in it: their deliveries are their record."
+  )
+  .annotateContext(operation({ permission: "audit:list", bucket: "rest_read", tool: "list_audit_events" }))
+
+export class AuditEventsApi extends HttpApiGroup.make("Audit events")
+  .add(listAuditEvents)
+  .annotate(OpenApi.Description, "Who changed what, and through which door.") {}

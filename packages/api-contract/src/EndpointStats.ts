@@ -1,0 +1,70 @@
+/**
+ * An endpoint's deliveries hour by hour. Source: decision §4.
+ *
+ * A delivery counts in the hour of its `createdAt`, under its present status, so the counts of an hour still move while
+ * its deliveries are retried. Pending ones are not counted. Percentiles are over the last attempt of each.
+ */
+import { HttpApiEndpoint, OpenApi } from "@effect/platform"
+import { WebhookEndpointNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { Schema } from "effect"
+import { operation } from "./Operation.ts"
+import { failure } from "./Problem.ts"
+import { Clamped, IdParam, Integer, Slug, Timestamp } from "./Wire.ts"
+
+const figures = {
+  delivered: Integer("Deliveries created in this time that were answered 2xx."),
+  failed: Integer("Those that failed so far and will be tried again."),
+  failedPermanent: Integer("Those that will not be tried again: refused, or the URL was bad."),
+  deadLettered: Integer("Those that have spent their retries."),
+  p50Ms: Schema.NullOr(
+    Integer("Half of their last attempts took at most so long; null when there was none.")
+  ),
+  p95Ms: Schema.NullOr(
+    Integer("95 of 100 of their last attempts took at most so long; null when there was none.")
+  )
+}
+
+const HourStats = Schema.Struct({
+  hour: Timestamp.annotations({ description: "When the hour begins, in UTC." }),
+  ...figures
+}).annotations({ identifier: "HourStats" })
+
+export const EndpointStats = Schema.Struct({
+  hours: Schema.Array(HourStats).annotations({
+    description: "One entry for each hour, oldest first; the last is the present, unfinished one."
+  }),
+  totals: Schema.Struct(figures).annotations({ identifier: "StatsTotals" })
+}).annotations({ identifier: "EndpointStats", description: "An endpoint's deliveries hour by hour." })
+export type EndpointStats = typeof EndpointStats.Type
+
+const MAX_HOURS = 720
+const DEFAULT_HOURS = 24
+
+export const getEndpointStats = HttpApiEndpoint.get(
+  "getEndpointStats",
+  "/workspaces/:slug/webhooks/:endpointId/stats"
+)
+  .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") }))
+  .setUrlParams(
+    Schema.Struct({
+      hours: Schema.optionalWith(
+        Clamped(`How many hours; out of range is clamped into 1 to ${MAX_HOURS}.`, {
+          min: 1,
+          max: MAX_HOURS,
+          otherwise: DEFAULT_HOURS
+        }),
+        { default: () => DEFAULT_HOURS }
+      )
+    })
+  )
+  .addSuccess(EndpointStats)
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(WebhookEndpointNotFound))
+  .annotate(OpenApi.Summary, "See an endpoint's deliveries hour by hour")
+  .annotate(
+    OpenApi.Description,
+    "Counts deliveries by the hour they were created in and the status they have now, and how long their last attempts took."
+  )
+  .annotateContext(
+    operation({ permission: "webhook:read", bucket: "rest_read", tool: "get_webhook_endpoint_stats" })
+  )

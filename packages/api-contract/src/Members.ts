@@ -1,0 +1,96 @@
+/** Members: the people of a workspace, for the console. Source: spec §2.6 and §4, decision §4 and §9. */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { MemberEmailTaken, MemberNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { Role } from "@posthorn/domain/Permission"
+import { Schema } from "effect"
+import { operation } from "./Operation.ts"
+import { failure } from "./Problem.ts"
+import { IdParam, Label, PageOf, pageQuery, Slug } from "./Wire.ts"
+
+export const Member = Schema.Struct({
+  id: Schema.String,
+  email: Schema.String,
+  name: Schema.String,
+  role: Role
+}).annotations({ identifier: "Member", description: "A person who may use the console." })
+export type Member = typeof Member.Type
+
+export const MemberPage = PageOf("Member", Member)
+
+/** Not more than tells an address from something else: only mail can tell whether it exists. */
+const Email = Schema.String.pipe(
+  Schema.maxLength(254),
+  Schema.pattern(/^[^\s@\p{Cc}]{1,64}@[^\s@\p{Cc}]+$/u)
+).annotations({
+  description: "Unique in the workspace, whatever the case of its letters; at most 254 characters.",
+  examples: ["ada@example.com"],
+  jsonSchema: { type: "string", format: "email", maxLength: 254 },
+  message: () => "Expected an email address such as ada@example.com, at most 254 characters"
+})
+
+const Name = Label(200, "For people.", "Ada Lovelace")
+
+export const AddMember = Schema.Struct({ email: Email, name: Name, role: Role }).annotations({
+  identifier: "AddMember"
+})
+
+export const UpdateMember = Schema.Struct({
+  email: Schema.optional(Email),
+  name: Schema.optional(Name),
+  role: Schema.optional(Role)
+}).annotations({ identifier: "UpdateMember" })
+
+const inMember = Schema.Struct({ slug: Slug, memberId: IdParam("member", "mem_") })
+
+const listMembers = HttpApiEndpoint.get("listMembers", "/workspaces/:slug/members")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setUrlParams(Schema.Struct(pageQuery))
+  .addSuccess(MemberPage)
+  .addError(failure(WorkspaceNotFound))
+  .annotate(OpenApi.Summary, "List members")
+  .annotate(OpenApi.Description, "Forward on id, so in the order they were added.")
+  .annotateContext(operation({ permission: "member:list", bucket: "rest_read", tool: "list_members" }))
+
+const addMember = HttpApiEndpoint.post("addMember", "/workspaces/:slug/members")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setPayload(AddMember)
+  .addSuccess(Member, { status: 201 })
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(MemberEmailTaken))
+  .annotate(OpenApi.Summary, "Add a member")
+  .annotate(OpenApi.Description, "Nothing is mailed to them: create a console link to let them in.")
+  .annotateContext(operation({ permission: "member:manage", bucket: "rest_write", tool: "add_member" }))
+
+const updateMember = HttpApiEndpoint.patch("updateMember", "/workspaces/:slug/members/:memberId")
+  .setPath(inMember)
+  .setPayload(UpdateMember)
+  .addSuccess(Member)
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(MemberNotFound))
+  .addError(failure(MemberEmailTaken))
+  .annotate(OpenApi.Summary, "Update a member")
+  .annotate(
+    OpenApi.Description,
+    "Changes only what is sent. A new role counts from the member's next request on."
+  )
+  .annotateContext(
+    operation({ permission: "member:manage", bucket: "rest_write", tool: "update_member", idempotent: true })
+  )
+
+const removeMember = HttpApiEndpoint.del("removeMember", "/workspaces/:slug/members/:memberId")
+  .setPath(inMember)
+  .addSuccess(Schema.Void, { status: 204 })
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(MemberNotFound))
+  .annotate(OpenApi.Summary, "Remove a member")
+  .annotate(OpenApi.Description, "They can no longer use the console; what they did stays in the audit log.")
+  .annotateContext(
+    operation({ permission: "member:manage", bucket: "rest_write", tool: "remove_member", destructive: true })
+  )
+
+export class MembersApi extends HttpApiGroup.make("Members")
+  .add(listMembers)
+  .add(addMember)
+  .add(updateMember)
+  .add(removeMember)
+  .annotate(OpenApi.Description, "The people of a workspace.") {}

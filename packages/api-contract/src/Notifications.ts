@@ -1,0 +1,61 @@
+/** Notifications: what a workspace should look at. Source: spec §3.1 and §4, decision §4. */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { NotificationNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { Schema } from "effect"
+import { operation } from "./Operation.ts"
+import { failure } from "./Problem.ts"
+import { IdParam, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+
+export const Notification = Schema.Struct({
+  id: Schema.String,
+  kind: Schema.Literal("delivery_dead_lettered", "endpoint_disabled").annotations({
+    description:
+      "`delivery_dead_lettered`: a delivery has spent its retries. `endpoint_disabled`: an endpoint failed too often in a row."
+  }),
+  message: Schema.String.annotations({ description: "What happened and what to do." }),
+  endpointId: Schema.NullOr(Schema.String),
+  deliveryId: Schema.NullOr(Schema.String),
+  readAt: Schema.NullOr(Timestamp).annotations({ description: "Null until somebody marks it as read." }),
+  createdAt: Timestamp
+}).annotations({ identifier: "Notification", description: "Something the workspace should look at." })
+export type Notification = typeof Notification.Type
+
+export const NotificationPage = PageOf("Notification", Notification)
+
+const listNotifications = HttpApiEndpoint.get("listNotifications", "/workspaces/:slug/notifications")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setUrlParams(Schema.Struct(pageQuery))
+  .addSuccess(NotificationPage)
+  .addError(failure(WorkspaceNotFound))
+  .annotate(OpenApi.Summary, "List notifications")
+  .annotate(OpenApi.Description, "Newest first, read and unread alike.")
+  .annotateContext(
+    operation({ permission: "notification:list", bucket: "rest_read", tool: "list_notifications" })
+  )
+
+const markNotificationRead = HttpApiEndpoint.post(
+  "markNotificationRead",
+  "/workspaces/:slug/notifications/:notificationId/read"
+)
+  .setPath(Schema.Struct({ slug: Slug, notificationId: IdParam("notification", "ntf_") }))
+  .addSuccess(Notification)
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(NotificationNotFound))
+  .annotate(OpenApi.Summary, "Mark a notification as read")
+  .annotate(
+    OpenApi.Description,
+    "Read for everybody in the workspace. Marking it again keeps the first time."
+  )
+  .annotateContext(
+    operation({
+      permission: "notification:update",
+      bucket: "rest_write",
+      tool: "mark_notification_read",
+      idempotent: true
+    })
+  )
+
+export class NotificationsApi extends HttpApiGroup.make("Notifications")
+  .add(listNotifications)
+  .add(markNotificationRead)
+  .annotate(OpenApi.Description, "What a workspace should look at.") {}

@@ -1,0 +1,49 @@
+/** A workspace at a glance. Source: spec §4, decision §4. */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { Schema } from "effect"
+import { operation } from "./Operation.ts"
+import { failure } from "./Problem.ts"
+import { Integer, Slug } from "./Wire.ts"
+
+export const WorkspaceOverviewDto = Schema.Struct({
+  workspace: Schema.Struct({ id: Schema.String, slug: Schema.String, name: Schema.String }),
+  endpoints: Schema.Struct({
+    total: Integer("All endpoints."),
+    enabled: Integer("Those that receive."),
+    disabled: Integer("Those that do not.")
+  }),
+  deliveries: Schema.Struct({
+    windowHours: Integer("How many hours back `createdAt` may lie."),
+    pending: Integer("Not tried yet."),
+    delivered: Integer("Answered 2xx."),
+    failed: Integer("Failed so far; will be tried again."),
+    failedPermanent: Integer("Refused by the receiver, or the URL was bad."),
+    deadLettered: Integer("Retries spent."),
+    successRate: Schema.NullOr(Schema.Number).annotations({
+      description: "`delivered` divided by all that were tried; null when none was."
+    })
+  }).annotations({ description: "Deliveries created in the last 24 hours, by their present status." }),
+  queue: Schema.Struct({
+    waiting: Integer("Deliveries that still have an attempt to come, those of disabled endpoints included."),
+    oldestWaitingSeconds: Schema.NullOr(Integer("Age of the oldest of them; null when nothing waits."))
+  }),
+  members: Integer("Members of the workspace."),
+  apiTokens: Integer("Tokens that are neither revoked nor expired."),
+  unreadNotifications: Integer("Notifications nobody has marked as read.")
+}).annotations({ identifier: "WorkspaceOverviewDto", description: "A workspace at a glance." })
+export type WorkspaceOverviewDto = typeof WorkspaceOverviewDto.Type
+
+const getOverview = HttpApiEndpoint.get("getOverview", "/workspaces/:slug/overview")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .addSuccess(WorkspaceOverviewDto)
+  .addError(failure(WorkspaceNotFound))
+  .annotate(OpenApi.Summary, "See a workspace at a glance")
+  .annotate(OpenApi.Description, "Endpoints, the last 24 hours of deliveries, the queue, and what is unread.")
+  .annotateContext(
+    operation({ permission: "workspace:read", bucket: "rest_read", tool: "get_workspace_overview" })
+  )
+
+export class OverviewApi extends HttpApiGroup.make("Overview")
+  .add(getOverview)
+  .annotate(OpenApi.Description, "A workspace at a glance.") {}

@@ -1,0 +1,23 @@
+/**
+ * What a PATCH really changes: the members that were sent and differ from what is there.
+ *
+ * Nothing different means nothing written, no audit event and no event. Source: decision §4 (PATCH).
+ */
+
+/** The members of an update, each of which may be left out. */
+export type Sent<A> = { readonly [K in keyof A]?: A[K] | undefined }
+
+const same = (a: unknown, b: unknown): boolean =>
+  Array.isArray(a) && Array.isArray(b)
+    ? a.length === b.length && a.every((item, index) => item === b[index])
+    : a === b
+
+/** Only these members of an update. */
+export const pick = <A>(sent: Sent<A>, names: ReadonlyArray<keyof A>): Sent<A> =>
+  Object.fromEntries(names.map((name) => [name, sent[name]])) as Sent<A>
+
+/** The names of the members that change. */
+export const changedFields = <A>(present: A, sent: Sent<A>): ReadonlyArray<string & keyof A> =>
+  (Object.keys(sent) as Array<string & keyof A>).filter(
+    (name) => sent[name] !== undefined && !same(present[name], sent[name])
+  )

@@ -1,0 +1,90 @@
+/** The people of a workspace. Source: spec §2.6, decision §4. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { MemberNotFound } from "@posthorn/domain/Errors"
+import { newId } from "@posthorn/domain/Ids"
+import { decodeCursor, emptyPage, IdPosition, pageOf } from "@posthorn/domain/Page"
+import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { AuditRepo } from "@posthorn/persistence/AuditRepo"
+import { EventsRepo } from "@posthorn/persistence/EventsRepo"
+import { type MemberRow, MembersRepo } from "@posthorn/persistence/MembersRepo"
+import { Effect, Either } from "effect"
+import { changedFields, pick, type Sent } from "./Changes.ts"
+import type { ListQuery } from "./Lists.ts"
+import { transactional } from "./Transaction.ts"
+
+type NewMember = Omit<MemberRow, "id">
+
+export class Members extends Effect.Service<Members>()("@posthorn/capabilities/Members", {
+  dependencies: [AuditRepo.Default, EventsRepo.Default, MembersRepo.Default],
+  effect: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const audit = yield* AuditRepo
+    const events = yield* EventsRepo
+    const members = yield* MembersRepo
+
+    const list = Effect.fn("Members.list")(function* (query: ListQuery) {
+      const { workspaceId } = yield* CurrentPrincipal
+      const from = decodeCursor(IdPosition, query.cursor)
+      if (Either.isLeft(from)) return emptyPage
+      const rows = yield* members.list(workspaceId, query.limit, from.right)
+      return pageOf(rows, query.limit, ({ id }) => ({ id }))
+    })
+
+    const record = (
+      action: "member.added" | "member.removed" | "member.updated",
+      id: string,
+      fields: ReadonlyArray<string>
+    ) =>
+      Effect.flatMap(CurrentPrincipal, ({ actor, traceId, workspaceId }) =>
+        audit.append({
+          workspaceId,
+          actor,
+          traceId,
+          action,
+          target: { type: "member", id },
+          changes: { fields }
+        })
+      )
+
+    /** Tells the workspace's endpoints. */
+    const announce = (type: "member.added" | "member.removed", { id, ...facts }: MemberRow) =>
+      Effect.flatMap(CurrentPrincipal, ({ traceId, workspaceId }) =>
+        events.announce(workspaceId, { type, payload: { memberId: id, ...facts } }, traceId)
+      )
+
+    const add = (request: NewMember) =>
+      Effect.gen(function* () {
+        const { workspaceId } = yield* CurrentPrincipal
+        const { email, name, role } = request
+        const member = { id: newId("member"), email, name, role }
+        yield* members.insert(workspaceId, member)
+        yield* record("member.added", member.id, ["email", "name", "role"])
+        yield* announce("member.added", member)
+        return member
+      }).pipe(transactional(sql), Effect.withSpan("Members.add"))
+
+    const update = (memberId: string, sent: Sent<NewMember>) =>
+      Effect.gen(function* () {
+        const { workspaceId } = yield* CurrentPrincipal
+        const present = yield* members.lock(workspaceId, memberId)
+        if (present === undefined) return yield* new MemberNotFound()
+        const fields = changedFields<NewMember>(present, sent)
+        if (fields.length === 0) return present
+        const next = Object.assign({ ...present }, pick(sent, fields))
+        yield* members.update(workspaceId, next)
+        yield* record("member.updated", memberId, fields)
+        return next
+      }).pipe(transactional(sql), Effect.withSpan("Members.update"))
+
+    const remove = (memberId: string) =>
+      Effect.gen(function* () {
+        const { workspaceId } = yield* CurrentPrincipal
+        const member = yield* members.remove(workspaceId, memberId)
+        if (member === undefined) return yield* new MemberNotFound()
+        yield* record("member.removed", memberId, [])
+        yield* announce("member.removed", member)
+      }).pipe(transactional(sql), Effect.withSpan("Members.remove"))
+
+    return { add, list, remove, update } as const
+  })
+}) {}

@@ -1,0 +1,31 @@
+/** Notifications of a workspace. Source: spec §3.1 and §4. */
+import { NotificationNotFound } from "@posthorn/domain/Errors"
+import { decodeCursor, emptyPage, pageOf, TimePosition } from "@posthorn/domain/Page"
+import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { NotificationsRepo } from "@posthorn/persistence/NotificationsRepo"
+import { Effect, Either } from "effect"
+import type { ListQuery } from "./Lists.ts"
+
+export class Notifications extends Effect.Service<Notifications>()("@posthorn/capabilities/Notifications", {
+  dependencies: [NotificationsRepo.Default],
+  effect: Effect.gen(function* () {
+    const notifications = yield* NotificationsRepo
+
+    const list = Effect.fn("Notifications.list")(function* (query: ListQuery) {
+      const { workspaceId } = yield* CurrentPrincipal
+      const from = decodeCursor(TimePosition, query.cursor)
+      if (Either.isLeft(from)) return emptyPage
+      const rows = yield* notifications.list(workspaceId, query.limit, from.right)
+      return pageOf(rows, query.limit, (last) => ({ at: last.createdAt, id: last.id }))
+    })
+
+    /** For everybody in the workspace; again changes nothing. */
+    const markRead = Effect.fn("Notifications.markRead")(function* (notificationId: string) {
+      const { workspaceId } = yield* CurrentPrincipal
+      const marked = yield* notifications.markRead(workspaceId, notificationId)
+      return marked ?? (yield* new NotificationNotFound())
+    })
+
+    return { list, markRead } as const
+  })
+}) {}

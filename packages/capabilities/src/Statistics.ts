@@ -1,0 +1,70 @@
+/** A workspace at a glance, and an endpoint hour by hour. Source: decision §4. */
+import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
+import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
+import {
+  type HourRow,
+  OVERVIEW_HOURS,
+  type OverviewRow,
+  StatisticsRepo
+} from "@posthorn/persistence/StatisticsRepo"
+import { WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
+import { Effect } from "effect"
+
+/** Delivered among all that were tried; to four digits, null when none was. */
+const successRate = ({ deadLettered, delivered, failed, failedPermanent }: OverviewRow) => {
+  const tried = delivered + failed + failedPermanent + deadLettered
+  return tried === 0 ? null : Math.round((delivered / tried) * 10_000) / 10_000
+}
+
+const figures = ({ hour: _, ...row }: HourRow) => row
+
+export class Statistics extends Effect.Service<Statistics>()("@posthorn/capabilities/Statistics", {
+  dependencies: [EndpointsRepo.Default, StatisticsRepo.Default, WorkspacesRepo.Default],
+  effect: Effect.gen(function* () {
+    const endpoints = yield* EndpointsRepo
+    const statistics = yield* StatisticsRepo
+    const workspaces = yield* WorkspacesRepo
+
+    const overview = Effect.gen(function* () {
+      const { workspaceId, workspaceSlug: slug } = yield* CurrentPrincipal
+      const row = yield* statistics.overview(workspaceId)
+      const { name } = yield* workspaces.get(workspaceId)
+      const { deadLettered, delivered, failed, failedPermanent, pending } = row
+      return {
+        workspace: { id: workspaceId, slug, name },
+        endpoints: {
+          total: row.endpoints,
+          enabled: row.enabledEndpoints,
+          disabled: row.endpoints - row.enabledEndpoints
+        },
+        deliveries: {
+          windowHours: OVERVIEW_HOURS,
+          pending,
+          delivered,
+          failed,
+          failedPermanent,
+          deadLettered,
+          successRate: successRate(row)
+        },
+        queue: { waiting: row.waiting, oldestWaitingSeconds: row.oldestWaitingSeconds },
+        members: row.members,
+        apiTokens: row.apiTokens,
+        unreadNotifications: row.unreadNotifications
+      }
+    }).pipe(Effect.withSpan("Statistics.overview"))
+
+    const ofEndpoint = Effect.fn("Statistics.ofEndpoint")(function* (endpointId: string, hours: number) {
+      const { workspaceId } = yield* CurrentPrincipal
+      if ((yield* endpoints.find(workspaceId, endpointId)) === undefined)
+        return yield* new WebhookEndpointNotFound()
+      const rows = yield* statistics.ofEndpoint(workspaceId, endpointId, hours)
+      return {
+        hours: rows.slice(0, -1).map((row) => ({ hour: row.hour!, ...figures(row) })),
+        totals: figures(rows[rows.length - 1]!)
+      }
+    })
+
+    return { ofEndpoint, overview } as const
+  })
+}) {}

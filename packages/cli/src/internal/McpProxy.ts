@@ -1,0 +1,151 @@
+/**
+ * MCP between a pair of pipes and POST /mcp.
+ *
+ * A proxy of lines: each message goes to POST /mcp as it was written and its answer comes back as it was written, so
+ * payloads stay exact; only a line's end is set. Requests run side by side, answers in the order in which they come;
+ * `notifications/cancelled` cuts the request it names. What the server refuses at its gate, or a server that is away, is
+ * a JSON-RPC error of the request it concerns. Nothing but messages is written to the output. Ends when the input does,
+ * once what was asked is answered. Source: decision §4 (MCP).
+ */
+import type { Readable, Writable } from "node:stream"
+import { type JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
+import { Either, Redacted } from "effect"
+import { VERSION } from "../Version.ts"
+
+export interface Upstream {
+  readonly url: string
+  readonly token: Redacted.Redacted
+}
+
+export interface Pipes {
+  readonly input: Readable
+  readonly output: Writable
+  readonly complain: (line: string) => void
+}
+
+const GATE_REFUSED = -32_000
+const UNREACHABLE = -32_001
+
+interface Message {
+  readonly id?: JsonText
+  readonly method?: unknown
+  readonly params?: { readonly requestId?: unknown }
+}
+
+/** The messages of a line, ids as they are spelled; none when it is no JSON, which the server is to say. */
+const messagesOf = (line: string): ReadonlyArray<Message> =>
+  Either.match(parseJson(line, [["id"], ["*", "id"]], 100_000), {
+    onLeft: () => [],
+    onRight: (parsed) =>
+      (Array.isArray(parsed) ? parsed : [parsed]).filter((each) => typeof each === "object" && each !== null)
+  })
+
+const errorLine = (messages: ReadonlyArray<Message>, isBatch: boolean, error: object) => {
+  const answers = messages
+    .filter(({ id, method }) => id !== undefined && method !== undefined)
+    .map(({ id }) => ({ jsonrpc: "2.0", id, error }))
+  if (answers.length === 0) return undefined
+  return stringify(isBatch ? answers : answers[0])
+}
+
+/** A text of JSON on one line: a line break between its tokens is white space like any other. */
+const onOneLine = (json: string) => json.replace(/[\r\n]+/g, " ")
+
+/** What the gate said, as an error for whoever asked. */
+const refusal = (status: number, body: string) => {
+  const problem = Either.getOrUndefined(Either.try(() => JSON.parse(body) as { readonly detail?: unknown }))
+  const detail = typeof problem?.detail === "string" ? problem.detail : `The server answered ${status}.`
+  return { code: GATE_REFUSED, message: detail, ...(problem === undefined ? {} : { data: problem }) }
+}
+
+const send = (upstream: Upstream, line: string, signal: AbortSignal) =>
+  fetch(`${upstream.url}/mcp`, {
+    method: "POST",
+    signal,
+    redirect: "error",
+    body: line,
+    headers: {
+      authorization: `Bearer ${Redacted.value(upstream.token)}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "user-agent": `posthorn-mcp/${VERSION}`
+    }
+  })
+
+/** Why a request did not get through: fetch hides the reason in its cause. */
+const reasonOf = (error: unknown) => {
+  const { cause, message } = error as {
+    readonly cause?: { readonly code?: string }
+    readonly message?: string
+  }
+  return cause?.code ?? message ?? "unknown"
+}
+
+/** The answer to one line, or undefined when it gets none. */
+const answerTo = async (
+  upstream: Upstream,
+  line: string,
+  messages: ReadonlyArray<Message>,
+  signal: AbortSignal,
+  pipes: Pipes
+) => {
+  const failed = (error: { readonly code: number; readonly message: string }) => {
+    const answer = errorLine(messages, line.startsWith("["), error)
+    if (answer === undefined) pipes.complain(`posthorn mcp: ${error.message}`)
+    return answer
+  }
+  try {
+    const response = await send(upstream, line, signal)
+    const body = await response.text()
+    if (response.status === 202 || body === "") return undefined
+    const isMessage = /^application\/json\b/.test(response.headers.get("content-type") ?? "")
+    return isMessage ? onOneLine(body) : failed(refusal(response.status, body))
+  } catch (error) {
+    if (signal.aborted) return undefined
+    return failed({
+      code: UNREACHABLE,
+      message: `${upstream.url} cannot be reached (${reasonOf(error)}): check POSTHORN_URL, and that the server runs.`
+    })
+  }
+}
+
+/** Lines end with a line feed; no other character ends one, as JSON strings may hold U+2028. */
+async function* linesOf(input: Readable): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ""
+  for await (const chunk of input) {
+    const parts = (rest + decoder.decode(chunk as Buffer, { stream: true })).split("\n")
+    rest = parts.pop()!
+    yield* parts
+  }
+  yield rest
+}
+
+/** Carries messages both ways until the input ends. */
+export const proxy = async (upstream: Upstream, pipes: Pipes): Promise<void> => {
+  const underWay = new Map<string, AbortController>()
+  const pending = new Set<Promise<void>>()
+  const cancel = (messages: ReadonlyArray<Message>) => {
+    for (const { method, params } of messages) {
+      if (method === "notifications/cancelled") underWay.get(JSON.stringify(params?.requestId))?.abort()
+    }
+  }
+  const carry = async (line: string) => {
+    const controller = new AbortController()
+    const messages = messagesOf(line)
+    const ids = messages.flatMap(({ id, method }) =>
+      id === undefined || method === undefined ? [] : [id.text]
+    )
+    cancel(messages)
+    for (const id of ids) underWay.set(id, controller)
+    const answer = await answerTo(upstream, line, messages, controller.signal, pipes)
+    for (const id of ids) underWay.delete(id)
+    if (answer !== undefined) pipes.output.write(`${answer}\n`)
+  }
+  for await (const line of linesOf(pipes.input)) {
+    if (line.trim() === "") continue
+    const carried: Promise<void> = carry(line.trim()).finally(() => pending.delete(carried))
+    pending.add(carried)
+  }
+  await Promise.all(pending)
+}

@@ -1,0 +1,42 @@
+/**
+ * What is wrong with an endpoint, from recorded evidence alone: the same evidence always gives the same answer.
+ *
+ * Each finding says what, since when, how many in a row, which change came before, how sure it is and why, and the next
+ * steps as operations. Findings come in the order in which one would act: the cause, the disabled endpoint, what was
+ * lost. Asks no receiver and nobody's model; what cannot be told from the evidence is not said. Pure.
+ * Source: decision §4 (diagnoseWebhookEndpoint) and §7.
+ */
+import type { Evidence } from "./DiagnosisEvidence.ts"
+import type { Diagnosis, Finding, Health } from "./Finding.ts"
+import { disabled, fine, late, lost, missed, slow, testing } from "./internal/Conditions.ts"
+import { failureFinding } from "./internal/Failing.ts"
+import { streakOf } from "./internal/Streak.ts"
+
+export type { Evidence } from "./DiagnosisEvidence.ts"
+export { everyStep, type NextStep } from "./internal/Steps.ts"
+
+const present = <A>(value: A | undefined): value is A => value !== undefined
+
+const healthOf = ({ attempts, endpoint }: Evidence, failure: Finding | undefined): Health => {
+  if (!endpoint.enabled) return "disabled"
+  if (failure !== undefined)
+    return failure.inARow >= 1 && failure.code !== "flapping" ? "failing" : "unstable"
+  return attempts.length === 0 ? "unproven" : "healthy"
+}
+
+export const diagnose = (evidence: Evidence): Diagnosis => {
+  const streak = streakOf(evidence)
+  const failure = failureFinding(streak, evidence)
+  const toTest = failure !== undefined && evidence.endpoint.enabled ? [testing(evidence)] : []
+  const cause = failure && { ...failure, nextSteps: [...failure.nextSteps, ...toTest] }
+  const found = [
+    cause,
+    failure === undefined ? slow(evidence) : undefined,
+    disabled(evidence, streak),
+    late(evidence),
+    lost(evidence),
+    missed(evidence)
+  ].filter(present)
+  const wrong = found.some(({ code }) => code !== "stopped_deliveries" && code !== "missed_events")
+  return { health: healthOf(evidence, failure), findings: wrong ? found : [fine(evidence), ...found] }
+}

@@ -1,0 +1,50 @@
+/**
+ * What a diagnosis is made from: recorded facts about one endpoint, few enough to be held in hand.
+ *
+ * Times are RFC 3339 in UTC with milliseconds, so they compare as text.
+ */
+import type { AttemptStatus, FailureReason } from "./Verdict.ts"
+
+export interface SeenAttempt {
+  readonly deliveryId: string
+  readonly at: string
+  readonly status: AttemptStatus
+  readonly durationMs: number
+  readonly httpStatus: number | null
+  readonly failureReason: FailureReason | null
+}
+
+/** An audit event whose target is the endpoint. */
+export interface SeenChange {
+  readonly auditEventId: string
+  readonly action: string
+  readonly fields: ReadonlyArray<string>
+  readonly at: string
+  readonly via: string
+}
+
+export interface Evidence {
+  /** When it was gathered, by the database's clock. */
+  readonly now: string
+  readonly endpoint: {
+    readonly id: string
+    readonly enabled: boolean
+    readonly disabledReason: "manual" | "consecutive_failures" | null
+    readonly disabledAt: string | null
+    readonly createdAt: string
+    readonly consecutiveFailures: number
+    /** Why its URL would be refused now; null when it would not. */
+    readonly urlRefusal: string | null
+  }
+  /** Newest first. */
+  readonly attempts: ReadonlyArray<SeenAttempt>
+  /** Whether older attempts exist that were not looked at. */
+  readonly olderAttempts: boolean
+  /** Newest first. */
+  readonly changes: ReadonlyArray<SeenChange>
+  /** Deliveries that still have work to do. */
+  readonly waiting: { readonly count: number; readonly oldestDueAt: string | null }
+  /** Among the deliveries looked at, those that stopped without being delivered or replayed. */
+  readonly stopped: { readonly count: number; readonly since: string | null }
+  readonly missedEvents: { readonly count: number; readonly since: string | null }
+}

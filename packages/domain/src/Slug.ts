@@ -1,0 +1,5 @@
+/** The name of a workspace in paths. Source: decision §2; the table `workspaces` checks the same. */
+export const SLUG_PATTERN = /^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$/
+
+/** Anything else is the slug of no workspace. */
+export const isSlug = (text: string): boolean => SLUG_PATTERN.test(text)

@@ -1,0 +1,113 @@
+/**
+ * Evidence about one endpoint for a diagnosis: a few bounded statements, whatever the endpoint's history.
+ *
+ * At most 500 deliveries (newest first) and their attempts are looked at, 100 attempts and 50 changes are kept, and
+ * counts stop at 1,000. 2 ms on an endpoint with 100,000 deliveries.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { Evidence, SeenAttempt, SeenChange } from "@posthorn/domain/DiagnosisEvidence"
+import { Effect } from "effect"
+
+const DELIVERIES = 500
+const ATTEMPTS = 100
+const CHANGES = 50
+const COUNTED = 1_000
+
+/** What this room knows; whether the URL would be accepted now is the capability's to say. */
+export type Gathered = Omit<Evidence, "endpoint"> & {
+  readonly endpoint: Omit<Evidence["endpoint"], "urlRefusal"> & { readonly url: string }
+}
+
+interface EndpointFacts {
+  readonly id: string
+  readonly url: string
+  readonly enabled: boolean
+  readonly disabledReason: "manual" | "consecutive_failures" | null
+  readonly disabledAt: string | null
+  readonly createdAt: string
+  readonly consecutiveFailures: number
+  readonly now: string
+}
+
+export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/persistence/EvidenceRepo", {
+  effect: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    const endpointOf = (workspaceId: string, endpointId: string) =>
+      sql<EndpointFacts>`
+        select id, url, enabled, disabled_reason as "disabledReason", disabled_at as "disabledAt",
+          created_at as "createdAt", consecutive_failures as "consecutiveFailures", clock_timestamp() as now
+        from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`
+
+    const recent = (workspaceId: string, endpointId: string) => sql`
+      select id, status, attempts, replayed_from, created_at from posthorn.deliveries
+      where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
+      order by created_at desc, id desc limit ${DELIVERIES}`
+
+    const attemptsOf = (workspaceId: string, endpointId: string) =>
+      sql<SeenAttempt>`
+        select a.delivery_id as "deliveryId", a.at, a.status, a.duration_ms as "durationMs",
+          a.http_status as "httpStatus", a.failure_reason as "failureReason"
+        from (${recent(workspaceId, endpointId)}) r
+        join posthorn.attempts a on a.workspace_id = ${workspaceId} and a.delivery_id = r.id
+        where r.attempts > 0
+        order by a.at desc, a.delivery_id desc, a.ordinal desc limit ${ATTEMPTS + 1}`
+
+    const changesOf = (workspaceId: string, endpointId: string) =>
+      sql<SeenChange>`
+        select id as "auditEventId", action, coalesce(changes -> 'fields', '[]'::json) as fields,
+          created_at as at, via
+        from posthorn.audit_events where workspace_id = ${workspaceId} and target_id = ${endpointId}
+        order by created_at desc, id desc limit ${CHANGES}`
+
+    const waitingOf = (workspaceId: string, endpointId: string) =>
+      sql<Evidence["waiting"]>`
+        select count(*)::integer as count, min(due_at) as "oldestDueAt"
+        from (select due_at from posthorn.queue where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
+              order by due_at, delivery_id limit ${COUNTED}) q`
+
+    /** A replayed source is newer nowhere but in its replay, which is newer than it: so both are among the recent. */
+    const stoppedOf = (workspaceId: string, endpointId: string) =>
+      sql<Evidence["stopped"] & { readonly seen: number }>`
+        with recent as materialized (${recent(workspaceId, endpointId)})
+        select count(*) filter (where lost)::integer as count, min(created_at) filter (where lost) as since,
+          count(*)::integer as seen
+        from (select r.created_at, r.status in ('failed_permanent', 'dead_lettered')
+                and not exists (select from recent c where c.replayed_from = r.id) as lost
+              from recent r) d`
+
+    const missedOf = (workspaceId: string, endpointId: string, since: string | null) =>
+      sql<Evidence["missedEvents"]>`
+        select count(*)::integer as count, min(created_at) as since
+        from (select created_at from posthorn.missed_events
+              where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
+                and created_at >= ${since}::timestamptz
+              order by event_id limit ${COUNTED}) m`
+
+    /** Undefined when the workspace has no such endpoint. */
+    const gather = (workspaceId: string, endpointId: string): Effect.Effect<Gathered | undefined> =>
+      Effect.gen(function* () {
+        const [found] = yield* endpointOf(workspaceId, endpointId)
+        if (found === undefined) return undefined
+        const { now, ...endpoint } = found
+        const attempts = yield* attemptsOf(workspaceId, endpointId)
+        const changes = yield* changesOf(workspaceId, endpointId)
+        const [waiting] = yield* waitingOf(workspaceId, endpointId)
+        const [stopped] = yield* stoppedOf(workspaceId, endpointId)
+        const [missedEvents] = yield* missedOf(workspaceId, endpointId, endpoint.disabledAt)
+        const { seen, ...stoppedNow } = stopped!
+        return {
+          now,
+          endpoint,
+          attempts: attempts.slice(0, ATTEMPTS),
+          olderAttempts: attempts.length > ATTEMPTS || seen === DELIVERIES,
+          changes,
+          waiting: waiting!,
+          stopped: stoppedNow,
+          missedEvents: missedEvents!
+        }
+      }).pipe(Effect.orDie)
+
+    return { gather } as const
+  })
+}) {}

@@ -1,0 +1,57 @@
+/** Members of a workspace. An address is taken whatever the case of its letters. Source: decision §4. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { MemberEmailTaken } from "@posthorn/domain/Errors"
+import { Effect, Option } from "effect"
+import { refusing, UNIQUE_VIOLATION } from "./Statement.ts"
+
+export interface MemberRow {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+  readonly role: "viewer" | "developer" | "admin"
+}
+
+const keyOf = (email: string) => email.normalize("NFC").toLowerCase()
+
+export class MembersRepo extends Effect.Service<MembersRepo>()("@posthorn/persistence/MembersRepo", {
+  effect: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const columns = sql.literal("id, email, name, role")
+    const taken = refusing({ [UNIQUE_VIOLATION]: () => new MemberEmailTaken() })
+
+    /** Forward on id, strictly past the position. */
+    const list = (workspaceId: string, limit: number, from: Option.Option<{ readonly id: string }>) =>
+      sql<MemberRow>`select ${columns} from posthorn.members
+        where workspace_id = ${workspaceId}
+          and id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })}
+        order by id limit ${limit + 1}`.pipe(Effect.orDie)
+
+    const insert = (workspaceId: string, member: MemberRow) =>
+      sql`insert into posthorn.members (workspace_id, id, email, email_key, name, role)
+        values (${workspaceId}, ${member.id}, ${member.email}, ${keyOf(member.email)}, ${member.name},
+          ${member.role})`.pipe(taken, Effect.asVoid)
+
+    /** The member as it is; nobody changes it until the transaction ends. */
+    const lock = (workspaceId: string, memberId: string) =>
+      sql<MemberRow>`select ${columns} from posthorn.members
+        where workspace_id = ${workspaceId} and id = ${memberId} for no key update`.pipe(
+        Effect.map((rows) => rows[0]),
+        Effect.orDie
+      )
+
+    const update = (workspaceId: string, member: MemberRow) =>
+      sql`update posthorn.members
+        set email = ${member.email}, email_key = ${keyOf(member.email)}, name = ${member.name}, role = ${member.role}
+        where workspace_id = ${workspaceId} and id = ${member.id}`.pipe(taken, Effect.asVoid)
+
+    /** The member that was removed, if there was one. */
+    const remove = (workspaceId: string, memberId: string) =>
+      sql<MemberRow>`delete from posthorn.members where workspace_id = ${workspaceId} and id = ${memberId}
+        returning ${columns}`.pipe(
+        Effect.map((rows) => rows[0]),
+        Effect.orDie
+      )
+
+    return { insert, list, lock, remove, update } as const
+  })
+}) {}

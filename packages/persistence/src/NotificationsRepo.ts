@@ -1,0 +1,45 @@
+/** Notifications: written by `posthorn.record` and `posthorn.bury`, read and marked here. Source: spec §3.1. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { Effect, type Option } from "effect"
+import { olderThan, type TimePosition } from "./Statement.ts"
+
+export interface NotificationRow {
+  readonly id: string
+  readonly kind: "delivery_dead_lettered" | "endpoint_disabled"
+  readonly message: string
+  readonly endpointId: string | null
+  readonly deliveryId: string | null
+  readonly readAt: string | null
+  readonly createdAt: string
+}
+
+export class NotificationsRepo extends Effect.Service<NotificationsRepo>()(
+  "@posthorn/persistence/NotificationsRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(
+        `id, kind, message, endpoint_id as "endpointId", delivery_id as "deliveryId", read_at as "readAt",
+         created_at as "createdAt"`
+      )
+
+      /** Newest first, strictly past the position. */
+      const list = (workspaceId: string, limit: number, from: Option.Option<TimePosition>) =>
+        sql<NotificationRow>`select ${columns} from posthorn.notifications
+          where workspace_id = ${workspaceId} and ${olderThan(sql, from)}
+          order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
+
+      /** Read from now on, or since the first time it was marked. */
+      const markRead = (workspaceId: string, notificationId: string) =>
+        sql<NotificationRow>`update posthorn.notifications
+          set read_at = coalesce(read_at, date_trunc('milliseconds', clock_timestamp()))
+          where workspace_id = ${workspaceId} and id = ${notificationId}
+          returning ${columns}`.pipe(
+          Effect.map((rows) => rows[0]),
+          Effect.orDie
+        )
+
+      return { list, markRead } as const
+    })
+  }
+) {}

@@ -1,0 +1,35 @@
+/** Sealed signing secrets, for changing the master key: read in batches by key, replaced one by one. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { Effect } from "effect"
+
+export interface SealedRow {
+  readonly workspaceId: string
+  readonly endpointId: string
+  readonly secret: Buffer
+  readonly previousSecret: Buffer | null
+}
+
+export class SecretsRepo extends Effect.Service<SecretsRepo>()("@posthorn/persistence/SecretsRepo", {
+  effect: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    /** Up to `most` endpoints past the given one, in the order of their keys, over all workspaces. */
+    const after = (past: Pick<SealedRow, "workspaceId" | "endpointId">, most: number) =>
+      sql<SealedRow>`
+        select workspace_id as "workspaceId", id as "endpointId", secret, previous_secret as "previousSecret"
+        from posthorn.endpoints where (workspace_id, id) > (${past.workspaceId}, ${past.endpointId})
+        order by workspace_id, id limit ${most}`.pipe(Effect.orDie)
+
+    /** False when the row has changed since it was read: a rotation came between, and sealed with its own key. */
+    const replace = (old: SealedRow, secret: Buffer, previousSecret: Buffer | null) =>
+      sql`update posthorn.endpoints set secret = ${secret}, previous_secret = ${previousSecret}
+        where workspace_id = ${old.workspaceId} and id = ${old.endpointId} and secret = ${old.secret}
+          and previous_secret is not distinct from ${old.previousSecret}
+        returning 1`.pipe(
+        Effect.map((rows) => rows.length > 0),
+        Effect.orDie
+      )
+
+    return { after, replace } as const
+  })
+}) {}

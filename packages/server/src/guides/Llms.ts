@@ -1,0 +1,52 @@
+/**
+ * `/llms.txt`: what this service is and how to connect, for a program that reads before it acts.
+ *
+ * Operations are listed off the contract, so the text cannot miss one. Source: decision §4 (MCP).
+ */
+import { OpenApi } from "@effect/platform"
+import { entries } from "@posthorn/api-contract/Walk"
+import { Context, Option } from "effect"
+
+const summaryOf = (entry: (typeof entries)[number]) =>
+  Option.getOrElse(Context.getOption(entry.endpoint.annotations, OpenApi.Summary), () => entry.name)
+
+const lineOf = (entry: (typeof entries)[number]) => {
+  const path = entry.path.replace(/:(\w+)/g, "{$1}")
+  const tool = entry.rules.tool === null ? "" : ` · tool \`${entry.rules.tool}\``
+  return `- ${summaryOf(entry)}: \`${entry.method} ${path}\`${tool} · permission \`${entry.rules.permission}\``
+}
+
+const operations = entries.map(lineOf).join("\n")
+
+/** The text of this installation. */
+export const llmsText = (baseUrl: string) => `# Posthorn
+
+> Delivers a platform's webhooks: signed, retried, evidenced, replayable. A workspace registers webhook endpoints; events
+> published to it are posted to every endpoint whose subscriptions match.
+
+Everything below needs an API token of a workspace, sent as \`Authorization: Bearer <token>\`. Whoever runs the workspace
+can make one with the scopes you need; \`read\` looks, \`webhook:list\` also shows attempts, \`admin\` does everything.
+
+## Connect as an agent (MCP)
+
+- Streamable HTTP: \`${baseUrl}/mcp\`, with the header \`Authorization: Bearer <token>\`. Stateless, no session.
+- Claude Code: \`claude mcp add --transport http posthorn ${baseUrl}/mcp --header "Authorization: Bearer <token>"\`
+- stdio: the command \`posthorn mcp\` with \`POSTHORN_URL=${baseUrl}\` and \`POSTHORN_TOKEN=<token>\` in its environment.
+
+Each operation is one tool with the same name in every installation; its arguments are the operation's path, query and
+body members in one flat object. With a workspace's token \`slug\` can be left out. A refusal is a tool error whose text is
+the REST error body: read \`detail\`, it says what to do. A token sees only the tools it may call.
+
+When a webhook does not arrive, start with \`diagnose_webhook_endpoint\`.
+
+## Connect as a program (REST)
+
+- [OpenAPI document](${baseUrl}/openapi.json)
+- [Interactive reference](${baseUrl}/reference)
+- Lists take \`limit\` (1 to 200, default 50) and \`cursor\` (the \`nextCursor\` of the page before).
+- Errors are \`application/problem+json\` with a \`_tag\`, a \`detail\` that says what to do, and a \`traceId\` to quote.
+
+## Operations
+
+${operations}
+`

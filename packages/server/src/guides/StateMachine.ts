@@ -1,0 +1,106 @@
+/**
+ * The delivery state machine in words and tables, for agents and for docs/state-machine.md, which is this text.
+ *
+ * What the tables say is computed by `judge` and its constants, so they cannot say anything else than the worker does.
+ * Source: spec §3.1 and §3.2, decision §7.
+ */
+import { FAILURE_LIMIT, judge, MAX_RETRIES, type Observation, retryUnits } from "@posthorn/domain/Verdict"
+
+const RETRY_DELAY_SECONDS = 30
+
+const seen = (
+  httpStatus: number | null,
+  failureReason: Observation["failureReason"] = null
+): Observation => ({
+  httpStatus,
+  failureReason,
+  durationMs: 1,
+  responseBody: null
+})
+
+const observations: ReadonlyArray<readonly [string, Observation]> = [
+  ["2xx", seen(200)],
+  ["3xx (redirects are never followed)", seen(307)],
+  ["408", seen(408)],
+  ["429 (`Retry-After` is ignored)", seen(429)],
+  ["any other 4xx", seen(404)],
+  ["5xx", seen(503)],
+  ["no answer within 10 s", seen(null, "request_timeout")],
+  ["no connection", seen(null, "connection_failed")],
+  ["the name does not resolve", seen(null, "dns_failed")],
+  ["TLS fails, e.g. an expired certificate", seen(null, "tls_failed")],
+  ["an answer that is not HTTP, or a status outside 200 to 599", seen(null, "invalid_response")],
+  ["the URL is refused at dispatch; nothing is sent", seen(null, "invalid_url")]
+]
+
+const verdictRow = ([what, observation]: (typeof observations)[number]) => {
+  const { failureReason, retryAfterUnits, status } = judge(1, observation)
+  return `| ${what} | \`${status}\` | ${failureReason === null ? "" : `\`${failureReason}\``} | ${retryAfterUnits === null ? "no" : "yes"} |`
+}
+
+const ordinals = Array.from({ length: MAX_RETRIES }, (_, index) => index + 1)
+const waits = ordinals.map((ordinal) => retryUnits(ordinal) * RETRY_DELAY_SECONDS)
+const total = waits.reduce((sum, wait) => sum + wait, 0)
+const last = MAX_RETRIES + 1
+
+export const stateMachineText = `# The delivery state machine
+
+A delivery is one event on its way to one endpoint. Its \`id\` is the \`webhook-id\` header, the same on every retry.
+
+\`\`\`
+publish, test send, replay
+          |
+          v
+       pending --2xx--> delivered
+          |  \\
+          |   \\--other 4xx, or URL refused--> failed_permanent
+          |
+          +--5xx, 408, 429, 3xx, timeout, no usable answer--> failed
+                                                               |
+             failed --2xx--> delivered                         |
+             failed --other 4xx, or URL refused--> failed_permanent
+             failed --attempt ${last} fails too--> dead_lettered
+\`\`\`
+
+| status | meaning | ends here | can be replayed |
+|---|---|---|---|
+| \`pending\` | waiting for its first attempt | no | no |
+| \`delivered\` | the receiver answered 2xx | yes | no |
+| \`failed\` | the last attempt failed; \`nextAttemptAt\` says when the next one is due | no | yes |
+| \`failed_permanent\` | the receiver refused it, or the URL is refused; it is not tried again | yes | yes |
+| \`dead_lettered\` | every retry failed; the workspace has a notification | yes | yes |
+
+## What one attempt means
+
+| what was seen | attempt | \`failureReason\` | tried again |
+|---|---|---|---|
+${observations.map(verdictRow).join("\n")}
+
+The status alone decides; the body never does. Every attempt is kept as it was: see \`list_webhook_delivery_attempts\`.
+
+## Retries
+
+There are ${last} attempts at most: the first, and ${MAX_RETRIES} retries, ${waits.join(", ")} seconds after the failure
+before them. A receiver that is away for more than about ${(total / 60).toFixed(1)} minutes therefore loses deliveries to \`dead_lettered\`;
+replay them when it is back.
+
+## The endpoint's failure streak
+
+Every recorded attempt that is not \`delivered\` adds one to \`consecutiveFailures\`, also across deliveries; one that is
+\`delivered\` sets it to zero. At ${FAILURE_LIMIT} in a row the endpoint is disabled (\`disabledReason\` \`consecutive_failures\`).
+
+A disabled endpoint is sent nothing: waiting deliveries wait, new events make no delivery for it (they are counted in
+\`missedEvents\`), replay and test send are refused with 409. Enabling it (\`update_webhook_endpoint\` with \`enabled: true\`)
+sets the streak to zero and lets waiting deliveries go on.
+
+## Replay
+
+A replay is a new delivery with a new id, \`attempts\` 0, the same event type and payload, and \`replayedFrom\` set; the
+source stays as it was. Only \`failed\`, \`failed_permanent\` and \`dead_lettered\` deliveries of an enabled endpoint can be
+replayed. Receivers may see the same event again under a new id.
+
+## Signing secrets
+
+Rotation makes a new secret. For 24 hours each delivery carries two signatures, the new secret's first; afterwards one.
+Rotating again within that time drops the oldest secret at once.
+`

@@ -1,0 +1,37 @@
+/**
+ * Whether this process wants traffic: it can serve, and it is not about to stop.
+ *
+ * On the way out it says no first and goes on serving until whoever asks regularly has heard it, so that a load
+ * balancer sends nothing to a closed door. Where nobody asks, stopping takes no time.
+ */
+import { Health } from "@posthorn/capabilities/Health"
+import { Deferred, Effect } from "effect"
+
+/** Somebody who asked within this time is taken to ask again. */
+const ASKED_LATELY_MS = 30_000
+const PATIENCE = "10 seconds"
+
+export class Readiness extends Effect.Service<Readiness>()("@posthorn/server/Readiness", {
+  dependencies: [Health.Default],
+  effect: Effect.gen(function* () {
+    const health = yield* Health
+    const heard = yield* Deferred.make<void>()
+    let stopping = false
+    let askedAt = Number.NEGATIVE_INFINITY
+
+    const ask: Effect.Effect<boolean> = Effect.suspend(() => {
+      if (stopping) return Effect.as(Deferred.succeed(heard, undefined), false)
+      askedAt = performance.now()
+      return health.ready
+    })
+
+    /** Say no from now on, and wait until it has been heard. */
+    const stop = Effect.suspend(() => {
+      stopping = true
+      if (performance.now() - askedAt > ASKED_LATELY_MS) return Effect.void
+      return Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Deferred.await(heard)), PATIENCE))
+    })
+
+    return { ask, stop } as const
+  })
+}) {}

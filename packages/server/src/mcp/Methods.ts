@@ -1,0 +1,82 @@
+/**
+ * The methods of the protocol that this server answers, each an effect from parameters to a result. What the SDK does
+ * itself (initialize, ping) is not here. Lists come in one piece: they are short, so no cursor is ever given out.
+ */
+import { Effect, Either, Schema } from "effect"
+import type { Caller } from "../Gate.ts"
+import { ServerConfig } from "../ServerConfig.ts"
+import { argumentsOf, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from "./JsonRpc.ts"
+import { getPrompt, listedPrompts } from "./Prompts.ts"
+import { makeResources } from "./Resources.ts"
+import { ToolCalls } from "./ToolCalls.ts"
+import { toolsFor } from "./Tools.ts"
+
+/** Who calls, and under which trace. */
+export interface McpContext {
+  readonly caller: Caller
+  readonly traceId: string
+}
+
+type Method = (params: unknown, context: McpContext) => Effect.Effect<object, RpcError>
+
+const ToolCall = Schema.Struct({ name: Schema.String })
+const ResourceRead = Schema.Struct({ uri: Schema.String })
+const PromptGet = Schema.Struct({ name: Schema.String })
+const PromptArguments = Schema.Record({ key: Schema.String, value: Schema.String })
+const List = Schema.Struct({ cursor: Schema.optional(Schema.Undefined) })
+
+/** Parameters of this shape, or the protocol's error with what to do; nothing of what was sent is repeated. */
+const withParams =
+  <A, I>(
+    schema: Schema.Schema<A, I>,
+    expected: string,
+    run: (params: A, context: McpContext, raw: unknown) => Effect.Effect<object, RpcError>
+  ): Method =>
+  (raw, context) => {
+    const params = Schema.decodeUnknownEither(schema)(raw ?? {})
+    return Either.isRight(params)
+      ? run(params.right, context, raw)
+      : Effect.fail(new RpcError({ code: INVALID_PARAMS, message: expected }))
+  }
+
+const list = (run: (context: McpContext) => object) =>
+  withParams(List, "This list has one page and takes no cursor.", (_, context) =>
+    Effect.succeed(run(context))
+  )
+
+export class Methods extends Effect.Service<Methods>()("@posthorn/server/McpMethods", {
+  dependencies: [ToolCalls.Default],
+  effect: Effect.gen(function* () {
+    const { baseUrl, version } = yield* ServerConfig
+    const toolCalls = yield* ToolCalls
+    const resources = makeResources({ baseUrl, version })
+
+    const methods: Readonly<Record<string, Method>> = {
+      "tools/list": list(({ caller }) => ({ tools: toolsFor(caller) })),
+      "tools/call": withParams(ToolCall, "Give the tool's `name`.", ({ name }, { caller, traceId }, raw) =>
+        toolCalls.call(name, argumentsOf(raw), caller, traceId)
+      ),
+      "resources/list": list(() => ({ resources: resources.listed })),
+      "resources/templates/list": list(() => ({ resourceTemplates: [] })),
+      "resources/read": withParams(ResourceRead, "Give the resource's `uri`.", ({ uri }) =>
+        resources.read(uri)
+      ),
+      "prompts/list": list(() => ({ prompts: listedPrompts })),
+      "prompts/get": withParams(PromptGet, "Give the prompt's `name`.", ({ name }, _, raw) => {
+        const given = Either.try(() => JSON.parse(argumentsOf(raw)?.text ?? "{}") as unknown)
+        const args = Either.flatMap(given, Schema.decodeUnknownEither(PromptArguments))
+        return Either.isRight(args)
+          ? getPrompt(name, args.right)
+          : Effect.fail(new RpcError({ code: INVALID_PARAMS, message: "A prompt's arguments are strings." }))
+      })
+    }
+
+    const find = (name: string): Method =>
+      Object.hasOwn(methods, name)
+        ? methods[name]!
+        : () =>
+            Effect.fail(new RpcError({ code: METHOD_NOT_FOUND, message: "This server has no such method." }))
+
+    return { find } as const
+  })
+}) {}

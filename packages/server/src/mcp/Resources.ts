@@ -1,0 +1,64 @@
+/**
+ * Resources: what helps an agent more as something to read than as something to call. Made once; open to every token,
+ * as the same texts are served without one. Source: decision §4 (MCP).
+ */
+import { Effect } from "effect"
+import { llmsText } from "../guides/Llms.ts"
+import { stateMachineText } from "../guides/StateMachine.ts"
+import { openApiDocument } from "../http/OpenApiDocument.ts"
+import { RESOURCE_NOT_FOUND, RpcError } from "./JsonRpc.ts"
+
+interface Resource {
+  readonly uri: string
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly mimeType: string
+  readonly text: string
+}
+
+export const makeResources = (installation: { readonly baseUrl: string; readonly version: string }) => {
+  const resources: ReadonlyArray<Resource> = [
+    {
+      uri: "posthorn://state-machine",
+      name: "state-machine",
+      title: "The delivery state machine",
+      description:
+        "What each delivery status means, what is retried and when, and when an endpoint is disabled.",
+      mimeType: "text/markdown",
+      text: stateMachineText
+    },
+    {
+      uri: "posthorn://openapi",
+      name: "openapi",
+      title: "The OpenAPI document",
+      description:
+        "Every operation with its shapes, errors and examples; the tools are made from the same contract.",
+      mimeType: "application/json",
+      text: JSON.stringify(openApiDocument(installation))
+    },
+    {
+      uri: "posthorn://llms",
+      name: "llms",
+      title: "How to connect, and every operation in a line",
+      description: "The same text as /llms.txt.",
+      mimeType: "text/markdown",
+      text: llmsText(installation.baseUrl)
+    }
+  ]
+  const listed = resources.map(({ text, ...resource }) => ({ ...resource, size: Buffer.byteLength(text) }))
+
+  const read = (uri: string) => {
+    const found = resources.find((resource) => resource.uri === uri)
+    return found === undefined
+      ? Effect.fail(
+          new RpcError({
+            code: RESOURCE_NOT_FOUND,
+            message: "There is no resource of this URI: see resources/list."
+          })
+        )
+      : Effect.succeed({ contents: [{ uri: found.uri, mimeType: found.mimeType, text: found.text }] })
+  }
+
+  return { listed, read } as const
+}

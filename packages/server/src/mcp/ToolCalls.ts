@@ -1,0 +1,137 @@
+/**
+ * Calling a tool: its arguments are dealt out to path, query and body, and the operation's own call is made with them.
+ *
+ * Guarantees: a success is the REST answer's text; a refusal is a tool error whose text is the REST error body, and
+ * carries no structured content, because clients check that against the output schema whatever the outcome. Payloads
+ * are carried to the letter, both ways. An argument that the tool does not have is refused; null for a path or query
+ * argument means it was left out, as agents fill in what they do not use. Source: decision §4 (MCP).
+ */
+import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import { InvalidRequest, type Issue } from "@posthorn/domain/Errors"
+import { JsonText, parseJson } from "@posthorn/domain/JsonText"
+import { Effect, Either, Option } from "effect"
+import { type Answer, Calls } from "../Calls.ts"
+import type { RawRequest } from "../Decode.ts"
+import type { Caller } from "../Gate.ts"
+import { INVALID_PARAMS, RpcError } from "./JsonRpc.ts"
+import { membersOf } from "./ToolSchemas.ts"
+import { tools } from "./Tools.ts"
+
+export interface ToolResult {
+  readonly content: ReadonlyArray<{ readonly type: "text"; readonly text: string }>
+  readonly structuredContent?: JsonText
+  readonly isError?: true
+}
+
+type Arguments = Readonly<Record<string, unknown>>
+
+const refused = (...issues: ReadonlyArray<Issue>) => Either.left(new InvalidRequest({ issues }))
+
+/** Arguments as an object, members that are carried to the letter still text. */
+const parse = (
+  text: JsonText | undefined,
+  entry: ContractEntry
+): Either.Either<Arguments, InvalidRequest> => {
+  if (text === undefined) return Either.right({})
+  const parsed = parseJson(text.text, entry.rules.raw ?? [])
+  if (Either.isLeft(parsed)) return refused({ path: parsed.left.path, message: parsed.left.message })
+  const value = parsed.right
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Either.right(value as Arguments)
+    : refused({ path: "", message: "Expected an object of arguments" })
+}
+
+/** As a URL would carry it, so that the contract's own decoders clamp and default. */
+const asText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value))
+
+const UNKNOWN = "is not known here: check the spelling, or leave it out"
+
+/** Deals a tool's flat arguments out; what is neither path nor query is the body's, and refused where there is none. */
+const dealerOf = (entry: ContractEntry) => {
+  const path = new Set(membersOf(entry.pathSchema))
+  const query = new Set(membersOf(entry.querySchema))
+  const hasBody = Option.isSome(entry.bodySchema)
+  return (args: Arguments, slug: string): Either.Either<RawRequest, InvalidRequest> => {
+    const dealt = { path: {} as Record<string, string>, query: {} as Record<string, string>, body: {} }
+    const unknown: Array<Issue> = []
+    for (const [name, value] of Object.entries(args)) {
+      const part = path.has(name) ? dealt.path : query.has(name) ? dealt.query : undefined
+      if (part !== undefined) {
+        if (value !== null) part[name] = asText(value)
+      } else if (hasBody) Object.defineProperty(dealt.body, name, { value, enumerable: true })
+      else
+        unknown.push({
+          path: `/${name.slice(0, 100).replace(/~/g, "~0").replace(/\//g, "~1")}`,
+          message: UNKNOWN
+        })
+    }
+    dealt.path.slug = slug
+    return unknown.length > 0
+      ? refused(...unknown)
+      : Either.right({ ...dealt, body: hasBody ? dealt.body : undefined, headers: {} })
+  }
+}
+
+/** The workspace a call is for: a token has one of its own, the operator must say which. */
+const slugOf = (args: Arguments, caller: Caller): Either.Either<string | undefined, InvalidRequest> => {
+  const slug = args.slug ?? undefined
+  if (slug === undefined) {
+    return caller.kind === "token"
+      ? Either.right(undefined)
+      : refused({ path: "/slug", message: "is missing" })
+  }
+  return typeof slug === "string"
+    ? Either.right(slug)
+    : refused({ path: "/slug", message: "Expected a string" })
+}
+
+const toResult = (answer: Answer): ToolResult => {
+  const text = answer.body === "" ? "{}" : answer.body
+  const content = [{ type: "text" as const, text }]
+  return answer.status < 400 ? { content, structuredContent: new JsonText(text) } : { content, isError: true }
+}
+
+export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/ToolCalls", {
+  dependencies: [Calls.Default],
+  effect: Effect.gen(function* () {
+    const calls = yield* Calls
+    const known = new Map(tools.map(({ entry, listed }) => [listed.name, { entry, deal: dealerOf(entry) }]))
+
+    const run = (
+      { deal, entry }: { readonly deal: ReturnType<typeof dealerOf>; readonly entry: ContractEntry },
+      args: Either.Either<Arguments, InvalidRequest>,
+      caller: Caller,
+      traceId: string
+    ): Effect.Effect<Answer> => {
+      const named = Either.flatMap(
+        Either.orElse(args, () => Either.right({} as Arguments)),
+        (given) => slugOf(given, caller)
+      )
+      if (Either.isLeft(named)) {
+        return Effect.succeed(calls.refuse(Either.isLeft(args) ? args.left : named.left, traceId))
+      }
+      const slug = named.right
+      const read = Either.flatMap(args, (given) => deal(given, slug ?? ownSlug(caller)))
+      return calls.call({ entry, caller, passage: { via: "mcp", traceId, slug, bucket: null }, read })
+    }
+
+    /** The result of the tool of this name; a name that no tool has is the protocol's error. */
+    const call = (
+      name: string,
+      text: JsonText | undefined,
+      caller: Caller,
+      traceId: string
+    ): Effect.Effect<ToolResult, RpcError> => {
+      const tool = known.get(name)
+      if (tool === undefined) {
+        const message = "There is no tool of this name: tools/list gives those this token may call."
+        return Effect.fail(new RpcError({ code: INVALID_PARAMS, message }))
+      }
+      return Effect.map(run(tool, parse(text, tool.entry), caller, traceId), toResult)
+    }
+
+    return { call } as const
+  })
+}) {}
+
+const ownSlug = (caller: Caller) => (caller.kind === "token" ? caller.identity.workspaceSlug : "")

@@ -1,0 +1,125 @@
+/** What tests of the REST surface need again and again: endpoints, events, and attempts as a worker would record them. */
+import { SqlClient } from "@effect/sql/SqlClient"
+import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
+import { Effect, Redacted } from "effect"
+import pg from "pg"
+import type { Call, Entered, Loose } from "./TestServer.ts"
+
+/** An id that has the right form and is nobody's. */
+export const unknown = (prefix: string) => `${prefix}${"0".repeat(29)}`
+
+export const makeEndpoint = (
+  { call }: { readonly call: Call },
+  body: Readonly<Record<string, unknown>> = {}
+) =>
+  Effect.map(
+    call("POST", "/webhooks", {
+      body: { url: "https://example.com/hooks", eventTypes: ["*"], ...body }
+    }),
+    (answer) => answer.body.id
+  )
+
+export interface Published {
+  readonly id: string
+  readonly eventType: string
+  readonly deliveryIds: ReadonlyArray<string>
+  readonly duplicate: boolean
+}
+
+/** Publishes one event; gives the answer's body. */
+export const publish = (
+  { call }: { readonly call: Call },
+  eventType = "invoice.paid",
+  payload: unknown = {}
+) => Effect.map(call<Published>("POST", "/events", { body: { eventType, payload } }), (answer) => answer.body)
+
+/** Endpoint and one pending delivery to it. */
+export const makeDelivery = (ws: Entered) =>
+  Effect.gen(function* () {
+    const endpointId = yield* makeEndpoint(ws)
+    const { deliveryIds } = yield* publish(ws)
+    return { endpointId, deliveryId: deliveryIds[0]! }
+  })
+
+export interface Observed {
+  readonly status?: "delivered" | "failed" | "failed_permanent"
+  readonly httpStatus?: number | null
+  readonly durationMs?: number
+  readonly retryAfterMs?: number | null
+  readonly exhausted?: boolean
+}
+
+/** Records the next attempt of a delivery, as the worker does. */
+export const observe = (ws: Entered, deliveryId: string, observed: Observed = {}) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const { status = "delivered", httpStatus = status === "delivered" ? 200 : 500 } = observed
+    const [delivery] = yield* sql<{ endpointId: string; attempts: number; generation: number }>`
+      select d.endpoint_id as "endpointId", d.attempts, e.generation
+      from posthorn.deliveries d
+      join posthorn.endpoints e on e.workspace_id = d.workspace_id and e.id = d.endpoint_id
+      where d.workspace_id = ${ws.workspaceId} and d.id = ${deliveryId}`
+    const ordinal = delivery!.attempts + 1
+    const observation = {
+      workspace_id: ws.workspaceId,
+      delivery_id: deliveryId,
+      endpoint_id: delivery!.endpointId,
+      generation: delivery!.generation,
+      ordinal,
+      attempt_id: `wha_${deliveryId.slice(4, -2)}${String(ordinal).padStart(2, "0")}`,
+      status,
+      at: new Date().toISOString(),
+      duration_ms: observed.durationMs ?? 10,
+      http_status: httpStatus,
+      failure_reason:
+        status === "delivered" ? null : httpStatus === null ? "connection_failed" : "http_status",
+      request_headers: '{"webhook-id":"x"}',
+      response_body: "ok",
+      retry_after_ms: status === "failed" ? (observed.retryAfterMs ?? 30_000) : null,
+      exhausted: observed.exhausted ?? false
+    }
+    yield* sql`select posthorn.record(array(
+      select o from json_populate_recordset(null::posthorn.observation, ${JSON.stringify([observation])}::json) as o
+    ), 20)`
+  }).pipe(Effect.orDie)
+
+/** Every item of a list, page by page; how many pages it took. */
+export const walk = (call: Call, path: string, limit: number) =>
+  Effect.gen(function* () {
+    const items: Array<Loose> = []
+    let pages = 0
+    let cursor: string | null = null
+    do {
+      const query = `limit=${limit}${cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`}`
+      const page: { readonly body: Loose } = yield* call(
+        "GET",
+        `${path}${path.includes("?") ? "&" : "?"}${query}`
+      )
+      items.push(...page.body.items)
+      pages++
+      cursor = page.body.nextCursor
+    } while (cursor !== null)
+    return { items, pages }
+  })
+
+/** A connection outside the pool, until the scope closes. */
+export const connect = Effect.gen(function* () {
+  const url = yield* TestDatabaseUrl
+  const client = new pg.Client({ connectionString: Redacted.value(url) })
+  yield* Effect.acquireRelease(
+    Effect.promise(() => client.connect()),
+    () => Effect.promise(() => client.end())
+  )
+  return client
+})
+
+/** Listens from now on; the inner effect waits for the first payload on the channel. */
+export const nextNotification = (channel: string) =>
+  Effect.gen(function* () {
+    const client = yield* connect
+    const heard = new Promise<string>((resolve) =>
+      client.once("notification", ({ payload }) => resolve(payload ?? ""))
+    )
+    yield* Effect.promise(() => client.query(`listen ${channel}`))
+    return Effect.promise(() => heard).pipe(Effect.timeout("5 seconds"))
+  })

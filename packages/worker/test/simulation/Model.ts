@@ -1,0 +1,261 @@
+/**
+ * The database as the engine sees it, in memory: the same rules as migrations/0002 to 0004, written a second time and
+ * as plainly as possible, and a history of everything that was ever committed, for the laws.
+ *
+ * Each operation happens at one instant. `World.ts` puts delays and faults around it.
+ */
+import type { Loaded, LaneRef, Waiting, Watermark } from "@posthorn/persistence/Queue"
+import type { Observed } from "@posthorn/persistence/Records"
+import { SHARDS, type VirtualDatabase } from "./Parts.ts"
+
+export type Status = "pending" | "delivered" | "failed" | "failed_permanent" | "dead_lettered"
+
+export interface Endpoint {
+  readonly id: string
+  readonly workspaceId: string
+  readonly shard: number
+  url: string
+  enabled: boolean
+  generation: number
+  streak: number
+  secret: Uint8Array
+  previous: { readonly secret: Uint8Array; readonly until: number } | null
+  deleted: boolean
+}
+
+export interface Delivery {
+  readonly id: string
+  readonly endpointId: string
+  status: Status
+  attempts: number
+  nextAttemptAt: number | null
+  lastStatus: number | null
+}
+
+interface Queued extends Waiting {}
+
+/** What was committed, in order. */
+export type Fact =
+  | { readonly kind: "published"; readonly at: number; readonly deliveryId: string; readonly endpointId: string }
+  | {
+      readonly kind: "recorded"
+      readonly at: number
+      readonly observed: Observed
+      readonly streak: number | null
+      readonly disables: boolean
+    }
+  | { readonly kind: "buried"; readonly at: number; readonly deliveryId: string }
+  | { readonly kind: "enabled" | "disabled" | "deleted" | "rotated"; readonly at: number; readonly endpointId: string }
+
+export class Model implements VirtualDatabase {
+  readonly endpoints = new Map<string, Endpoint>()
+  readonly deliveries = new Map<string, Delivery>()
+  readonly queue = new Map<string, Queued>()
+  readonly deadLetters = new Set<string>()
+  readonly notified: Array<string> = []
+  readonly facts: Array<Fact> = []
+  private readonly now: () => number
+
+  constructor(now: () => number) {
+    this.now = now
+  }
+
+  private get micros(): number {
+    return this.now() * 1000
+  }
+
+  /** `moment` is when the publisher looked at its clock; the commit is now. */
+  publish(endpointId: string, deliveryId: string, moment: number): boolean {
+    const endpoint = this.endpoints.get(endpointId)
+    if (endpoint === undefined || endpoint.deleted || !endpoint.enabled) return false
+    const { shard, workspaceId } = endpoint
+    this.deliveries.set(deliveryId, {
+      id: deliveryId,
+      endpointId,
+      status: "pending",
+      attempts: 0,
+      nextAttemptAt: moment,
+      lastStatus: null
+    })
+    this.queue.set(deliveryId, {
+      workspaceId,
+      deliveryId,
+      endpointId,
+      shard,
+      due: moment * 1000,
+      attempts: 0,
+      takeUps: 0
+    })
+    this.facts.push({ kind: "published", at: this.now(), deliveryId, endpointId })
+    return true
+  }
+
+  private dueRows(): Array<Queued> {
+    return [...this.queue.values()]
+      .filter((row) => row.due <= this.micros)
+      .sort((a, b) => a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : 1))
+  }
+
+  due(marks: ReadonlyArray<Watermark>, skip: ReadonlyArray<string>, perShard: number) {
+    const rows = this.dueRows().filter((row) => !skip.includes(row.endpointId))
+    return {
+      horizon: this.micros,
+      rows: marks.flatMap(({ deliveryId, due, shard }) =>
+        rows
+          .filter((row) => row.shard === shard && (row.due > due || (row.due === due && row.deliveryId > deliveryId)))
+          .slice(0, perShard)
+      )
+    }
+  }
+
+  nextDue(shards: ReadonlyArray<number>): number | null {
+    const dues = [...this.queue.values()].filter((row) => shards.includes(row.shard) && row.due > this.micros)
+    return dues.length === 0 ? null : Math.min(...dues.map((row) => row.due))
+  }
+
+  dueOf(lanes: ReadonlyArray<LaneRef & { readonly wanted: number }>): ReadonlyArray<Waiting> {
+    const rows = this.dueRows()
+    return lanes.flatMap(({ endpointId, wanted }) =>
+      rows.filter((row) => row.endpointId === endpointId).slice(0, wanted)
+    )
+  }
+
+  load(rows: ReadonlyArray<Waiting>): ReadonlyArray<Loaded> {
+    return rows.flatMap((row) => {
+      const queued = this.queue.get(row.deliveryId)
+      if (queued === undefined || queued.attempts !== row.attempts) return []
+      const endpoint = this.endpoints.get(row.endpointId)!
+      const previous = endpoint.previous !== null && endpoint.previous.until > this.now() ? endpoint.previous.secret : null
+      return [
+        {
+          workspaceId: row.workspaceId,
+          deliveryId: row.deliveryId,
+          attempts: queued.attempts,
+          eventType: "invoice.paid",
+          payload: "{}",
+          traceId: "0af7651916cd43dd8448eb211c80319c",
+          url: endpoint.url,
+          enabled: endpoint.enabled,
+          generation: endpoint.generation,
+          secret: endpoint.secret,
+          previousSecret: previous
+        }
+      ]
+    })
+  }
+
+  takeUp(rows: ReadonlyArray<Waiting>, assumed: 0 | 1, limit: number): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>()
+    for (const { deliveryId } of rows) {
+      const row = this.queue.get(deliveryId)
+      if (row === undefined) continue
+      if (row.takeUps >= limit) {
+        this.queue.delete(deliveryId)
+        this.deadLetters.add(deliveryId)
+        continue
+      }
+      const takeUps = Math.max(row.takeUps, assumed) + 1
+      this.queue.set(deliveryId, { ...row, takeUps })
+      counts.set(deliveryId, takeUps)
+    }
+    return counts
+  }
+
+  disabledAmong(lanes: ReadonlyArray<LaneRef>): ReadonlyArray<string> {
+    return lanes
+      .map(({ endpointId }) => endpointId)
+      .filter((id) => {
+        const endpoint = this.endpoints.get(id)!
+        return !endpoint.deleted && !endpoint.enabled
+      })
+  }
+
+  record(group: ReadonlyArray<Observed>, failureLimit: number) {
+    let recorded = 0
+    let deadLettered = 0
+    const disabled: Array<string> = []
+    for (const observed of group) {
+      const delivery = this.deliveries.get(observed.delivery_id)
+      if (delivery === undefined || delivery.attempts !== observed.ordinal - 1) continue
+      if (delivery.status !== "pending" && delivery.status !== "failed") continue
+      recorded += 1
+      delivery.status = observed.status
+      delivery.attempts = observed.ordinal
+      delivery.lastStatus = observed.http_status
+      const retry = observed.retry_after_ms
+      delivery.nextAttemptAt = retry === null ? null : this.now() + retry
+      const row = this.queue.get(observed.delivery_id)
+      if (row !== undefined && retry !== null) {
+        const due = this.micros + retry * 1000
+        this.queue.set(row.deliveryId, { ...row, due, attempts: observed.ordinal, takeUps: 0 })
+      } else this.queue.delete(observed.delivery_id)
+      if (observed.exhausted) {
+        this.deadLetters.add(observed.delivery_id)
+        deadLettered += 1
+      }
+      this.facts.push({ kind: "recorded", at: this.now(), observed, ...this.fold(observed, failureLimit, disabled) })
+    }
+    return { recorded, deadLettered, disabled, moment: this.micros }
+  }
+
+  private fold(observed: Observed, failureLimit: number, disabled: Array<string>) {
+    const endpoint = this.endpoints.get(observed.endpoint_id)!
+    if (endpoint.generation !== observed.generation) return { streak: null, disables: false }
+    endpoint.streak = observed.status === "delivered" ? 0 : endpoint.streak + 1
+    const disables = endpoint.enabled && endpoint.streak >= failureLimit
+    if (disables) {
+      endpoint.enabled = false
+      disabled.push(endpoint.id)
+    }
+    return { streak: endpoint.streak, disables }
+  }
+
+  bury(batch: number): number {
+    const letters = [...this.deadLetters].slice(0, batch)
+    for (const deliveryId of letters) {
+      this.deadLetters.delete(deliveryId)
+      const delivery = this.deliveries.get(deliveryId)!
+      if (delivery.status === "pending" || delivery.status === "failed") {
+        delivery.status = "dead_lettered"
+        delivery.nextAttemptAt = null
+      }
+      this.notified.push(deliveryId)
+      this.facts.push({ kind: "buried", at: this.now(), deliveryId })
+    }
+    return letters.length
+  }
+
+  enable(endpoint: Endpoint): void {
+    if (endpoint.enabled || endpoint.deleted) return
+    endpoint.enabled = true
+    endpoint.streak = 0
+    endpoint.generation += 1
+    this.facts.push({ kind: "enabled", at: this.now(), endpointId: endpoint.id })
+  }
+
+  disable(endpoint: Endpoint): void {
+    if (!endpoint.enabled || endpoint.deleted) return
+    endpoint.enabled = false
+    this.facts.push({ kind: "disabled", at: this.now(), endpointId: endpoint.id })
+  }
+
+  rotate(endpoint: Endpoint, secret: Uint8Array, graceMs: number): void {
+    if (endpoint.deleted) return
+    endpoint.previous = { secret: endpoint.secret, until: this.now() + graceMs }
+    endpoint.secret = secret
+    this.facts.push({ kind: "rotated", at: this.now(), endpointId: endpoint.id })
+  }
+
+  delete(endpoint: Endpoint): void {
+    endpoint.deleted = true
+    for (const delivery of [...this.deliveries.values()]) {
+      if (delivery.endpointId !== endpoint.id) continue
+      this.deliveries.delete(delivery.id)
+      this.queue.delete(delivery.id)
+      this.deadLetters.delete(delivery.id)
+    }
+    this.facts.push({ kind: "deleted", at: this.now(), endpointId: endpoint.id })
+  }
+}
+
+export const shardOf = (n: number): number => n % SHARDS

@@ -1,0 +1,25 @@
+/**
+ * A vitest reporter that only counts, for the last line of `npm test`. A test file that could not be loaded counts as one
+ * failure: its tests are not known.
+ */
+import { writeFileSync } from "node:fs"
+
+const countOf = (module) => {
+  const states = [...module.children.allTests()].map((test) => test.result().state)
+  const number = (state) => states.filter((each) => each === state).length
+  const unloaded = module.state() === "failed" && !states.includes("failed") ? 1 : 0
+  return {
+    passed: number("passed"),
+    failed: number("failed") + unloaded,
+    skipped: number("skipped") + number("pending")
+  }
+}
+
+export default class TestCount {
+  onTestRunEnd(modules) {
+    const counts = modules.map(countOf)
+    const sum = (key) => counts.reduce((total, count) => total + count[key], 0)
+    const totals = { passed: sum("passed"), failed: sum("failed"), skipped: sum("skipped") }
+    writeFileSync(process.env.POSTHORN_TEST_COUNT, JSON.stringify(totals))
+  }
+}
