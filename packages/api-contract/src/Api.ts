@@ -6,11 +6,11 @@
  */
 import { HttpApi, OpenApi } from "@effect/platform"
 import * as Errors from "@posthorn/domain/Errors"
-import { ApiTokensApi } from "./ApiTokens.ts"
+import { ApiTokensApi, CreatedApiToken } from "./ApiTokens.ts"
 import { AuditEventsApi } from "./AuditEvents.ts"
 import { DeliveriesApi } from "./Deliveries.ts"
 import { EndpointsApi } from "./Endpoints.ts"
-import { EventsApi } from "./Events.ts"
+import { EventsApi, PublishedEvents } from "./Events.ts"
 import { MembersApi } from "./Members.ts"
 import { NotificationsApi } from "./Notifications.ts"
 import { OverviewApi } from "./Overview.ts"
@@ -35,4 +35,6 @@ export class Api extends HttpApi.make("posthorn")
   .addError(failure(Errors.RateLimited))
   .addError(failure(Errors.InternalError))
   .addError(failure(Errors.ServiceUnavailable))
-  .annotate(OpenApi.Title, "Posthorn") {}
+  .annotate(OpenApi.Title, "Posthorn")
+  // A schema that is answered with another status than 200 only loses its name in OpenAPI unless it is listed here.
+  .annotate(HttpApi.AdditionalSchemas, [CreatedApiToken, PublishedEvents]) {}

@@ -8,16 +8,19 @@ import type * as DemoReceiver from "./DemoReceiver.ts"
 import type { Demo, Kept } from "./LocalSecrets.ts"
 
 const SLUG = "demo"
+const NO_ENDPOINT = { endpointId: "", signingSecret: "", receiverPort: 0 }
+
+const receiverUrl = (port: number) => `http://127.0.0.1:${port}/inbox`
 
 export class DemoFailed extends Data.TaggedError("DemoFailed")<{ readonly message: string }> {}
 
 type Json = Readonly<Record<string, unknown>>
 
-const post = (baseUrl: string, token: string, path: string, body: Json) =>
+const send = (method: "POST" | "PATCH", baseUrl: string, token: string, path: string, body: Json) =>
   Effect.tryPromise({
     try: async (signal) => {
       const response = await fetch(`${baseUrl}${path}`, {
-        method: "POST",
+        method,
         signal,
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
         body: JSON.stringify(body)
@@ -27,6 +30,9 @@ const post = (baseUrl: string, token: string, path: string, body: Json) =>
     catch: (cause) =>
       new DemoFailed({ message: `The demo could not reach the API at ${baseUrl}: ${String(cause)}` })
   })
+
+const post = (baseUrl: string, token: string, path: string, body: Json) =>
+  send("POST", baseUrl, token, path, body)
 
 const expectStatus =
   (...statuses: ReadonlyArray<number>) =>
@@ -48,7 +54,7 @@ const makeToken = (baseUrl: string, kept: Kept) =>
 
 const makeEndpoint = Effect.fnUntraced(function* (baseUrl: string, token: string, receiverPort: number) {
   const created = yield* post(baseUrl, token, `/workspaces/${SLUG}/webhooks`, {
-    url: `http://127.0.0.1:${receiverPort}/inbox`,
+    url: receiverUrl(receiverPort),
     eventTypes: ["*"],
     description: "The demo's own receiver"
   }).pipe(Effect.flatMap(expectStatus(201)))
@@ -72,9 +78,21 @@ export const ensure = Effect.fnUntraced(function* (
     Effect.flatMap(expectStatus(201, 409))
   )
   const token = kept.demo?.token ?? (yield* makeToken(baseUrl, kept))
-  if (receiverPort === undefined)
-    return { token, endpointId: "", signingSecret: "", receiverPort: 0 } satisfies Demo
-  if (kept.demo?.receiverPort === receiverPort) return kept.demo
+  if (receiverPort === undefined) return { ...NO_ENDPOINT, ...kept.demo, token } satisfies Demo
+  if (kept.demo !== undefined && kept.demo.endpointId !== "") {
+    // The receiver's port may have changed, and the endpoint may have been disabled while nobody received.
+    const { status } = yield* send(
+      "PATCH",
+      baseUrl,
+      token,
+      `/workspaces/${SLUG}/webhooks/${kept.demo.endpointId}`,
+      {
+        url: receiverUrl(receiverPort),
+        enabled: true
+      }
+    )
+    if (status === 200) return { ...kept.demo, receiverPort } satisfies Demo
+  }
   return { token, receiverPort, ...(yield* makeEndpoint(baseUrl, token, receiverPort)) } satisfies Demo
 })
 

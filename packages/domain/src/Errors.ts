@@ -17,7 +17,8 @@ export class InvalidWebhookUrl extends Schema.TaggedError<InvalidWebhookUrl>()("
 }
 
 export const Issue = Schema.Struct({ path: Schema.String, message: Schema.String }).annotations({
-  identifier: "Issue",
+  // Not `Issue`: the platform's own error has a component of that name.
+  identifier: "RequestIssue",
   description: "What is wrong with one member of the request; `path` is a JSON pointer."
 })
 export type Issue = typeof Issue.Type

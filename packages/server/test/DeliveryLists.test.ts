@@ -71,7 +71,7 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
   it.effect("§7 answers a cursor that does not decode with an empty page, on every list", () =>
     Effect.gen(function* () {
       const ws = yield* entered
-      const { deliveryId, endpointId } = yield* makeDelivery(ws)
+      const { deliveryId, endpointId } = yield* makeDelivery(ws, "invoice.paid")
       yield* observe(ws, deliveryId)
       const lists = [
         "/webhooks",
@@ -206,7 +206,7 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
   it.effect("§2.2 shows a delivery with every member, absent ones as null", () =>
     Effect.gen(function* () {
       const ws = yield* entered
-      const { deliveryId, endpointId } = yield* makeDelivery(ws)
+      const { deliveryId, endpointId } = yield* makeDelivery(ws, "invoice.paid")
 
       const pending = yield* ws.call("GET", `/webhooks/deliveries/${deliveryId}`)
       yield* observe(ws, deliveryId, { status: "failed", httpStatus: 503, durationMs: 77 })
@@ -244,7 +244,7 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
   it.effect("§2.3 lists attempts by ordinal, only to their own workspace", () =>
     Effect.gen(function* () {
       const [ws, stranger] = [yield* entered, yield* entered]
-      const { deliveryId } = yield* makeDelivery(ws)
+      const { deliveryId } = yield* makeDelivery(ws, "invoice.paid")
       for (const status of ["failed", "failed", "delivered"] as const)
         yield* observe(ws, deliveryId, { status })
 
@@ -269,7 +269,7 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
-      const { deliveryId, endpointId } = yield* makeDelivery(ws)
+      const { deliveryId, endpointId } = yield* makeDelivery(ws, "invoice.paid")
       yield* sql`update posthorn.deliveries set created_at = '2026-11-21T10:00:00Z' where id = ${deliveryId}`
       yield* sql`
         insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, created_at)

@@ -127,7 +127,7 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
   it.effect("§3.2 disables by PATCH: no deliveries, history kept, missed events counted, others told", () =>
     Effect.gen(function* () {
       const ws = yield* Effect.flatMap(TestServer, ({ enter }) => enter)
-      const { deliveryId, endpointId } = yield* makeDelivery(ws)
+      const { deliveryId, endpointId } = yield* makeDelivery(ws, "invoice.paid")
       const other = yield* makeEndpoint(ws, { eventTypes: ["webhook.endpoint_disabled"] })
 
       const disabled = yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled: false } })
@@ -159,7 +159,7 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
       Effect.gen(function* () {
         const ws = yield* Effect.flatMap(TestServer, ({ enter }) => enter)
         const sql = yield* SqlClient
-        const { deliveryId, endpointId } = yield* makeDelivery(ws)
+        const { deliveryId, endpointId } = yield* makeDelivery(ws, "invoice.paid")
         yield* observe(ws, deliveryId, { status: "failed" })
         const rowOf = Effect.map(
           sql<{ generation: number; streak: number }>`
@@ -202,7 +202,7 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
     Effect.gen(function* () {
       const ws = yield* Effect.flatMap(TestServer, ({ enter }) => enter)
       const sql = yield* SqlClient
-      const { deliveryId, endpointId } = yield* makeDelivery(ws)
+      const { deliveryId, endpointId } = yield* makeDelivery(ws, "invoice.paid")
       yield* observe(ws, deliveryId, { status: "failed" })
 
       const deleted = yield* ws.call("DELETE", `/webhooks/${endpointId}`)

@@ -33,13 +33,15 @@ export const publish = (
   payload: unknown = {}
 ) => Effect.map(call<Published>("POST", "/events", { body: { eventType, payload } }), (answer) => answer.body)
 
-/** Endpoint and one pending delivery to it. */
-export const makeDelivery = (ws: Entered) =>
+/** An endpoint that wants one event type only, and a pending delivery to it. */
+export const makeDelivery = (ws: Entered, eventType = `fixture.n${++fixtures}`) =>
   Effect.gen(function* () {
-    const endpointId = yield* makeEndpoint(ws)
-    const { deliveryIds } = yield* publish(ws)
+    const endpointId = yield* makeEndpoint(ws, { eventTypes: [eventType] })
+    const { deliveryIds } = yield* publish(ws, eventType)
     return { endpointId, deliveryId: deliveryIds[0]! }
   })
+
+let fixtures = 0
 
 export interface Observed {
   readonly status?: "delivered" | "failed" | "failed_permanent"
@@ -75,7 +77,8 @@ export const observe = (ws: Entered, deliveryId: string, observed: Observed = {}
         status === "delivered" ? null : httpStatus === null ? "connection_failed" : "http_status",
       request_headers: '{"webhook-id":"x"}',
       response_body: "ok",
-      retry_after_ms: status === "failed" ? (observed.retryAfterMs ?? 30_000) : null,
+      retry_after_ms:
+        status === "failed" && observed.exhausted !== true ? (observed.retryAfterMs ?? 30_000) : null,
       exhausted: observed.exhausted ?? false
     }
     yield* sql`select posthorn.record(array(

@@ -62,26 +62,25 @@ const gone = (cluster: string) =>
     Effect.repeat({ until: (done) => done, schedule: Schedule.spaced("20 millis") })
   )
 
-/** An orphan stops by itself within moments; one that does not is asked, as nobody is left who could ask it. */
-const outlive = (cluster: string, server: number) =>
-  gone(cluster).pipe(
-    Effect.timeoutTo({
-      duration: "1 second",
-      onSuccess: () => Effect.void,
-      onTimeout: () => Effect.try(() => process.kill(server, "SIGINT")).pipe(Effect.zipRight(gone(cluster)))
-    }),
-    Effect.flatten,
+/** Nobody is left who could ask an orphan to stop, so we do. */
+const askToStop = (cluster: string, server: number) =>
+  Effect.try(() => process.kill(server, "SIGINT")).pipe(
+    Effect.zipRight(gone(cluster)),
     Effect.timeout("15 seconds")
   )
 
-/** Afterwards no server runs on this cluster, and no file pretends that one does. */
+/**
+ * Afterwards no server runs on this cluster, and no file pretends that one does. A server that is on its way out, as
+ * its Posthorn was just stopped or killed, has a moment to go.
+ */
 export const claimCluster = ({ cluster, root }: Folder) =>
   Effect.gen(function* () {
+    yield* gone(cluster).pipe(Effect.timeoutOption("1 second"))
     const server = liveServer(cluster)
     if (server !== undefined) {
       const owner = liveOwner(cluster)
       if (owner !== undefined) return yield* folderInUse(root, owner)
-      yield* outlive(cluster, server).pipe(Effect.mapError(() => folderInUse(root, server)))
+      yield* askToStop(cluster, server).pipe(Effect.mapError(() => folderInUse(root, server)))
     }
     yield* touch(root, () => fs.rmSync(pidFile(cluster), { force: true }))
   })

@@ -1,13 +1,131 @@
-/** The OpenAPI document, derived from the contract that the handlers run. Source: spec §9. */
+/**
+ * The OpenAPI document, derived from the contract that the handlers run. Source: spec §9.
+ *
+ * `OpenApi.fromApi` gives the schemas and which error stands at which status; the rest (names, security, headers,
+ * examples, only the errors that can occur) is read off the contract here.
+ */
 import { OpenApi } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { exampleOf } from "./openapi/Examples.ts"
+import { headers, responsesOf } from "./openapi/Responses.ts"
+import { clean, cleanComponents, type Json, nameOfRef, opened, reachable, refOf } from "./openapi/Schemas.ts"
+
+const DESCRIPTION = `Posthorn delivers a platform's webhooks: signed, retried, evidenced, replayable.
+
+Every call carries an API token of one workspace: \`Authorization: Bearer <token>\`. Lists answer \`{items, nextCursor}\`;
+give \`nextCursor\` back as \`cursor\` until it is null. Every refusal is a problem (RFC 9457) with a \`_tag\` to switch on
+and a \`detail\` that says what to do. Every answer has an \`x-trace-id\`.`
+
+const bearer = {
+  type: "http",
+  scheme: "bearer",
+  description: "An API token (`phk_…`) of the workspace in the path, or the operator's token."
+}
+
+const limits: Readonly<Record<string, string>> = {
+  operator: "Needs the operator's token."
+}
+
+const describe = ({ rules }: ContractEntry, description: unknown) =>
+  `${String(description)}\n\n${limits[rules.permission] ?? `Needs the permission \`${rules.permission}\`.`} Counts in the rate limit \`${rules.bucket}\`.`
+
+const parameter = (generated: unknown, raw: Json) => {
+  const { schema, ...rest } = clean(generated, raw) as Json & { readonly schema: Json }
+  const { description, examples, ...bare } = schema
+  const component = raw[nameOfRef(schema) ?? ""] as Json | undefined
+  const [example] = (examples ?? []) as ReadonlyArray<unknown>
+  return {
+    ...rest,
+    description: description ?? component?.description ?? rest.description,
+    ...(example === undefined ? {} : { example }),
+    schema: bare
+  }
+}
+
+const sameShape = (a: unknown, b: unknown): boolean => {
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every((key) => key in b && sameShape((a as Json)[key], (b as Json)[key]))
+}
+
+/** A schema with a status of its own has lost its name on the way; the component it equals has it. */
+const named = (schema: unknown, components: Record<string, Json>) => {
+  const found = Object.entries(components).find(([, component]) => sameShape(component, schema))
+  return found === undefined ? schema : refOf(found[0])
+}
+
+const withNames = (responses: Json, components: Record<string, Json>, raw: Json): Json =>
+  Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => {
+      const { content, ...rest } = response as Json
+      if (content === undefined || Number(status) >= 400) return [status, response]
+      const [[type, media]] = Object.entries(content as Json) as unknown as [[string, Json]]
+      return [status, { ...rest, content: { [type]: { schema: named(clean(media.schema, raw), components) } } }]
+    })
+  )
+
+const requestBody = (generated: unknown, components: Record<string, Json>) => {
+  const schema = ((generated as Json).content as Record<string, { readonly schema: unknown }>)["application/json"]?.schema
+  return {
+    required: true,
+    content: { "application/json": { schema, example: exampleOf(schema, components) } }
+  }
+}
+
+const pathOf = (entry: ContractEntry) => entry.path.replace(/:(\w+)/g, "{$1}")
 
 /** The document of this installation. */
 export const openApiDocument = (installation: { readonly baseUrl: string; readonly version: string }) => {
-  const document = OpenApi.fromApi(Api)
+  const document = OpenApi.fromApi(Api) as unknown as {
+    readonly components: { readonly schemas: Json }
+    readonly paths: Record<string, Record<string, Json>>
+    readonly tags: ReadonlyArray<Json>
+  }
+  const raw = document.components.schemas
+  const components = cleanComponents(raw)
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const entry of entries) {
+    const path = pathOf(entry)
+    const generated = document.paths[path]![entry.method.toLowerCase()]!
+    paths[path] ??= {}
+    paths[path][entry.method.toLowerCase()] = {
+      operationId: entry.name,
+      summary: generated.summary,
+      description: describe(entry, generated.description),
+      tags: generated.tags,
+      security: [{ bearer: [] }],
+      parameters: (generated.parameters as ReadonlyArray<unknown>).map((each) => parameter(each, raw)),
+      ...(generated.requestBody === undefined ? {} : { requestBody: requestBody(generated.requestBody, components) }),
+      responses: responsesOf(entry, withNames(generated.responses as Json, components, raw), components)
+    }
+  }
+  const sent = reachable(
+    Object.values(paths).flatMap((methods) => Object.values(methods).map((each) => (each as Json).requestBody)),
+    components
+  )
+  const used = reachable(paths, components)
   return {
-    ...document,
-    info: { ...document.info, version: installation.version },
-    servers: [{ url: installation.baseUrl }]
+    openapi: "3.1.0",
+    info: {
+      title: "Posthorn",
+      version: installation.version,
+      summary: "Delivers a platform's webhooks: signed, retried, evidenced, replayable.",
+      description: DESCRIPTION,
+      contact: { name: "Whoever runs this installation", url: `${installation.baseUrl}/reference` },
+      license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" }
+    },
+    servers: [{ url: installation.baseUrl, description: "This installation." }],
+    tags: document.tags,
+    paths,
+    components: {
+      schemas: Object.fromEntries(
+        Object.entries(components)
+          .filter(([name]) => used.has(name))
+          .map(([name, schema]) => [name, sent.has(name) ? schema : opened(schema)])
+      ),
+      headers,
+      securitySchemes: { bearer }
+    }
   }
 }

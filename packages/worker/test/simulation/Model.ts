@@ -4,9 +4,10 @@
  *
  * Each operation happens at one instant. `World.ts` puts delays and faults around it.
  */
-import type { Loaded, LaneRef, Waiting, Watermark } from "@posthorn/persistence/Queue"
+import type { LaneRef, Loaded, Waiting, Watermark } from "@posthorn/persistence/Queue"
 import type { Observed } from "@posthorn/persistence/Records"
-import { SHARDS, type VirtualDatabase } from "./Parts.ts"
+
+export const SHARDS = 4
 
 export type Status = "pending" | "delivered" | "failed" | "failed_permanent" | "dead_lettered"
 
@@ -36,7 +37,12 @@ interface Queued extends Waiting {}
 
 /** What was committed, in order. */
 export type Fact =
-  | { readonly kind: "published"; readonly at: number; readonly deliveryId: string; readonly endpointId: string }
+  | {
+      readonly kind: "published"
+      readonly at: number
+      readonly deliveryId: string
+      readonly endpointId: string
+    }
   | {
       readonly kind: "recorded"
       readonly at: number
@@ -45,9 +51,13 @@ export type Fact =
       readonly disables: boolean
     }
   | { readonly kind: "buried"; readonly at: number; readonly deliveryId: string }
-  | { readonly kind: "enabled" | "disabled" | "deleted" | "rotated"; readonly at: number; readonly endpointId: string }
+  | {
+      readonly kind: "enabled" | "disabled" | "deleted" | "rotated"
+      readonly at: number
+      readonly endpointId: string
+    }
 
-export class Model implements VirtualDatabase {
+export class Model {
   readonly endpoints = new Map<string, Endpoint>()
   readonly deliveries = new Map<string, Delivery>()
   readonly queue = new Map<string, Queued>()
@@ -102,7 +112,10 @@ export class Model implements VirtualDatabase {
       horizon: this.micros,
       rows: marks.flatMap(({ deliveryId, due, shard }) =>
         rows
-          .filter((row) => row.shard === shard && (row.due > due || (row.due === due && row.deliveryId > deliveryId)))
+          .filter(
+            (row) =>
+              row.shard === shard && (row.due > due || (row.due === due && row.deliveryId > deliveryId))
+          )
           .slice(0, perShard)
       )
     }
@@ -125,7 +138,8 @@ export class Model implements VirtualDatabase {
       const queued = this.queue.get(row.deliveryId)
       if (queued === undefined || queued.attempts !== row.attempts) return []
       const endpoint = this.endpoints.get(row.endpointId)!
-      const previous = endpoint.previous !== null && endpoint.previous.until > this.now() ? endpoint.previous.secret : null
+      const previous =
+        endpoint.previous !== null && endpoint.previous.until > this.now() ? endpoint.previous.secret : null
       return [
         {
           workspaceId: row.workspaceId,
@@ -193,7 +207,12 @@ export class Model implements VirtualDatabase {
         this.deadLetters.add(observed.delivery_id)
         deadLettered += 1
       }
-      this.facts.push({ kind: "recorded", at: this.now(), observed, ...this.fold(observed, failureLimit, disabled) })
+      this.facts.push({
+        kind: "recorded",
+        at: this.now(),
+        observed,
+        ...this.fold(observed, failureLimit, disabled)
+      })
     }
     return { recorded, deadLettered, disabled, moment: this.micros }
   }
@@ -257,5 +276,3 @@ export class Model implements VirtualDatabase {
     this.facts.push({ kind: "deleted", at: this.now(), endpointId: endpoint.id })
   }
 }
-
-export const shardOf = (n: number): number => n % SHARDS

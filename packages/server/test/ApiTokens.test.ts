@@ -1,0 +1,194 @@
+import { createHash } from "node:crypto"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { makeEndpoint, unknown, walk } from "./Fixtures.ts"
+import { type Call, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
+
+const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
+const create = (call: Call, body: object) =>
+  call<{ id: string; token: string }>("POST", "/api-tokens", { body })
+
+layer(testServer(), { excludeTestServices: true })("API tokens", (it) => {
+  it.effect("decision §3 shows a token once, keeps a hash, and lets no cache keep the answer", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const sql = yield* SqlClient
+
+      const created = yield* create(ws.call, { name: "CI", scopes: ["event:publish", "read"] })
+      const listed = yield* ws.call("GET", "/api-tokens")
+      const [row] = yield* sql<{ hash: Buffer; whole: string }>`
+        select secret_hash as hash, t::text as whole from posthorn.api_tokens t where id = ${created.body.id}`
+
+      const { token } = created.body
+      const secret = token.split("_")[2]!
+      expect(created.status).toBe(201)
+      expect(created.headers.get("cache-control")).toBe("no-store")
+      expect(token).toMatch(/^phk_[0-9a-f]{29}_[0-9a-f]{64}_[0-9a-f]{8}$/)
+      expect(created.body).toEqual({
+        id: expect.stringMatching(/^tok_[0-9a-f]{29}$/),
+        name: "CI",
+        scopes: ["event:publish", "read"],
+        createdAt: expect.stringMatching(/\.\d{3}Z$/),
+        expiresAt: null,
+        lastUsedAt: null,
+        revokedAt: null,
+        token
+      })
+      expect(listed.text).not.toContain(secret)
+      expect(row!.whole).not.toContain(secret)
+      expect(row!.hash).toEqual(createHash("sha256").update(secret).digest())
+    })
+  )
+
+  it.effect("§4 lists tokens newest first, revoked ones included", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const made: Array<string> = []
+      for (let n = 0; n < 4; n++)
+        made.push((yield* create(ws.call, { name: `${n}`, scopes: ["read"] })).body.id)
+      yield* ws.call("DELETE", `/api-tokens/${made[1]}`)
+
+      const { items } = yield* walk(ws.call, "/api-tokens", 2)
+
+      expect(items.slice(0, 4).map(({ id }) => id)).toEqual([...made].reverse())
+      expect(items[2]!.revokedAt).toMatch(/\.\d{3}Z$/)
+      expect(items.every((item) => !("token" in item))).toBe(true)
+    })
+  )
+
+  it.effect("decision §3 revokes at once, and again without a change", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestServer
+      const ws = yield* entered
+      yield* makeEndpoint(ws, { eventTypes: ["api_token.*"] })
+      const { id, token } = (yield* create(ws.call, { name: "CI", scopes: ["read"] })).body
+      const use = () => call("GET", `/workspaces/${ws.slug}/webhooks`, { token })
+      const before = yield* use()
+
+      const revoked = yield* ws.call("DELETE", `/api-tokens/${id}`)
+      const after = yield* use()
+      const stamp = (yield* ws.call("GET", "/api-tokens")).body.items[0]!.revokedAt
+      const again = yield* ws.call("DELETE", `/api-tokens/${id}`)
+
+      expect([before.status, revoked.status, revoked.text, after.status]).toEqual([200, 204, "", 401])
+      expect(again.status).toBe(204)
+      expect((yield* ws.call("GET", "/api-tokens")).body.items[0]!.revokedAt).toBe(stamp)
+      const audited = (yield* ws.call("GET", "/audit-events")).body.items.filter(
+        ({ target }) => (target as { readonly id: string }).id === id
+      )
+      expect(audited.map(({ action }) => action)).toEqual(["api_token.revoked", "api_token.created"])
+      const events = (yield* ws.call("GET", "/webhooks/deliveries")).body.items
+      expect(events.map(({ eventType, payload }) => [eventType, payload])).toEqual([
+        ["api_token.revoked", { tokenId: id, name: "CI" }],
+        ["api_token.created", { tokenId: id, name: "CI", scopes: ["read"] }]
+      ])
+    })
+  )
+
+  it.effect("decision §3 forgets a token that another process revoked within a second", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestServer
+      const ws = yield* entered
+      const sql = yield* SqlClient
+      const { id, token } = (yield* create(ws.call, { name: "CI", scopes: ["read"] })).body
+      const use = Effect.map(
+        call("GET", `/workspaces/${ws.slug}/webhooks`, { token }),
+        ({ status }) => status
+      )
+      const before = yield* use
+
+      yield* sql`update posthorn.api_tokens set revoked_at = now() where id = ${id}`
+      const started = Date.now()
+      yield* Effect.repeat(use, { until: (status) => status === 401 }).pipe(Effect.timeout("5 seconds"))
+
+      expect(before).toBe(200)
+      expect(Date.now() - started).toBeLessThan(1000)
+    })
+  )
+
+  it.effect("§5 grants no more than the creator may do", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestServer
+      const ws = yield* entered
+      const as =
+        (token: string): Call =>
+        (method, path, options) =>
+          ws.call(method, path, { token, ...options })
+      const creator = as(yield* ws.tokenWith("token:create", "webhook:list"))
+
+      const fewer = yield* create(creator, { name: "x", scopes: ["webhook:read"] })
+      const same = yield* create(creator, { name: "x", scopes: ["token:create", "webhook:list"] })
+      const more = yield* create(creator, { name: "x", scopes: ["webhook:read", "webhook:create"] })
+      const bundle = yield* create(creator, { name: "x", scopes: ["read"] })
+      const without = yield* create(as(yield* ws.tokenWith("read")), { name: "x", scopes: ["read"] })
+      const operator = yield* call("POST", `/workspaces/${ws.slug}/api-tokens`, {
+        token: OPERATOR_TOKEN,
+        body: { name: "x", scopes: ["admin"] }
+      })
+
+      expect([fewer.status, same.status, operator.status]).toEqual([201, 201, 201])
+      expect(more).toMatchObject({ status: 403, body: { _tag: "Forbidden", permission: "webhook:create" } })
+      expect(bundle).toMatchObject({ status: 403, body: { _tag: "Forbidden" } })
+      expect(without).toMatchObject({ status: 403, body: { permission: "token:create" } })
+    })
+  )
+
+  it.effect("decision §3 takes an end in the future only, and ends then", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestServer
+      const ws = yield* entered
+      const sql = yield* SqlClient
+      const withEnd = (expiresAt: unknown) => create(ws.call, { name: "x", scopes: ["read"], expiresAt })
+
+      const good = yield* withEnd("2999-01-31T01:00:00+01:00")
+      const none = yield* withEnd(null)
+      const bad = ["2020-01-01T00:00:00Z", "2999-02-30T00:00:00Z", "2999-01-01", "soon", "", 5]
+      for (const end of bad) {
+        const refused = yield* withEnd(end)
+        expect(refused, String(end)).toMatchObject({
+          status: 400,
+          body: { issues: [{ path: "/expiresAt" }] }
+        })
+      }
+      yield* sql`update posthorn.api_tokens set expires_at = now() where id = ${none.body.id}`
+      const ended = yield* call("GET", `/workspaces/${ws.slug}/webhooks`, { token: none.body.token })
+
+      expect(good).toMatchObject({ status: 201, body: { expiresAt: "2999-01-31T00:00:00.000Z" } })
+      expect(ended.status).toBe(401)
+    })
+  )
+
+  it.effect("decision §3 knows when a token was last used, to the minute", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestServer
+      const ws = yield* entered
+      const { id, token } = (yield* create(ws.call, { name: "x", scopes: ["read"] })).body
+
+      yield* call("GET", `/workspaces/${ws.slug}/webhooks`, { token })
+      const lastUsed = Effect.map(ws.call("GET", "/api-tokens"), ({ body }) =>
+        String(body.items.find((item) => item.id === id)!.lastUsedAt)
+      )
+      const seen = yield* Effect.repeat(lastUsed, { until: (at) => at !== "null" }).pipe(
+        Effect.timeout("5 seconds")
+      )
+
+      expect(seen).toMatch(/:00\.000Z$/)
+      expect(Math.abs(Date.now() - Date.parse(seen))).toBeLessThan(120_000)
+    })
+  )
+
+  it.effect("decision §3 answers a token of another workspace like an unknown one", () =>
+    Effect.gen(function* () {
+      const [ws, other] = [yield* entered, yield* entered]
+      const foreign = (yield* create(other.call, { name: "x", scopes: ["read"] })).body.id
+
+      for (const id of [foreign, unknown("tok_"), "%00", "x"]) {
+        const answer = yield* ws.call("DELETE", `/api-tokens/${id}`)
+        expect(answer).toMatchObject({ status: 404, body: { _tag: "ApiTokenNotFound" } })
+      }
+      const untouched = (yield* other.call("GET", "/api-tokens")).body.items.find(({ id }) => id === foreign)
+      expect(untouched!.revokedAt).toBeNull()
+    })
+  )
+})

@@ -1,0 +1,131 @@
+/**
+ * One sensible request per operation of the contract, and a world in which it succeeds.
+ *
+ * For suites that walk the contract (parity, authorisation): an operation without a sample fails them. Path parameters
+ * come from the world by their name; a sample gives query and body.
+ */
+import { SqlClient } from "@effect/sql/SqlClient"
+import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import { Effect } from "effect"
+import { makeDelivery, observe } from "./Fixtures.ts"
+import type { Entered, Loose } from "./TestServer.ts"
+
+/** Path parameters by name. Each is there in every world, of the same kind. */
+export interface World {
+  readonly [parameter: string]: string
+  readonly slug: string
+}
+
+export interface Sample {
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+const SINCE = "2026-01-01T00:00:00.000Z"
+
+export const samples: Readonly<Record<string, (world: World) => Sample>> = {
+  createWorkspace: ({ slug }) => ({ body: { slug: `${slug}-more`, name: "More" } }),
+  listWorkspaces: () => ({ query: { limit: "1" } }),
+  deleteWorkspace: () => ({}),
+  getOverview: () => ({}),
+  createWebhookEndpoint: () => ({
+    body: { url: "https://example.com/new", eventTypes: ["invoice.*"], description: "New" }
+  }),
+  listWebhookEndpoints: () => ({ query: { limit: "5" } }),
+  getWebhookEndpoint: () => ({}),
+  updateWebhookEndpoint: () => ({ body: { url: "https://example.com/changed", description: null } }),
+  deleteWebhookEndpoint: () => ({}),
+  getEndpointStats: () => ({ query: { hours: "2" } }),
+  diagnoseWebhookEndpoint: () => ({}),
+  rotateWebhookSecret: () => ({}),
+  sendTestEvent: () => ({}),
+  listWebhookDeliveries: () => ({ query: { status: "failed_permanent", limit: "10" } }),
+  listWorkspaceDeliveries: ({ endpointId }) => ({ query: { endpointId: endpointId!, since: SINCE } }),
+  getWebhookDelivery: () => ({}),
+  listWebhookDeliveryAttempts: () => ({ query: { limit: "3" } }),
+  replayWebhookDelivery: () => ({}),
+  startReplay: () => ({ body: { since: SINCE, statuses: ["failed_permanent"] } }),
+  listReplays: () => ({ query: { limit: "5" } }),
+  getReplay: () => ({}),
+  cancelReplay: () => ({}),
+  publishEvent: () => ({
+    body: { eventType: "invoice.paid", payload: { total: 12 }, idempotencyKey: "invoice-7" }
+  }),
+  publishEvents: () => ({
+    body: {
+      events: [
+        { eventType: "invoice.paid", payload: 1 },
+        { eventType: "invoice.sent", payload: null }
+      ]
+    }
+  }),
+  getTrace: () => ({}),
+  listNotifications: () => ({ query: { limit: "5" } }),
+  markNotificationRead: () => ({}),
+  listMembers: () => ({}),
+  addMember: () => ({ body: { email: "new@example.com", name: "New", role: "viewer" } }),
+  updateMember: () => ({ body: { role: "developer" } }),
+  removeMember: () => ({}),
+  createApiToken: () => ({ body: { name: "New", scopes: ["read"] } }),
+  listApiTokens: () => ({ query: { limit: "1" } }),
+  revokeApiToken: () => ({}),
+  listAuditEvents: () => ({ query: { limit: "2" } }),
+  createConsoleLink: () => ({ body: {} })
+}
+
+/** The sample of an operation, or a failed test. */
+export const sampleOf = (entry: ContractEntry, world: World): Sample => {
+  const sample = samples[entry.name]
+  if (sample === undefined) throw new Error(`${entry.name} has no sample request: add one to Samples.ts`)
+  return sample(world)
+}
+
+/** The path of an operation in a world, with its query. */
+export const pathOf = (entry: ContractEntry, world: World, query: Sample["query"] = {}) => {
+  const path = entry.path.replace(/:(\w+)/g, (_, name: string) => {
+    const value = world[name]
+    if (value === undefined) throw new Error(`${entry.name} needs ${name}: add it to the world in Samples.ts`)
+    return encodeURIComponent(value)
+  })
+  const search = new URLSearchParams(query).toString()
+  return search === "" ? path : `${path}?${search}`
+}
+
+const idOf = (answer: { readonly body: Loose }) => answer.body.id
+
+/** A notification, as the dead-letter consumer writes it. */
+const makeNotification = (ws: Entered, endpointId: string, deliveryId: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [row] = yield* sql<{ id: string }>`
+      insert into posthorn.notifications (workspace_id, kind, message, endpoint_id, delivery_id)
+      values (${ws.workspaceId}, 'delivery_dead_lettered', 'Given up.', ${endpointId}, ${deliveryId})
+      returning id`
+    return row!.id
+  }).pipe(Effect.orDie)
+
+/** A workspace with one of everything: the delivery was refused for good, so it can be replayed. */
+export const makeWorld = (ws: Entered) =>
+  Effect.gen(function* () {
+    const { deliveryId, endpointId } = yield* makeDelivery(ws)
+    yield* observe(ws, deliveryId, { status: "failed_permanent", httpStatus: 404 })
+    const notificationId = yield* makeNotification(ws, endpointId, deliveryId)
+    const memberId = idOf(
+      yield* ws.call("POST", "/members", { body: { email: "a@example.com", name: "A", role: "viewer" } })
+    )
+    const tokenId = idOf(yield* ws.call("POST", "/api-tokens", { body: { name: "Old", scopes: ["read"] } }))
+    const replay = yield* ws.call("POST", `/webhooks/${endpointId}/replays`, {
+      body: { since: SINCE, statuses: ["dead_lettered"] }
+    })
+    const { body: attempts } = yield* ws.call("GET", `/webhooks/deliveries/${deliveryId}/attempts`)
+    return {
+      slug: ws.slug,
+      endpointId,
+      deliveryId,
+      notificationId,
+      memberId,
+      tokenId,
+      replayId: String(idOf(replay)),
+      traceId: String(attempts.items[0]?.traceId)
+    } satisfies World
+  })

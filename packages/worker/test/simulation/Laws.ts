@@ -1,0 +1,257 @@
+/**
+ * What must hold of everything that happened in a world, whatever went wrong in it. Each law gives the sentences of its
+ * violations; none means it held. Source: spec §3, §4.1 and §6, decision §7.
+ */
+import { FAILURE_LIMIT, MAX_TAKE_UPS, retryUnits } from "@posthorn/domain/Verdict"
+import { signWithKeys } from "@posthorn/signature"
+import type { Fact } from "./Model.ts"
+import { GRACE_MS, RETRY_DELAY_MS, SLOWEST_MS, type World } from "./World.ts"
+
+export type Law = (world: World) => ReadonlyArray<string>
+
+type Recorded = Extract<Fact, { readonly kind: "recorded" }>
+
+const recordedOf = (world: World) =>
+  world.model.facts.filter((fact): fact is Recorded => fact.kind === "recorded")
+
+const byDelivery = (world: World) => {
+  const facts = new Map<string, Array<Recorded>>()
+  for (const fact of recordedOf(world)) {
+    const id = fact.observed.delivery_id
+    facts.set(id, [...(facts.get(id) ?? []), fact])
+  }
+  return facts
+}
+
+const TERMINAL = new Set(["delivered", "failed_permanent", "dead_lettered"])
+
+/** L1: every delivery is terminal or still in the queue, never both. */
+const nothingLost: Law = ({ model }) =>
+  [...model.deliveries.values()].flatMap(({ id, status }) => {
+    const scheduled = model.queue.has(id)
+    const terminal = TERMINAL.has(status)
+    return terminal === scheduled
+      ? [`${id} is ${status} and ${scheduled ? "still" : "not"} in the queue`]
+      : []
+  })
+
+/** L2: once the trouble is over, everything comes to its end, unless its endpoint stopped itself. */
+const drainedMeansTerminal: Law = ({ model }) =>
+  [...model.queue.values()].flatMap(({ deliveryId, endpointId }) =>
+    model.endpoints.get(endpointId)!.enabled ? [`${deliveryId} is still in the queue`] : []
+  )
+
+/** L3: ordinals are 1, 2, …, at most 7, and as many as the counter says. */
+const ordinals: Law = (world) =>
+  [...byDelivery(world)].flatMap(([id, facts]) => {
+    const seen = facts.map(({ observed }) => observed.ordinal)
+    const counter = world.model.deliveries.get(id)?.attempts ?? seen.length
+    const fine = seen.every((ordinal, n) => ordinal === n + 1) && seen.length <= 7 && seen.length === counter
+    return fine ? [] : [`${id} has the ordinals ${seen} and the counter ${counter}`]
+  })
+
+/** L4: the summary is the last attempt's, and nothing follows a terminal one. */
+const terminalIsFinal: Law = (world) =>
+  [...byDelivery(world)].flatMap(([id, facts]) => {
+    const early = facts.slice(0, -1).filter(({ observed }) => observed.status !== "failed")
+    const last = facts.at(-1)!.observed
+    const delivery = world.model.deliveries.get(id)
+    const agrees =
+      delivery === undefined || delivery.status === last.status || delivery.status === "dead_lettered"
+    return [
+      ...early.map(({ observed }) => `${id} went on after ${observed.status}`),
+      ...(agrees ? [] : [`${id} is ${delivery.status}, its last attempt ${last.status}`])
+    ]
+  })
+
+/** L5: attempt k + 1 is not begun before the recording of attempt k plus min(k, 6) delays. */
+const schedule: Law = (world) =>
+  [...byDelivery(world)].flatMap(([id, facts]) =>
+    facts.slice(1).flatMap(({ observed }, n) => {
+      const earliest = facts[n]!.at + retryUnits(n + 1) * RETRY_DELAY_MS
+      return Date.parse(observed.at) >= Math.floor(earliest)
+        ? []
+        : [`${id} attempt ${observed.ordinal} came too early`]
+    })
+  )
+
+/** L6: what is recorded was sent, and answered so. */
+const evidence: Law = (world) =>
+  recordedOf(world).flatMap(({ observed }) => {
+    const answered = world.answered.some(
+      ({ deliveryId, status }) => deliveryId === observed.delivery_id && status === observed.http_status
+    )
+    return answered
+      ? []
+      : [`${observed.delivery_id} attempt ${observed.ordinal} was recorded but not answered`]
+  })
+
+/** L7: without disruptions nothing is sent twice; with them, at most what was in flight or unrecorded at each. */
+const repeats: Law = (world) => {
+  const attempts = new Map<string, number>()
+  for (const { observed } of recordedOf(world)) {
+    attempts.set(observed.delivery_id, (attempts.get(observed.delivery_id) ?? 0) + 1)
+  }
+  const posts = new Map<string, number>()
+  for (const { deliveryId } of world.posts) posts.set(deliveryId, (posts.get(deliveryId) ?? 0) + 1)
+  return [...posts].flatMap(([id, sent]) => {
+    const allowed = (attempts.get(id) ?? 0) + world.disruptions
+    return sent <= allowed || !world.model.deliveries.has(id)
+      ? []
+      : [`${id} was sent ${sent} times, ${allowed} allowed`]
+  })
+}
+
+/** L8: the streak and the disabling are a fold over what was committed, under the generation of each moment. */
+const streaks: Law = (world) => {
+  const streak = new Map<string, number>()
+  const generation = new Map<string, number>()
+  const off = new Set<string>()
+  const problems: Array<string> = []
+  for (const fact of world.model.facts) {
+    if (fact.kind === "enabled") {
+      streak.set(fact.endpointId, 0)
+      generation.set(fact.endpointId, (generation.get(fact.endpointId) ?? 0) + 1)
+      off.delete(fact.endpointId)
+    } else if (fact.kind === "disabled") off.add(fact.endpointId)
+    else if (fact.kind === "recorded") {
+      const id = fact.observed.endpoint_id
+      if (fact.observed.generation !== (generation.get(id) ?? 0)) {
+        if (fact.streak !== null) problems.push(`${id}: an old generation counted`)
+        continue
+      }
+      const next = fact.observed.status === "delivered" ? 0 : (streak.get(id) ?? 0) + 1
+      streak.set(id, next)
+      const disables = next >= FAILURE_LIMIT && !off.has(id)
+      if (disables) off.add(id)
+      if (fact.streak !== next || fact.disables !== disables)
+        problems.push(`${id}: streak ${fact.streak}, not ${next}`)
+    }
+  }
+  return problems
+}
+
+/** L10: one notification for each dead letter, and none for others. */
+const notices: Law = ({ model }) => {
+  const dead = [...model.deliveries.values()]
+    .filter(({ status }) => status === "dead_lettered")
+    .map(({ id }) => id)
+  const told = model.notified.filter((id) => model.deliveries.has(id))
+  return told.length === new Set(told).size &&
+    dead.every((id) => told.includes(id)) &&
+    told.length === dead.length
+    ? []
+    : [`dead letters ${dead}, notifications ${told}`]
+}
+
+/** Keys that were active at a moment: the current one first. */
+const keysAt = (world: World, endpointId: string, at: number): ReadonlyArray<Buffer> => {
+  const keys = world.secrets.filter((secret) => secret.endpointId === endpointId)
+  const rotations = world.model.facts.filter(
+    (fact) => fact.kind === "rotated" && fact.endpointId === endpointId && fact.at <= at
+  )
+  const current = rotations.length
+  const last = rotations.at(-1)
+  const previous = last !== undefined && at < last.at + GRACE_MS ? [keys[current - 1]!.key] : []
+  return [keys[current]!.key, ...previous]
+}
+
+/** A post uses what was read from the database at some instant shortly before. */
+const shortlyBefore = (at: number) => [0, 0.25, 0.5, 0.75, 1].map((part) => at - part * SLOWEST_MS)
+
+const endpointOf = (world: World, deliveryId: string) =>
+  world.model.facts.find((fact) => fact.kind === "published" && fact.deliveryId === deliveryId) as Extract<
+    Fact,
+    { readonly kind: "published" }
+  >
+
+/** L11: signed with the keys active at dispatch, the current one first. */
+const signatures: Law = (world) =>
+  world.posts.flatMap(({ at, deliveryId, request }) => {
+    const { endpointId } = endpointOf(world, deliveryId)
+    const timestamp = request.headers["webhook-timestamp"]!
+    const right = changesAround(world, at, endpointId).some(
+      (moment) =>
+        signWithKeys(deliveryId, timestamp, request.body, keysAt(world, endpointId, moment)) ===
+        request.headers["webhook-signature"]
+    )
+    return right && Math.abs(Number(timestamp) * 1000 - at) < 1_100
+      ? []
+      : [`${deliveryId} was signed wrongly at ${at}`]
+  })
+
+/** Every moment within reach at which a different answer could have been read. */
+const changesAround = (world: World, at: number, endpointId: string): ReadonlyArray<number> => [
+  ...shortlyBefore(at),
+  ...world.model.facts
+    .filter(
+      (fact) =>
+        "endpointId" in fact && fact.endpointId === endpointId && fact.at <= at && fact.at >= at - SLOWEST_MS
+    )
+    .flatMap((fact) => [fact.at - 0.001, fact.at])
+]
+
+const enabledAt = (world: World, endpointId: string, at: number): boolean => {
+  let enabled = true
+  for (const fact of world.model.facts) {
+    if (fact.at > at) break
+    if (fact.kind === "recorded" && fact.disables && fact.observed.endpoint_id === endpointId) enabled = false
+    else if ("endpointId" in fact && fact.endpointId === endpointId) {
+      if (fact.kind === "disabled" || fact.kind === "deleted") enabled = false
+      else if (fact.kind === "enabled") enabled = true
+    }
+  }
+  return enabled
+}
+
+/** L12: nothing is started for an endpoint that is disabled or deleted. */
+const nothingWhileOff: Law = (world) =>
+  world.posts.flatMap(({ at, deliveryId }) => {
+    const { endpointId } = endpointOf(world, deliveryId)
+    const disabling = world.model.facts
+      .filter(
+        (fact) => fact.kind === "recorded" && fact.disables && fact.at <= at && fact.at >= at - SLOWEST_MS
+      )
+      .map((fact) => fact.at - 0.001)
+    const moments = [...changesAround(world, at, endpointId), ...disabling]
+    return moments.some((moment) => enabledAt(world, endpointId, moment))
+      ? []
+      : [`${deliveryId} was sent while off`]
+  })
+
+/** L15: nothing is left of a deleted endpoint. */
+const nothingOfTheDeleted: Law = ({ model }) =>
+  [...model.deliveries.values()].flatMap(({ endpointId, id }) =>
+    model.endpoints.get(endpointId)!.deleted ? [`${id} outlived its endpoint`] : []
+  )
+
+/** L16: poison is given up after seven take-ups, and nobody else is given up for it. */
+const poison: Law = (world) => {
+  const attempts = byDelivery(world)
+  const given = world.model.facts.flatMap((fact) => (fact.kind === "buried" ? [fact.deliveryId] : []))
+  const innocent = given.filter((id) => id !== world.poison && (attempts.get(id)?.length ?? 0) < 7)
+  const sent = world.posts.filter(({ deliveryId }) => deliveryId === world.poison).length
+  return [
+    ...innocent.map((id) => `${id} was given up after ${attempts.get(id)?.length ?? 0} attempts`),
+    ...(sent > MAX_TAKE_UPS + 1 ? [`the poison was sent ${sent} times`] : [])
+  ]
+}
+
+export const laws: Readonly<Record<string, Law>> = {
+  "L1 nothing is lost": nothingLost,
+  "L2 drained means terminal": drainedMeansTerminal,
+  "L3 ordinals": ordinals,
+  "L4 terminal is final": terminalIsFinal,
+  "L5 schedule": schedule,
+  "L6 evidence": evidence,
+  "L7 repeats": repeats,
+  "L8 streaks": streaks,
+  "L10 notices": notices,
+  "L11 signatures": signatures,
+  "L12 nothing while off": nothingWhileOff,
+  "L15 nothing of the deleted": nothingOfTheDeleted,
+  "L16 poison": poison
+}
+
+export const violations = (world: World): ReadonlyArray<string> =>
+  Object.entries(laws).flatMap(([name, law]) => law(world).map((violation) => `${name}: ${violation}`))

@@ -1,0 +1,11 @@
+/** One file of functions, named as the operations, over the fetch in smoke/orvalFetch.ts. */
+export default {
+  posthorn: {
+    input: "../../packages/api-contract/openapi.json",
+    output: {
+      target: "generated/orval.ts",
+      client: "fetch",
+      override: { mutator: { path: "smoke/orvalFetch.ts", name: "orvalFetch" } }
+    }
+  }
+}

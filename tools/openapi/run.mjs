@@ -1,0 +1,35 @@
+/** Runs a program of this project and ends with its complaint when it has one. */
+import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export const here = dirname(fileURLToPath(import.meta.url))
+export const root = join(here, "..", "..")
+export const document = join(root, "packages", "api-contract", "openapi.json")
+
+/** Nothing calls home, and nothing looks for its own next version. */
+export const quiet = {
+  ...process.env,
+  REDOCLY_TELEMETRY: "off",
+  REDOCLY_SUPPRESS_UPDATE_NOTICE: "true",
+  DO_NOT_TRACK: "1",
+  NO_UPDATE_NOTIFIER: "1"
+}
+
+export const run = (command, args, options = {}) =>
+  new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: here, env: quiet, stdio: "inherit", ...options })
+    child.once("error", reject)
+    child.once("exit", (code) =>
+      code === 0 ? resolve() : reject(new Error(`${command.split("/").pop()} ${args.join(" ")} ended with ${code}`))
+    )
+  })
+
+export const bin = (name) => join(here, "node_modules", ".bin", name)
+
+/** What the lockfile says, once. */
+export const install = async () => {
+  if (existsSync(bin("redocly"))) return
+  await run("npx", ["--yes", "pnpm@12.21.0", "install", "--frozen-lockfile"])
+}

@@ -1,0 +1,3 @@
+export const check = (what: string, holds: boolean) => {
+  if (!holds) throw new Error(`${what}: not what was expected`)
+}

@@ -1,0 +1,27 @@
+/** The functions that orval makes, against a live server. */
+import * as api from "../generated/orval.ts"
+import { check } from "./check.ts"
+import { use } from "./orvalFetch.ts"
+
+export const orval = async (baseUrl: string, operatorToken: string) => {
+  const slug = "orval"
+  use(baseUrl, operatorToken)
+  const workspace = await api.createWorkspace({ slug, name: "Smoke" })
+  check("createWorkspace", workspace.status === 201 && workspace.data.slug === slug)
+  const created = await api.createApiToken(slug, { name: "smoke", scopes: ["admin"] })
+  if (created.status !== 201) throw new Error("createApiToken")
+  use(baseUrl, created.data.token)
+  const endpoint = await api.createWebhookEndpoint(slug, {
+    url: "https://example.com/webhooks",
+    eventTypes: ["invoice.*"]
+  })
+  if (endpoint.status !== 201) throw new Error("createWebhookEndpoint")
+  const published = await api.publishEvent(slug, { eventType: "invoice.paid", payload: { id: 7 } })
+  check("publishEvent", published.status === 202 && published.data.deliveryIds.length === 1)
+  const page = await api.listWebhookDeliveries(slug, endpoint.data.id, { limit: 10, status: "pending" })
+  check("listWebhookDeliveries", page.status === 200 && page.data.items[0]?.eventType === "invoice.paid")
+  const missing = await api.getWebhookDelivery(slug, "whd_0")
+  check("a typed refusal", missing.status === 404 && missing.data._tag === "WebhookDeliveryNotFound")
+  const gone = await api.deleteWebhookEndpoint(slug, endpoint.data.id)
+  check("deleteWebhookEndpoint", gone.status === 204)
+}
