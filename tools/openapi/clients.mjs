@@ -56,9 +56,9 @@ const withServer = async (use) => {
 await install()
 try {
   await run(bin("openapi-typescript"), [document, "--output", "generated/openapi.ts"])
-  await run(bin("orval"), ["--config", "orval.config.mjs"])
+  await run(bin("orval"), ["--config", "orval.config.cjs"])
   await run(bin("tsc"), ["--project", "tsconfig.json"])
-  await withServer((url, token) => run(process.execPath, ["generated/js/smoke/main.js", url, token]))
+  await withServer((url, token) => run(join(root, "node_modules", ".bin", "tsx"), ["smoke/main.ts", url, token]))
 } catch (error) {
   console.error(error.message)
   process.exit(1)

@@ -3,6 +3,7 @@ import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/Database"
 import { pending, migrate as runMigrations } from "@posthorn/persistence/Migrator"
 import { Data, Effect, Layer, Option, Redacted } from "effect"
+import { freePort } from "./FreePort.ts"
 import { baseUrlOf, type Resolved, serverOf, workerOf } from "./Roles.ts"
 import { InvalidEnvironment, type Settings, settings } from "./Settings.ts"
 import { say } from "./Terminal.ts"
@@ -58,7 +59,8 @@ export const serve = Effect.gen(function* () {
   const given = yield* settings
   yield* required(given, ["DATABASE_URL", "ENCRYPTION_KEY", "OPERATOR_TOKEN"])
   yield* requireCurrent(given)
-  const resolved = resolve(given)
+  const port = given.port === 0 ? yield* freePort(0, given.host) : given.port
+  const resolved = { ...resolve(given), port }
   yield* Layer.build(serverOf(resolved))
   yield* say(`posthorn serve: listening on ${baseUrlOf(resolved)}`)
   return yield* Effect.never

@@ -4,7 +4,6 @@
  *
  * Deliveries to this machine are allowed here, and only here, unless the environment says otherwise.
  */
-import { createServer } from "node:net"
 import { loopbackTargets } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/Database"
 import { migrate } from "@posthorn/persistence/Migrator"
@@ -12,25 +11,16 @@ import { Effect, Layer, Option, Queue, Redacted } from "effect"
 import * as Demo from "./Demo.ts"
 import * as DemoReceiver from "./DemoReceiver.ts"
 import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
+import { freePort } from "./FreePort.ts"
 import * as LocalSecrets from "./LocalSecrets.ts"
 import { baseUrlOf, type Resolved, serverOf, workerOf } from "./Roles.ts"
 import { type Settings, settings } from "./Settings.ts"
 import { bold, complain, dim, row, say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
 
-const isFree = (port: number, host: string) =>
-  Effect.async<number>((resume) => {
-    const probe = createServer()
-    probe.once("error", () => resume(Effect.succeed(-1)))
-    probe.listen({ port, host, exclusive: true }, () => {
-      const { port } = probe.address() as { port: number }
-      probe.close(() => resume(Effect.succeed(port)))
-    })
-  })
-
 /** The wished port, or a free one, which the start-up list shows. */
 const choosePort = ({ host, port }: Settings) =>
-  Effect.flatMap(isFree(port, host), (free) => (free >= 0 ? Effect.succeed(free) : isFree(0, host)))
+  Effect.flatMap(freePort(port, host), (free) => (free >= 0 ? Effect.succeed(free) : freePort(0, host)))
 
 const database = (given: Settings) =>
   Option.match(given.databaseUrl, {

@@ -32,7 +32,8 @@ const databaseLine = (code: string | undefined) => {
     ETIMEDOUT: "it does not answer",
     "28P01": "it refuses the password",
     "28000": "it refuses the user",
-    "3D000": "it has no database of that name"
+    "3D000": "it has no database of that name",
+    "42501": "this user may not do what is needed there"
   }
   return `The database of DATABASE_URL cannot be reached: ${why[code ?? ""] ?? `it said ${code ?? "nothing"}`}. Check DATABASE_URL.`
 }

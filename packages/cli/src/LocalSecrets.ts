@@ -3,10 +3,11 @@
  * key, and the demo's token and signing secret. One file, readable by its owner only.
  */
 import { randomBytes } from "node:crypto"
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { chmodSync, readFileSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
 import { Effect } from "effect"
 import { describe, folderUnwritable } from "./EmbeddedPostgresError.ts"
+import { makeFolder } from "./internal/PostgresFolder.ts"
 
 export interface Demo {
   readonly token: string
@@ -34,7 +35,7 @@ const read = (dataDir: string): Kept | undefined => {
 export const write = (dataDir: string, kept: Kept) =>
   Effect.try({
     try: () => {
-      mkdirSync(dataDir, { recursive: true })
+      makeFolder(resolve(dataDir))
       writeFileSync(fileOf(dataDir), `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 })
       chmodSync(fileOf(dataDir), 0o600)
     },

@@ -166,20 +166,29 @@ const quotas = Effect.validateAll(buckets, (bucket) =>
   )
 ).pipe(Effect.map((pairs) => Object.fromEntries(pairs) as Record<Bucket, Quota | null>))
 
+const targetVariables = {
+  list: variable("DELIVERY_ALLOWED_TARGETS", "10.1.2.0/24", (raw) =>
+    Either.mapLeft(
+      parseAllowedTargets(raw, false),
+      (problem) => `has a bad entry: ${problem.replace(/\.$/, "")}`
+    )
+  ),
+  allowHttp: variable("DELIVERY_ALLOW_HTTP", "false", flag),
+  nodeEnv: variable("NODE_ENV", "production", Either.right)
+}
+
 /** Both variables together; in production what is too wide stops the start. */
 const allowedTargets = Effect.gen(function* () {
-  const list = yield* variable("DELIVERY_ALLOWED_TARGETS", "10.1.2.0/24", (raw) =>
-    parseAllowedTargets(raw, false)
+  const { allowHttp, list, nodeEnv } = yield* Effect.all(targetVariables, { mode: "validate" }).pipe(
+    Effect.mapError((problems) => Object.values(problems).flatMap(Option.toArray))
   )
-  const allowHttp = yield* variable("DELIVERY_ALLOW_HTTP", "false", flag)
-  const production = yield* variable("NODE_ENV", "production", Either.right)
   if (Option.isNone(list) && Option.isNone(allowHttp)) return Option.none<AllowedTargets>()
   const targets = {
     ...Option.getOrElse(list, () => nothingAllowed),
     allowHttp: Option.getOrElse(allowHttp, () => false)
   }
-  const problems = Option.contains(production, "production") ? productionProblems(targets) : []
-  if (problems.length > 0) return yield* Effect.fail(`DELIVERY_ALLOWED_TARGETS: ${problems.join(" ")}`)
+  const problems = Option.contains(nodeEnv, "production") ? productionProblems(targets) : []
+  if (problems.length > 0) return yield* Effect.fail([`DELIVERY_ALLOWED_TARGETS: ${problems.join(" ")}`])
   return Option.some(targets)
 })
 

@@ -1,100 +1,21 @@
-import { type ChildProcess, spawn } from "node:child_process"
-import { once } from "node:events"
 import * as fs from "node:fs"
-import { createServer } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { createInterface } from "node:readline"
-import type { Readable } from "node:stream"
-import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Redacted, Schedule } from "effect"
-import pg from "pg"
+import { Effect } from "effect"
 import * as EmbeddedPostgres from "../src/EmbeddedPostgres.ts"
-import { accountFor } from "../src/internal/PostgresAccount.ts"
-import { locate, prepareBinaries } from "../src/internal/PostgresBinaries.ts"
+import { locate } from "../src/internal/PostgresBinaries.ts"
 import { liveServer } from "../src/internal/PostgresLock.ts"
-
-const isRoot = process.getuid?.() === 0
-
-/** A folder as a clone would have it, and its removal. */
-const folder = Effect.acquireRelease(
-  Effect.sync(() => join(fs.mkdtempSync(join(tmpdir(), "posthorn-embedded-")), ".data")),
-  (dataDir) => Effect.sync(() => fs.rmSync(join(dataDir, ".."), { recursive: true, force: true }))
-)
-
-const clusterIn = (dataDir: string) => join(dataDir, "postgres")
-
-const query = (url: Redacted.Redacted | string, text: string) =>
-  Effect.tryPromise(async () => {
-    const client = new pg.Client({ connectionString: typeof url === "string" ? url : Redacted.value(url) })
-    client.on("error", () => {})
-    await client.connect()
-    try {
-      return (await client.query(text)).rows as ReadonlyArray<Record<string, unknown>>
-    } finally {
-      await client.end()
-    }
-  })
-
-const remember = (url: Redacted.Redacted | string) => query(url, "create table kept as select 42 as answer")
-
-const recall = (url: Redacted.Redacted | string) =>
-  query(url, "select answer from kept").pipe(Effect.map((rows) => rows[0]?.answer))
-
-const until = (condition: () => boolean) =>
-  Effect.sync(condition).pipe(
-    Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("10 millis") }),
-    Effect.timeout("10 seconds")
-  )
-
-/** Starts in a scope of its own, so that the server is down again when `use` has ended. */
-const withServer = <A, E>(
-  options: EmbeddedPostgres.Options,
-  use: (server: EmbeddedPostgres.Running) => Effect.Effect<A, E>
-) => Effect.scoped(Effect.flatMap(EmbeddedPostgres.start(options), use))
-
-const refusal = (options: EmbeddedPostgres.Options) =>
-  Effect.scoped(Effect.flip(EmbeddedPostgres.start(options)))
-
-const listening = Effect.acquireRelease(
-  Effect.async<{ readonly port: number; readonly close: () => void }>((resume) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number }
-      resume(Effect.succeed({ port, close: () => server.close() }))
-    })
-  }),
-  ({ close }) => Effect.sync(close)
-)
-
-interface Held {
-  readonly child: ChildProcess
-  readonly url: string
-  readonly said: ReadonlyArray<string>
-}
-
-/** Another Posthorn, in a process group of its own, as a shell starts one. */
-const anotherProcess = (dataDir: string) =>
-  Effect.acquireRelease(
-    Effect.promise(async (): Promise<Held> => {
-      const script = fileURLToPath(new URL("fixtures/HoldPostgres.ts", import.meta.url))
-      const child = spawn(process.execPath, ["--import", "tsx", script, dataDir], {
-        cwd: fileURLToPath(new URL("..", import.meta.url)),
-        detached: true,
-        stdio: ["ignore", "pipe", "pipe"]
-      })
-      const said: Array<string> = []
-      createInterface({ input: child.stderr as Readable }).on("line", (line) => said.push(line))
-      const [url] = await once(createInterface({ input: child.stdout as Readable }), "line")
-      return { child, url, said }
-    }),
-    ({ child }) => Effect.sync(() => child.exitCode ?? child.signalCode ?? child.kill("SIGKILL"))
-  )
-
-const ended = (child: ChildProcess) =>
-  Effect.promise(async () =>
-    child.exitCode === null && child.signalCode === null ? once(child, "exit") : undefined
-  )
+import {
+  clusterIn,
+  folder,
+  isRoot,
+  listening,
+  query,
+  recall,
+  refusal,
+  remember,
+  withServer
+} from "./EmbeddedPostgresKit.ts"
 
 describe("data", () => {
   it.scopedLive("decision §1 creates a database in the data folder and finds its data again", () =>
@@ -250,121 +171,6 @@ describe("refusals, each in one line", () => {
       expect(error.message).toMatch(
         /^No embedded PostgreSQL for this machine \(sunos-sparc[^\n]*DATABASE_URL[^\n]*$/
       )
-    })
-  )
-})
-
-describe("the end", () => {
-  it.scopedLive("tells when the server dies while it is needed", () =>
-    Effect.gen(function* () {
-      const dataDir = yield* folder
-      const running = yield* EmbeddedPostgres.start({ dataDir })
-
-      process.kill(liveServer(clusterIn(dataDir)) ?? Number.NaN, "SIGKILL")
-      const error = yield* Effect.flip(running.ended)
-
-      expect(error.reason).toBe("Stopped")
-    })
-  )
-
-  it.scopedLive("Ctrl-C ends server and Posthorn without a word, and the data stays", () =>
-    Effect.gen(function* () {
-      const dataDir = yield* folder
-      const { child, said, url } = yield* anotherProcess(dataDir)
-      yield* remember(url)
-
-      // As a terminal does it: to every process of the group.
-      process.kill(-(child.pid ?? Number.NaN), "SIGINT")
-      yield* ended(child)
-
-      expect(liveServer(clusterIn(dataDir))).toBeUndefined()
-      expect(said).toEqual([])
-      expect(yield* withServer({ dataDir }, (server) => recall(server.url))).toBe(42)
-    })
-  )
-
-  it.scopedLive("kill -9 ends the server too, and the next start recovers at once", () =>
-    Effect.gen(function* () {
-      const dataDir = yield* folder
-      const { child, url } = yield* anotherProcess(dataDir)
-      yield* remember(url)
-
-      child.kill("SIGKILL")
-      const recalled = yield* withServer({ dataDir }, (server) => recall(server.url))
-
-      expect(recalled).toBe(42)
-      yield* until(() => liveServer(clusterIn(dataDir)) === undefined)
-    })
-  )
-
-  it.scopedLive("a throwaway cluster is gone with its server", () =>
-    Effect.gen(function* () {
-      const dataDir = yield* folder
-
-      yield* withServer({ dataDir, throwaway: true }, (server) => query(server.url, "select 1"))
-
-      expect(fs.existsSync(join(clusterIn(dataDir), "PG_VERSION"))).toBe(false)
-    })
-  )
-})
-
-describe("the programs", () => {
-  /** The platform's package as npm leaves it when install scripts do not run: without the libraries' short names. */
-  const unlinkedPackage = Effect.gen(function* () {
-    const native = yield* locate(`${process.platform}-${process.arch}`)
-    const home = join(yield* folder, "..")
-    const copy = join(home, "package", "native")
-    fs.cpSync(native, copy, {
-      recursive: true,
-      filter: (path) => !path.endsWith(".a") && !fs.lstatSync(path).isSymbolicLink()
-    })
-    const version = `0.0.0-${process.pid}`
-    fs.writeFileSync(join(copy, "..", "package.json"), JSON.stringify({ version }))
-    yield* Effect.addFinalizer(() =>
-      Effect.sync(() =>
-        fs.rmSync(`/var/tmp/posthorn-postgres-${version}-${process.getuid?.()}`, {
-          recursive: true,
-          force: true
-        })
-      )
-    )
-    return { home, native: copy }
-  })
-
-  it.scopedLive("run though the package's install script did not", () =>
-    Effect.gen(function* () {
-      const { home, native } = yield* unlinkedPackage
-      fs.chmodSync(home, 0o755)
-
-      const binaries = yield* prepareBinaries(native, yield* accountFor(""))
-
-      expect(binaries.version).toMatch(/^\d+\.\d+$/)
-      expect(binaries.initdb.startsWith(native)).toBe(true)
-    })
-  )
-
-  it.scopedLive("run from a copy when root's package lies where nobody else may go", (context) =>
-    Effect.gen(function* () {
-      if (!isRoot) return context.skip()
-      const { home, native } = yield* unlinkedPackage
-      fs.chmodSync(home, 0o700)
-
-      const binaries = yield* prepareBinaries(native, yield* accountFor(""))
-
-      expect(binaries.version).toMatch(/^\d+\.\d+$/)
-      expect(binaries.initdb.startsWith(native)).toBe(false)
-    })
-  )
-
-  it.scopedLive("serve root's data where nobody else may go", (context) =>
-    Effect.gen(function* () {
-      if (!isRoot) return context.skip()
-      const dataDir = yield* folder
-      fs.chmodSync(join(dataDir, ".."), 0o700)
-
-      yield* withServer({ dataDir }, (server) => remember(server.url))
-
-      expect(yield* withServer({ dataDir }, (server) => recall(server.url))).toBe(42)
     })
   )
 })

@@ -21,7 +21,7 @@ const judge = (url: string, allowed: AllowedTargets): string =>
     onRight: (stored) => stored
   })
 
-describe("decision §8 T-ALLOW-2: allowing 127.0.0.1/32:8443", () => {
+describe("decision §8 allowing 127.0.0.1/32:8443", () => {
   const allowed = targets("127.0.0.1/32:8443")
 
   it.each([

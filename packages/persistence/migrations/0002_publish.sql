@@ -114,6 +114,10 @@ begin
   if workspace is null then
     raise exception 'No workspace has the slug %', workspace_slug using errcode = 'PH404';
   end if;
+  -- It travels in a header of every request to a receiver.
+  if trace !~ '^[0-9a-f]{32}$' then
+    raise exception 'Expected a trace id of 32 hex digits, or none' using errcode = 'PH400', hint = '/traceId';
+  end if;
   for n in 1..total loop
     perform posthorn.check_event(event_types[n], payloads[n]::text, idempotency_keys[n]);
     ids[n] := posthorn.new_id('evt_');

@@ -2,7 +2,7 @@
  * Evidence about one endpoint for a diagnosis: a few bounded statements, whatever the endpoint's history.
  *
  * At most 500 deliveries (newest first) and their attempts are looked at, 100 attempts and 50 changes are kept, and
- * counts stop at 1,000. 2 ms on an endpoint with 100,000 deliveries.
+ * counts stop at 1,000: about 10 ms for an endpoint with 100,000 deliveries.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Evidence, SeenAttempt, SeenChange } from "@posthorn/domain/DiagnosisEvidence"
@@ -73,7 +73,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
         select count(*) filter (where lost)::integer as count, min(created_at) filter (where lost) as since,
           count(*)::integer as seen
         from (select r.created_at, r.status in ('failed_permanent', 'dead_lettered')
-                and not exists (select from recent c where c.replayed_from = r.id) as lost
+                and r.id not in (select replayed_from from recent where replayed_from is not null) as lost
               from recent r) d`
 
     const missedOf = (workspaceId: string, endpointId: string, since: string | null) =>

@@ -60,6 +60,18 @@ const apply = (sql: SqlClient.SqlClient, migration: Migration) =>
 const describe = (error: { readonly cause?: unknown }) =>
   error.cause instanceof Error ? error.cause.message : String(error)
 
+const refuseNewer = (applied: ReadonlyArray<number>) => {
+  const newest = Math.max(0, ...migrations.map(({ version }) => version))
+  const latest = Math.max(0, ...applied)
+  return latest <= newest
+    ? Effect.void
+    : Effect.fail(
+        new MigrationFailed({
+          message: `The database is at migration ${latest}, this program knows ${newest}: run a newer Posthorn.`
+        })
+      )
+}
+
 /** Apply what is missing; gives the migrations that were applied now. */
 export const migrate = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -69,13 +81,7 @@ export const migrate = Effect.gen(function* () {
     Effect.ignore(run(`select pg_advisory_unlock(${LOCK})`))
   )
   const applied = yield* appliedVersions(sql)
-  const newest = migrations[migrations.length - 1]?.version ?? 0
-  const latest = applied[applied.length - 1] ?? 0
-  if (latest > newest) {
-    return yield* new MigrationFailed({
-      message: `The database is at migration ${latest}, this program knows ${newest}: run a newer Posthorn.`
-    })
-  }
+  yield* refuseNewer(applied)
   const missing = migrations.filter((migration) => !applied.includes(migration.version))
   for (const migration of missing) yield* apply(sql, migration)
   return missing
@@ -90,5 +96,6 @@ export const pending = Effect.gen(function* () {
   if (!exists?.there) return migrations
   const rows = yield* sql<{ version: number }>`select version from posthorn.migrations`
   const applied = new Set(rows.map((row) => row.version))
+  yield* refuseNewer([...applied])
   return migrations.filter((migration) => !applied.has(migration.version))
 })

@@ -87,12 +87,12 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
       bucket: BucketState | null = null
     ): Effect.Effect<Answer> => {
       if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
-      const away = isDatabaseAway(Cause.squash(cause))
+      const defect = Cause.squash(cause)
+      const away = isDatabaseAway(defect)
       const error = away ? new ServiceUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS }) : new InternalError()
-      return Effect.logError(away ? "The database is away" : "Unforeseen", cause).pipe(
-        Effect.annotateLogs({ traceId }),
-        Effect.as(refuse(error, traceId, bucket))
-      )
+      // An outage fails every call: one line each, without the same stack a thousand times.
+      const log = away ? Effect.logWarning(`The database is away: ${reasonOf(defect)}`) : Effect.logError("Unforeseen", cause)
+      return log.pipe(Effect.annotateLogs({ traceId }), Effect.as(refuse(error, traceId, bucket)))
     }
 
     /** Run the operation; every outcome is an answer. */
@@ -116,6 +116,11 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
     return { call, refuse, unforeseen } as const
   })
 }) {}
+
+const reasonOf = (defect: unknown) => {
+  const { cause, message } = defect as { readonly cause?: unknown; readonly message: string }
+  return cause instanceof Error ? cause.message : message
+}
 
 /** An operation reads the principal, or the operator; the gate has made the one it needs. */
 const callerContext = (

@@ -78,15 +78,29 @@ const issuesOf = (issue: ParseResult.ParseIssue): ReadonlyArray<Issue> => {
   return Array.from(byPath, ([path, messages]) => ({ path, message: joined([...messages]) }))
 }
 
+/** Names of types as a person would say them. */
+const KIND: ReadonlyArray<readonly [RegExp, string]> = [
+  [/^ReadonlyArray<.*>$/s, "a list"],
+  [/^\{ .*\}$/s, "an object"],
+  [/^boolean$/, "true or false"],
+  [/^string$/, "a text"],
+  [/^number$/, "a number"]
+]
+
+const kindOf = (type: string) => KIND.find(([pattern]) => pattern.test(type))?.[1] ?? type
+
 /** Without the received value that the formatter adds. */
 const sentence = (tag: string, message: string) => {
   if (tag === "Missing") return "is missing"
   if (tag === "Unexpected") return "is not known here: check the spelling, or leave it out"
   const cut = message.indexOf(", actual ")
-  return (cut < 0 ? message : message.slice(0, cut)).replace(/\{ readonly .*\}/s, "an object")
+  return cut < 0 ? message : `Expected ${kindOf(message.slice("Expected ".length, cut))}`
 }
 
-const joined = (messages: ReadonlyArray<string>) =>
-  messages.length === 1
-    ? messages[0]!
-    : messages.map((message, index) => (index === 0 ? message : message.replace(/^Expected /, ""))).join(", or ")
+/** Alternatives in one sentence; that a member may be left out goes without saying. */
+const joined = (messages: ReadonlyArray<string>) => {
+  const said = messages.filter((message) => message !== "Expected undefined")
+  return said.length < 2
+    ? (said[0] ?? messages[0]!)
+    : said.map((message, index) => (index === 0 ? message : message.replace(/^Expected /, ""))).join(", or ")
+}

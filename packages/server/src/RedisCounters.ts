@@ -10,6 +10,7 @@ import { type Count, type Counters, memoryCounters, RateCounters } from "./RateC
 
 const COMMAND_MS = 100
 const CONNECT_MS = 2_000
+const START_MS = 500
 const RETRY_MS = 1_000
 const PREFIX = "posthorn:rate:"
 
@@ -35,7 +36,9 @@ const connect = (url: Redacted.Redacted) =>
     })
     // An outage is logged below, once; without a listener it would end the process.
     client.on("error", () => {})
-    client.connect().catch(() => {})
+    // Tries until it succeeds; a start waits a moment for it, so that the first calls are shared already.
+    const connected = client.connect().catch(() => {})
+    await Promise.race([connected, new Promise((resolve) => setTimeout(resolve, START_MS).unref())])
     const hit: Hit = async (key, windowMs) => {
       const answer = await client.eval(HIT, { keys: [`${PREFIX}${key}`], arguments: [String(windowMs)] })
       const [count, leftMs] = answer as unknown as readonly [number, number]

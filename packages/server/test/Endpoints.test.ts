@@ -1,8 +1,9 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import * as SecretBox from "@posthorn/persistence/SecretBox"
+import { Effect, Redacted } from "effect"
 import { makeDelivery, makeEndpoint, nextNotification, observe, publish, unknown, walk } from "./Fixtures.ts"
-import { BASE_URL, type Entered, TestServer, testServer } from "./TestServer.ts"
+import { BASE_URL, type Entered, MASTER_KEY, TestServer, testServer } from "./TestServer.ts"
 
 const auditOf = (ws: Entered, endpointId: string) =>
   Effect.map(ws.call("GET", "/audit-events?limit=200"), ({ body }) =>
@@ -247,6 +248,33 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
             body: { _tag: "WebhookEndpointNotFound" }
           })
         }
+    })
+  )
+})
+
+layer(testServer(), { excludeTestServices: true })("signing secrets", (it) => {
+  it.effect("§2.1 lie sealed in the database, bound to their row, and are shown once, at rotation", () =>
+    Effect.gen(function* () {
+      const ws = yield* Effect.flatMap(TestServer, ({ enter }) => enter)
+      const sql = yield* SqlClient
+      const id = yield* makeEndpoint(ws)
+
+      const rotated = yield* ws.call("POST", `/webhooks/${id}/rotate-secret`)
+      const detail = yield* ws.call("GET", `/webhooks/${id}`)
+      const audit = yield* ws.call("GET", "/audit-events")
+      const [row] = yield* sql<{ secret: Buffer; previous: Buffer }>`
+        select secret, previous_secret as previous from posthorn.endpoints where id = ${id}`
+
+      const secret = String(rotated.body.signingSecret)
+      const box = SecretBox.make([MASTER_KEY])
+      const place = { workspaceId: ws.workspaceId, endpointId: id }
+      expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+      expect(rotated.headers.get("cache-control")).toBe("no-store")
+      expect(row!.secret.toString("latin1")).not.toContain(secret.slice(6, 20))
+      expect(Redacted.value(box.open(place, row!.secret))).toBe(secret)
+      expect(Redacted.value(box.open(place, row!.previous))).toMatch(/^whsec_/)
+      expect(() => box.open({ ...place, endpointId: unknown("whe_") }, row!.secret)).toThrow()
+      expect(`${detail.text}${audit.text}`).not.toContain(secret)
     })
   )
 })

@@ -1,6 +1,7 @@
 import { request as httpRequest } from "node:http"
+import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer, Logger, LogLevel } from "effect"
 import { makeEndpoint } from "./Fixtures.ts"
 import { callTool, callToolRaw, post, rpc } from "./McpCalls.ts"
 import { BASE_URL, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
@@ -356,3 +357,27 @@ layer(testServer({ quotas: { mcp: { limit: 3, windowSeconds: 60 } } }), { exclud
     )
   }
 )
+
+/** What is expected to break shall not fill the log. */
+const silent = Layer.provide(testServer(), Logger.minimumLogLevel(LogLevel.None))
+
+layer(silent, { excludeTestServices: true })("a tool that breaks", (it) => {
+  it.effect("decision §5 is a tool error with nothing in it but the trace id", () =>
+    Effect.gen(function* () {
+      const { token, url } = yield* entered
+      const sql = yield* SqlClient
+      yield* sql`alter table posthorn.members rename to lost_members`
+
+      const answer = yield* rpc(url, token, "tools/call", { name: "list_members", arguments: {} })
+
+      const { content, isError } = answer.body.result
+      expect([answer.status, isError]).toEqual([200, true])
+      expect(JSON.parse(content[0]!.text)).toMatchObject({
+        _tag: "InternalError",
+        status: 500,
+        traceId: answer.headers.get("x-trace-id")
+      })
+      expect(answer.text).not.toMatch(/members|SqlError|relation/)
+    })
+  )
+})

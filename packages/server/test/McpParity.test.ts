@@ -26,6 +26,7 @@ const normalised = (text: string, slug: string) => {
   return text
     .replaceAll(slug, "SLUG")
     .replace(/Workspace \d+/g, "NAME")
+    .replace(/fixture\.n\d+/g, "TYPE")
     .replace(/"oldestWaitingSeconds":\d+/g, '"oldestWaitingSeconds":0')
     .replace(/phk_[A-Za-z0-9_]+/g, "TOKEN")
     .replace(/whsec_[A-Za-z0-9+/=]+/g, "SECRET")

@@ -78,6 +78,8 @@ export class TestServer extends Context.Tag("@posthorn/server/test/TestServer")<
 export interface TestServerOptions {
   readonly quotas?: Partial<Record<Bucket, Quota | null>>
   readonly allowedTargets?: AllowedTargets
+  /** Default: a fresh one, connected directly. */
+  readonly database?: typeof TestPg
   /** Default: counted in this process. */
   readonly counters?: Layer.Layer<RateCounters>
 }
@@ -119,7 +121,7 @@ const enterBy = (call: Call) =>
     const tokenFor = (token: string, scopes: ReadonlyArray<string>) =>
       call<{ readonly token: string }>("POST", `/workspaces/${slug}/api-tokens`, {
         token,
-        body: { name: scopes.join(" "), scopes }
+        body: { name: scopes.join(" ").slice(0, 200), scopes }
       }).pipe(Effect.map((answer) => answer.body.token))
     const token = yield* tokenFor(OPERATOR_TOKEN, ["admin"])
     return {
@@ -165,6 +167,6 @@ export const testServer = (options: TestServerOptions = {}) =>
     Layer.provide(Layer.succeed(DeliveryTargets, options.allowedTargets ?? nothingAllowed)),
     Layer.provide(Layer.succeed(SecretBox.SecretBox, SecretBox.make([MASTER_KEY]))),
     Layer.provide(NodeContext.layer),
-    Layer.provideMerge(TestPg),
+    Layer.provideMerge(options.database ?? TestPg),
     Layer.orDie
   )

@@ -5,7 +5,7 @@
  * It holds a migrated template database, from which `TestPg.ts` clones one for each test file in some 20 ms.
  */
 import { randomBytes } from "node:crypto"
-import { chmodSync, mkdtempSync, rmSync } from "node:fs"
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as EmbeddedPostgres from "@posthorn/cli/EmbeddedPostgres"
@@ -39,7 +39,7 @@ export const execute = (url: string, ...statements: ReadonlyArray<string>) =>
     }
   })
 
-/** Ends `drop database … with (force)` included: open connections do not keep a database. */
+/** With force: open connections do not keep a database. */
 export const dropDatabase = (url: string, database: string) =>
   execute(
     url,
@@ -49,8 +49,20 @@ export const dropDatabase = (url: string, database: string) =>
 
 export const randomName = (prefix: string) => `${prefix}_${randomBytes(6).toString("hex")}`
 
+/** A run that was killed leaves a folder, emptied by its server's guard. After a minute nobody is filling it either. */
+const sweepLeftovers = () => {
+  for (const name of readdirSync(tmpdir()).filter((name) => name.startsWith("posthorn-pg-"))) {
+    const folder = join(tmpdir(), name)
+    const stat = statSync(folder, { throwIfNoEntry: false })
+    const mine = stat?.uid === process.getuid?.() && Date.now() - (stat?.mtimeMs ?? 0) > 60_000
+    if (mine && !existsSync(join(folder, "postgres", "PG_VERSION")))
+      rmSync(folder, { recursive: true, force: true })
+  }
+}
+
 const temporaryFolder = Effect.acquireRelease(
   Effect.sync(() => {
+    sweepLeftovers()
     const folder = mkdtempSync(join(tmpdir(), "posthorn-pg-"))
     chmodSync(folder, 0o755)
     return folder

@@ -169,7 +169,7 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
       })
   )
 
-  it.scoped("§7 starts nothing for a disabled endpoint and finishes what is in flight", () =>
+  it.scoped("§3.2 starts nothing for a disabled endpoint and finishes what is in flight", () =>
     Effect.gen(function* () {
       const open: Array<() => void> = []
       const receiver = yield* makeReceiver({
@@ -227,7 +227,7 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
       })
   )
 
-  it.scoped("§7 finds at once what a slow transaction publishes behind later ones", () =>
+  it.scoped("decision §7 finds at once what a slow transaction publishes behind later ones", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace

@@ -31,7 +31,8 @@ export const touch = <A>(root: string, action: () => A) =>
   Effect.try({ try: action, catch: (error) => folderUnwritable(root, describe(error)) })
 
 /** Level by level: Node's recursive mkdir reports a read-only file system as a missing folder, or never returns. */
-const makeFolder = (path: string) => {
+/** `mkdir -p` that says what is wrong: Node's own reports a read-only file system as a missing folder. */
+export const makeFolder = (path: string) => {
   if (fs.existsSync(path)) return
   makeFolder(dirname(path))
   fs.mkdirSync(path, { mode: 0o711 })

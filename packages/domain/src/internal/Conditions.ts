@@ -43,8 +43,8 @@ export const disabled = (evidence: Evidence, streak: Streak | undefined): Findin
       : `The endpoint was disabled after ${FAILURE_LIMIT} failures in a row: it is sent nothing.`,
     since: disabledAt,
     inARow: Math.max(consecutiveFailures, streak?.failures.length ?? 0),
-    changedBefore:
-      evidence.changes.find(({ at, fields }) => fields.includes("enabled") && at === disabledAt) ?? null,
+    // It is disabled now, so the latest change of this field is the one that disabled it.
+    changedBefore: evidence.changes.find(({ fields }) => fields.includes("enabled")) ?? null,
     confidence: "high",
     because: "The endpoint's own record says so.",
     nextSteps: enable

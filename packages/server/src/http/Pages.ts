@@ -27,7 +27,7 @@ export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
       { status: 503, headers: { "cache-control": "no-store" } }
     )
     const ready = Effect.map(readiness.ask, (isReady) => (isReady ? live : notReady))
-    const reference = yield* Effect.cached(referencePage)
+    const reference = yield* Effect.cached(referencePage(document, baseUrl))
 
     const pages: Readonly<Record<string, Effect.Effect<HttpServerResponse.HttpServerResponse>>> = {
       "/openapi.json": Effect.succeed(json),

@@ -7,7 +7,7 @@
 import { Health } from "@posthorn/capabilities/Health"
 import { Deferred, Effect } from "effect"
 
-/** Somebody who asked within this time is taken to ask again. */
+/** Whoever has heard yes twice, and lately, is taken to ask again. A script that waits for a start hears it once. */
 const ASKED_LATELY_MS = 30_000
 const PATIENCE = "10 seconds"
 
@@ -17,18 +17,23 @@ export class Readiness extends Effect.Service<Readiness>()("@posthorn/server/Rea
     const health = yield* Health
     const heard = yield* Deferred.make<void>()
     let stopping = false
+    let heardYes = 0
     let askedAt = Number.NEGATIVE_INFINITY
 
     const ask: Effect.Effect<boolean> = Effect.suspend(() => {
       if (stopping) return Effect.as(Deferred.succeed(heard, undefined), false)
-      askedAt = performance.now()
-      return health.ready
+      return Effect.tap(health.ready, (ready) =>
+        Effect.sync(() => {
+          askedAt = performance.now()
+          if (ready) heardYes += 1
+        })
+      )
     })
 
     /** Say no from now on, and wait until it has been heard. */
     const stop = Effect.suspend(() => {
       stopping = true
-      if (performance.now() - askedAt > ASKED_LATELY_MS) return Effect.void
+      if (heardYes < 2 || performance.now() - askedAt > ASKED_LATELY_MS) return Effect.void
       return Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Deferred.await(heard)), PATIENCE))
     })
 

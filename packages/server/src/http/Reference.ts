@@ -1,9 +1,10 @@
 /**
- * The interactive reference at `/reference`: Scalar, served by ourselves with its script inlined.
+ * The interactive reference at `/reference`: Scalar, served by ourselves with its script inlined, over our document.
  *
- * No request goes to another host: fonts come from the system, and nothing is loaded from a CDN. The page is 3.3 MB of
- * HTML, so it is made and compressed once, at the first visit. It needs its script inline and hence a looser policy
- * than anything else that is served here; it holds no secret and sends no token but one that is typed into it.
+ * No request goes to another host: fonts come from the system, nothing is loaded from a CDN, and the page's own policy
+ * forbids the rest. It is 3.3 MB of HTML, so it is made and compressed once, at the first visit. It needs its script
+ * inline and hence a looser policy than anything else that is served here; it holds no secret and sends no token but
+ * one that is typed into it.
  */
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
@@ -16,23 +17,49 @@ const compress = promisify(gzip)
 const scalar = HttpApiScalar.layerHttpLayerRouter({
   api: Api,
   path: "/reference",
-  scalar: { withDefaultFonts: false }
+  scalar: {
+    withDefaultFonts: false,
+    // Buttons that lead to the maker's own cloud.
+    customCss: ".open-api-client-button, a[href*='scalar.com'] { display: none !important }"
+  }
 })
 
-/** The page, ready to be sent to a browser that takes gzip; every browser does. */
-export const referencePage = Effect.gen(function* () {
-  const app = yield* HttpLayerRouter.toHttpEffect(scalar)
-  const request = HttpServerRequest.fromWeb(new Request("http://localhost/reference"))
-  const page = yield* Effect.provideService(app, HttpServerRequest.HttpServerRequest, request)
-  const html = yield* Effect.promise(() => HttpServerResponse.toWeb(page).text())
-  const body = yield* Effect.promise(() => compress(html))
-  return HttpServerResponse.uint8Array(body, {
-    contentType: "text/html; charset=utf-8",
-    headers: {
-      "content-encoding": "gzip",
-      "cache-control": "public, max-age=3600",
-      "x-content-type-options": "nosniff",
-      "referrer-policy": "no-referrer"
-    }
-  })
-}).pipe(Effect.scoped, Effect.orDie, Effect.withSpan("Reference.make"))
+const EMBEDDED = /(<script id="api-reference" type="application\/json">)[\s\S]*?(<\/script>)/
+
+/** Safe inside a script element. */
+const embedded = (document: object) => JSON.stringify(document).replace(/[<\u2028\u2029]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`)
+
+const policy = (origin: string) =>
+  [
+    "default-src 'none'",
+    "script-src 'unsafe-inline' 'unsafe-eval'",
+    "style-src 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src data:",
+    `connect-src 'self' ${origin}`,
+    "worker-src blob:",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'"
+  ].join("; ")
+
+/** The page over this document, ready to be sent to a browser that takes gzip; every browser does. */
+export const referencePage = (document: object, baseUrl: string) =>
+  Effect.gen(function* () {
+    const app = yield* HttpLayerRouter.toHttpEffect(scalar)
+    const request = HttpServerRequest.fromWeb(new Request("http://localhost/reference"))
+    const page = yield* Effect.provideService(app, HttpServerRequest.HttpServerRequest, request)
+    const generated = yield* Effect.promise(() => HttpServerResponse.toWeb(page).text())
+    const html = generated.replace(EMBEDDED, (_, open, close) => `${open}${embedded(document)}${close}`)
+    const body = yield* Effect.promise(() => compress(html))
+    return HttpServerResponse.uint8Array(body, {
+      contentType: "text/html; charset=utf-8",
+      headers: {
+        "content-encoding": "gzip",
+        "content-security-policy": policy(new URL(baseUrl).origin),
+        "cache-control": "public, max-age=3600",
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer"
+      }
+    })
+  }).pipe(Effect.scoped, Effect.orDie, Effect.withSpan("Reference.make"))

@@ -3,7 +3,7 @@
  * fibers in one fixed order, and a random number generator with a seed. So a run of minutes takes milliseconds, and a
  * seed always tells the same story. (TestClock waits for real milliseconds at each step to see that all is quiet.)
  */
-import { Clock, Duration, Effect, Random, Scheduler } from "effect"
+import { Clock, Duration, Effect, Logger, LogLevel, Random, Scheduler } from "effect"
 
 interface Timer {
   readonly at: number
@@ -43,9 +43,14 @@ export class VirtualTime {
 
   /** Starts a fiber under this time. */
   fork<A, E>(effect: Effect.Effect<A, E>, seed: string) {
-    return Effect.runFork(effect.pipe(Effect.withClock(this.clock), Effect.withRandom(Random.make(seed))), {
-      scheduler: this.scheduler
-    })
+    return Effect.runFork(
+      effect.pipe(
+        Effect.withClock(this.clock),
+        Effect.withRandom(Random.make(seed)),
+        Effect.provide(Logger.minimumLogLevel(LogLevel.None))
+      ),
+      { scheduler: this.scheduler }
+    )
   }
 
   /** Lets everything happen that happens within so many milliseconds. */

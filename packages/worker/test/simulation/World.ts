@@ -33,7 +33,10 @@ export const GRACE_MS = 20_000
 export const SLOWEST_MS = 30
 
 const TROUBLE_MS = 40_000
-const CALM_MS = 150_000
+const CALM_MS = 200_000
+const SLICE_MS = 2_000
+/** A receiver that never answers is given up after this. */
+const HANG_MS = 2_000
 const box = SecretBox.make([Redacted.make(new Uint8Array(32).fill(9))])
 
 export interface Post {
@@ -55,6 +58,8 @@ interface Worker {
   /** Believes in its shards whatever the others decided. */
   deluded: boolean
   certain: boolean
+  /** Counts how often its shards were taken from it. */
+  tenure: number
   owner: Owner | null
   woken: Woken | null
   readonly shards: Set<number>
@@ -108,11 +113,16 @@ export class World {
     this.trouble = false
     for (const endpoint of this.model.endpoints.values()) this.model.enable(endpoint)
     this.balance()
-    this.time.run(CALM_MS)
+    for (let calm = 0; calm < CALM_MS && this.unfinished; calm += SLICE_MS) this.time.run(SLICE_MS)
     for (const worker of this.workers) {
       this.time.fork(Scope.close(worker.scope, Exit.void), "end")
     }
-    this.time.run(20_000)
+    this.time.run(5_000)
+  }
+
+  private get unfinished(): boolean {
+    const { deadLetters, endpoints, queue } = this.model
+    return deadLetters.size > 0 || [...queue.values()].some(({ endpointId }) => endpoints.get(endpointId)!.enabled)
   }
 
   // --- The cast
@@ -147,6 +157,7 @@ export class World {
       alive: true,
       deluded: false,
       certain: true,
+      tenure: 0,
       owner: null,
       woken: null,
       shards: new Set(),
@@ -204,7 +215,9 @@ export class World {
         batchSize: 5,
         maxConcurrency: 2,
         endpointConcurrency: 3,
-        retryDelayMs: RETRY_DELAY_MS
+        retryDelayMs: RETRY_DELAY_MS,
+        requestTimeoutMs: HANG_MS,
+        bodyTimeoutMs: 100
       })
     )
   }
@@ -260,7 +273,7 @@ export class World {
       case "flaky":
         return { after: quick, seen: status(this.chance.oneOf([200, 500, 429, 408, 503, 302])) }
       case "slow":
-        return { after: this.chance.between(500, 4_000), seen: status(200) }
+        return { after: this.chance.between(300, 1_500), seen: status(200) }
       case "gone":
         return { after: quick, seen: status(410) }
       case "dead":
@@ -270,7 +283,7 @@ export class World {
         }
       case "hang":
         return {
-          after: 10_000,
+          after: HANG_MS,
           seen: { httpStatus: null, failureReason: "request_timeout", responseBody: null }
         }
       default:
@@ -366,6 +379,7 @@ export class World {
       this.unclean.add(shard)
     }
     worker.shards.clear()
+    worker.tenure += 1
   }
 
   /** Gives ownerless shards to whoever has fewest, and takes one from whoever has too many. */
@@ -390,9 +404,10 @@ export class World {
   }
 
   private move(shard: number, from: Worker): void {
+    const { tenure } = from
     this.time.fork(
       Effect.map(from.owner!.drained(shard), () => {
-        if (!from.alive || this.owners.get(shard) !== from) return
+        if (!from.alive || from.tenure !== tenure || !from.shards.has(shard)) return
         from.shards.delete(shard)
         this.owners.set(shard, null)
         this.balance()

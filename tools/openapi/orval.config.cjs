@@ -1,5 +1,5 @@
 /** One file of functions, named as the operations, over the fetch in smoke/orvalFetch.ts. */
-export default {
+module.exports = {
   posthorn: {
     input: "../../packages/api-contract/openapi.json",
     output: {

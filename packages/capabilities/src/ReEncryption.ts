@@ -1,0 +1,60 @@
+/**
+ * Changing the master key: seals every signing secret anew with the newest key.
+ *
+ * In batches, in the order of the keys, and a secret that the newest key sealed is passed over: it can be stopped at any
+ * time and run again. A rotation that comes between wins. What no key opens is left as it is and named.
+ * Source: decision §1 (ENCRYPTION_KEY), §7 (Secrets).
+ */
+import { SecretBox, SecretUnreadable } from "@posthorn/persistence/SecretBox"
+import { type SealedRow, SecretsRepo } from "@posthorn/persistence/SecretsRepo"
+import { Effect } from "effect"
+
+const BATCH = 500
+
+export interface ReEncrypted {
+  /** Endpoints looked at. */
+  readonly endpoints: number
+  /** Those whose secrets are sealed anew. */
+  readonly sealed: number
+  /** Those with a secret that no key opens. */
+  readonly unreadable: ReadonlyArray<string>
+}
+
+type Outcome = "current" | "sealed" | "unreadable"
+
+/** Seals the secrets of every endpoint of every workspace. */
+export const reEncryptAll = Effect.gen(function* () {
+  const box = yield* SecretBox
+  const secrets = yield* SecretsRepo
+
+  const anew = (row: SealedRow, sealed: Buffer) =>
+    Effect.try({
+      try: () => (box.isCurrent(sealed) ? sealed : box.seal(row, box.open(row, sealed))),
+      catch: (error) => error
+    }).pipe(
+      Effect.catchAll((error) => (error instanceof SecretUnreadable ? Effect.fail(error) : Effect.die(error)))
+    )
+
+  const reSeal = (row: SealedRow): Effect.Effect<Outcome> =>
+    Effect.gen(function* () {
+      const secret = yield* anew(row, row.secret)
+      const previous = row.previousSecret === null ? null : yield* anew(row, row.previousSecret)
+      if (secret === row.secret && previous === row.previousSecret) return "current"
+      return (yield* secrets.replace(row, secret, previous)) ? "sealed" : "current"
+    }).pipe(Effect.catchTag("SecretUnreadable", () => Effect.succeed("unreadable" as const)))
+
+  const unreadable: Array<string> = []
+  let [endpoints, sealed] = [0, 0]
+  let rows: ReadonlyArray<SealedRow> = []
+  do {
+    const past = rows[rows.length - 1] ?? { workspaceId: "", endpointId: "" }
+    rows = yield* secrets.after(past, BATCH)
+    for (const row of rows) {
+      const outcome = yield* reSeal(row)
+      endpoints++
+      if (outcome === "sealed") sealed++
+      if (outcome === "unreadable") unreadable.push(row.endpointId)
+    }
+  } while (rows.length === BATCH)
+  return { endpoints, sealed, unreadable } satisfies ReEncrypted
+}).pipe(Effect.withSpan("ReEncryption.reEncryptAll"))

@@ -1,0 +1,98 @@
+import { SqlClient } from "@effect/sql/SqlClient"
+import { expect, layer } from "@effect/vitest"
+import { newId } from "@posthorn/domain/Ids"
+import { make as makeBox, SecretBox } from "@posthorn/persistence/SecretBox"
+import { SecretsRepo } from "@posthorn/persistence/SecretsRepo"
+import { TestPg } from "@posthorn/testkit/TestPg"
+import { Effect, Redacted } from "effect"
+import { reEncryptAll } from "../src/ReEncryption.ts"
+
+const keyOf = (byte: number) => Redacted.make(new Uint8Array(32).fill(byte))
+const [oldKey, newKey, lostKey] = [keyOf(1), keyOf(2), keyOf(3)] as const
+const oldBox = makeBox([oldKey])
+
+interface Row {
+  readonly workspaceId: string
+  readonly endpointId: string
+  readonly secret: Buffer
+  readonly previousSecret: Buffer | null
+}
+
+/** Endpoints whose secrets are sealed by the box; the second has a previous one. */
+const seed = (count: number, box = oldBox) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const workspaceId = newId("workspace")
+    yield* sql`insert into posthorn.workspaces (id, slug, name)
+      values (${workspaceId}, ${workspaceId.slice(-20)}, 'W')`
+    for (let n = 0; n < count; n++) {
+      const endpointId = newId("endpoint")
+      const seal = (text: string) => box.seal({ workspaceId, endpointId }, Redacted.make(text))
+      const previous = n === 1 ? seal(`previous-${n}`) : null
+      yield* sql`insert into posthorn.endpoints
+          (workspace_id, id, url, event_types, enabled, secret, previous_secret, previous_secret_expires_at)
+        values (${workspaceId}, ${endpointId}, 'https://example.com/', '{*}', true, ${seal(`secret-${n}`)}, ${previous},
+          ${previous === null ? null : "2999-01-01T00:00:00Z"}::timestamptz)`
+    }
+    const rows = sql<Row>`
+      select workspace_id as "workspaceId", id as "endpointId", secret, previous_secret as "previousSecret"
+      from posthorn.endpoints where workspace_id = ${workspaceId} order by id`
+    return { workspaceId, rows }
+  })
+
+const run = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>) =>
+  reEncryptAll.pipe(Effect.provideService(SecretBox, makeBox(keys)), Effect.provide(SecretsRepo.Default))
+
+const opened = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>, rows: ReadonlyArray<Row>) =>
+  rows.map((row) => Redacted.value(makeBox(keys).open(row, row.secret)))
+
+layer(TestPg, { excludeTestServices: true })("re-encrypt", (it) => {
+  it.effect("decision §7 seals every secret with the newest key, so that the old key can go", () =>
+    Effect.gen(function* () {
+      const { rows } = yield* seed(3)
+
+      const first = yield* run([newKey, oldKey])
+      const again = yield* run([newKey, oldKey])
+
+      const after = yield* rows
+      expect(first).toEqual({ endpoints: 3, sealed: 3, unreadable: [] })
+      expect(again).toEqual({ endpoints: 3, sealed: 0, unreadable: [] })
+      expect(opened([newKey], after)).toEqual(["secret-0", "secret-1", "secret-2"])
+      const withPrevious = after[1]!
+      expect(Redacted.value(makeBox([newKey]).open(withPrevious, withPrevious.previousSecret!))).toBe(
+        "previous-1"
+      )
+    })
+  )
+
+  it.effect("decision §7 goes on over several batches, and leaves what no key opens as it is", () =>
+    Effect.gen(function* () {
+      const many = yield* seed(1001)
+      const lost = yield* seed(1, makeBox([lostKey]))
+      const [before] = yield* lost.rows
+
+      const result = yield* run([newKey, oldKey])
+
+      expect(result.sealed).toBe(1001)
+      expect(result.unreadable).toEqual([before!.endpointId])
+      expect(yield* lost.rows).toEqual([before])
+      expect(opened([newKey], yield* many.rows)).toHaveLength(1001)
+    })
+  )
+
+  it.effect("decision §7 lets a rotation that comes between win", () =>
+    Effect.gen(function* () {
+      const { rows } = yield* seed(1)
+      const [row] = yield* rows
+      const sql = yield* SqlClient
+      const secrets = yield* Effect.provide(SecretsRepo, SecretsRepo.Default)
+      const rotated = oldBox.seal(row!, Redacted.make("rotated"))
+      yield* sql`update posthorn.endpoints set secret = ${rotated} where id = ${row!.endpointId}`
+
+      const won = yield* secrets.replace(row!, makeBox([newKey]).seal(row!, Redacted.make("stale")), null)
+
+      expect(won).toBe(false)
+      expect(opened([oldKey], yield* rows)).toEqual(["rotated"])
+    })
+  )
+})

@@ -1,0 +1,149 @@
+/** `posthorn.publish` in somebody's own transaction. Source: decision §7 (Publish). */
+import { SqlClient } from "@effect/sql/SqlClient"
+import { expect, layer } from "@effect/vitest"
+import { newId } from "@posthorn/domain/Ids"
+import { TestDatabaseUrl, TestPg } from "@posthorn/testkit/TestPg"
+import { Effect, Redacted } from "effect"
+import pg from "pg"
+import { problemOf } from "../src/Statement.ts"
+
+const seed = (slug: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const workspaceId = newId("workspace")
+    const endpointId = newId("endpoint")
+    yield* sql`insert into posthorn.workspaces (id, slug, name) values (${workspaceId}, ${slug}, ${slug})`
+    yield* sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret)
+      values (${workspaceId}, ${endpointId}, 'https://example.com/', '{*}', true, '\\x00')`
+    const count = (table: string) =>
+      Effect.map(
+        sql<{
+          n: number
+        }>`select count(*) as n from posthorn.${sql.literal(table)} where workspace_id = ${workspaceId}`,
+        ([row]) => row!.n
+      )
+    const stored = Effect.all([count("events"), count("deliveries"), count("queue")])
+    return { workspaceId, endpointId, stored }
+  })
+
+const connect = Effect.gen(function* () {
+  const url = yield* TestDatabaseUrl
+  const client = new pg.Client({ connectionString: Redacted.value(url) })
+  yield* Effect.acquireRelease(
+    Effect.promise(() => client.connect()),
+    () => Effect.promise(() => client.end())
+  )
+  return (text: string) => Effect.promise(() => client.query<Record<string, unknown>>(text))
+})
+
+layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
+  it.scoped(
+    "decision §7 stores event, delivery and queue row with the caller's commit, never with a rollback",
+    () =>
+      Effect.gen(function* () {
+        const { stored } = yield* seed("tx")
+        const query = yield* connect
+        const publish = query(`select * from posthorn.publish('tx', 'invoice.paid', '{"id": 7}')`)
+
+        yield* query("begin")
+        yield* publish
+        const during = yield* stored
+        yield* query("rollback")
+        const rolledBack = yield* stored
+        yield* query("begin")
+        const { rows } = yield* publish
+        yield* query("commit")
+
+        expect([during, rolledBack]).toEqual([
+          [0, 0, 0],
+          [0, 0, 0]
+        ])
+        expect(yield* stored).toEqual([1, 1, 1])
+        expect(rows[0]).toMatchObject({ event_type: "invoice.paid", duplicate: false })
+        expect(rows[0]!.delivery_ids).toHaveLength(1)
+      })
+  )
+
+  it.effect("decision §7 refuses with a SQLSTATE of its own what REST refuses, and stores nothing", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { stored } = yield* seed("refusals")
+      const deep = `${"[".repeat(101)}${"]".repeat(101)}`
+      const publish = (
+        slug: string,
+        type: string | null,
+        payload: string | null,
+        key: string | null = null
+      ) =>
+        sql`select posthorn.publish(${slug}, ${type}, ${payload}::json, ${key})`.pipe(
+          Effect.flip,
+          Effect.map((error) => {
+            const { code, hint } = problemOf(error)
+            return [code, hint]
+          })
+        )
+      yield* sql`select posthorn.publish('refusals', 'a.b', '1', 'used')`
+
+      expect(yield* publish("nobody", "a.b", "1")).toEqual(["PH404", undefined])
+      expect(yield* publish("refusals", "a b", "1")).toEqual(["PH400", "/eventType"])
+      expect(yield* publish("refusals", null, "1")).toEqual(["PH400", "/eventType"])
+      expect(yield* publish("refusals", "webhook.test_event", "1")).toEqual(["PH400", "/eventType"])
+      expect(yield* publish("refusals", "a.b", null)).toEqual(["PH400", "/payload"])
+      expect(yield* publish("refusals", "a.b", deep)).toEqual(["PH400", "/payload"])
+      expect(yield* publish("refusals", "a.b", `"${"x".repeat(1_048_576)}"`)).toEqual(["PH400", "/payload"])
+      expect(yield* publish("refusals", "a.b", "1", "")).toEqual(["PH400", "/idempotencyKey"])
+      expect(yield* publish("refusals", "a.b", "2", "used")).toEqual(["PH409", undefined])
+      expect(yield* stored).toEqual([1, 1, 1])
+    })
+  )
+
+  it.effect("decision §2 takes payloads that are 100 levels deep, brackets in strings not counted", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { stored } = yield* seed("depth")
+      const payloads = [
+        `${"[".repeat(100)}${"]".repeat(100)}`,
+        `{"a":${'{"a":'.repeat(99)}1${"}".repeat(100)}`,
+        `["${"[".repeat(500)}", "\\"${"{".repeat(500)}"]`,
+        `[${Array(500).fill("[]").join(",")}]`
+      ]
+
+      for (const payload of payloads) {
+        yield* sql`select posthorn.publish('depth', 'a.b', ${payload}::json)`
+      }
+
+      expect(yield* stored).toEqual([4, 4, 4])
+    })
+  )
+
+  it.effect("decision §2 makes ids in SQL and in TypeScript alike, in order of creation", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const made: Array<string> = []
+
+      for (let n = 0; n < 20; n++) {
+        made.push(newId("delivery"))
+        const [row] = yield* sql<{ id: string }>`select posthorn.new_id('whd_') as id`
+        made.push(row!.id)
+      }
+
+      for (const id of made) expect(id).toMatch(/^whd_[0-9a-f]{29}$/)
+      const inDatabase = yield* sql<{ id: string }>`
+        select id::posthorn.id as id from unnest(${made}::text[]) as id order by id::posthorn.id`
+      expect(inDatabase.map(({ id }) => id)).toEqual([...made].sort())
+      expect([...made].sort()).toEqual(made)
+    })
+  )
+
+  it.effect("decision §7 lets no other role call it unless the operator of the database says so", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+
+      const [row] = yield* sql<{ may: boolean }>`
+        select bool_or(has_function_privilege('pg_monitor', p.oid, 'execute')) as may from pg_proc p
+        where p.pronamespace = 'posthorn'::regnamespace and p.proname in ('publish', 'publish_events', 'fan_out')`
+
+      expect(row!.may).toBe(false)
+    })
+  )
+})

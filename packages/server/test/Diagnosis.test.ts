@@ -1,0 +1,201 @@
+import { SqlClient } from "@effect/sql/SqlClient"
+import { expect, layer } from "@effect/vitest"
+import { entries } from "@posthorn/api-contract/Walk"
+import { diagnose, everyStep, type NextStep } from "@posthorn/domain/Diagnosis"
+import { Effect } from "effect"
+import { describe, it as test } from "vitest"
+import { tools } from "../src/mcp/Tools.ts"
+import { makeEndpoint, observe, publish } from "./Fixtures.ts"
+import { type Entered, TestServer, testServer } from "./TestServer.ts"
+
+interface Diagnosed {
+  readonly health: string
+  readonly examined: { readonly attempts: number; readonly since: string | null }
+  readonly findings: ReadonlyArray<{
+    readonly code: string
+    readonly since: string | null
+    readonly inARow: number
+    readonly confidence: string
+    readonly because: string
+    readonly changedBefore: { readonly action: string; readonly fields: ReadonlyArray<string> } | null
+    readonly deliveryIds: ReadonlyArray<string>
+    readonly nextSteps: ReadonlyArray<NextStep>
+  }>
+}
+
+const diagnosisOf = (ws: Entered, endpointId: string) =>
+  Effect.map(ws.call<Diagnosed>("GET", `/webhooks/${endpointId}/diagnosis`), ({ body }) => body)
+
+const codesOf = ({ findings }: Diagnosed) => findings.map(({ code }) => code)
+
+/** Publishes one event and records what came of its first attempt. */
+const deliver = (ws: Entered, observed: Parameters<typeof observe>[2]) =>
+  Effect.gen(function* () {
+    const { deliveryIds } = yield* publish(ws)
+    yield* observe(ws, deliveryIds[0]!, observed)
+    return deliveryIds[0]!
+  })
+
+const refused = { status: "failed_permanent", httpStatus: 404 } as const
+
+const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
+
+describe("the next steps of a diagnosis", () => {
+  test("name operations and tools of the contract", () => {
+    const named = everyStep.map(({ operation, tool }) => [operation, tool])
+
+    expect(named).toEqual(
+      named.map(([operation]) => [operation, entries.find(({ name }) => name === operation)?.rules.tool])
+    )
+  })
+
+  test("give only arguments that their tools have", () => {
+    const at = "2026-11-20T12:00:00.000Z"
+    const { findings } = diagnose({
+      now: at,
+      endpoint: {
+        id: "whe_1",
+        enabled: false,
+        disabledReason: "manual",
+        disabledAt: at,
+        createdAt: at,
+        consecutiveFailures: 1,
+        urlRefusal: null
+      },
+      attempts: [
+        {
+          deliveryId: "whd_1",
+          at,
+          status: "failed",
+          durationMs: 1,
+          httpStatus: 429,
+          failureReason: "http_status"
+        }
+      ],
+      olderAttempts: false,
+      changes: [],
+      waiting: { count: 0, oldestDueAt: null },
+      stopped: { count: 1, since: at },
+      missedEvents: { count: 1, since: at }
+    })
+    const known = new Map(
+      tools.map(({ listed }) => [listed.name, Object.keys(listed.inputSchema.properties)])
+    )
+
+    for (const { arguments: given, fillIn, tool } of findings.flatMap(({ nextSteps }) => nextSteps)) {
+      expect(known.get(tool), tool).toEqual(expect.arrayContaining([...Object.keys(given), ...fillIn]))
+    }
+  })
+})
+
+layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it) => {
+  it.effect("decision §4 finds 404 since a URL change, from attempts and audit as they are recorded", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const endpointId = yield* makeEndpoint(ws)
+      yield* deliver(ws, {})
+      yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { url: "https://example.com/gone" } })
+      const lost = [yield* deliver(ws, refused), yield* deliver(ws, refused), yield* deliver(ws, refused)]
+
+      const diagnosis = yield* diagnosisOf(ws, endpointId)
+
+      expect(diagnosis).toMatchObject({ endpointId, health: "failing", examined: { attempts: 4 } })
+      expect(codesOf(diagnosis)).toEqual(["not_found", "stopped_deliveries"])
+      expect(diagnosis.findings[0]).toMatchObject({
+        inARow: 3,
+        confidence: "high",
+        changedBefore: { action: "webhook.endpoint_updated", fields: ["url"] },
+        deliveryIds: lost.toReversed()
+      })
+      expect(diagnosis.findings[1]!.nextSteps[0]!.arguments).toMatchObject({ endpointId, dryRun: true })
+    })
+  )
+
+  it.effect("decision §4 counts what stopped, but not what was replayed", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const endpointId = yield* makeEndpoint(ws)
+      const lost = yield* deliver(ws, refused)
+      yield* deliver(ws, refused)
+      const before = yield* diagnosisOf(ws, endpointId)
+
+      yield* ws.call("POST", `/webhooks/deliveries/${lost}/replay`)
+
+      const after = yield* diagnosisOf(ws, endpointId)
+      const said = (diagnosis: Diagnosed) =>
+        diagnosis.findings.find(({ code }) => code === "stopped_deliveries") as
+          | { readonly summary?: string }
+          | undefined
+      expect(said(before)?.summary).toBe("2 deliveries stopped without being delivered.")
+      expect(said(after)?.summary).toBe("1 delivery stopped without being delivered.")
+    })
+  )
+
+  it.effect("decision §7 tells a disabled endpoint, its cause, and the events it missed", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const endpointId = yield* makeEndpoint(ws)
+      for (let failures = 0; failures < 20; failures++) yield* deliver(ws, refused)
+      yield* publish(ws)
+
+      const diagnosis = yield* diagnosisOf(ws, endpointId)
+
+      expect(diagnosis.health).toBe("disabled")
+      expect(codesOf(diagnosis)).toEqual([
+        "not_found",
+        "disabled_by_failures",
+        "stopped_deliveries",
+        "missed_events"
+      ])
+      expect(diagnosis.findings[1]).toMatchObject({
+        inARow: 20,
+        changedBefore: { action: "webhook.endpoint_auto_disabled" }
+      })
+    })
+  )
+
+  it.effect("decision §8 says why a stored URL is refused when the rules have changed since", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const sql = yield* SqlClient
+      const endpointId = yield* makeEndpoint(ws)
+      yield* sql`update posthorn.endpoints set url = 'https://10.0.0.1/hook' where id = ${endpointId}`
+      const { deliveryIds } = yield* publish(ws)
+      yield* sql`insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms,
+          failure_reason, request_headers, trace_id)
+        values (${ws.workspaceId}, ${deliveryIds[0]!}, 1, 'wha_1', 'failed_permanent', now(), 0, 'invalid_url', '{}', 't')`
+      yield* sql`update posthorn.deliveries set attempts = 1 where id = ${deliveryIds[0]!}`
+
+      const { findings } = yield* diagnosisOf(ws, endpointId)
+
+      expect(findings[0]).toMatchObject({ code: "url_refused", reason: "invalid_url" })
+      expect(findings[0]!.because).toContain("Only one attempt has failed")
+    }).pipe(Effect.orDie)
+  )
+
+  it.effect("tells nothing of another workspace's endpoint, and of one without a record says so", () =>
+    Effect.gen(function* () {
+      const [ws, other] = [yield* entered, yield* entered]
+      const endpointId = yield* makeEndpoint(ws)
+
+      const foreign = yield* other.call("GET", `/webhooks/${endpointId}/diagnosis`)
+      const fresh = yield* diagnosisOf(ws, endpointId)
+
+      expect([foreign.status, foreign.body._tag]).toEqual([404, "WebhookEndpointNotFound"])
+      expect(fresh).toMatchObject({ health: "unproven", examined: { attempts: 0, since: null } })
+      expect(codesOf(fresh)).toEqual(["nothing_sent"])
+    })
+  )
+
+  it.effect("decision §3 needs webhook:list; read is not enough", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const endpointId = yield* makeEndpoint(ws)
+      const reader = yield* ws.tokenWith("read")
+
+      const answer = yield* ws.call("GET", `/webhooks/${endpointId}/diagnosis`, { token: reader })
+
+      expect(answer).toMatchObject({ status: 403, body: { permission: "webhook:list" } })
+    })
+  )
+})

@@ -1,0 +1,149 @@
+/**
+ * The whole story as an agent lives it: the SDK's own client, over both transports, against a real server, a real worker
+ * and a real receiver. The client checks every answer against the tool's output schema.
+ */
+
+import { fileURLToPath } from "node:url"
+import { expect, layer } from "@effect/vitest"
+import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
+import { parseAllowedTargets } from "@posthorn/domain/AllowedTargets"
+import * as SecretBox from "@posthorn/persistence/SecretBox"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { Effect, Either, Layer, Schedule } from "effect"
+import { verify } from "../../signature/src/index.ts"
+import * as Worker from "../../worker/src/Worker.ts"
+import { defaults, WorkerConfig } from "../../worker/src/WorkerConfig.ts"
+import { MASTER_KEY, TestServer, testServer } from "./TestServer.ts"
+
+const allowedTargets = Either.getOrThrow(parseAllowedTargets("127.0.0.1", true))
+
+const worker = Worker.layer.pipe(
+  Layer.provide(Layer.succeed(WorkerConfig, { ...defaults, retryDelayMs: 20, allowedTargets })),
+  Layer.provide(Layer.succeed(SecretBox.SecretBox, SecretBox.make([MASTER_KEY])))
+)
+
+const setting = Layer.provideMerge(worker, testServer({ allowedTargets }))
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url))
+
+const overHttp = (url: string, token: string): Transport =>
+  new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
+    requestInit: { headers: { authorization: `Bearer ${token}` } }
+  }) as Transport
+
+const overStdio = (url: string, token: string): Transport =>
+  new StdioClientTransport({
+    command: `${ROOT}node_modules/.bin/tsx`,
+    args: [`${ROOT}packages/cli/src/main.ts`, "mcp"],
+    env: { PATH: process.env.PATH ?? "", POSTHORN_URL: url, POSTHORN_TOKEN: token },
+    stderr: "inherit"
+  })
+
+interface Loose {
+  readonly [member: string]: unknown
+  readonly id: string
+  readonly status: string
+}
+
+/** An agent: calls tools and reads what they say. */
+const agent = (transport: Transport) =>
+  Effect.gen(function* () {
+    const client = new Client({ name: "agent", version: "1.0.0" })
+    yield* Effect.acquireRelease(
+      Effect.promise(() => client.connect(transport)),
+      () => Effect.promise(() => client.close())
+    )
+    yield* Effect.promise(() => client.listTools())
+    const use = (name: string, args: Readonly<Record<string, unknown>>) =>
+      Effect.promise(async () => {
+        const result = await client.callTool({ name, arguments: { ...args } })
+        expect(result.isError, JSON.stringify(result.content)).toBeUndefined()
+        return result.structuredContent as Loose
+      })
+    const settled = (deliveryId: string) =>
+      use("get_webhook_delivery", { deliveryId }).pipe(
+        Effect.filterOrFail(({ status }) => status !== "pending"),
+        Effect.retry(Schedule.intersect(Schedule.spaced("50 millis"), Schedule.recurs(200))),
+        Effect.orDie
+      )
+    return { client, use, settled }
+  })
+
+const story = (transportTo: (url: string, token: string) => Transport) =>
+  Effect.gen(function* () {
+    const { enter, url } = yield* TestServer
+    const ws = yield* enter
+    const receiver = yield* makeReceiver()
+    const { settled, use } = yield* agent(transportTo(url, ws.token))
+
+    const endpoint = yield* use("create_webhook_endpoint", {
+      url: receiver.url("/status/404"),
+      eventTypes: ["invoice.*"]
+    })
+    const rotated = yield* use("rotate_webhook_secret", { endpointId: endpoint.id })
+    const published = yield* use("publish_event", { eventType: "invoice.paid", payload: { total: 12.5 } })
+    const [deliveryId] = published.deliveryIds as ReadonlyArray<string>
+    const lost = yield* settled(deliveryId!)
+    const sick = yield* use("diagnose_webhook_endpoint", { endpointId: endpoint.id })
+    yield* use("update_webhook_endpoint", { endpointId: endpoint.id, url: receiver.url("/status/200") })
+    const replayed = yield* use("replay_webhook_delivery", { deliveryId: lost.id })
+    const delivered = yield* settled(replayed.id)
+    const well = yield* use("diagnose_webhook_endpoint", { endpointId: endpoint.id })
+
+    expect(lost).toMatchObject({ status: "failed_permanent", lastHttpStatus: 404 })
+    expect(sick).toMatchObject({
+      health: "failing",
+      findings: [{ code: "not_found" }, { code: "stopped_deliveries" }]
+    })
+    expect(delivered).toMatchObject({ status: "delivered", replayedFrom: lost.id, payload: { total: 12.5 } })
+    expect(well).toMatchObject({ health: "healthy", findings: [{ code: "healthy" }] })
+    const [request] = yield* receiver.waitFor(1, "/status/200")
+    const headers = Object.fromEntries(request!.headers.map(([name, value]) => [name.toLowerCase(), value]))
+    expect(verify({ secrets: [String(rotated.signingSecret)], headers, body: request!.body }).id).toBe(
+      replayed.id
+    )
+  })
+
+layer(setting, { excludeTestServices: true, timeout: "60 seconds" })(
+  "an agent with the SDK's client",
+  (it) => {
+    it.scoped("§1 sets up, watches, diagnoses and repairs an endpoint over HTTP", () => story(overHttp))
+
+    it.scoped("§1 does the same over stdio, through posthorn mcp", () => story(overStdio), 60_000)
+
+    it.scoped("finds the instructions, the resources and the prompts", () =>
+      Effect.gen(function* () {
+        const { enter, url } = yield* TestServer
+        const ws = yield* enter
+        const { client } = yield* agent(overHttp(url, ws.token))
+
+        const { resources } = yield* Effect.promise(() => client.listResources())
+        const { prompts } = yield* Effect.promise(() => client.listPrompts())
+        const texts = yield* Effect.forEach(resources, ({ uri }) =>
+          Effect.map(
+            Effect.promise(() => client.readResource({ uri })),
+            ({ contents }) => (contents[0] as { text: string }).text
+          )
+        )
+        const prompt = yield* Effect.promise(() =>
+          client.getPrompt({ name: "diagnose_endpoint", arguments: { endpointId: "whe_7" } })
+        )
+
+        expect(client.getInstructions()).toContain("diagnose_webhook_endpoint")
+        expect(resources.map(({ uri }) => uri)).toEqual([
+          "posthorn://state-machine",
+          "posthorn://openapi",
+          "posthorn://llms"
+        ])
+        expect(JSON.parse(texts[1]!)).toMatchObject({ openapi: "3.1.0", info: { title: "Posthorn" } })
+        expect(prompts.map(({ name }) => name)).toEqual(["diagnose_endpoint", "set_up_endpoint"])
+        expect(prompt.messages).toMatchObject([
+          { role: "user", content: { text: expect.stringContaining("whe_7") } }
+        ])
+      })
+    )
+  }
+)

@@ -1,0 +1,36 @@
+import { expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestServer, testServer } from "./TestServer.ts"
+
+layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
+  it.effect("§4 the reference is one page that names no other host, over the document of this installation", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestServer
+
+      const page = yield* call("GET", "/reference")
+      const document = yield* call<{ readonly servers: ReadonlyArray<{ readonly url: string }> }>("GET", "/openapi.json")
+
+      const embedded = /<script id="api-reference" type="application\/json">([\s\S]*?)<\/script>/.exec(page.text)![1]!
+      expect(page.status).toBe(200)
+      expect(JSON.parse(embedded)).toEqual(document.body)
+      expect(document.body.servers[0]!.url).toBe("http://posthorn.test")
+      expect(page.text).not.toMatch(/<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?:https?:)?\/\//)
+      expect(page.headers.get("content-security-policy")).toContain("default-src 'none'")
+    })
+  )
+
+  it.effect("decision §4 the health checks need no token, and every page has a trace id", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestServer
+
+      const live = yield* call("GET", "/health/live")
+      const ready = yield* call("GET", "/health/ready")
+      const reference = yield* call("HEAD", "/reference")
+
+      for (const { headers, status } of [live, ready, reference]) {
+        expect(status).toBe(200)
+        expect(headers.get("x-trace-id")).toMatch(/^[0-9a-f]{32}$/)
+      }
+    })
+  )
+})

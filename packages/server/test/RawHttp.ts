@@ -1,0 +1,49 @@
+/** HTTP/1.1 written by hand, for what no client would send. */
+import { connect, type Socket } from "node:net"
+import { Effect } from "effect"
+
+export interface RawAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  readonly body: { readonly [member: string]: unknown; readonly _tag?: string; readonly traceId?: string }
+  /** Whether the server ended the connection after this answer. */
+  readonly closed: boolean
+}
+
+const parse = (text: string, closed: boolean): RawAnswer => {
+  const at = text.indexOf("\r\n\r\n")
+  const [line = "", ...lines] = text.slice(0, at).split("\r\n")
+  const headers = Object.fromEntries(
+    lines.map((each) => [each.slice(0, each.indexOf(":")).toLowerCase(), each.slice(each.indexOf(":") + 1).trim()])
+  )
+  const body = text.slice(at + 4)
+  return { status: Number(line.split(" ")[1]), headers, text: body, body: body === "" ? {} : JSON.parse(body), closed }
+}
+
+/** An answer is whole when as much has come as its head said. */
+const isWhole = (text: string) => {
+  const at = text.indexOf("\r\n\r\n")
+  const length = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, at))?.[1]
+  return at >= 0 && (length === undefined || Buffer.byteLength(text.slice(at + 4)) >= Number(length))
+}
+
+/** Sends and gives the first final answer, waiting a little for the server to hang up. */
+export const sendRaw = (url: string, send: (socket: Socket) => void): Effect.Effect<RawAnswer> =>
+  Effect.async<RawAnswer>((resume) => {
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname, () => send(socket))
+    let text = ""
+    let timer: NodeJS.Timeout | undefined
+    const done = (closed: boolean) => {
+      clearTimeout(timer)
+      socket.destroy()
+      resume(Effect.sync(() => parse(text, closed)))
+    }
+    socket.on("data", (chunk) => {
+      text = (text + chunk.toString("utf8")).replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, "")
+      if (isWhole(text) && timer === undefined) timer = setTimeout(() => done(false), 2_500)
+    })
+    socket.on("error", () => {})
+    socket.on("close", () => done(true))
+  }).pipe(Effect.timeout("10 seconds"), Effect.orDie)

@@ -1,0 +1,122 @@
+/** With a real redis-server, on a port of its own; skipped where there is none. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
+import { createServer } from "node:net"
+import { expect, it } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted, type Scope } from "effect"
+import { describe } from "vitest"
+import { RateCounters } from "../src/RateCounters.ts"
+import { redisLive } from "../src/RedisCounters.ts"
+
+const installed = (() => {
+  try {
+    execFileSync("redis-server", ["--version"])
+    return true
+  } catch {
+    return false
+  }
+})()
+
+const freePort = Effect.async<number>((resume) => {
+  const probe = createServer()
+  probe.listen(0, "127.0.0.1", () => {
+    const { port } = probe.address() as { port: number }
+    probe.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+/** Started, and able to talk. */
+const redisAt = (port: number): Effect.Effect<ChildProcess, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.async<ChildProcess>((resume) => {
+      const child = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+      child.stdout.on("data", (text: Buffer) => {
+        if (text.includes("Ready to accept connections")) resume(Effect.succeed(child))
+      })
+    }),
+    (child) => Effect.sync(() => child.kill("SIGKILL"))
+  )
+
+const ended = (child: ChildProcess, signal: NodeJS.Signals) =>
+  Effect.async<void>((resume) => {
+    child.once("exit", () => resume(Effect.void))
+    child.kill(signal)
+  })
+
+const countersAt = (port: number) =>
+  Effect.map(Layer.build(redisLive(Redacted.make(`redis://127.0.0.1:${port}`))), (context) =>
+    Context.get(context, RateCounters)
+  )
+
+/** Until the shared count is the one answered; polls with a key of its own. */
+const shared = (one: Context.Tag.Service<RateCounters>, other: Context.Tag.Service<RateCounters>) =>
+  Effect.gen(function* () {
+    for (let round = 0; ; round++) {
+      const key = `probe ${round}`
+      yield* one.hit(key, 10_000)
+      const { count } = yield* other.hit(key, 10_000)
+      if (count === 2) return
+      if (round > 200) return yield* Effect.die("not shared")
+      yield* Effect.sleep("50 millis")
+    }
+  })
+
+describe.skipIf(!installed)("Redis (needs the program redis-server)", () => {
+  it.scopedLive("§8 two processes share one count, and each window ends", () =>
+    Effect.gen(function* () {
+      const port = yield* freePort
+      yield* redisAt(port)
+      const [one, other] = [yield* countersAt(port), yield* countersAt(port)]
+      yield* shared(one, other)
+
+      const counts = yield* Effect.all(
+        Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? one : other).hit("key", 300)),
+        { concurrency: "unbounded" }
+      )
+      yield* Effect.sleep(Math.max(...counts.map(({ leftMs }) => leftMs)) + 20)
+      const next = yield* one.hit("key", 300)
+
+      expect(counts.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, at) => at + 1))
+      expect(counts.every(({ leftMs }) => leftMs > 0 && leftMs <= 300)).toBe(true)
+      expect(next.count).toBe(1)
+    })
+  )
+
+  it.scopedLive("§8 while Redis is away this process counts, without waiting, and afterwards shares again", () =>
+    Effect.gen(function* () {
+      const port = yield* freePort
+      const redis = yield* redisAt(port)
+      const [one, other] = [yield* countersAt(port), yield* countersAt(port)]
+      yield* shared(one, other)
+
+      yield* ended(redis, "SIGKILL")
+      const began = performance.now()
+      const counts = yield* Effect.all(Array.from({ length: 200 }, () => one.hit("alone", 10_000)))
+      const took = performance.now() - began
+      yield* redisAt(port)
+      yield* shared(one, other)
+
+      expect(counts.at(-1)!.count).toBe(200)
+      expect(took).toBeLessThan(500)
+    })
+  )
+
+  it.scopedLive("§8 a Redis that hangs costs one call a second its patience, and the others nothing", () =>
+    Effect.gen(function* () {
+      const port = yield* freePort
+      const redis = yield* redisAt(port)
+      const [one, other] = [yield* countersAt(port), yield* countersAt(port)]
+      yield* shared(one, other)
+      yield* Effect.addFinalizer(() => Effect.sync(() => redis.kill("SIGCONT")))
+
+      redis.kill("SIGSTOP")
+      const began = performance.now()
+      yield* one.hit("hung", 10_000)
+      const first = performance.now() - began
+      yield* Effect.all(Array.from({ length: 100 }, () => one.hit("hung", 10_000)))
+      const rest = performance.now() - began - first
+
+      expect(first).toBeLessThan(400)
+      expect(rest).toBeLessThan(100)
+    })
+  )
+})

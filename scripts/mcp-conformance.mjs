@@ -1,0 +1,138 @@
+/**
+ * `npm run mcp:conformance`: the official MCP conformance suite against this server.
+ *
+ * Starts `posthorn dev` on a throw-away folder (or takes MCP_URL and MCP_TOKEN), and a loopback proxy that adds the bearer
+ * token, which the suite cannot send. Scenarios that this server is not for are listed with a reason each in
+ * tools/mcp-conformance/expected-failures.yml; one that fails and is not listed fails the run, and so does one that is
+ * listed and passes. The suite needs Node 22, which npx fetches. Where it cannot be had the run is skipped and says so.
+ */
+import { spawn, spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync } from "node:fs"
+import { createServer, request as forward } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { bundle, bundleFile } from "./bundle.mjs"
+import { ensureInstalled, root } from "./install.mjs"
+
+const SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
+const REVISION = "2025-11-25"
+const EXPECTED = join(root, "tools", "mcp-conformance", "expected-failures.yml")
+const START_MS = 60_000
+
+const cleanUps = []
+const end = async (code) => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp()
+  process.exit(code)
+}
+
+const canBeHad = () => {
+  const found = spawnSync("npm", ["view", "--fetch-retries=0", SUITE, "version"], { encoding: "utf8", timeout: 30_000 })
+  return found.status === 0 && found.stdout.trim() !== ""
+}
+
+/** A demo installation; its start-up text tells the URL and the token. */
+const startServer = () => {
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-mcp-"))
+  const child = spawn(process.execPath, [bundleFile, "dev"], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, DATA_DIR: folder, PORT: "0", RATE_LIMIT_MCP: "off", LOG_LEVEL: "warning" }
+  })
+  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }))
+  cleanUps.push(
+    () =>
+      new Promise((resolve) => {
+        child.once("exit", resolve)
+        if (child.exitCode !== null) resolve()
+        child.kill("SIGTERM")
+      })
+  )
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("posthorn dev did not start in time")), START_MS)
+    child.once("exit", (code) => reject(new Error(`posthorn dev ended with ${code}`)))
+    let said = ""
+    child.stdout.on("data", (chunk) => {
+      said += chunk
+      const match = /(http:\S+)\/mcp --header "Authorization: Bearer (\S+)"/.exec(said)
+      if (match === null) return
+      clearTimeout(timer)
+      resolve({ url: match[1], token: match[2] })
+    })
+  })
+}
+
+/** Adds the token, and puts the server's own name where the suite names the proxy's. */
+const startProxy = ({ token, url }) => {
+  const target = new URL(url)
+  const proxy = createServer((request, response) => {
+    const own = request.socket.localPort
+    const renamed = (text) =>
+      text?.replace(
+        new RegExp(`^(https?://)?(127\\.0\\.0\\.1|localhost):${own}$`),
+        (_, scheme = "") => `${scheme}${target.host}`
+      )
+    const headers = {
+      ...request.headers,
+      authorization: `Bearer ${token}`,
+      host: renamed(request.headers.host)
+    }
+    if (headers.origin !== undefined) headers.origin = renamed(headers.origin)
+    const { hostname, port } = target
+    const sent = forward({ hostname, port, path: request.url, method: request.method, headers }, (answer) => {
+      response.writeHead(answer.statusCode, answer.headers)
+      answer.pipe(response)
+    })
+    sent.on("error", () => response.writeHead(502).end())
+    request.pipe(sent)
+  })
+  cleanUps.push(() => {
+    proxy.close()
+    proxy.closeAllConnections()
+  })
+  return new Promise((resolve) => proxy.listen(0, "127.0.0.1", () => resolve(proxy.address().port)))
+}
+
+/** The suite wants Node 22 and gets it, but npm judges it by the Node that npm itself runs on. */
+const npxEnvironment = {
+  ...process.env,
+  npm_config_engine_strict: "false",
+  npm_config_loglevel: "error",
+  npm_config_update_notifier: "false"
+}
+
+const runSuite = (port) => {
+  const given = process.argv.slice(2)
+  const all = ["--requirements", REVISION, "--expected-failures", EXPECTED]
+  const child = spawn(
+    "npx",
+    [
+      "-y",
+      "-p",
+      "node@22",
+      "-p",
+      SUITE,
+      "conformance",
+      "server",
+      "--url",
+      `http://127.0.0.1:${port}/mcp`,
+      ...(given.length > 0 ? given : all)
+    ],
+    { cwd: tmpdir(), stdio: "inherit", env: npxEnvironment }
+  )
+  return new Promise((resolve) => child.once("exit", (code) => resolve(code ?? 1)))
+}
+
+if (!canBeHad()) {
+  console.log(`mcp:conformance skipped: ${SUITE} cannot be had from the package registry here.`)
+  process.exit(0)
+}
+ensureInstalled()
+await bundle()
+try {
+  const { MCP_TOKEN, MCP_URL } = process.env
+  const server = MCP_URL === undefined ? await startServer() : { url: MCP_URL, token: MCP_TOKEN ?? "" }
+  await end(await runSuite(await startProxy(server)))
+} catch (error) {
+  console.error(`mcp:conformance: ${error.message}`)
+  await end(1)
+}
