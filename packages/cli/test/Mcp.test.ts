@@ -1,6 +1,8 @@
+import { spawn } from "node:child_process"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { PassThrough } from "node:stream"
+import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { proxy } from "../src/internal/McpProxy.ts"
@@ -26,7 +28,7 @@ const setting = (answer: (asked: Asked) => void) =>
       (listening) => Effect.sync(() => listening.close().closeAllConnections())
     )
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    return { server, ...pipes(url) }
+    return { server, url, ...pipes(url) }
   })
 
 const pipes = (url: string) => {
@@ -180,6 +182,52 @@ describe("posthorn mcp", () => {
       input.write("nonsense\n")
 
       expect(yield* ended).toEqual(['{"id":null,"error":"nonsense"}'])
+    })
+  )
+})
+
+/** The command itself, in a process of its own. */
+const command = (env: Readonly<Record<string, string>>, input: string) =>
+  Effect.async<{ readonly code: number | null; readonly out: string; readonly err: string }>((resume) => {
+    const root = fileURLToPath(new URL("../../..", import.meta.url))
+    const child = spawn(`${root}node_modules/.bin/tsx`, [`${root}packages/cli/src/main.ts`, "mcp"], {
+      env: { PATH: process.env.PATH ?? "", ...env }
+    })
+    const said = { out: "", err: "" }
+    child.stdout.on("data", (chunk) => (said.out += chunk))
+    child.stderr.on("data", (chunk) => (said.err += chunk))
+    child.once("close", (code) => resume(Effect.succeed({ code, ...said })))
+    child.stdin.end(input)
+  })
+
+describe("the command posthorn mcp", () => {
+  it.scopedLive("says on standard error what is missing in the environment", () =>
+    Effect.gen(function* () {
+      const { code, err, out } = yield* command({ POSTHORN_URL: "ftp://example.com" }, "")
+
+      expect([code, out]).toEqual([1, ""])
+      expect(err.trim().split("\n")).toEqual([
+        expect.stringMatching(/^posthorn: POSTHORN_URL must be an http or https address/),
+        expect.stringMatching(/^posthorn: POSTHORN_TOKEN is not set, for example/)
+      ])
+    })
+  )
+
+  it.scopedLive("writes nothing but answers to standard output, and ends with its input", () =>
+    Effect.gen(function* () {
+      const asked: Array<string | undefined> = []
+      const { url } = yield* setting(({ headers, response }) => {
+        asked.push(headers.authorization)
+        json(response, '{"id":1}')
+      })
+
+      const { code, err, out } = yield* command(
+        { POSTHORN_URL: `${url}/mcp/`, POSTHORN_TOKEN: " phk_2 " },
+        '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+      )
+
+      expect([code, out, err]).toEqual([0, '{"id":1}\n', ""])
+      expect(asked).toEqual(["Bearer phk_2"])
     })
   )
 })

@@ -4,6 +4,8 @@ import { FAILURE_LIMIT, MAX_RETRIES } from "@posthorn/domain/Verdict"
 import { Effect } from "effect"
 import { describe, it as test } from "vitest"
 import { stateMachineText } from "../src/guides/StateMachine.ts"
+import { getPrompt, listedPrompts } from "../src/mcp/Prompts.ts"
+import { tools } from "../src/mcp/Tools.ts"
 import { BASE_URL, TestServer, testServer } from "./TestServer.ts"
 
 describe("the delivery state machine in words", () => {
@@ -17,6 +19,24 @@ describe("the delivery state machine in words", () => {
     }
     expect(stateMachineText).toContain(`${MAX_RETRIES} retries, 30, 60, 90, 120, 150, 180 seconds`)
     expect(stateMachineText).toContain(`At ${FAILURE_LIMIT} in a row`)
+  })
+})
+
+describe("the prompts", () => {
+  test("name only tools that exist, and arguments that they have", async () => {
+    const known = new Set(
+      tools.flatMap(({ listed }) => [listed.name, ...Object.keys(listed.inputSchema.properties)])
+    )
+
+    for (const { name, arguments: wanted } of listedPrompts) {
+      const args = Object.fromEntries(wanted.map((argument) => [argument.name, "x"]))
+      const { messages } = await Effect.runPromise(getPrompt(name, args))
+      const named = [...messages[0]!.content.text.matchAll(/`([a-zA-Z_]+)(?:: [^`]*)?`/g)].map(
+        ([, each]) => each!
+      )
+
+      expect(named.filter((each) => each !== "pending" && !known.has(each))).toEqual([])
+    }
   })
 })
 

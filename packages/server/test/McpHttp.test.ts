@@ -173,6 +173,20 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
+  it.effect("answers a request although a cancellation for it comes in the same batch", () =>
+    Effect.gen(function* () {
+      const { token, url } = yield* entered
+      const list = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_members"}}'
+      const cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'
+
+      const batch = yield* post(url, `[${list},${cancel}]`, { token })
+
+      expect(JSON.parse(batch.text)).toMatchObject([
+        { id: 1, result: { structuredContent: { nextCursor: null } } }
+      ])
+    })
+  )
+
   it.effect("refuses a version of the protocol that it does not speak, but negotiates at initialize", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered

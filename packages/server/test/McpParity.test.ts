@@ -5,10 +5,13 @@
  * times, secrets) is numbered in the order in which it appears. Refusals are compared to the letter, in one world.
  */
 import { expect, layer } from "@effect/vitest"
+import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv"
 import { problems } from "@posthorn/api-contract/Problem"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
 import { Effect, Option } from "effect"
 import { describe, it as test } from "vitest"
+import type { ObjectSchema } from "../src/mcp/ToolSchemas.ts"
+import { tools } from "../src/mcp/Tools.ts"
 import { unknown } from "./Fixtures.ts"
 import { callTool, type ToolResult } from "./McpCalls.ts"
 import { makeWorld, pathOf, type Sample, sampleOf, samples, type World } from "./Samples.ts"
@@ -43,6 +46,20 @@ const argumentsOf = (entry: ContractEntry, world: World, { body, query }: Sample
   )
   return { ...path, ...query, ...(body as object) }
 }
+
+const validator = new AjvJsonSchemaValidator()
+
+/** What is wrong with a value by a tool's schema, as the SDK's client judges it. */
+const problemsOf = (schema: ObjectSchema, value: unknown) =>
+  validator.getValidator(schema as never)(value).errorMessage
+
+const listedOf = (entry: ContractEntry) => tools.find((tool) => tool.entry === entry)!.listed
+
+/** As an agent writes them: numbers, where a query has their digits. */
+const withNumbers = (args: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [name, /^\d+$/.test(String(value)) ? Number(value) : value])
+  )
 
 const throughRest = (call: Call, entry: ContractEntry, world: World, sample: Sample, token: string) =>
   call(entry.method, pathOf(entry, world, sample.query), {
@@ -117,6 +134,9 @@ layer(testServer(), { excludeTestServices: true })("REST and MCP", (it) => {
         const body = rest.text === "" ? "{}" : rest.text
         expect(normalised(textOf(result), other.slug)).toBe(normalised(body, one.slug))
         expect(result.structuredContent).toEqual(JSON.parse(textOf(result)))
+        const { inputSchema, outputSchema } = listedOf(entry)
+        expect(problemsOf(inputSchema, withNumbers(args))).toBeUndefined()
+        expect(problemsOf(outputSchema, result.structuredContent)).toBeUndefined()
         expect(yield* auditOf(other)).toBe(yield* auditOf(one))
       })
     )

@@ -20,7 +20,7 @@ const deadLetter = (ws: Entered) =>
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
 layer(testServer(), { excludeTestServices: true })("notifications", (it) => {
-  it.effect("§3.1 tells the workspace of a dead letter, newest first, until somebody reads it", () =>
+  it.effect("§2.6 tells the workspace of a dead letter, newest first, until somebody reads it", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const first = yield* deadLetter(ws)

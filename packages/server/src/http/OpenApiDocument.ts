@@ -23,12 +23,13 @@ const bearer = {
   description: "An API token (`phk_…`) of the workspace in the path, or the operator's token."
 }
 
-const limits: Readonly<Record<string, string>> = {
-  operator: "Needs the operator's token."
-}
+const OPERATOR_ONLY = "Needs the operator's token."
 
-const describe = ({ rules }: ContractEntry, description: unknown) =>
-  `${String(description)}\n\n${limits[rules.permission] ?? `Needs the permission \`${rules.permission}\`.`} Counts in the rate limit \`${rules.bucket}\`.`
+const describe = ({ rules }: ContractEntry, description: unknown) => {
+  const needs = rules.permission === "operator" ? OPERATOR_ONLY : `Needs the permission \`${rules.permission}\`.`
+  const said = String(description).replace(OPERATOR_ONLY, "").trim()
+  return `${said}\n\n${needs} Counts in the rate limit \`${rules.bucket}\`.`
+}
 
 const parameter = (generated: unknown, raw: Json) => {
   const { schema, ...rest } = clean(generated, raw) as Json & { readonly schema: Json }
@@ -116,6 +117,7 @@ export const openApiDocument = (installation: { readonly baseUrl: string; readon
       license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" }
     },
     servers: [{ url: installation.baseUrl, description: "This installation." }],
+    security: [{ bearer: [] }],
     tags: document.tags,
     paths,
     components: {

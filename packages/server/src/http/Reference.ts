@@ -14,15 +14,16 @@ import { Effect } from "effect"
 
 const compress = promisify(gzip)
 
-const scalar = HttpApiScalar.layerHttpLayerRouter({
-  api: Api,
-  path: "/reference",
-  scalar: {
-    withDefaultFonts: false,
-    // Buttons that lead to the maker's own cloud.
-    customCss: ".open-api-client-button, a[href*='scalar.com'] { display: none !important }"
-  }
-})
+/** Without its maker's fonts, and without the buttons that lead to its maker's cloud. */
+const options = {
+  withDefaultFonts: false,
+  showToolbar: "never",
+  showDeveloperTools: "never",
+  hideClientButton: true,
+  customCss: "a[href*='scalar.com'] { display: none !important }"
+}
+
+const scalar = HttpApiScalar.layerHttpLayerRouter({ api: Api, path: "/reference", scalar: options })
 
 const EMBEDDED = /(<script id="api-reference" type="application\/json">)[\s\S]*?(<\/script>)/
 

@@ -47,7 +47,10 @@ class Exchange implements Transport {
 
   ask(messages: ReadonlyArray<Message>): Promise<ReadonlyArray<object>> {
     this.open = messages.filter(isRequest).length
-    for (const message of messages) this.onmessage?.(message as JSONRPCMessage)
+    // A cancellation would have the SDK drop an answer that this exchange waits for. What is under way in another HTTP
+    // request is cancelled by closing that one.
+    const heard = messages.filter(({ method }) => method !== "notifications/cancelled")
+    for (const message of heard) this.onmessage?.(message as JSONRPCMessage)
     return this.open === 0 ? Promise.resolve([]) : this.finished
   }
 }

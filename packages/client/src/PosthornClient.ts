@@ -1,0 +1,57 @@
+/**
+ * A typed client of the REST API, derived from the contract: one method per operation, answers decoded, refusals as the
+ * tagged errors of the domain.
+ *
+ * Calls that were refused because of haste (429) or an outage (503) are tried again after what `Retry-After` says, a
+ * few times and not for long: nothing was done in either case. No Node built-ins: it needs an `HttpClient`, for example
+ * `FetchHttpClient.layer`. Source: spec §9.
+ */
+import { HttpApiClient, HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
+import { Api } from "@posthorn/api-contract/Api"
+import { Duration, Effect, Redacted } from "effect"
+
+export interface Options {
+  /** Address of the service, with or without a slash at the end. */
+  readonly baseUrl: string
+  /** An API token, or the operator's. */
+  readonly token: Redacted.Redacted
+  /** How often a call is tried again after 429 or 503. Default 3; 0 switches it off. */
+  readonly retries?: number
+  /** The longest wait before one more try; a longer `Retry-After` is given to the caller. Default 10 seconds. */
+  readonly maxWait?: Duration.DurationInput
+}
+
+const RETRIED: ReadonlySet<number> = new Set([429, 503])
+
+/** What `Retry-After` asks for; a second when it says nothing. */
+const waitOf = ({ headers }: HttpClientResponse.HttpClientResponse): Duration.Duration => {
+  const seconds = Number(headers["retry-after"] ?? "1")
+  return Duration.seconds(Number.isFinite(seconds) && seconds >= 0 ? seconds : 1)
+}
+
+const patiently = (retries: number, maxWait: Duration.Duration) => (client: HttpClient.HttpClient) => {
+  const attempt = (
+    request: HttpClientRequest.HttpClientRequest,
+    left: number
+  ): ReturnType<HttpClient.HttpClient["execute"]> =>
+    Effect.flatMap(client.execute(request), (response) => {
+      const wait = waitOf(response)
+      return left > 0 && RETRIED.has(response.status) && Duration.lessThanOrEqualTo(wait, maxWait)
+        ? Effect.delay(attempt(request, left - 1), wait)
+        : Effect.succeed(response)
+    })
+  return HttpClient.make((request) => attempt(request, retries))
+}
+
+/** One method per operation, in groups as in the contract: `client["API tokens"].createApiToken({ path, payload })`. */
+export const make = ({ baseUrl, maxWait = "10 seconds", retries = 3, token }: Options) =>
+  HttpApiClient.make(Api, {
+    baseUrl: baseUrl.replace(/\/+$/, ""),
+    transformClient: (client) =>
+      client.pipe(
+        patiently(retries, Duration.decode(maxWait)),
+        HttpClient.mapRequest(HttpClientRequest.bearerToken(token))
+      )
+  })
+
+export type PosthornClient = Effect.Effect.Success<ReturnType<typeof make>>

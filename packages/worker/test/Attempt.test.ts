@@ -1,0 +1,94 @@
+import { randomBytes } from "node:crypto"
+import { assert, describe, it } from "@effect/vitest"
+import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
+import type { Loaded } from "@posthorn/persistence/Queue"
+import * as SecretBox from "@posthorn/persistence/SecretBox"
+import { generateSecret, verify } from "@posthorn/signature"
+import { Redacted } from "effect"
+import { makePrepare, type Prepared } from "../src/Attempt.ts"
+
+const NOW = 1_767_225_600
+const box = SecretBox.make([Redacted.make(new Uint8Array(randomBytes(32)))])
+const row = { workspaceId: "wsp_1", endpointId: "whe_1" }
+const prepare = makePrepare(box, nothingAllowed)
+
+const loadedWith = (
+  payload: string,
+  secrets: ReadonlyArray<string>,
+  url = "https://example.com/hook"
+): Loaded => {
+  const [secret, previousSecret = null] = secrets.map((text) => box.seal(row, Redacted.make(text)))
+  return {
+    workspaceId: row.workspaceId,
+    deliveryId: "whd_1",
+    attempts: 0,
+    eventType: "invoice.paid",
+    payload,
+    traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
+    url,
+    enabled: true,
+    generation: 0,
+    secret: secret!,
+    previousSecret
+  }
+}
+
+describe("Attempt", () => {
+  it("§2.4 sends an object of deliveryId, eventType and payload, the payload as it was published", () => {
+    for (const payload of [
+      "null",
+      "7",
+      '"x"',
+      "[]",
+      '{"b":1.0,"a":1e3,"2":"\\u0000\\ud800"}',
+      ' { "big" : 12345678901234567890 } '
+    ]) {
+      const { body } = prepare(row.endpointId, loadedWith(payload, [generateSecret()]), NOW) as Prepared
+
+      assert.strictEqual(body, `{"deliveryId":"whd_1","eventType":"invoice.paid","payload":${payload}}`)
+      assert.deepStrictEqual(Object.keys(JSON.parse(body)), ["deliveryId", "eventType", "payload"])
+    }
+  })
+
+  it("§3.3 signs with the new secret first, then the old one, and never with another", () => {
+    const [current, previous] = [generateSecret(), generateSecret()]
+
+    const both = prepare(row.endpointId, loadedWith("1", [current, previous]), NOW) as Prepared
+    const one = prepare(row.endpointId, loadedWith("1", [current]), NOW) as Prepared
+
+    const entries = both.headers["webhook-signature"]!.split(" ")
+    assert.strictEqual(entries.length, 2)
+    assert.strictEqual(one.headers["webhook-signature"], entries[0])
+    for (const secret of [current, previous]) {
+      assert.strictEqual(
+        verify({ secrets: [secret], headers: both.headers, body: both.body, now: NOW }).id,
+        "whd_1"
+      )
+    }
+    assert.throws(() => verify({ secrets: [previous], headers: one.headers, body: one.body, now: NOW }))
+  })
+
+  it("§2.1 judges the URL again, whatever was stored", () => {
+    for (const url of [
+      "http://example.com/",
+      "https://127.0.0.1/",
+      "https://user:pw@example.com/",
+      "nonsense"
+    ]) {
+      assert.strictEqual(
+        prepare(row.endpointId, loadedWith("1", [generateSecret()], url), NOW),
+        "invalid_url"
+      )
+    }
+  })
+
+  it("keeps as evidence what it sends", () => {
+    const { evidence, headers } = prepare(
+      row.endpointId,
+      loadedWith("1", [generateSecret()]),
+      NOW
+    ) as Prepared
+
+    assert.deepStrictEqual(JSON.parse(`{${evidence}`), headers)
+  })
+})
