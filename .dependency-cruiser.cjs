@@ -8,38 +8,86 @@ const forbid = (name, comment, from, to) => ({ name, comment, severity: "error",
 
 module.exports = {
   forbidden: [
-    { name: "no-cycles", comment: "a cycle has no first file to read", severity: "error", from: {}, to: { circular: true } },
-    forbid("signature-stands-alone", "receivers install it: no dependency but node's crypto", "^packages/signature/src", {
-      dependencyTypesNot: ["core", "local"]
-    }),
-    forbid("domain-is-pure", "domain computes; it never reaches out, so that a browser can share it", "^packages/domain/src", {
-      dependencyTypes: ["core"]
-    }),
+    {
+      name: "no-cycles",
+      comment: "a cycle has no first file to read",
+      severity: "error",
+      from: {},
+      to: { circular: true }
+    },
+    forbid(
+      "signature-stands-alone",
+      "receivers install it: no dependency but node's crypto",
+      "^packages/signature/src",
+      {
+        dependencyTypesNot: ["core", "local"]
+      }
+    ),
+    forbid(
+      "domain-is-pure",
+      "domain computes; it never reaches out, so that a browser can share it",
+      "^packages/domain/src",
+      {
+        dependencyTypes: ["core"]
+      }
+    ),
     forbid("domain-knows-nobody", "domain is below every other room", "^packages/domain/src", {
       path: "^packages/(?!domain)"
     }),
-    forbid("contract-below-doors", "the contract says what may be asked, not how it is done", "^packages/api-contract/src", {
-      path: "^packages/(?!api-contract|domain)"
-    }),
-    forbid("sql-in-one-room", "SQL lives in persistence; others get a client to open transactions with, never a driver", "^packages/(?!persistence|cli|testkit|worker)[^/]+/src", {
-      path: "@effect/sql-pg|node_modules/pg/"
-    }),
-    forbid("doors-keep-apart", "REST and MCP share Calls and Operations, not each other's parts", "^packages/server/src/http/(?!Edge)", {
-      path: "^packages/server/src/mcp"
-    }),
+    forbid(
+      "contract-below-doors",
+      "the contract says what may be asked, not how it is done",
+      "^packages/api-contract/src",
+      {
+        path: "^packages/(?!api-contract|domain)"
+      }
+    ),
+    forbid(
+      "sql-in-one-room",
+      "SQL lives in persistence; others get a client to open transactions with, never a driver",
+      "^packages/(?!persistence|cli|testkit|worker)[^/]+/src",
+      {
+        path: "@effect/sql-pg|node_modules/pg/"
+      }
+    ),
+    forbid(
+      "doors-keep-apart",
+      "REST and MCP share Calls and Operations, not each other's parts",
+      "^packages/server/src/http/(?!Edge)",
+      {
+        path: "^packages/server/src/mcp"
+      }
+    ),
     forbid("policy-first", "a door reaches the database only through a capability", "^packages/server/src", {
       path: "^packages/persistence"
     }),
-    forbid("worker-has-no-principal", "machinery comes through the worker: no principal, so no capability", "^packages/worker/src", {
-      path: "^packages/(capabilities|server|api-contract)"
-    }),
-    forbid("server-and-worker-apart", "they run on different machines; the cli puts them together", "^packages/server/src", {
-      path: "^packages/worker"
-    }),
-    forbid("sdk-stays-at-the-edge", "the MCP SDK's next major is a one-file change", "^packages/(?!server/src/mcp/McpServer|[^/]+/test)", {
-      path: "@modelcontextprotocol"
-    }),
-    forbid("testkit-is-for-tests", "test code never ships", "^packages/(?!testkit)[^/]+/src", { path: "^packages/testkit" })
+    forbid(
+      "worker-has-no-principal",
+      "machinery comes through the worker: no principal, so no capability",
+      "^packages/worker/src",
+      {
+        path: "^packages/(capabilities|server|api-contract)"
+      }
+    ),
+    forbid(
+      "server-and-worker-apart",
+      "they run on different machines; the cli puts them together",
+      "^packages/server/src",
+      {
+        path: "^packages/worker"
+      }
+    ),
+    forbid(
+      "sdk-stays-at-the-edge",
+      "the MCP SDK's next major is a one-file change",
+      "^packages/(?!server/src/mcp/McpServer|[^/]+/test)",
+      {
+        path: "@modelcontextprotocol"
+      }
+    ),
+    forbid("testkit-is-for-tests", "test code never ships", "^packages/(?!testkit)[^/]+/src", {
+      path: "^packages/testkit"
+    })
   ],
   options: {
     parser: "swc",

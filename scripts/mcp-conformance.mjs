@@ -1,10 +1,11 @@
 /**
- * `npm run mcp:conformance`: the official MCP conformance suite against this server.
+ * `npm run mcp:conformance`: the official MCP conformance suite, twice.
  *
- * Starts `posthorn dev` on a throw-away folder (or takes MCP_URL and MCP_TOKEN), and a loopback proxy that adds the bearer
- * token, which the suite cannot send. Scenarios that this server is not for are listed with a reason each in
- * tools/mcp-conformance/expected-failures.yml; one that fails and is not listed fails the run, and so does one that is
- * listed and passes. The suite needs Node 22, which npx fetches. Where it cannot be had the run is skipped and says so.
+ * First against `posthorn dev` on a throw-away folder (or MCP_URL with MCP_TOKEN), through a loopback proxy that adds the
+ * bearer token, which the suite cannot send. Then against the same adapter with the suite's own fixtures in the place of
+ * our tools, for what can only be tested on names of the suite's. Scenarios that we are not for are listed with a reason
+ * each in tools/mcp-conformance; one that fails and is not listed fails the run, and so does one that is listed and
+ * passes. The suite needs Node 22, which npx fetches. Where it cannot be had the run is skipped and says so.
  */
 import { spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -16,7 +17,7 @@ import { ensureInstalled, root } from "./install.mjs"
 
 const SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
 const REVISION = "2025-11-25"
-const EXPECTED = join(root, "tools", "mcp-conformance", "expected-failures.yml")
+const expected = (file) => join(root, "tools", "mcp-conformance", file)
 const START_MS = 60_000
 
 const cleanUps = []
@@ -26,39 +27,53 @@ const end = async (code) => {
 }
 
 const canBeHad = () => {
-  const found = spawnSync("npm", ["view", "--fetch-retries=0", SUITE, "version"], { encoding: "utf8", timeout: 30_000 })
+  const found = spawnSync("npm", ["view", "--fetch-retries=0", SUITE, "version"], {
+    encoding: "utf8",
+    timeout: 30_000
+  })
   return found.status === 0 && found.stdout.trim() !== ""
 }
 
-/** A demo installation; its start-up text tells the URL and the token. */
-const startServer = () => {
-  const folder = mkdtempSync(join(tmpdir(), "posthorn-mcp-"))
-  const child = spawn(process.execPath, [bundleFile, "dev"], {
+/** Starts a program; gives what `pattern` finds in what it says. */
+const start = (args, env, pattern) => {
+  const child = spawn(process.execPath, args, {
     cwd: root,
     stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, DATA_DIR: folder, PORT: "0", RATE_LIMIT_MCP: "off", LOG_LEVEL: "warning" }
+    env: { ...process.env, ...env }
   })
-  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }))
-  cleanUps.push(
-    () =>
-      new Promise((resolve) => {
-        child.once("exit", resolve)
-        if (child.exitCode !== null) resolve()
-        child.kill("SIGTERM")
-      })
-  )
+  const gone = new Promise((resolve) => child.once("exit", resolve))
+  cleanUps.push(() => {
+    child.kill("SIGTERM")
+    return gone
+  })
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("posthorn dev did not start in time")), START_MS)
-    child.once("exit", (code) => reject(new Error(`posthorn dev ended with ${code}`)))
+    const timer = setTimeout(() => reject(new Error(`${args[0]} did not start in time`)), START_MS)
+    child.once("exit", (code) => reject(new Error(`${args[0]} ended with ${code}`)))
     let said = ""
     child.stdout.on("data", (chunk) => {
       said += chunk
-      const match = /(http:\S+)\/mcp --header "Authorization: Bearer (\S+)"/.exec(said)
+      const match = pattern.exec(said)
       if (match === null) return
       clearTimeout(timer)
-      resolve({ url: match[1], token: match[2] })
+      resolve(match)
     })
   })
+}
+
+/** A demo installation; its start-up text tells the URL and the token. */
+const startServer = async () => {
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-mcp-"))
+  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }))
+  const env = { DATA_DIR: folder, PORT: "0", RATE_LIMIT_MCP: "off", LOG_LEVEL: "warning" }
+  const pattern = /(http:\S+)\/mcp --header "Authorization: Bearer (\S+)"/
+  const [, url, token] = await start([bundleFile, "dev"], env, pattern)
+  return { url, token }
+}
+
+const startFixtures = async () => {
+  const tsx = join(root, "node_modules", "tsx", "dist", "cli.mjs")
+  const [url] = await start([tsx, join("packages", "server", "test", "ConformanceServer.ts")], {}, /http:\S+/)
+  return url
 }
 
 /** Adds the token, and puts the server's own name where the suite names the proxy's. */
@@ -100,27 +115,19 @@ const npxEnvironment = {
   npm_config_update_notifier: "false"
 }
 
-const runSuite = (port) => {
+const runSuite = (url, baseline) => {
   const given = process.argv.slice(2)
-  const all = ["--requirements", REVISION, "--expected-failures", EXPECTED]
-  const child = spawn(
-    "npx",
-    [
-      "-y",
-      "-p",
-      "node@22",
-      "-p",
-      SUITE,
-      "conformance",
-      "server",
-      "--url",
-      `http://127.0.0.1:${port}/mcp`,
-      ...(given.length > 0 ? given : all)
-    ],
-    { cwd: tmpdir(), stdio: "inherit", env: npxEnvironment }
-  )
+  const all = ["--requirements", REVISION, "--expected-failures", expected(baseline)]
+  const command = ["conformance", "server", "--url", `${url}/mcp`, ...(given.length > 0 ? given : all)]
+  const child = spawn("npx", ["-y", "-p", "node@22", "-p", SUITE, ...command], {
+    cwd: tmpdir(),
+    stdio: "inherit",
+    env: npxEnvironment
+  })
   return new Promise((resolve) => child.once("exit", (code) => resolve(code ?? 1)))
 }
+
+const verdict = (code) => (code === 0 ? "as expected" : "NOT as expected")
 
 if (!canBeHad()) {
   console.log(`mcp:conformance skipped: ${SUITE} cannot be had from the package registry here.`)
@@ -131,7 +138,10 @@ await bundle()
 try {
   const { MCP_TOKEN, MCP_URL } = process.env
   const server = MCP_URL === undefined ? await startServer() : { url: MCP_URL, token: MCP_TOKEN ?? "" }
-  await end(await runSuite(await startProxy(server)))
+  const real = await runSuite(`http://127.0.0.1:${await startProxy(server)}`, "expected-failures.yml")
+  const adapter = await runSuite(await startFixtures(), "adapter-expected-failures.yml")
+  console.log(`mcp:conformance: server ${verdict(real)}, adapter with fixtures ${verdict(adapter)}`)
+  await end(real === 0 && adapter === 0 ? 0 : 1)
 } catch (error) {
   console.error(`mcp:conformance: ${error.message}`)
   await end(1)

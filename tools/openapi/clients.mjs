@@ -20,8 +20,18 @@ const freePort = () =>
   })
 
 const ready = async (url) => {
-  for (const deadline = Date.now() + 90_000; Date.now() < deadline; await new Promise((done) => setTimeout(done, 200))) {
-    if (await fetch(url).then((answer) => answer.ok, () => false)) return
+  for (
+    const deadline = Date.now() + 90_000;
+    Date.now() < deadline;
+    await new Promise((done) => setTimeout(done, 200))
+  ) {
+    if (
+      await fetch(url).then(
+        (answer) => answer.ok,
+        () => false
+      )
+    )
+      return
   }
   throw new Error("the server did not become ready within 90 s")
 }
@@ -41,7 +51,11 @@ const withServer = async (use) => {
     LOG_LEVEL: "error"
   }
   await run(process.execPath, ["scripts/bundle.mjs"], { cwd: root })
-  const server = spawn(process.execPath, [join(root, "build", "posthorn.mjs"), "dev"], { cwd: root, env, stdio: ["ignore", "ignore", "inherit"] })
+  const server = spawn(process.execPath, [join(root, "build", "posthorn.mjs"), "dev"], {
+    cwd: root,
+    env,
+    stdio: ["ignore", "ignore", "inherit"]
+  })
   const ended = new Promise((done) => server.once("exit", done))
   try {
     await ready(`http://127.0.0.1:${port}/health/ready`)
@@ -58,7 +72,9 @@ try {
   await run(bin("openapi-typescript"), [document, "--output", "generated/openapi.ts"])
   await run(bin("orval"), ["--config", "orval.config.cjs"])
   await run(bin("tsc"), ["--project", "tsconfig.json"])
-  await withServer((url, token) => run(join(root, "node_modules", ".bin", "tsx"), ["smoke/main.ts", url, token]))
+  await withServer((url, token) =>
+    run(join(root, "node_modules", ".bin", "tsx"), ["smoke/main.ts", url, token])
+  )
 } catch (error) {
   console.error(error.message)
   process.exit(1)

@@ -22,7 +22,9 @@ export const run = (command, args, options = {}) =>
     const child = spawn(command, args, { cwd: here, env: quiet, stdio: "inherit", ...options })
     child.once("error", reject)
     child.once("exit", (code) =>
-      code === 0 ? resolve() : reject(new Error(`${command.split("/").pop()} ${args.join(" ")} ended with ${code}`))
+      code === 0
+        ? resolve()
+        : reject(new Error(`${command.split("/").pop()} ${args.join(" ")} ended with ${code}`))
     )
   })
 

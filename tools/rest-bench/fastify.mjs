@@ -1,7 +1,7 @@
 /**
  * The yardstick: Fastify answering the same list, with a response schema (its fast serialiser) and a token check.
  *
- * MODE=sql asks PostgreSQL the same two questions per request that Posthorn asks; MODE=memory answers rows that it
+ * MODE=sql asks PostgreSQL the same question per request that Posthorn asks; MODE=memory answers rows that it
  * read once, at start, and still serialises them per request.
  */
 import { createHash, timingSafeEqual } from "node:crypto"
@@ -107,10 +107,11 @@ app.get(
     if (slug !== request.identity.slug) return reply.code(404).send({ error: "WorkspaceNotFound" })
     if (MODE === "memory") return constant
     const limit = Math.min(200, Math.max(1, Number(request.query.limit ?? 50)))
-    if (!(await exists(request.identity.workspace_id, endpointId))) {
+    const found = await list(request.identity.workspace_id, endpointId, limit)
+    if (found.items.length === 0 && !(await exists(request.identity.workspace_id, endpointId))) {
       return reply.code(404).send({ error: "WebhookEndpointNotFound" })
     }
-    return list(request.identity.workspace_id, endpointId, limit)
+    return found
   }
 )
 await app.listen({ host: "127.0.0.1", port: Number(PORT) })

@@ -13,7 +13,7 @@ import { diagnoseWebhookEndpoint } from "./Diagnosis.ts"
 import { getEndpointStats } from "./EndpointStats.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, Integer, NO_NUL, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+import { IdParam, Integer, PageOf, pageQuery, Slug, storable, Timestamp } from "./Wire.ts"
 
 export const endpointFields = {
   id: Schema.String,
@@ -56,9 +56,9 @@ export const EventTypes = Schema.Array(EventTypePattern)
     examples: [["invoice.*"]]
   })
 
-export const Description = Schema.String.pipe(Schema.maxLength(500), Schema.pattern(NO_NUL)).annotations({
+export const Description = Schema.String.pipe(Schema.maxLength(500), storable).annotations({
   description: "For people; at most 500 characters.",
-  message: () => "Expected at most 500 characters, none of them NUL"
+  message: () => "Expected at most 500 characters, all valid Unicode and none NUL"
 })
 
 /** The URL is any text here: the capability judges it, so that a bad one is `InvalidWebhookUrl`. */

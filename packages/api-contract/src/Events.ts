@@ -5,17 +5,17 @@ import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { JsonValue, NO_NUL, Slug } from "./Wire.ts"
+import { JsonValue, Slug, STORABLE } from "./Wire.ts"
 
 export const IdempotencyKey = Schema.String.pipe(
   Schema.minLength(1),
   Schema.maxLength(255),
-  Schema.pattern(NO_NUL)
+  storable
 ).annotations({
   description:
     "Publishing again with the same key within 24 hours creates nothing and gives the first answer.",
   examples: ["invoice-7-paid"],
-  message: () => "Expected 1 to 255 characters, none of them NUL"
+  message: () => "Expected 1 to 255 characters, all valid Unicode and none NUL"
 })
 
 export const PublishEvent = Schema.Struct({
@@ -37,7 +37,7 @@ export const PublishedEvent = Schema.Struct({
 export type PublishedEvent = typeof PublishedEvent.Type
 
 const publishEvent = HttpApiEndpoint.post("publishEvent", "/workspaces/:slug/events")
-  .setPath(Schema.Struct({ slug: Slug }))
+  .setPath(Schema.Struct({ slug: Slug, storable }))
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(IdempotencyKey) }))
   .setPayload(PublishEvent)
   .addSuccess(PublishedEvent, { status: 202 })

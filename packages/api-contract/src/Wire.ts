@@ -46,15 +46,19 @@ export const Moment = (description: string) =>
     examples: ["2026-11-21T13:00:00.000Z"]
   })
 
-/** Text for people: 1 to `max` characters, none of them NUL, which PostgreSQL cannot hold. */
+/**
+ * Refuses NUL and halves of surrogate pairs: PostgreSQL's text cannot hold them. Not shown in OpenAPI: few languages'
+ * patterns can say it.
+ */
+export const storable = Schema.pattern(/^[^\0\p{Cs}]*$/u, { jsonSchema: {} })
+
+/** Text for people: 1 to `max` characters that can be stored. */
 export const Label = (max: number, description: string, example: string) =>
-  Schema.String.pipe(Schema.minLength(1), Schema.maxLength(max), Schema.pattern(NO_NUL)).annotations({
+  Schema.String.pipe(Schema.minLength(1), Schema.maxLength(max), storable).annotations({
     description,
     examples: [example],
-    message: () => `Expected 1 to ${max} characters, none of them NUL`
+    message: () => `Expected 1 to ${max} characters, all valid Unicode and none NUL`
   })
-
-export const NO_NUL = /^[^\0]*$/
 
 const PLAIN = /^[\x21-\x7e]{1,64}$/
 

@@ -40,24 +40,24 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
     const deliveries = yield* DeliveriesRepo
     const endpoints = yield* EndpointsRepo
 
-    /** Deliveries of one endpoint, newest first. */
-    const listByEndpoint = Effect.fn("Deliveries.listByEndpoint")(function* (
-      endpointId: string,
-      query: DeliveryQuery
-    ) {
+    /** Deliveries of one endpoint, newest first. One that has some is there: only an empty page has to ask. */
+    const listByEndpoint = Effect.fnUntraced(function* (endpointId: string, query: DeliveryQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      if ((yield* endpoints.find(workspaceId, endpointId)) === undefined)
-        return yield* new WebhookEndpointNotFound()
       const from = decodeCursor(TimePosition, query.cursor)
-      if (Either.isLeft(from)) return emptyPage
       const filter = {
         endpointId,
         status: query.status,
         eventType: query.eventType,
         omitPayload: query.payload === "omit"
       }
-      return yield* deliveries.list(workspaceId, filter, query.limit, from.right)
-    })
+      const page = Either.isLeft(from)
+        ? emptyPage
+        : yield* deliveries.list(workspaceId, filter, query.limit, from.right)
+      if (page.items.length > 0) return page
+      if ((yield* endpoints.find(workspaceId, endpointId)) === undefined)
+        return yield* new WebhookEndpointNotFound()
+      return page
+    }, Effect.withSpan("Deliveries.listByEndpoint"))
 
     /** Deliveries of all endpoints, newest first. */
     const list = Effect.fn("Deliveries.list")(function* (query: WorkspaceDeliveryQuery) {

@@ -28,6 +28,7 @@ export interface Resolved {
 
 const SERVER_CONNECTIONS = 20
 const WORKER_CONNECTIONS = 6
+const WORKER_SILENCE = "10 seconds"
 
 export const baseUrlOf = ({ port, settings }: Resolved): string => {
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host
@@ -38,8 +39,8 @@ export const baseUrlOf = ({ port, settings }: Resolved): string => {
 const secretBoxOf = ({ encryptionKeys }: Resolved) =>
   Layer.succeed(SecretBox.SecretBox, SecretBox.make(encryptionKeys))
 
-const databaseOf = ({ databaseUrl }: Resolved, role: string, maxConnections: number) =>
-  Database.layer({ url: databaseUrl, applicationName: `posthorn ${role}`, maxConnections })
+const databaseOf = ({ databaseUrl }: Resolved, role: string, limits: Omit<Database.DatabaseOptions, "url" | "applicationName">) =>
+  Database.layer({ url: databaseUrl, applicationName: `posthorn ${role}`, ...limits })
 
 /** REST, MCP and the pages. */
 export const serverOf = (resolved: Resolved) =>
@@ -58,7 +59,7 @@ export const serverOf = (resolved: Resolved) =>
     ),
     Layer.provide(Layer.succeed(DeliveryTargets, resolved.allowedTargets)),
     Layer.provide(secretBoxOf(resolved)),
-    Layer.provide(databaseOf(resolved, "serve", SERVER_CONNECTIONS)),
+    Layer.provide(databaseOf(resolved, "serve", { maxConnections: SERVER_CONNECTIONS })),
     Layer.provide(NodeContext.layer),
     // Spans that nobody exports cost a fifth of a request.
     Layer.provide(Layer.setTracerEnabled(false))
@@ -80,5 +81,5 @@ export const workerOf = (resolved: Resolved) =>
       })
     ),
     Layer.provide(secretBoxOf(resolved)),
-    Layer.provide(databaseOf(resolved, "work", WORKER_CONNECTIONS))
+    Layer.provide(databaseOf(resolved, "work", { maxConnections: WORKER_CONNECTIONS, silence: WORKER_SILENCE }))
   )

@@ -87,7 +87,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scoped("answers nothing to a notification, whatever the server says", () =>
+  it.scoped("decision §4 answers nothing to a notification, whatever the server says", () =>
     Effect.gen(function* () {
       const { complaints, ended, input } = yield* setting(({ body, response }) =>
         body.includes("initialized")
@@ -103,22 +103,24 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scoped("turns what the gate refuses into an error of the request, its id spelled as it was", () =>
-    Effect.gen(function* () {
-      const { ended, input } = yield* setting(({ response }) =>
-        json(response, PROBLEM, 401, "application/problem+json")
-      )
+  it.scoped(
+    "decision §4 turns what the gate refuses into an error of the request, its id spelled as it was",
+    () =>
+      Effect.gen(function* () {
+        const { ended, input } = yield* setting(({ response }) =>
+          json(response, PROBLEM, 401, "application/problem+json")
+        )
 
-      input.write('{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}\n')
-      const [answer] = yield* ended
+        input.write('{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}\n')
+        const [answer] = yield* ended
 
-      expect(answer).toBe(
-        `{"jsonrpc":"2.0","id":12345678901234567890,"error":{"code":-32000,"message":"This needs a valid API token.","data":${PROBLEM}}}`
-      )
-    })
+        expect(answer).toBe(
+          `{"jsonrpc":"2.0","id":12345678901234567890,"error":{"code":-32000,"message":"This needs a valid API token.","data":${PROBLEM}}}`
+        )
+      })
   )
 
-  it.scoped("answers each request of a batch when the server is away", () =>
+  it.scoped("decision §4 answers each request of a batch when the server is away", () =>
     Effect.gen(function* () {
       const { ended, input, server } = yield* setting(() => undefined)
       yield* Effect.async<void>((resume) => void server.close(() => resume(Effect.void)))
@@ -135,7 +137,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scopedLive("carries requests side by side: a slow one holds up no other", () =>
+  it.scopedLive("decision §4 carries requests side by side: a slow one holds up no other", () =>
     Effect.gen(function* () {
       const slow: Array<ServerResponse> = []
       const { ended, input } = yield* setting(({ body, response }) => {
@@ -154,7 +156,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scopedLive("cuts the request that a cancellation names, and answers neither", () =>
+  it.scopedLive("decision §4 cuts the request that a cancellation names, and answers neither", () =>
     Effect.gen(function* () {
       const closed: Array<string> = []
       const open: Array<string> = []
@@ -173,7 +175,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scoped("lets the server judge a line that is no JSON", () =>
+  it.scoped("decision §4 lets the server judge a line that is no JSON", () =>
     Effect.gen(function* () {
       const { ended, input } = yield* setting(({ body, response }) =>
         json(response, `{"id":null,"error":"${body}"}`, 400)
@@ -201,7 +203,7 @@ const command = (env: Readonly<Record<string, string>>, input: string) =>
   })
 
 describe("the command posthorn mcp", () => {
-  it.scopedLive("says on standard error what is missing in the environment", () =>
+  it.scopedLive("decision §4 says on standard error what is missing in the environment", () =>
     Effect.gen(function* () {
       const { code, err, out } = yield* command({ POSTHORN_URL: "ftp://example.com" }, "")
 
@@ -213,7 +215,7 @@ describe("the command posthorn mcp", () => {
     })
   )
 
-  it.scopedLive("writes nothing but answers to standard output, and ends with its input", () =>
+  it.scopedLive("decision §4 writes nothing but answers to standard output, and ends with its input", () =>
     Effect.gen(function* () {
       const asked: Array<string | undefined> = []
       const { url } = yield* setting(({ headers, response }) => {

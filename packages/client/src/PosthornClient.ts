@@ -8,7 +8,7 @@
  */
 import { HttpApiClient, HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
-import { Duration, Effect, Redacted } from "effect"
+import { Duration, Effect, type Redacted } from "effect"
 
 export interface Options {
   /** Address of the service, with or without a slash at the end. */

@@ -17,10 +17,13 @@ export { everyStep, type NextStep } from "./internal/Steps.ts"
 
 const present = <A>(value: A | undefined): value is A => value !== undefined
 
+/** What delivers some and fails some, also when the latest attempt failed. */
+const UNSTABLE: ReadonlySet<string> = new Set(["flapping", "some_event_types", "some_deliveries"])
+
 const healthOf = ({ attempts, endpoint }: Evidence, failure: Finding | undefined): Health => {
   if (!endpoint.enabled) return "disabled"
   if (failure !== undefined)
-    return failure.inARow >= 1 && failure.code !== "flapping" ? "failing" : "unstable"
+    return failure.inARow === 0 || UNSTABLE.has(failure.code) ? "unstable" : "failing"
   return attempts.length === 0 ? "unproven" : "healthy"
 }
 

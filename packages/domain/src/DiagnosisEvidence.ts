@@ -7,6 +7,7 @@ import type { AttemptStatus, FailureReason } from "./Verdict.ts"
 
 export interface SeenAttempt {
   readonly deliveryId: string
+  readonly eventType: string
   readonly at: string
   readonly status: AttemptStatus
   readonly durationMs: number

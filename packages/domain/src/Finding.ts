@@ -9,6 +9,8 @@ export const findingCodes = [
   "not_taken_up",
   "slow",
   "flapping",
+  "some_event_types",
+  "some_deliveries",
   "rejected",
   "not_found",
   "rate_limited",

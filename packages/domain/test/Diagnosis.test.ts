@@ -15,6 +15,7 @@ const attemptOf = (seen: Seen, index: number): SeenAttempt => {
   const permanent = typeof seen === "number" && seen >= 400 && seen < 500 && seen !== 408 && seen !== 429
   return {
     deliveryId: `whd_${index}`,
+    eventType: "invoice.paid",
     at: at(index),
     status:
       status === 200 ? "delivered" : permanent || seen === "invalid_url" ? "failed_permanent" : "failed",
@@ -72,7 +73,7 @@ const first = (evidence: Evidence): Finding => diagnose(evidence).findings[0]!
 const operations = ({ nextSteps }: Finding) => nextSteps.map(({ operation }) => operation)
 
 describe("diagnosing an endpoint from its record", () => {
-  it("TLS expired: worked until a moment, nothing changed here since", () => {
+  it("decision §4 TLS expired: worked until a moment, nothing changed here since", () => {
     const evidence = record([...times(10, "ok"), ...times(12, "tls_failed")])
 
     expect(diagnose(evidence).health).toBe("failing")
@@ -89,7 +90,7 @@ describe("diagnosing an endpoint from its record", () => {
     })
   })
 
-  it("404 since a URL change: names the change, and asks for the right URL", () => {
+  it("decision §4 404 since a URL change: names the change, and asks for the right URL", () => {
     const moved = change(5.5, "webhook.endpoint_updated", "url")
     const evidence = record([...times(6, "ok"), ...times(4, 404)], { changes: [moved] })
 
@@ -112,14 +113,14 @@ describe("diagnosing an endpoint from its record", () => {
     expect(finding.nextSteps[1]).toMatchObject({ arguments: { endpointId: "whe_1" }, fillIn: ["url"] })
   })
 
-  it("404 without a change: says that nothing here explains it", () => {
+  it("decision §4 404 without a change: says that nothing here explains it", () => {
     const finding = first(record([...times(6, "ok"), ...times(4, 404)]))
 
     expect(finding).toMatchObject({ code: "not_found", changedBefore: null, confidence: "medium" })
     expect(finding.because).toContain("Nothing was recorded here")
   })
 
-  it("a URL change long before the first failure is not blamed", () => {
+  it("decision §4 a URL change long before the first failure is not blamed", () => {
     const moved = change(2.5, "webhook.endpoint_updated", "url")
 
     expect(
@@ -127,7 +128,7 @@ describe("diagnosing an endpoint from its record", () => {
     ).toBeNull()
   })
 
-  it("slow, then timing out: tells that it had become slow", () => {
+  it("decision §4 slow, then timing out: tells that it had become slow", () => {
     const evidence = record([...times(5, "ok"), ...times(8, { ms: 7_000 }), ...times(6, "request_timeout")])
 
     expect(first(evidence)).toMatchObject({
@@ -140,15 +141,15 @@ describe("diagnosing an endpoint from its record", () => {
     })
   })
 
-  it("timing out at once: does not claim that it was slow before", () => {
+  it("decision §4 timing out at once: does not claim that it was slow before", () => {
     expect(first(record([...times(8, "ok"), ...times(6, "request_timeout")])).summary).not.toContain("slow")
   })
 
-  it("slow but delivered: warns before the deadline is reached", () => {
+  it("decision §4 slow but delivered: warns before the deadline is reached", () => {
     expect(first(record(times(8, { ms: 8_000 })))).toMatchObject({ code: "slow", confidence: "high" })
   })
 
-  it("flapping: deliveries and failures take turns", () => {
+  it("decision §4 flapping: deliveries and failures take turns", () => {
     const evidence = record([...times(6, "ok", "ok", 503), "ok"])
 
     expect(diagnose(evidence).health).toBe("unstable")
@@ -162,11 +163,50 @@ describe("diagnosing an endpoint from its record", () => {
     })
   })
 
-  it("flapping that has settled into failing is failing", () => {
+  it("decision §4 only some event types fail: names them, and blames neither receiver nor network", () => {
+    const evidence = record([...times(4, "ok", 400), "ok"])
+    const attempts = evidence.attempts.map((attempt) =>
+      attempt.status === "delivered" ? attempt : { ...attempt, eventType: "invoice.voided" }
+    )
+
+    const finding = first({ ...evidence, attempts })
+
+    expect(finding).toMatchObject({
+      code: "some_event_types",
+      summary: "Only events of these types fail: invoice.voided. Others are delivered.",
+      confidence: "medium",
+      httpStatus: 400
+    })
+    expect(operations(finding)).toContain("updateWebhookEndpoint")
+    expect(diagnose({ ...evidence, attempts }).health).toBe("unstable")
+  })
+
+  it("decision §4 one delivery keeps failing while others go through: it is about what is in it", () => {
+    const evidence = record(times(4, "ok", 500))
+    const attempts = evidence.attempts.map((attempt) =>
+      attempt.status === "delivered" ? attempt : { ...attempt, deliveryId: "whd_poison" }
+    )
+
+    expect(first({ ...evidence, attempts })).toMatchObject({
+      code: "some_deliveries",
+      deliveryIds: ["whd_poison"]
+    })
+  })
+
+  it("decision §4 an event type that fails only now is not told apart by its type", () => {
+    const evidence = record([...times(6, "ok"), ...times(3, 400)])
+    const attempts = evidence.attempts.map((attempt) =>
+      attempt.status === "delivered" ? attempt : { ...attempt, eventType: "invoice.voided" }
+    )
+
+    expect(first({ ...evidence, attempts }).code).toBe("refused")
+  })
+
+  it("decision §4 flapping that has settled into failing is failing", () => {
     expect(first(record([...times(6, "ok", 503), ...times(6, 503)])).code).toBe("server_error")
   })
 
-  it("rate limited: 429 in a row, and 429 in turn with deliveries", () => {
+  it("decision §4 rate limited: 429 in a row, and 429 in turn with deliveries", () => {
     const row = first(record([...times(6, "ok"), ...times(5, 429)]))
     const turns = first(record(times(7, "ok", 429)))
 
@@ -175,7 +215,7 @@ describe("diagnosing an endpoint from its record", () => {
     expect(operations(row)).toContain("updateWebhookEndpoint")
   })
 
-  it("rejected by verification since a rotation", () => {
+  it("decision §4 rejected by verification since a rotation", () => {
     const rotation = change(5.5, "webhook.secret_rotated", "signingSecret")
     const finding = first(record([...times(6, "ok"), ...times(4, 401)], { changes: [rotation] }))
 
@@ -188,7 +228,7 @@ describe("diagnosing an endpoint from its record", () => {
     expect(operations(finding)).toContain("rotateWebhookSecret")
   })
 
-  it("rejected since the old secret stopped signing, 24 hours after a rotation", () => {
+  it("decision §4 rejected since the old secret stopped signing, 24 hours after a rotation", () => {
     const rotation = change(5.5 - 24 * 60, "webhook.secret_rotated", "signingSecret")
 
     expect(first(record([...times(6, "ok"), ...times(4, 403)], { changes: [rotation] }))).toMatchObject({
@@ -198,14 +238,14 @@ describe("diagnosing an endpoint from its record", () => {
     })
   })
 
-  it("rejected with no rotation on record does not blame one", () => {
+  it("decision §4 rejected with no rotation on record does not blame one", () => {
     const finding = first(record([...times(6, "ok"), ...times(4, 401)]))
 
     expect(finding).toMatchObject({ code: "rejected", changedBefore: null, confidence: "medium" })
     expect(finding.summary).not.toContain("rotated")
   })
 
-  it("disabled by failures: the cause first, then how to enable it, then what was lost", () => {
+  it("decision §4 disabled by failures: the cause first, then how to enable it, then what was lost", () => {
     const disabling = change(26, "webhook.endpoint_auto_disabled", "enabled", "disabledReason")
     const evidence = record([...times(6, "ok"), ...times(20, "connection_failed")], {
       changes: [disabling],
@@ -239,7 +279,7 @@ describe("diagnosing an endpoint from its record", () => {
     expect(findings[3]!.nextSteps[0]!.arguments).toMatchObject({ includeMissed: true })
   })
 
-  it("disabled by hand: says so, and blames nothing else", () => {
+  it("decision §4 disabled by hand: says so, and blames nothing else", () => {
     const endpoint = { enabled: false, disabledReason: "manual", disabledAt: at(7) } as const
     const stopping = change(7, "webhook.endpoint_updated", "enabled")
 
@@ -249,7 +289,7 @@ describe("diagnosing an endpoint from its record", () => {
     expect(first(evidence).changedBefore).toEqual(stopping)
   })
 
-  it("healthy: one finding that says so", () => {
+  it("decision §4 healthy: one finding that says so", () => {
     const { findings, health } = diagnose(record(times(12, "ok")))
 
     expect(health).toBe("healthy")
@@ -258,13 +298,13 @@ describe("diagnosing an endpoint from its record", () => {
     ])
   })
 
-  it("healthy again, with deliveries lost before: tells how to send them again", () => {
+  it("decision §4 healthy again, with deliveries lost before: tells how to send them again", () => {
     const evidence = record([...times(3, 404), ...times(3, "ok")], { stopped: { count: 3, since: at(0) } })
 
     expect(codes(evidence)).toEqual(["healthy", "stopped_deliveries"])
   })
 
-  it("nothing sent yet: suggests a test send", () => {
+  it("decision §4 nothing sent yet: suggests a test send", () => {
     const evidence = record([])
 
     expect(diagnose(evidence).health).toBe("unproven")
@@ -272,13 +312,13 @@ describe("diagnosing an endpoint from its record", () => {
     expect(operations(first(evidence))).toEqual(["sendTestEvent", "getWebhookEndpoint"])
   })
 
-  it("due for minutes and nothing sent: no worker seems to run", () => {
+  it("decision §4 due for minutes and nothing sent: no worker seems to run", () => {
     const evidence = record([], { waiting: { count: 3, oldestDueAt: at(-5) } })
 
     expect(first(evidence)).toMatchObject({ code: "not_taken_up", since: at(-5), confidence: "high" })
   })
 
-  it("invalid_url after a change of policy: says why the URL is refused", () => {
+  it("decision §4 invalid_url after a change of policy: says why the URL is refused", () => {
     const refusal = "The URL points at a private or reserved address."
     const refused = first(
       record([...times(3, "ok"), ...times(3, "invalid_url")], { endpoint: { urlRefusal: refusal } })
@@ -292,24 +332,24 @@ describe("diagnosing an endpoint from its record", () => {
     expect(operations(accepted)).not.toContain("updateWebhookEndpoint")
   })
 
-  it("one failure only: low confidence", () => {
+  it("decision §4 one failure only: low confidence", () => {
     expect(first(record([...times(6, "ok"), 500]))).toMatchObject({ confidence: "low", inARow: 1 })
   })
 
-  it("failures of many kinds: low confidence in any of them", () => {
+  it("decision §4 failures of many kinds: low confidence in any of them", () => {
     expect(first(record([...times(3, "ok"), 500, 404, "dns_failed", 500, "tls_failed"])).confidence).toBe(
       "low"
     )
   })
 
-  it("never delivered: says so, and takes the creation for no change", () => {
+  it("decision §4 never delivered: says so, and takes the creation for no change", () => {
     const finding = first(record(times(4, "dns_failed")))
 
     expect(finding.summary).toContain("Nothing has been delivered to this endpoint yet")
     expect(finding.changedBefore).toBeNull()
   })
 
-  it("a record that goes further back than what was looked at says that it may have begun earlier", () => {
+  it("decision §4 a record that goes further back than what was looked at says that it may have begun earlier", () => {
     const finding = first(record(times(100, 500), { olderAttempts: true }))
 
     expect(finding.because).toContain("may have begun earlier")
@@ -327,17 +367,17 @@ describe("diagnosing an endpoint from its record", () => {
     ["invalid_response", "not_http"]
   ]
 
-  it.each(oneFailure)("%s is found to be %s", (seen, code) => {
+  it.each(oneFailure)("decision §4 %s is found to be %s", (seen, code) => {
     expect(first(record([...times(3, "ok"), ...times(4, seen)])).code).toBe(code)
   })
 
-  it("the same evidence always gives the same answer", () => {
+  it("decision §4 the same evidence always gives the same answer", () => {
     const evidence = record([...times(3, "ok"), ...times(4, 404, 500)])
 
     expect(diagnose(structuredClone(evidence))).toEqual(diagnose(evidence))
   })
 
-  it("every next step names another operation", () => {
+  it("decision §4 every next step names another operation", () => {
     expect(new Set(everyStep.map(({ operation }) => operation)).size).toBe(everyStep.length)
   })
 })

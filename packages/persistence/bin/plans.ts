@@ -19,7 +19,7 @@ import { NotificationsRepo } from "../src/NotificationsRepo.ts"
 import { StatisticsRepo } from "../src/StatisticsRepo.ts"
 
 const WORKSPACE = "wsp_big"
-const BIG = "whe_00000"
+const BIG = "whe_000000"
 const LIMIT = 50
 
 interface Sent {
@@ -41,12 +41,12 @@ const fill = (rows: number) => [
   "set session_replication_role = replica",
   `insert into posthorn.workspaces (id, slug, name) values ('${WORKSPACE}', 'big', 'Big'), ('wsp_small', 'small', 'Small')`,
   `insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret)
-   select '${WORKSPACE}', 'whe_' || lpad(n::text, 5, '0'), 'https://example.com/', '{*}', true, '\\x00'
+   select '${WORKSPACE}', 'whe_' || lpad(n::text, 6, '0'), 'https://example.com/', '{*}', true, '\\x00'
    from generate_series(0, ${rows} / 10) n`,
   `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, attempts,
      last_duration_ms, created_at)
    select case when n % 20 = 0 then 'wsp_small' else '${WORKSPACE}' end, 'whd_' || lpad(n::text, 29, '0'),
-     case when n % 2 = 0 then '${BIG}' else 'whe_' || lpad((n % 100)::text, 5, '0') end,
+     case when n % 2 = 0 then '${BIG}' else 'whe_' || lpad((n % 100)::text, 6, '0') end,
      case when n % 1000 = 7 then 'rare.type' else 'invoice.paid' end, '{"id":' || n || ',"text":"' || repeat('x', 300) || '"}',
      't', case when n % 50 = 0 then 'failed_permanent' when n % 50 = 1 then 'dead_lettered' else 'delivered' end, 1,
      n % 900, now() - interval '30 days' + n * (interval '30 days' / ${rows})
@@ -97,7 +97,10 @@ const program = Effect.gen(function* () {
   const url = yield* Config.redacted("DATABASE_URL")
   const rows = Number(process.argv[2] ?? 1_000_000)
   const client = new pg.Client({ connectionString: Redacted.value(url) })
-  yield* Effect.promise(() => client.connect())
+  yield* Effect.acquireRelease(
+    Effect.promise(() => client.connect()),
+    () => Effect.promise(() => client.end())
+  )
   const run = (text: string, values: ReadonlyArray<unknown> = []) =>
     Effect.promise(() => client.query<Record<string, unknown>>(text, [...values]))
   yield* migrate
@@ -165,7 +168,7 @@ const program = Effect.gen(function* () {
     const past = (id: string) =>
       part === 0
         ? first
-        : Option.some({ id: `${id}${String(Math.floor(rows * 0.09)).padStart(id === "whe_" ? 5 : 29, "0")}` })
+        : Option.some({ id: `${id}${String(Math.floor(rows * 0.09)).padStart(id === "whe_" ? 6 : 29, "0")}` })
     yield* show(`audit events, ${depth}`, audit.list(WORKSPACE, LIMIT, at("aud_")))
     yield* show(`notifications, ${depth}`, notifications.list(WORKSPACE, LIMIT, at("ntf_")))
     yield* show(`API tokens, ${depth}`, tokens.list(WORKSPACE, LIMIT, at("tok_")))
@@ -176,8 +179,7 @@ const program = Effect.gen(function* () {
   for (const hours of [1, 24, 168, 720]) {
     yield* show(`statistics, ${hours} h of the big endpoint`, statistics.ofEndpoint(WORKSPACE, BIG, hours))
   }
-  yield* Effect.promise(() => client.end())
-})
+}).pipe(Effect.scoped)
 
 const live = Layer.mergeAll(
   ApiTokensRepo.Default,

@@ -14,7 +14,9 @@ create type posthorn.observation as (
 
 create function posthorn.record(observations posthorn.observation[], failure_limit integer)
 returns table (recorded integer, dead_lettered integer, disabled text[], moment_micros bigint)
-language plpgsql set search_path = pg_catalog, posthorn, pg_temp set plan_cache_mode = force_generic_plan as $$
+language plpgsql set search_path = pg_catalog, posthorn, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());

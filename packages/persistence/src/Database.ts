@@ -5,6 +5,7 @@
  * as RFC 3339 text in UTC with milliseconds, int8 as a number. `transformJson` stays off: with it on, the driver renames
  * members inside customers' payloads.
  */
+import { Socket } from "node:net"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { Config, Duration, type Layer, type Redacted } from "effect"
 import pg from "pg"
@@ -31,6 +32,17 @@ export interface DatabaseOptions {
   readonly url: Redacted.Redacted
   readonly applicationName: string
   readonly maxConnections: number
+  /**
+   * A connection on which nothing was said for so long is taken for dead and closed, and its statement fails. For those
+   * whose statements are all short: after a change of host no packet says that a connection is gone, and without this
+   * its statement would wait for a quarter of an hour.
+   */
+  readonly silence?: Duration.DurationInput
+}
+
+const socketThatEnds = (silence: Duration.DurationInput) => () => {
+  const socket = new Socket()
+  return socket.setTimeout(Duration.toMillis(silence), () => socket.destroy(new Error("The database fell silent")))
 }
 
 /**
@@ -45,7 +57,8 @@ export const layer = (options: DatabaseOptions) =>
       connectTimeout: Duration.seconds(5),
       idleTimeout: Duration.seconds(30),
       transformJson: false,
-      types
+      types,
+      ...(options.silence !== undefined && { stream: socketThatEnds(options.silence) })
     })
   )
 

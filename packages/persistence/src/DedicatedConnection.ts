@@ -55,10 +55,8 @@ const open = (
       Effect.tryPromise({ try: () => client.connect(), catch: failed("Failed to connect") }),
       () =>
         Effect.ignore(
-          Effect.timeout(
-            Effect.tryPromise(() => client.end()),
-            CLOSE_TIMEOUT_MS
-          )
+          // Interruptible, or a connection that is dead without a sign would be waited for without end.
+          Effect.timeout(Effect.interruptible(Effect.tryPromise(() => client.end())), CLOSE_TIMEOUT_MS)
         )
     )
     return {

@@ -126,6 +126,27 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
       )
     }
 
+    /**
+     * Removes up to `most` of its deliveries with their attempts, oldest first; gives how many. Locked in the order in
+     * which `posthorn.record` locks them.
+     */
+    const removeDeliveries = (workspaceId: string, endpointId: string, most: number) =>
+      sql<{ readonly n: number }>`
+        with oldest as materialized (
+          select id from posthorn.deliveries where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
+          order by created_at, id limit ${most}
+        ), locked as materialized (
+          select d.id from posthorn.deliveries d join oldest using (id)
+          where d.workspace_id = ${workspaceId} order by d.id for update of d
+        ), gone as (
+          delete from posthorn.deliveries d using locked
+          where d.workspace_id = ${workspaceId} and d.id = locked.id returning 1
+        )
+        select count(*) as n from gone`.pipe(
+        Effect.map((rows) => rows[0]!.n),
+        Effect.orDie
+      )
+
     /** With its deliveries and attempts; false when it was gone already. */
     const remove = (workspaceId: string, endpointId: string) =>
       sql`delete from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId} returning 1`.pipe(
@@ -146,6 +167,17 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
         Effect.orDie
       )
 
-    return { find, findDetail, insert, list, lock, lockForUpdate, remove, rotate, update } as const
+    return {
+      find,
+      findDetail,
+      insert,
+      list,
+      lock,
+      lockForUpdate,
+      remove,
+      removeDeliveries,
+      rotate,
+      update
+    } as const
   })
 }) {}

@@ -40,13 +40,13 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
         from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`
 
     const recent = (workspaceId: string, endpointId: string) => sql`
-      select id, status, attempts, replayed_from, created_at from posthorn.deliveries
+      select id, event_type, status, attempts, replayed_from, created_at from posthorn.deliveries
       where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
       order by created_at desc, id desc limit ${DELIVERIES}`
 
     const attemptsOf = (workspaceId: string, endpointId: string) =>
       sql<SeenAttempt>`
-        select a.delivery_id as "deliveryId", a.at, a.status, a.duration_ms as "durationMs",
+        select a.delivery_id as "deliveryId", r.event_type as "eventType", a.at, a.status, a.duration_ms as "durationMs",
           a.http_status as "httpStatus", a.failure_reason as "failureReason"
         from (${recent(workspaceId, endpointId)}) r
         join posthorn.attempts a on a.workspace_id = ${workspaceId} and a.delivery_id = r.id

@@ -26,7 +26,9 @@ export interface Answer {
   readonly body: string
 }
 
-type Run = (request: DecodedRequest) => Effect.Effect<unknown, PublicError, CurrentOperator | CurrentPrincipal>
+type Run = (
+  request: DecodedRequest
+) => Effect.Effect<unknown, PublicError, CurrentOperator | CurrentPrincipal>
 
 export interface Call {
   readonly entry: ContractEntry
@@ -52,17 +54,28 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
       ])
     )
 
-    const succeed = (entry: ContractEntry, raw: RawRequest, value: unknown, bucket: BucketState | null): Answer => {
+    const succeed = (
+      entry: ContractEntry,
+      raw: RawRequest,
+      value: unknown,
+      bucket: BucketState | null
+    ): Answer => {
       const { location, secret } = entry.rules
       const headers: Record<string, string> = bucket === null ? {} : headersOf(bucket)
       if (secret === true) headers["cache-control"] = "no-store"
-      if (location !== undefined) headers.location = `${baseUrl}${location(raw.path, value as { readonly id: string })}`
-      if (entry.successStatus === NO_CONTENT) return { status: NO_CONTENT, contentType: null, headers, body: "" }
+      if (location !== undefined)
+        headers.location = `${baseUrl}${location(raw.path, value as { readonly id: string })}`
+      if (entry.successStatus === NO_CONTENT)
+        return { status: NO_CONTENT, contentType: null, headers, body: "" }
       return { status: entry.successStatus, contentType: "application/json", headers, body: stringify(value) }
     }
 
     /** A refusal as it goes through a door; it reports the bucket it was counted in. */
-    const refuse = (error: PublicError, traceId: string, bucket: BucketState | null = stateOf(error)): Answer => {
+    const refuse = (
+      error: PublicError,
+      traceId: string,
+      bucket: BucketState | null = stateOf(error)
+    ): Answer => {
       const headers: Record<string, string> = bucket === null ? {} : headersOf(bucket)
       if (error._tag === "Unauthorized") headers["www-authenticate"] = "Bearer"
       if (error._tag === "RateLimited" || error._tag === "ServiceUnavailable") {
@@ -89,9 +102,13 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
       if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
       const defect = Cause.squash(cause)
       const away = isDatabaseAway(defect)
-      const error = away ? new ServiceUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS }) : new InternalError()
+      const error = away
+        ? new ServiceUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS })
+        : new InternalError()
       // An outage fails every call: one line each, without the same stack a thousand times.
-      const log = away ? Effect.logWarning(`The database is away: ${reasonOf(defect)}`) : Effect.logError("Unforeseen", cause)
+      const log = away
+        ? Effect.logWarning(`The database is away: ${reasonOf(defect)}`)
+        : Effect.logError("Unforeseen", cause)
       return log.pipe(Effect.annotateLogs({ traceId }), Effect.as(refuse(error, traceId, bucket)))
     }
 

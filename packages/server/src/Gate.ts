@@ -75,34 +75,48 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
           ? Effect.succeed({ id, slug: workspaceSlug })
           : Effect.fail(new WorkspaceNotFound())
       }
-      return Effect.flatMap(slug === undefined ? Effect.succeed(undefined) : workspaces.findBySlug(slug), (found) =>
-        found === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(found)
+      return Effect.flatMap(
+        slug === undefined ? Effect.succeed(undefined) : workspaces.findBySlug(slug),
+        (found) => (found === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(found))
       )
+    }
+
+    /** What a caller who was let in is to the operation, or `Forbidden`. */
+    const permit = (
+      caller: Caller,
+      { rules: { permission } }: ContractEntry,
+      { traceId, via }: Passage,
+      workspace: { readonly id: string; readonly slug: string } | undefined,
+      bucket: BucketState | null
+    ): Effect.Effect<Admission, Forbidden> => {
+      const isOperator = caller.kind === "operator"
+      const held = isOperator ? EVERYTHING : caller.identity.permissions
+      if (permission === "operator" ? !isOperator : !held.has(permission)) {
+        return Effect.fail(reporting(new Forbidden({ permission }), bucket))
+      }
+      const actor = isOperator
+        ? { type: "operator" as const, id: "operator", via }
+        : { type: "api_token" as const, id: caller.identity.tokenId, via }
+      const principal = workspace && {
+        workspaceId: workspace.id,
+        workspaceSlug: workspace.slug,
+        actor,
+        permissions: held,
+        traceId
+      }
+      return Effect.succeed({ bucket, principal, operator: isOperator ? { actor, traceId } : undefined })
     }
 
     /** Whether this caller may run this operation, and as whom. */
     const admit = (caller: Caller, entry: ContractEntry, passage: Passage) =>
-      Effect.gen(function* () {
-        const workspace = entry.inWorkspace ? yield* workspaceOf(caller, passage.slug) : undefined
-        const bucket = passage.bucket === null ? null : yield* limits.take(passage.bucket, keyOf(caller))
-        const { permission } = entry.rules
-        const held = caller.kind === "operator" ? EVERYTHING : caller.identity.permissions
-        const allowed = permission === "operator" ? caller.kind === "operator" : held.has(permission)
-        if (!allowed) return yield* reporting(new Forbidden({ permission }), bucket)
-        const { traceId, via } = passage
-        const actor =
-          caller.kind === "operator"
-            ? { type: "operator" as const, id: "operator", via }
-            : { type: "api_token" as const, id: caller.identity.tokenId, via }
-        const principal = workspace && {
-          workspaceId: workspace.id,
-          workspaceSlug: workspace.slug,
-          actor,
-          permissions: held,
-          traceId
-        }
-        return { bucket, principal, operator: caller.kind === "operator" ? { actor, traceId } : undefined }
-      })
+      Effect.flatMap(
+        entry.inWorkspace ? workspaceOf(caller, passage.slug) : Effect.succeed(undefined),
+        (workspace) =>
+          Effect.flatMap(
+            passage.bucket === null ? Effect.succeed(null) : limits.take(passage.bucket, keyOf(caller)),
+            (bucket) => permit(caller, entry, passage, workspace, bucket)
+          )
+      )
 
     return { authenticate, admit } as const
   })

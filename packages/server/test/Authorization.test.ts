@@ -71,8 +71,11 @@ const send = (entry: ContractEntry, slug: string, { headers, query = "" }: Crede
 /** What an admitted call gets. */
 const admitted = (entry: ContractEntry) => {
   if (Option.isSome(entry.bodySchema)) return { status: 400, _tag: "InvalidRequest" }
-  const parameters = [...entry.path.matchAll(/:(\w+)/g)].map(([, name]) => name).filter((name) => name !== "slug")
-  if (parameters.length > 0) return { status: 404, _tag: expect.stringMatching(/^(?!Workspace|Route).*NotFound$/) }
+  const parameters = [...entry.path.matchAll(/:(\w+)/g)]
+    .map(([, name]) => name)
+    .filter((name) => name !== "slug")
+  if (parameters.length > 0)
+    return { status: 404, _tag: expect.stringMatching(/^(?!Workspace|Route).*NotFound$/) }
   return { status: entry.successStatus, _tag: undefined }
 }
 
@@ -96,52 +99,63 @@ layer(testServer(), { excludeTestServices: true })("the gate", (it) => {
     return { ws, elsewhere, wrong: unacceptable(ws, revoked, expired) }
   }).pipe(Effect.orDie)
 
-  it.effect("§5 every operation refuses or admits every kind of credential, with the exact status and tag", () =>
-    Effect.gen(function* () {
-      const { elsewhere, wrong, ws } = yield* prepare
-      const tokens = new Map<string, string>()
-      const tokenFor = (scopes: ReadonlyArray<string>) =>
-        Effect.gen(function* () {
-          const key = scopes.join(" ")
-          if (!tokens.has(key)) tokens.set(key, yield* ws.tokenWith(...scopes))
-          return { name: key, headers: bearer(tokens.get(key)!), granted: permissionsOf(scopes) as ReadonlySet<string> }
-        })
-      const { enter } = yield* TestServer
-
-      const failures: Array<unknown> = []
-      for (const entry of entries) {
-        const scoped = yield* Effect.forEach(scopesToTry(entry), tokenFor)
-        const removes = entry.name === "deleteWorkspace"
-        const slug = removes ? (yield* enter).slug : ws.slug
-        const operator = { name: "operator", headers: bearer(OPERATOR_TOKEN), granted: new Set([...permissions, "operator"]) }
-        const other = {
-          name: "another workspace's",
-          headers: bearer(elsewhere.token),
-          granted: permissionsOf(["admin"]) as ReadonlySet<string>,
-          elsewhere: true
-        }
-        const inPlace = removes ? scoped.map((each) => ({ ...each, elsewhere: true })) : scoped
-        for (const credential of [...wrong, ...inPlace, other, operator] as ReadonlyArray<Credential>) {
-          const answer = yield* send(entry, slug, credential)
-          const should = expected(entry, credential)
-          const got = { status: answer.status, ...answer.body }
-          const matches = yield* Effect.sync(() => {
-            try {
-              expect(got).toMatchObject(should._tag === undefined ? { status: should.status } : should)
-              if (should.status === 401) expect(answer.headers.get("www-authenticate")).toBe("Bearer")
-              expect(answer.headers.get("x-trace-id")).toMatch(/^[0-9a-f]{32}$/)
-              return true
-            } catch {
-              return false
+  it.effect(
+    "§5 every operation refuses or admits every kind of credential, with the exact status and tag",
+    () =>
+      Effect.gen(function* () {
+        const { elsewhere, wrong, ws } = yield* prepare
+        const tokens = new Map<string, string>()
+        const tokenFor = (scopes: ReadonlyArray<string>) =>
+          Effect.gen(function* () {
+            const key = scopes.join(" ")
+            if (!tokens.has(key)) tokens.set(key, yield* ws.tokenWith(...scopes))
+            return {
+              name: key,
+              headers: bearer(tokens.get(key)!),
+              granted: permissionsOf(scopes) as ReadonlySet<string>
             }
           })
-          if (!matches) failures.push({ operation: entry.name, credential: credential.name, should, got })
-        }
-      }
+        const { enter } = yield* TestServer
 
-      expect(failures).toEqual([])
-      expect(entries.length).toBeGreaterThan(20)
-    }), 120_000
+        const failures: Array<unknown> = []
+        for (const entry of entries) {
+          const scoped = yield* Effect.forEach(scopesToTry(entry), tokenFor)
+          const removes = entry.name === "deleteWorkspace"
+          const slug = removes ? (yield* enter).slug : ws.slug
+          const operator = {
+            name: "operator",
+            headers: bearer(OPERATOR_TOKEN),
+            granted: new Set([...permissions, "operator"])
+          }
+          const other = {
+            name: "another workspace's",
+            headers: bearer(elsewhere.token),
+            granted: permissionsOf(["admin"]) as ReadonlySet<string>,
+            elsewhere: true
+          }
+          const inPlace = removes ? scoped.map((each) => ({ ...each, elsewhere: true })) : scoped
+          for (const credential of [...wrong, ...inPlace, other, operator] as ReadonlyArray<Credential>) {
+            const answer = yield* send(entry, slug, credential)
+            const should = expected(entry, credential)
+            const got = { status: answer.status, ...answer.body }
+            const matches = yield* Effect.sync(() => {
+              try {
+                expect(got).toMatchObject(should._tag === undefined ? { status: should.status } : should)
+                if (should.status === 401) expect(answer.headers.get("www-authenticate")).toBe("Bearer")
+                expect(answer.headers.get("x-trace-id")).toMatch(/^[0-9a-f]{32}$/)
+                return true
+              } catch {
+                return false
+              }
+            })
+            if (!matches) failures.push({ operation: entry.name, credential: credential.name, should, got })
+          }
+        }
+
+        expect(failures).toEqual([])
+        expect(entries.length).toBeGreaterThan(20)
+      }),
+    120_000
   )
 
   it.effect("§5 the order at the gate is 401, 404, 403, 400", () =>

@@ -43,28 +43,33 @@ const expectNothingOf = (marks: ReadonlyArray<string>, answer: Answer<Loose>, se
 }
 
 layer(testServer(), { excludeTestServices: true })("two tenants", (it) => {
-  it.effect("decision §3 an id of another workspace is answered as an unknown id, in every place of every operation", () =>
-    Effect.gen(function* () {
-      const { a, marks, worldA, worldB } = yield* prepare
-      let compared = 0
+  it.effect(
+    "decision §3 an id of another workspace is answered as an unknown id, in every place of every operation",
+    () =>
+      Effect.gen(function* () {
+        const { a, marks, worldA, worldB } = yield* prepare
+        let compared = 0
 
-      for (const entry of operations) {
-        for (const parameter of parametersOf(entry)) {
-          for (const [kind, foreign] of Object.entries(worldB)) {
-            if (kind === "slug") continue
-            const theirs = yield* ask(a, entry, { ...worldA, [parameter]: foreign })
-            const nobodys = yield* ask(a, entry, { ...worldA, [parameter]: unknown(foreign.slice(0, 4)) })
+        for (const entry of operations) {
+          for (const parameter of parametersOf(entry)) {
+            for (const [kind, foreign] of Object.entries(worldB)) {
+              if (kind === "slug") continue
+              const theirs = yield* ask(a, entry, { ...worldA, [parameter]: foreign })
+              const nobodys = yield* ask(a, entry, { ...worldA, [parameter]: unknown(foreign.slice(0, 4)) })
 
-            expect(withoutTrace(theirs), `${entry.name} with ${kind} of another workspace`).toEqual(withoutTrace(nobodys))
-            expect(theirs.status, entry.name).toBe(entry.name === "getTrace" ? theirs.status : 404)
-            expectNothingOf(marks, theirs, foreign)
-            compared++
+              expect(withoutTrace(theirs), `${entry.name} with ${kind} of another workspace`).toEqual(
+                withoutTrace(nobodys)
+              )
+              expect(theirs.status, entry.name).toBe(entry.name === "getTrace" ? theirs.status : 404)
+              expectNothingOf(marks, theirs, foreign)
+              compared++
+            }
           }
         }
-      }
 
-      expect(compared).toBeGreaterThan(50)
-    }), 60_000
+        expect(compared).toBeGreaterThan(50)
+      }),
+    60_000
   )
 
   it.effect("decision §3 another workspace's slug is answered as one that does not exist", () =>
@@ -81,24 +86,28 @@ layer(testServer(), { excludeTestServices: true })("two tenants", (it) => {
     })
   )
 
-  it.effect("decision §4 a cursor or filter from another workspace shows nothing but the caller's own rows", () =>
-    Effect.gen(function* () {
-      const { a, b, marks, worldA, worldB } = yield* prepare
-      const lists = operations.filter(({ endpoint, method }) => method === "GET" && /^list/.test(endpoint.name))
+  it.effect(
+    "decision §4 a cursor or filter from another workspace shows nothing but the caller's own rows",
+    () =>
+      Effect.gen(function* () {
+        const { a, b, marks, worldA, worldB } = yield* prepare
+        const lists = operations.filter(
+          ({ endpoint, method }) => method === "GET" && /^list/.test(endpoint.name)
+        )
 
-      for (const entry of lists) {
-        const { nextCursor } = (yield* ask(b, entry, worldB, { limit: "1" })).body
-        const path = pathOf(entry, worldA)
-        const cursor = nextCursor === null ? {} : { cursor: nextCursor }
-        const page = yield* ask(a, entry, worldA, { ...cursor, endpointId: worldB.endpointId! })
-        const { items } = yield* walk(a.call, path.slice(`/workspaces/${a.slug}`.length), 1)
+        for (const entry of lists) {
+          const { nextCursor } = (yield* ask(b, entry, worldB, { limit: "1" })).body
+          const path = pathOf(entry, worldA)
+          const cursor = nextCursor === null ? {} : { cursor: nextCursor }
+          const page = yield* ask(a, entry, worldA, { ...cursor, endpointId: worldB.endpointId! })
+          const { items } = yield* walk(a.call, path.slice(`/workspaces/${a.slug}`.length), 1)
 
-        expect(page.status, entry.name).toBe(200)
-        expectNothingOf(marks, page, "")
-        for (const item of items) for (const mark of marks) expect(JSON.stringify(item)).not.toContain(mark)
-      }
+          expect(page.status, entry.name).toBe(200)
+          expectNothingOf(marks, page, "")
+          for (const item of items) for (const mark of marks) expect(JSON.stringify(item)).not.toContain(mark)
+        }
 
-      expect(lists.length).toBeGreaterThan(5)
-    })
+        expect(lists.length).toBeGreaterThan(5)
+      })
   )
 })

@@ -8,11 +8,16 @@ import { Context, Effect, Layer, Logger, LogLevel, Redacted } from "effect"
 import { type Answer, type Loose, TestServer, testServer } from "./TestServer.ts"
 
 /** A way to the database that can be cut. */
-class Line extends Context.Tag("test/Line")<Line, { readonly cut: Effect.Effect<void>; readonly mend: Effect.Effect<void>; readonly port: number }>() {}
+class Line extends Context.Tag("test/Line")<
+  Line,
+  { readonly cut: Effect.Effect<void>; readonly mend: Effect.Effect<void>; readonly port: number }
+>() {}
 
 const listening = (server: Server, port: number) =>
   Effect.async<number>((resume) => {
-    server.listen(port, "127.0.0.1", () => resume(Effect.succeed((server.address() as { port: number }).port)))
+    server.listen(port, "127.0.0.1", () =>
+      resume(Effect.succeed((server.address() as { port: number }).port))
+    )
   })
 
 const makeLine = (target: URL) =>
@@ -35,15 +40,20 @@ const makeLine = (target: URL) =>
     return { cut, mend: Effect.asVoid(listening(server, port)), port }
   })
 
-const line = Layer.scoped(Line, Effect.flatMap(TestDatabaseUrl, (url) => makeLine(new URL(Redacted.value(url))))).pipe(
-  Layer.provideMerge(Layer.scoped(TestDatabaseUrl, freshDatabase))
-)
+const line = Layer.scoped(
+  Line,
+  Effect.flatMap(TestDatabaseUrl, (url) => makeLine(new URL(Redacted.value(url))))
+).pipe(Layer.provideMerge(Layer.scoped(TestDatabaseUrl, freshDatabase)))
 
 const throughTheLine = Layer.unwrapEffect(
   Effect.gen(function* () {
     const url = new URL(Redacted.value(yield* TestDatabaseUrl))
     url.port = String((yield* Line).port)
-    return Database.layer({ url: Redacted.make(url.href), applicationName: "posthorn-test", maxConnections: 4 })
+    return Database.layer({
+      url: Redacted.make(url.href),
+      applicationName: "posthorn-test",
+      maxConnections: 4
+    })
   })
 ).pipe(Layer.orDie)
 
@@ -68,65 +78,83 @@ const AWAY = { status: 503, tag: "ServiceUnavailable", retry: "2", traced: true 
 /** The log has a line per refused call. */
 const silent = Logger.minimumLogLevel(LogLevel.None)
 
-layer(Layer.merge(testServer({ database }), line).pipe(Layer.provide(silent)), { excludeTestServices: true })("a database", (it) => {
-  it.effect("decision §5 that is away gives 503 with Retry-After at once, and all is well when it is back", () =>
-    Effect.gen(function* () {
-      const { call, enter } = yield* TestServer
-      const { cut, mend } = yield* Line
-      const ws = yield* enter
-      yield* ws.call("GET", "/webhooks")
+layer(Layer.merge(testServer({ database }), line).pipe(Layer.provide(silent)), { excludeTestServices: true })(
+  "a database",
+  (it) => {
+    it.effect(
+      "decision §5 that is away gives 503 with Retry-After at once, and all is well when it is back",
+      () =>
+        Effect.gen(function* () {
+          const { call, enter } = yield* TestServer
+          const { cut, mend } = yield* Line
+          const ws = yield* enter
+          yield* ws.call("GET", "/webhooks")
 
-      yield* cut
-      const [answers, took] = yield* timed(
-        Effect.all(Array.from({ length: 20 }, () => ws.call("GET", "/webhooks")), { concurrency: "unbounded" })
-      )
-      const publish = yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload: 1 } })
-      const ready = yield* call("GET", "/health/ready")
-      const live = yield* call("GET", "/health/live")
-      yield* mend
-      const back = yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload: 1 } })
-      const readyAgain = yield* call("GET", "/health/ready")
+          yield* cut
+          const [answers, took] = yield* timed(
+            Effect.all(
+              Array.from({ length: 20 }, () => ws.call("GET", "/webhooks")),
+              { concurrency: "unbounded" }
+            )
+          )
+          const publish = yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload: 1 } })
+          const ready = yield* call("GET", "/health/ready")
+          const live = yield* call("GET", "/health/live")
+          yield* mend
+          const back = yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload: 1 } })
+          const readyAgain = yield* call("GET", "/health/ready")
 
-      expect([...answers, publish].map(unavailable)).toEqual(Array.from({ length: 21 }, () => AWAY))
-      expect(took).toBeLessThan(2_000)
-      expect([ready.status, live.status, back.status, readyAgain.status]).toEqual([503, 200, 202, 200])
-    })
-  )
+          expect([...answers, publish].map(unavailable)).toEqual(Array.from({ length: 21 }, () => AWAY))
+          expect(took).toBeLessThan(2_000)
+          expect([ready.status, live.status, back.status, readyAgain.status]).toEqual([503, 200, 202, 200])
+        })
+    )
 
-  it.effect("decision §5 that ends its connections is noticed by nobody but the calls in flight", () =>
-    Effect.gen(function* () {
-      const { enter } = yield* TestServer
-      const sql = yield* SqlClient
-      const ws = yield* enter
-      yield* Effect.all(Array.from({ length: 8 }, () => ws.call("GET", "/webhooks")), { concurrency: "unbounded" })
+    it.effect("decision §5 that ends its connections is noticed by nobody but the calls in flight", () =>
+      Effect.gen(function* () {
+        const { enter } = yield* TestServer
+        const sql = yield* SqlClient
+        const ws = yield* enter
+        yield* Effect.all(
+          Array.from({ length: 8 }, () => ws.call("GET", "/webhooks")),
+          { concurrency: "unbounded" }
+        )
 
-      yield* sql`select pg_terminate_backend(pid) from pg_stat_activity
+        yield* sql`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`.pipe(Effect.orDie)
-      const answers = yield* Effect.all(Array.from({ length: 8 }, () => ws.call("GET", "/webhooks")), { concurrency: "unbounded" })
-      const after = yield* ws.call("GET", "/webhooks")
+        const answers = yield* Effect.all(
+          Array.from({ length: 8 }, () => ws.call("GET", "/webhooks")),
+          { concurrency: "unbounded" }
+        )
+        const after = yield* ws.call("GET", "/webhooks")
 
-      for (const { status } of answers) expect([200, 503]).toContain(status)
-      expect(after.status).toBe(200)
-    })
-  )
+        for (const { status } of answers) expect([200, 503]).toContain(status)
+        expect(after.status).toBe(200)
+      })
+    )
 
-  it.effect("decision §5 whose connections are all taken gives 503 within the wait for one", () =>
-    Effect.gen(function* () {
-      const { enter } = yield* TestServer
-      const sql = yield* SqlClient
-      const ws = yield* enter
-      const hold = sql.reserve.pipe(Effect.zipRight(Effect.never), Effect.scoped)
+    it.effect(
+      "decision §5 whose connections are all taken gives 503 within the wait for one",
+      () =>
+        Effect.gen(function* () {
+          const { enter } = yield* TestServer
+          const sql = yield* SqlClient
+          const ws = yield* enter
+          const hold = sql.reserve.pipe(Effect.zipRight(Effect.never), Effect.scoped)
 
-      const holders = yield* Effect.forkAll(Array.from({ length: 4 }, () => hold))
-      yield* Effect.sleep("200 millis")
-      const [answer, took] = yield* timed(ws.call("GET", "/webhooks/deliveries"))
-      yield* holders.pipe((fiber) => Effect.asVoid(fiber.interruptAsFork(fiber.id())))
-      let after = yield* ws.call("GET", "/webhooks/deliveries")
-      for (let tries = 0; after.status !== 200 && tries < 20; tries++) after = yield* ws.call("GET", "/webhooks/deliveries")
+          const holders = yield* Effect.forkAll(Array.from({ length: 4 }, () => hold))
+          yield* Effect.sleep("200 millis")
+          const [answer, took] = yield* timed(ws.call("GET", "/webhooks/deliveries"))
+          yield* holders.pipe((fiber) => Effect.asVoid(fiber.interruptAsFork(fiber.id())))
+          let after = yield* ws.call("GET", "/webhooks/deliveries")
+          for (let tries = 0; after.status !== 200 && tries < 20; tries++)
+            after = yield* ws.call("GET", "/webhooks/deliveries")
 
-      expect(unavailable(answer)).toEqual(AWAY)
-      expect(took).toBeLessThan(8_000)
-      expect(after.status).toBe(200)
-    }), 40_000
-  )
-})
+          expect(unavailable(answer)).toEqual(AWAY)
+          expect(took).toBeLessThan(8_000)
+          expect(after.status).toBe(200)
+        }),
+      40_000
+    )
+  }
+)

@@ -41,7 +41,7 @@ const refused = { status: "failed_permanent", httpStatus: 404 } as const
 const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
 
 describe("the next steps of a diagnosis", () => {
-  test("name operations and tools of the contract", () => {
+  test("decision §4 name operations and tools of the contract", () => {
     const named = everyStep.map(({ operation, tool }) => [operation, tool])
 
     expect(named).toEqual(
@@ -49,7 +49,7 @@ describe("the next steps of a diagnosis", () => {
     )
   })
 
-  test("give only arguments that their tools have", () => {
+  test("decision §4 give only arguments that their tools have", () => {
     const at = "2026-11-20T12:00:00.000Z"
     const { findings } = diagnose({
       now: at,
@@ -65,6 +65,7 @@ describe("the next steps of a diagnosis", () => {
       attempts: [
         {
           deliveryId: "whd_1",
+          eventType: "a.b",
           at,
           status: "failed",
           durationMs: 1,
@@ -173,18 +174,20 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     }).pipe(Effect.orDie)
   )
 
-  it.effect("tells nothing of another workspace's endpoint, and of one without a record says so", () =>
-    Effect.gen(function* () {
-      const [ws, other] = [yield* entered, yield* entered]
-      const endpointId = yield* makeEndpoint(ws)
+  it.effect(
+    "decision §4 tells nothing of another workspace's endpoint, and of one without a record says so",
+    () =>
+      Effect.gen(function* () {
+        const [ws, other] = [yield* entered, yield* entered]
+        const endpointId = yield* makeEndpoint(ws)
 
-      const foreign = yield* other.call("GET", `/webhooks/${endpointId}/diagnosis`)
-      const fresh = yield* diagnosisOf(ws, endpointId)
+        const foreign = yield* other.call("GET", `/webhooks/${endpointId}/diagnosis`)
+        const fresh = yield* diagnosisOf(ws, endpointId)
 
-      expect([foreign.status, foreign.body._tag]).toEqual([404, "WebhookEndpointNotFound"])
-      expect(fresh).toMatchObject({ health: "unproven", examined: { attempts: 0, since: null } })
-      expect(codesOf(fresh)).toEqual(["nothing_sent"])
-    })
+        expect([foreign.status, foreign.body._tag]).toEqual([404, "WebhookEndpointNotFound"])
+        expect(fresh).toMatchObject({ health: "unproven", examined: { attempts: 0, since: null } })
+        expect(codesOf(fresh)).toEqual(["nothing_sent"])
+      })
   )
 
   it.effect("decision §3 needs webhook:list; read is not enough", () =>

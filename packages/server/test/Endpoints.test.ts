@@ -223,6 +223,26 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
     })
   )
 
+  it.effect("§4 deletes an endpoint with a long history in steps, and no delivery of another", () =>
+    Effect.gen(function* () {
+      const ws = yield* Effect.flatMap(TestServer, ({ enter }) => enter)
+      const sql = yield* SqlClient
+      const { endpointId } = yield* makeDelivery(ws)
+      const kept = yield* makeDelivery(ws)
+      yield* sql`
+        insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status)
+        select ${ws.workspaceId}, posthorn.new_id('whd_'), ${endpointId}, 'a.b', '1', 't', 'delivered'
+        from generate_series(1, 4500)`
+
+      const deleted = yield* ws.call("DELETE", `/webhooks/${endpointId}`)
+
+      const left = yield* sql<{ id: string }>`
+        select id from posthorn.deliveries where workspace_id = ${ws.workspaceId}`
+      expect(deleted.status).toBe(204)
+      expect(left).toEqual([{ id: kept.deliveryId }])
+    })
+  )
+
   it.effect("decision §3 answers ids of another workspace, malformed and unknown ones alike", () =>
     Effect.gen(function* () {
       const { enter } = yield* TestServer

@@ -27,7 +27,15 @@ const publishText = (ws: Entered, text: string, headers: CallOptions["headers"] 
 layer(testServer(), { excludeTestServices: true })("input", (it) => {
   const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
   const head = (ws: Entered, path: string, ...headers: ReadonlyArray<string>) =>
-    [`POST /workspaces/${ws.slug}${path} HTTP/1.1`, "host: x", `authorization: Bearer ${ws.token}`, "content-type: application/json", ...headers, "", ""].join("\r\n")
+    [
+      `POST /workspaces/${ws.slug}${path} HTTP/1.1`,
+      "host: x",
+      `authorization: Bearer ${ws.token}`,
+      "content-type: application/json",
+      ...headers,
+      "",
+      ""
+    ].join("\r\n")
 
   it.effect("decision §2 a body of 1 MiB is taken and one of a byte more is 413", () =>
     Effect.gen(function* () {
@@ -42,57 +50,69 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
     })
   )
 
-  it.effect("decision §2 a body that is announced too large is refused before it is sent, and the connection closed", () =>
-    Effect.gen(function* () {
-      const { url } = yield* TestServer
-      const ws = yield* entered
+  it.effect(
+    "decision §2 a body that is announced too large is refused before it is sent, and the connection closed",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const ws = yield* entered
 
-      const announced = yield* sendRaw(url, (socket) => socket.write(head(ws, "/events", `content-length: ${50 * MIB}`)))
-      const asked = yield* sendRaw(url, (socket) =>
-        socket.write(head(ws, "/events", `content-length: ${50 * MIB}`, "expect: 100-continue"))
-      )
+        const announced = yield* sendRaw(url, (socket) =>
+          socket.write(head(ws, "/events", `content-length: ${50 * MIB}`))
+        )
+        const asked = yield* sendRaw(url, (socket) =>
+          socket.write(head(ws, "/events", `content-length: ${50 * MIB}`, "expect: 100-continue"))
+        )
 
-      for (const answer of [announced, asked]) {
-        expect(answer.body).toEqual(problem("PayloadTooLarge", 413))
-        expect(answer.headers.connection).toBe("close")
-        expect(answer.closed).toBe(true)
-      }
-    })
-  )
-
-  it.effect("decision §2 a body without a length is stopped at the limit, and its sender gets the whole answer", () =>
-    Effect.gen(function* () {
-      const { url } = yield* TestServer
-      const ws = yield* entered
-      const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`
-
-      const answer = yield* sendRaw(url, (socket) => {
-        socket.write(head(ws, "/events", "transfer-encoding: chunked"))
-        for (let sent = 0; sent < 40; sent++) socket.write(chunk)
-        socket.write("0\r\n\r\n")
+        for (const answer of [announced, asked]) {
+          expect(answer.body).toEqual(problem("PayloadTooLarge", 413))
+          expect(answer.headers.connection).toBe("close")
+          expect(answer.closed).toBe(true)
+        }
       })
-
-      expect(answer.body).toEqual(problem("PayloadTooLarge", 413))
-      expect(answer.closed).toBe(true)
-    })
   )
 
-  it.effect("decision §2 request line and headers over 16 KiB are 431, and what is no HTTP is 400, both as problems", () =>
-    Effect.gen(function* () {
-      const { url } = yield* TestServer
-      const ws = yield* entered
+  it.effect(
+    "decision §2 a body without a length is stopped at the limit, and its sender gets the whole answer",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const ws = yield* entered
+        const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`
 
-      const headers = yield* sendRaw(url, (socket) => socket.write(head(ws, "/events", `x-filler: ${"x".repeat(17_000)}`)))
-      const path = yield* sendRaw(url, (socket) => socket.write(`GET /${"x".repeat(17_000)} HTTP/1.1\r\nhost: x\r\n\r\n`))
-      const nonsense = yield* sendRaw(url, (socket) => socket.write("hello\r\n\r\n"))
+        const answer = yield* sendRaw(url, (socket) => {
+          socket.write(head(ws, "/events", "transfer-encoding: chunked"))
+          for (let sent = 0; sent < 40; sent++) socket.write(chunk)
+          socket.write("0\r\n\r\n")
+        })
 
-      for (const answer of [headers, path]) {
-        expect(answer.status).toBe(431)
-        expect(answer.body).toEqual(problem("PayloadTooLarge", 431))
-        expect(answer.headers["x-trace-id"]).toBe(answer.body.traceId)
-      }
-      expect(nonsense.body).toEqual(problem("InvalidRequest", 400))
-    })
+        expect(answer.body).toEqual(problem("PayloadTooLarge", 413))
+        expect(answer.closed).toBe(true)
+      })
+  )
+
+  it.effect(
+    "decision §2 request line and headers over 16 KiB are 431, and what is no HTTP is 400, both as problems",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const ws = yield* entered
+
+        const headers = yield* sendRaw(url, (socket) =>
+          socket.write(head(ws, "/events", `x-filler: ${"x".repeat(17_000)}`))
+        )
+        const path = yield* sendRaw(url, (socket) =>
+          socket.write(`GET /${"x".repeat(17_000)} HTTP/1.1\r\nhost: x\r\n\r\n`)
+        )
+        const nonsense = yield* sendRaw(url, (socket) => socket.write("hello\r\n\r\n"))
+
+        for (const answer of [headers, path]) {
+          expect(answer.status).toBe(431)
+          expect(answer.body).toEqual(problem("PayloadTooLarge", 431))
+          expect(answer.headers["x-trace-id"]).toBe(answer.body.traceId)
+        }
+        expect(nonsense.body).toEqual(problem("InvalidRequest", 400))
+      })
   )
 
   it.effect("decision §5 a body of another type is 415, whatever it holds", () =>
@@ -100,7 +120,12 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
       const ws = yield* entered
       const text = JSON.stringify({ eventType: "a.b", payload: 1 })
 
-      const types = ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/json-patch+json"]
+      const types = [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/jsonp",
+        "application/json-patch+json"
+      ]
       const refused = yield* Effect.forEach(types, (type) => publishText(ws, text, { "content-type": type }))
       const taken = yield* publishText(ws, text, { "content-type": "Application/JSON; charset=utf-8" })
 
@@ -109,45 +134,54 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
     })
   )
 
-  it.effect("decision §4 what is no JSON object of the expected shape is 400 with a pointer, and repeats nothing of it", () =>
-    Effect.gen(function* () {
-      const ws = yield* entered
-      const secret = "whsec_c2VjcmV0"
-      const cases: ReadonlyArray<readonly [text: string, path: string]> = [
-        ["", ""],
-        ["{", ""],
-        [`"${secret}"`, ""],
-        ["null", ""],
-        [`[${JSON.stringify(secret)}]`, ""],
-        [`{"eventTypes":["*"],"url":{"secret":"${secret}"}}`, "/url"],
-        [`{"eventTypes":["${secret} "],"url":"https://example.com"}`, "/eventTypes/0"],
-        [`{"eventTypes":"${secret}","url":"https://example.com"}`, "/eventTypes"],
-        [`{"url":"https://example.com"}`, "/eventTypes"],
-        [`{"eventTypes":["*"],"url":"https://example.com","extra":"${secret}"}`, "/extra"],
-        [`{"eventTypes":["*"],"url":"https://example.com","enabled":"${secret}"}`, "/enabled"],
-        [`{"eventTypes":["*"],"url":"https://example.com","description":["${secret}"]}`, "/description"],
-        [`{"eventTypes":${"[".repeat(2_000)}${"]".repeat(2_000)},"url":"x"}`, ""]
-      ]
+  it.effect(
+    "decision §4 what is no JSON object of the expected shape is 400 with a pointer, and repeats nothing of it",
+    () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
+        const secret = "whsec_c2VjcmV0"
+        const cases: ReadonlyArray<readonly [text: string, path: string]> = [
+          ["", ""],
+          ["{", ""],
+          [`"${secret}"`, ""],
+          ["null", ""],
+          [`[${JSON.stringify(secret)}]`, ""],
+          [`{"eventTypes":["*"],"url":{"secret":"${secret}"}}`, "/url"],
+          [`{"eventTypes":["${secret} "],"url":"https://example.com"}`, "/eventTypes/0"],
+          [`{"eventTypes":"${secret}","url":"https://example.com"}`, "/eventTypes"],
+          [`{"url":"https://example.com"}`, "/eventTypes"],
+          [`{"eventTypes":["*"],"url":"https://example.com","extra":"${secret}"}`, "/extra"],
+          [`{"eventTypes":["*"],"url":"https://example.com","enabled":"${secret}"}`, "/enabled"],
+          [`{"eventTypes":["*"],"url":"https://example.com","description":["${secret}"]}`, "/description"],
+          [`{"eventTypes":${"[".repeat(2_000)}${"]".repeat(2_000)},"url":"x"}`, ""]
+        ]
 
-      const answers = yield* Effect.forEach(cases, ([text]) => ws.call("POST", "/webhooks", { text }))
+        const answers = yield* Effect.forEach(cases, ([text]) => ws.call("POST", "/webhooks", { text }))
 
-      for (const [index, answer] of answers.entries()) {
-        const [text, path] = cases[index]!
-        expect(answer.body, text.slice(0, 80)).toEqual(problem("InvalidRequest", 400))
-        expect(answer.text).not.toMatch(/c2VjcmV0/)
-        const [issue] = (answer.body as unknown as { issues: ReadonlyArray<{ path: string; message: string }> }).issues
-        expect(issue!.path, text.slice(0, 80)).toBe(path)
-        expect(issue!.message).toMatch(/^(?:[A-Z]|is )/)
-        expect(issue!.message).not.toMatch(/readonly|minLength|maxLength|undefined|\{|Refinement|filter/)
-      }
-    })
+        for (const [index, answer] of answers.entries()) {
+          const [text, path] = cases[index]!
+          expect(answer.body, text.slice(0, 80)).toEqual(problem("InvalidRequest", 400))
+          expect(answer.text).not.toMatch(/c2VjcmV0/)
+          const [issue] = (
+            answer.body as unknown as { issues: ReadonlyArray<{ path: string; message: string }> }
+          ).issues
+          expect(issue!.path, text.slice(0, 80)).toBe(path)
+          expect(issue!.message).toMatch(/^(?:[A-Z]|is )/)
+          expect(issue!.message).not.toMatch(/readonly|minLength|maxLength|undefined|\{|Refinement|filter/)
+        }
+      })
   )
 
   it.effect("decision §2 a body that is not UTF-8 is 400", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const ws = yield* entered
-      const bytes = Buffer.from([...Buffer.from('{"eventType":"a.b","payload":"'), 0xff, 0xfe, ...Buffer.from('"}')])
+      const bytes = Buffer.from([
+        ...Buffer.from('{"eventType":"a.b","payload":"'),
+        0xff,
+        0xfe,
+        ...Buffer.from('"}')
+      ])
 
       const answer = yield* sendRaw(url, (socket) => {
         socket.write(head(ws, "/events", `content-length: ${bytes.length}`))
@@ -159,43 +193,49 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
     })
   )
 
-  it.effect("decision §4 of a member that is sent twice the last counts, and a POST without a body needs no type", () =>
-    Effect.gen(function* () {
-      const ws = yield* entered
+  it.effect(
+    "decision §4 of a member that is sent twice the last counts, and a POST without a body needs no type",
+    () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
 
-      const twice = yield* publishText(ws, '{"eventType":"first.one","eventType":"last.one","payload":1}')
-      const endpoint = yield* ws.call("POST", "/webhooks", { body: { url: "https://example.com/x", eventTypes: ["*"] } })
-      const bare = yield* ws.call("POST", `/webhooks/${endpoint.body.id}/rotate-secret`)
+        const twice = yield* publishText(ws, '{"eventType":"first.one","eventType":"last.one","payload":1}')
+        const endpoint = yield* ws.call("POST", "/webhooks", {
+          body: { url: "https://example.com/x", eventTypes: ["*"] }
+        })
+        const bare = yield* ws.call("POST", `/webhooks/${endpoint.body.id}/rotate-secret`)
 
-      expect(twice.body.eventType).toBe("last.one")
-      expect(bare.status).toBe(200)
-    })
+        expect(twice.body.eventType).toBe("last.one")
+        expect(bare.status).toBe(200)
+      })
   )
 
-  it.effect("decision §5 HEAD is GET without a body, a method that is not there 405 with Allow, a path that is not 404", () =>
-    Effect.gen(function* () {
-      const { call } = yield* TestServer
-      const ws = yield* entered
+  it.effect(
+    "decision §5 HEAD is GET without a body, a method that is not there 405 with Allow, a path that is not 404",
+    () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestServer
+        const ws = yield* entered
 
-      const get = yield* ws.call("GET", "/webhooks")
-      const head = yield* ws.call("HEAD", "/webhooks")
-      const slash = yield* ws.call("GET", "/webhooks/")
-      const put = yield* ws.call("PUT", "/webhooks")
-      const options = yield* ws.call("OPTIONS", "/webhooks")
-      const page = yield* call("DELETE", "/openapi.json")
-      const broken = yield* ws.call("GET", "/%ZZ/webhooks")
-      const nothing = yield* call("GET", "/nothing")
+        const get = yield* ws.call("GET", "/webhooks")
+        const head = yield* ws.call("HEAD", "/webhooks")
+        const slash = yield* ws.call("GET", "/webhooks/")
+        const put = yield* ws.call("PUT", "/webhooks")
+        const options = yield* ws.call("OPTIONS", "/webhooks")
+        const page = yield* call("DELETE", "/openapi.json")
+        const broken = yield* ws.call("GET", "/%ZZ/webhooks")
+        const nothing = yield* call("GET", "/nothing")
 
-      expect([get.status, head.status, slash.status]).toEqual([200, 200, 200])
-      expect(head.text).toBe("")
-      expect(head.headers.get("content-length")).toBe(get.headers.get("content-length"))
-      for (const answer of [put, options]) {
-        expect(answer.body).toEqual(problem("MethodNotAllowed", 405))
-        expect(answer.headers.get("allow")).toBe("GET, POST, HEAD")
-      }
-      expect(page.headers.get("allow")).toBe("GET, HEAD")
-      for (const answer of [broken, nothing]) expect(answer.body).toEqual(problem("RouteNotFound", 404))
-    })
+        expect([get.status, head.status, slash.status]).toEqual([200, 200, 200])
+        expect(head.text).toBe("")
+        expect(head.headers.get("content-length")).toBe(get.headers.get("content-length"))
+        for (const answer of [put, options]) {
+          expect(answer.body).toEqual(problem("MethodNotAllowed", 405))
+          expect(answer.headers.get("allow")).toBe("GET, POST, HEAD")
+        }
+        expect(page.headers.get("allow")).toBe("GET, HEAD")
+        for (const answer of [broken, nothing]) expect(answer.body).toEqual(problem("RouteNotFound", 404))
+      })
   )
 
   it.effect("decision §5 a valid traceparent is continued and any other starts a trace of its own", () =>
@@ -210,7 +250,8 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
 
       expect(continued.headers.get("x-trace-id")).toBe(trace)
       expect(continued.body.traceId).toBe(trace)
-      for (const { headers } of [zero, upper]) expect(headers.get("x-trace-id")).toMatch(/^(?!4bf92f|0{32})[0-9a-f]{32}$/)
+      for (const { headers } of [zero, upper])
+        expect(headers.get("x-trace-id")).toMatch(/^(?!4bf92f|0{32})[0-9a-f]{32}$/)
     })
   )
 })

@@ -68,23 +68,25 @@ layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
     })
   )
 
-  it.effect("answers 405 with Allow to GET and DELETE, as no stream and no session is offered", () =>
-    Effect.gen(function* () {
-      const { token, url } = yield* entered
+  it.effect(
+    "decision §4 answers 405 with Allow to GET and DELETE, as no stream and no session is offered",
+    () =>
+      Effect.gen(function* () {
+        const { token, url } = yield* entered
 
-      const answers = yield* Effect.forEach(["GET", "DELETE", "PUT"], (method) =>
-        post(url, "", { token, method })
-      )
+        const answers = yield* Effect.forEach(["GET", "DELETE", "PUT"], (method) =>
+          post(url, "", { token, method })
+        )
 
-      expect(answers.map(({ headers, status }) => [status, headers.get("allow")])).toEqual([
-        [405, "POST"],
-        [405, "POST"],
-        [405, "POST"]
-      ])
-    })
+        expect(answers.map(({ headers, status }) => [status, headers.get("allow")])).toEqual([
+          [405, "POST"],
+          [405, "POST"],
+          [405, "POST"]
+        ])
+      })
   )
 
-  it.effect("answers 415 to what is not JSON by its type, and 413 to what is too large", () =>
+  it.effect("decision §4 answers 415 to what is not JSON by its type, and 413 to what is too large", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -95,7 +97,7 @@ layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
     })
   )
 
-  it.effect("lets no cache keep an answer", () =>
+  it.effect("decision §4 lets no cache keep an answer", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -111,7 +113,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
   const codeOf = (text: string) =>
     (JSON.parse(text) as { readonly error: { readonly code: number } }).error.code
 
-  it.effect("answers with the protocol's errors to what is no message", () =>
+  it.effect("decision §4 answers with the protocol's errors to what is no message", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
       const texts = [
@@ -133,7 +135,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("answers with the protocol's errors to what it does not have", () =>
+  it.effect("decision §4 answers with the protocol's errors to what it does not have", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -156,7 +158,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("answers 202 and nothing to notifications, and a batch by a batch", () =>
+  it.effect("decision §4 answers 202 and nothing to notifications, and a batch by a batch", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -173,10 +175,11 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("answers a request although a cancellation for it comes in the same batch", () =>
+  it.effect("decision §4 answers a request although a cancellation for it comes in the same batch", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
-      const list = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_members"}}'
+      const list =
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_members","arguments":{"limit":1}}}'
       const cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'
 
       const batch = yield* post(url, `[${list},${cancel}]`, { token })
@@ -187,30 +190,48 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("refuses a version of the protocol that it does not speak, but negotiates at initialize", () =>
+  it.effect(
+    "decision §4 refuses a version of the protocol that it does not speak, but negotiates at initialize",
+    () =>
+      Effect.gen(function* () {
+        const { token, url } = yield* entered
+        const headers = { "mcp-protocol-version": "1999-01-01" }
+        const params = {
+          protocolVersion: "1999-01-01",
+          capabilities: {},
+          clientInfo: { name: "t", version: "1" }
+        }
+        const text = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })
+
+        const unknown = yield* post(url, PING, { token, headers })
+        const initialized = yield* post(url, text, { token, headers })
+
+        expect([unknown.status, codeOf(unknown.text)]).toEqual([400, -32000])
+        expect(initialized.body.result).toMatchObject({
+          protocolVersion: "2025-11-25",
+          serverInfo: { name: "posthorn" },
+          capabilities: { tools: {}, resources: {}, prompts: {} }
+        })
+      })
+  )
+
+  it.effect("decision §4 takes arguments of null for none, and refuses what is no object", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
-      const headers = { "mcp-protocol-version": "1999-01-01" }
-      const params = {
-        protocolVersion: "1999-01-01",
-        capabilities: {},
-        clientInfo: { name: "t", version: "1" }
-      }
-      const text = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })
 
-      const unknown = yield* post(url, PING, { token, headers })
-      const initialized = yield* post(url, text, { token, headers })
+      const answers = yield* Effect.forEach(["null", "[]", '"x"', "7"], (args) =>
+        callToolRaw(url, token, "list_members", args)
+      )
 
-      expect([unknown.status, codeOf(unknown.text)]).toEqual([400, -32000])
-      expect(initialized.body.result).toMatchObject({
-        protocolVersion: "2025-11-25",
-        serverInfo: { name: "posthorn" },
-        capabilities: { tools: {}, resources: {}, prompts: {} }
+      expect(answers.map(({ body }) => body.result.isError)).toEqual([undefined, true, true, true])
+      expect(JSON.parse(answers[1]!.body.result.content[0]!.text)).toMatchObject({
+        _tag: "InvalidRequest",
+        issues: [{ path: "", message: "Expected an object of arguments" }]
       })
     })
   )
 
-  it.effect("lists only what a token may call, and refuses the rest as REST does", () =>
+  it.effect("decision §4 lists only what a token may call, and refuses the rest as REST does", () =>
     Effect.gen(function* () {
       const { url, ws } = yield* entered
       const reader = yield* ws.tokenWith("webhook:list")
@@ -265,27 +286,31 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("clamps limit, takes null for left out, and refuses arguments a tool does not have", () =>
-    Effect.gen(function* () {
-      const { url, ws } = yield* entered
-      yield* makeEndpoint(ws)
-      yield* makeEndpoint(ws)
+  it.effect(
+    "decision §4 clamps limit, takes null for left out, and refuses arguments a tool does not have",
+    () =>
+      Effect.gen(function* () {
+        const { url, ws } = yield* entered
+        yield* makeEndpoint(ws)
+        yield* makeEndpoint(ws)
 
-      const clamped = yield* callTool(url, ws.token, "list_webhook_endpoints", { limit: -3 })
-      const nulls = yield* callTool(url, ws.token, "list_webhook_endpoints", {
-        limit: 9999,
-        cursor: null,
-        slug: null
-      })
-      const misspelt = yield* callTool(url, ws.token, "list_webhook_endpoints", { limits: 3 })
+        const clamped = yield* callTool(url, ws.token, "list_webhook_endpoints", { limit: -3 })
+        const nulls = yield* callTool(url, ws.token, "list_webhook_endpoints", {
+          limit: 9999,
+          cursor: null,
+          slug: null
+        })
+        const misspelt = yield* callTool(url, ws.token, "list_webhook_endpoints", { limits: 3 })
 
-      expect((clamped.structuredContent as { readonly items: ReadonlyArray<unknown> }).items).toHaveLength(1)
-      expect((nulls.structuredContent as { readonly items: ReadonlyArray<unknown> }).items).toHaveLength(2)
-      expect(JSON.parse(misspelt.content[0]!.text)).toMatchObject({
-        _tag: "InvalidRequest",
-        issues: [{ path: "/limits" }]
+        expect((clamped.structuredContent as { readonly items: ReadonlyArray<unknown> }).items).toHaveLength(
+          1
+        )
+        expect((nulls.structuredContent as { readonly items: ReadonlyArray<unknown> }).items).toHaveLength(2)
+        expect(JSON.parse(misspelt.content[0]!.text)).toMatchObject({
+          _tag: "InvalidRequest",
+          issues: [{ path: "/limits" }]
+        })
       })
-    })
   )
 })
 

@@ -105,7 +105,7 @@ describe("the tools", () => {
     expect(tools.every((tool) => tool === null)).toBe(true)
   })
 
-  test("every operation has a sample request", () => {
+  test("§1 every operation has a sample request", () => {
     expect(entries.map(({ name }) => name).filter((name) => samples[name] === undefined)).toEqual([])
   })
 })
@@ -120,7 +120,7 @@ layer(testServer(), { excludeTestServices: true })("REST and MCP", (it) => {
   for (const entry of operations) {
     const tool = entry.rules.tool ?? ""
 
-    it.effect(`${entry.name} gives the same answer, status and audit`, () =>
+    it.effect(`§1 ${entry.name} gives the same answer, status and audit`, () =>
       Effect.gen(function* () {
         const { call, one, other, otherWorld, url, world } = yield* twoWorlds
         const sample = sampleOf(entry, world)
@@ -142,7 +142,7 @@ layer(testServer(), { excludeTestServices: true })("REST and MCP", (it) => {
     )
 
     it.effect(
-      `${entry.name} is refused alike without its permission, in another workspace, and for unknown ids`,
+      `§1 ${entry.name} is refused alike without its permission, in another workspace, and for unknown ids`,
       () =>
         Effect.gen(function* () {
           const { call, one, other, otherWorld, url, world } = yield* twoWorlds
@@ -180,7 +180,7 @@ layer(testServer(), { excludeTestServices: true })("REST and MCP", (it) => {
     )
 
     if (Option.isSome(entry.bodySchema)) {
-      it.effect(`${entry.name} refuses the same bodies in the same words`, () =>
+      it.effect(`§1 ${entry.name} refuses the same bodies in the same words`, () =>
         Effect.gen(function* () {
           const { call, one, url, world } = yield* twoWorlds
           const body = sampleOf(entry, world).body as Readonly<Record<string, unknown>>

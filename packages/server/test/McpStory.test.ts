@@ -114,7 +114,7 @@ layer(setting, { excludeTestServices: true, timeout: "60 seconds" })(
 
     it.scoped("§1 does the same over stdio, through posthorn mcp", () => story(overStdio), 60_000)
 
-    it.scoped("finds the instructions, the resources and the prompts", () =>
+    it.scoped("decision §4 finds the instructions, the resources and the prompts", () =>
       Effect.gen(function* () {
         const { enter, url } = yield* TestServer
         const ws = yield* enter

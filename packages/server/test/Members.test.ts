@@ -82,7 +82,7 @@ layer(testServer(), { excludeTestServices: true })("members", (it) => {
           "email",
           ["", "ada", "@example.com", "a@", "a b@example.com", `${"a".repeat(65)}@b.c`, "a@b\u0000.c"]
         ],
-        ["name", ["", "x".repeat(201), "nul\u0000"]],
+        ["name", ["", "x".repeat(201), "nul\u0000", "\ud800"]],
         ["role", ["owner", "", null]]
       ] as const
 

@@ -8,10 +8,21 @@ import { openApiDocument } from "../src/http/OpenApiDocument.ts"
 interface Operation {
   readonly [member: string]: unknown
   readonly operationId: string
-  readonly parameters: ReadonlyArray<{ readonly name: string; readonly description?: string; readonly schema: object }>
+  readonly parameters: ReadonlyArray<{
+    readonly name: string
+    readonly description?: string
+    readonly schema: object
+  }>
   readonly requestBody?: { readonly content: { readonly "application/json": { readonly example: unknown } } }
   readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object; readonly example?: unknown; readonly examples?: object }>> }>
+    Record<
+      string,
+      {
+        readonly content?: Readonly<
+          Record<string, { readonly schema: object; readonly example?: unknown; readonly examples?: object }>
+        >
+      }
+    >
   >
 }
 
@@ -39,9 +50,12 @@ it("§9 every operation has its name, a summary, a description, a tag and securi
       tags: [expect.any(String)],
       security: [{ bearer: [] }]
     })
-    for (const { description, name } of operation.parameters) expect(description, `${entry.name} ${name}`).toMatch(/\S/)
+    for (const { description, name } of operation.parameters)
+      expect(description, `${entry.name} ${name}`).toMatch(/\S/)
   }
-  expect(document.tags).toEqual(document.tags.map(({ name }) => ({ name, description: expect.stringMatching(/\.$/) })))
+  expect(document.tags).toEqual(
+    document.tags.map(({ name }) => ({ name, description: expect.stringMatching(/\.$/) }))
+  )
 })
 
 it.effect("§9 every example of a request and of a success is one the contract accepts", () =>
@@ -57,7 +71,9 @@ it.effect("§9 every example of a request and of a success is one the contract a
       const success = operation.responses[String(entry.successStatus)]!.content?.["application/json"]
       if (success !== undefined) {
         yield* decode(entry.successSchema, success.example)
-        expect(success.schema, `${entry.name}: a shape without a name; list it in Api.ts`).toEqual({ $ref: expect.any(String) })
+        expect(success.schema, `${entry.name}: a shape without a name; list it in Api.ts`).toEqual({
+          $ref: expect.any(String)
+        })
       } else expect(entry.successStatus).toBe(204)
     }
   })
@@ -72,7 +88,15 @@ it("§7 every error status is a problem with an example for each tag, and only f
       for (const tag of tags) expect(problems[tag as keyof typeof problems].status).toBe(Number(status))
       return tags
     })
-    expect(tags).toEqual(expect.arrayContaining(["Unauthorized", "Forbidden", "RateLimited", "InternalError", "ServiceUnavailable"]))
+    expect(tags).toEqual(
+      expect.arrayContaining([
+        "Unauthorized",
+        "Forbidden",
+        "RateLimited",
+        "InternalError",
+        "ServiceUnavailable"
+      ])
+    )
     expect(tags.includes("WorkspaceNotFound"), entry.name).toBe(entry.inWorkspace)
     expect(tags.includes("PayloadTooLarge"), entry.name).toBe(Option.isSome(entry.bodySchema))
     expect(tags).not.toContain("HttpApiDecodeError")
@@ -80,16 +104,29 @@ it("§7 every error status is a problem with an example for each tag, and only f
 })
 
 it("§8 a limit is an integer with its bounds", () => {
-  const limits = operations.flatMap(({ operation }) => operation.parameters.filter(({ name }) => name === "limit"))
+  const limits = operations.flatMap(({ operation }) =>
+    operation.parameters.filter(({ name }) => name === "limit")
+  )
 
   expect(limits.length).toBeGreaterThan(5)
-  for (const { schema } of limits) expect(schema).toEqual({ type: "integer", minimum: 1, maximum: 200, default: 50 })
+  for (const { schema } of limits)
+    expect(schema).toEqual({ type: "integer", minimum: 1, maximum: 200, default: 50 })
 })
 
 it("§9 nothing of the program's inside shows", () => {
-  expect(text).not.toMatch(/"\$id"|"title":"(?:max|min|int|pattern|unknown)|HttpApiDecodeError|NonEmptyString|schemas\/Int\b|undefined/)
+  expect(text).not.toMatch(
+    /"\$id"|"title":"(?:max|min|int|pattern|unknown)|HttpApiDecodeError|NonEmptyString|schemas\/Int\b|undefined/
+  )
   expect(Object.keys(document.components.schemas)).toEqual(
-    expect.arrayContaining(["Workspace", "WebhookEndpoint", "Delivery", "DeliveryPage", "Attempt", "CreatedApiToken", "Forbidden"])
+    expect.arrayContaining([
+      "Workspace",
+      "WebhookEndpoint",
+      "Delivery",
+      "DeliveryPage",
+      "Attempt",
+      "CreatedApiToken",
+      "Forbidden"
+    ])
   )
   expect(document.info.license.name).toBe("Apache-2.0")
 })

@@ -3,20 +3,27 @@ import { Effect } from "effect"
 import { TestServer, testServer } from "./TestServer.ts"
 
 layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
-  it.effect("§4 the reference is one page that names no other host, over the document of this installation", () =>
-    Effect.gen(function* () {
-      const { call } = yield* TestServer
+  it.effect(
+    "§4 the reference is one page that names no other host, over the document of this installation",
+    () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestServer
 
-      const page = yield* call("GET", "/reference")
-      const document = yield* call<{ readonly servers: ReadonlyArray<{ readonly url: string }> }>("GET", "/openapi.json")
+        const page = yield* call("GET", "/reference")
+        const document = yield* call<{ readonly servers: ReadonlyArray<{ readonly url: string }> }>(
+          "GET",
+          "/openapi.json"
+        )
 
-      const embedded = /<script id="api-reference" type="application\/json">([\s\S]*?)<\/script>/.exec(page.text)![1]!
-      expect(page.status).toBe(200)
-      expect(JSON.parse(embedded)).toEqual(document.body)
-      expect(document.body.servers[0]!.url).toBe("http://posthorn.test")
-      expect(page.text).not.toMatch(/<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?:https?:)?\/\//)
-      expect(page.headers.get("content-security-policy")).toContain("default-src 'none'")
-    })
+        const embedded = /<script id="api-reference" type="application\/json">([\s\S]*?)<\/script>/.exec(
+          page.text
+        )![1]!
+        expect(page.status).toBe(200)
+        expect(JSON.parse(embedded)).toEqual(document.body)
+        expect(document.body.servers[0]!.url).toBe("http://posthorn.test")
+        expect(page.text).not.toMatch(/<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?:https?:)?\/\//)
+        expect(page.headers.get("content-security-policy")).toContain("default-src 'none'")
+      })
   )
 
   it.effect("decision §4 the health checks need no token, and every page has a trace id", () =>

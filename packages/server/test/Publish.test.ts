@@ -70,6 +70,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
         [event(""), "/idempotencyKey"],
         [event("k".repeat(256)), "/idempotencyKey"],
         [event("nul\u0000"), "/idempotencyKey"],
+        [event("\ud800"), "/idempotencyKey"],
         [{ ...event(), extra: 1 }, "/extra"]
       ] as const
 

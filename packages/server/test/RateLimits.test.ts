@@ -4,7 +4,9 @@ import { type Answer, type Loose, OPERATOR_TOKEN, TestServer, testServer } from 
 
 const quota = { limit: 5, windowSeconds: 600 }
 
-const limited = testServer({ quotas: { rest_read: quota, rest_write: { limit: 40, windowSeconds: 600 }, auth_failure: quota } })
+const limited = testServer({
+  quotas: { rest_read: quota, rest_write: { limit: 40, windowSeconds: 600 }, auth_failure: quota }
+})
 
 const policies = ({ headers }: Answer<Loose>) => ({
   policy: headers.get("ratelimit-policy"),
@@ -19,9 +21,12 @@ layer(limited, { excludeTestServices: true })("rate limits", (it) => {
       const ws = yield* enter
       const other = yield* ws.tokenWith("read")
 
-      const answers = yield* Effect.all(Array.from({ length: 12 }, () => ws.call("GET", "/overview")), {
-        concurrency: "unbounded"
-      })
+      const answers = yield* Effect.all(
+        Array.from({ length: 12 }, () => ws.call("GET", "/overview")),
+        {
+          concurrency: "unbounded"
+        }
+      )
       const neighbour = yield* ws.call("GET", "/overview", { token: other })
 
       const refused = answers.filter(({ status }) => status === 429)
@@ -85,12 +90,19 @@ layer(limited, { excludeTestServices: true })("rate limits", (it) => {
       const { call } = yield* TestServer
       const guess = call("GET", "/workspaces", { token: "guess" })
 
-      const answers = yield* Effect.all(Array.from({ length: 8 }, () => guess), { concurrency: "unbounded" })
+      const answers = yield* Effect.all(
+        Array.from({ length: 8 }, () => guess),
+        { concurrency: "unbounded" }
+      )
       const known = yield* call("GET", "/workspaces", { token: OPERATOR_TOKEN })
 
       expect(answers.filter(({ status }) => status === 401)).toHaveLength(5)
-      expect(answers.filter(({ body }) => body._tag === "RateLimited" && body.bucket === "auth_failure")).toHaveLength(3)
-      expect(answers.every(({ headers }) => headers.get("ratelimit-policy") === '"auth_failure";q=5;w=600')).toBe(true)
+      expect(
+        answers.filter(({ body }) => body._tag === "RateLimited" && body.bucket === "auth_failure")
+      ).toHaveLength(3)
+      expect(
+        answers.every(({ headers }) => headers.get("ratelimit-policy") === '"auth_failure";q=5;w=600')
+      ).toBe(true)
       expect(known.status).toBe(200)
     })
   )

@@ -15,10 +15,19 @@ const parse = (text: string, closed: boolean): RawAnswer => {
   const at = text.indexOf("\r\n\r\n")
   const [line = "", ...lines] = text.slice(0, at).split("\r\n")
   const headers = Object.fromEntries(
-    lines.map((each) => [each.slice(0, each.indexOf(":")).toLowerCase(), each.slice(each.indexOf(":") + 1).trim()])
+    lines.map((each) => [
+      each.slice(0, each.indexOf(":")).toLowerCase(),
+      each.slice(each.indexOf(":") + 1).trim()
+    ])
   )
   const body = text.slice(at + 4)
-  return { status: Number(line.split(" ")[1]), headers, text: body, body: body === "" ? {} : JSON.parse(body), closed }
+  return {
+    status: Number(line.split(" ")[1]),
+    headers,
+    text: body,
+    body: body === "" ? {} : JSON.parse(body),
+    closed
+  }
 }
 
 /** An answer is whole when as much has come as its head said. */

@@ -28,7 +28,16 @@ const freePort = Effect.async<number>((resume) => {
 const redisAt = (port: number): Effect.Effect<ChildProcess, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.async<ChildProcess>((resume) => {
-      const child = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+      const child = spawn("redis-server", [
+        "--port",
+        String(port),
+        "--bind",
+        "127.0.0.1",
+        "--save",
+        "",
+        "--appendonly",
+        "no"
+      ])
       child.stdout.on("data", (text: Buffer) => {
         if (text.includes("Ready to accept connections")) resume(Effect.succeed(child))
       })
@@ -75,29 +84,33 @@ describe.skipIf(!installed)("Redis (needs the program redis-server)", () => {
       yield* Effect.sleep(Math.max(...counts.map(({ leftMs }) => leftMs)) + 20)
       const next = yield* one.hit("key", 300)
 
-      expect(counts.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, at) => at + 1))
+      expect(counts.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual(
+        Array.from({ length: 40 }, (_, at) => at + 1)
+      )
       expect(counts.every(({ leftMs }) => leftMs > 0 && leftMs <= 300)).toBe(true)
       expect(next.count).toBe(1)
     })
   )
 
-  it.scopedLive("§8 while Redis is away this process counts, without waiting, and afterwards shares again", () =>
-    Effect.gen(function* () {
-      const port = yield* freePort
-      const redis = yield* redisAt(port)
-      const [one, other] = [yield* countersAt(port), yield* countersAt(port)]
-      yield* shared(one, other)
+  it.scopedLive(
+    "§8 while Redis is away this process counts, without waiting, and afterwards shares again",
+    () =>
+      Effect.gen(function* () {
+        const port = yield* freePort
+        const redis = yield* redisAt(port)
+        const [one, other] = [yield* countersAt(port), yield* countersAt(port)]
+        yield* shared(one, other)
 
-      yield* ended(redis, "SIGKILL")
-      const began = performance.now()
-      const counts = yield* Effect.all(Array.from({ length: 200 }, () => one.hit("alone", 10_000)))
-      const took = performance.now() - began
-      yield* redisAt(port)
-      yield* shared(one, other)
+        yield* ended(redis, "SIGKILL")
+        const began = performance.now()
+        const counts = yield* Effect.all(Array.from({ length: 200 }, () => one.hit("alone", 10_000)))
+        const took = performance.now() - began
+        yield* redisAt(port)
+        yield* shared(one, other)
 
-      expect(counts.at(-1)!.count).toBe(200)
-      expect(took).toBeLessThan(500)
-    })
+        expect(counts.at(-1)!.count).toBe(200)
+        expect(took).toBeLessThan(500)
+      })
   )
 
   it.scopedLive("§8 a Redis that hangs costs one call a second its patience, and the others nothing", () =>

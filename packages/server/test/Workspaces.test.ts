@@ -35,7 +35,7 @@ layer(testServer(), { excludeTestServices: true })("workspaces", (it) => {
         const answer = yield* call("POST", "/workspaces", { ...operator, body: { slug, name: "x" } })
         expect(answer, slug).toMatchObject({ status: 400, body: { issues: [{ path: "/slug" }] } })
       }
-      for (const name of ["", "x".repeat(201), "nul\u0000"]) {
+      for (const name of ["", "x".repeat(201), "nul\u0000", "\ud800"]) {
         const answer = yield* call("POST", "/workspaces", { ...operator, body: { slug: "ok", name } })
         expect(answer).toMatchObject({ status: 400, body: { issues: [{ path: "/name" }] } })
       }

@@ -214,9 +214,10 @@ export const start: Effect.Effect<
   // One worker is enough: the one that has the first shard.
   yield* Effect.forkScoped(housekeeping.run(() => reader.has(0)))
   yield* Effect.addFinalizer(() =>
+    // Interruptible inside, not around: the fiber that stops us is usually interrupted already (SIGTERM).
     drained(() => lanes.inFlight + ledger.unrecorded).pipe(
-      Effect.timeoutOption(graceMs),
-      Effect.interruptible
+      Effect.interruptible,
+      Effect.timeoutOption(graceMs)
     )
   )
   yield* Effect.forkScoped(

@@ -43,7 +43,7 @@ export const layer = Layer.effect(
             lastBeat = Number.NEGATIVE_INFINITY
             for (const shard of owned) owner.lost(shard)
             const clean = [...owned].filter(owner.idle)
-            yield* Effect.ignore(Effect.timeout(locks.giveBack(clean), "1 second"))
+            yield* Effect.ignore(Effect.timeout(Effect.interruptible(locks.giveBack(clean)), "1 second"))
           })
         )
 

@@ -35,7 +35,7 @@ export const layer = Layer.effect(
         yield* connection.query("listen posthorn_due")
         woken.listening()
         const pulse = Effect.timeout(connection.query("select 1"), PULSE)
-        yield* Effect.race(connection.broken, Effect.forever(Effect.delay(pulse, PULSE)))
+        yield* Effect.raceFirst(connection.broken, Effect.forever(Effect.delay(pulse, PULSE)))
       }).pipe(
         Effect.scoped,
         Effect.ensuring(Effect.sync(woken.deaf)),

@@ -4,7 +4,8 @@ import type { paths } from "../generated/openapi.ts"
 import { check } from "./check.ts"
 
 export const openapiFetch = async (baseUrl: string, operatorToken: string) => {
-  const as = (token: string) => createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${token}` } })
+  const as = (token: string) =>
+    createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${token}` } })
   const slug = "openapi-fetch"
   const path = { slug }
   const operator = as(operatorToken)
@@ -29,11 +30,16 @@ export const openapiFetch = async (baseUrl: string, operatorToken: string) => {
   const page = await client.GET("/workspaces/{slug}/webhooks/{endpointId}/deliveries", {
     params: { path: { slug, endpointId }, query: { limit: 10, status: "pending" } }
   })
-  check("listWebhookDeliveries", page.data?.items[0]?.eventType === "invoice.paid" && page.data.nextCursor === null)
+  check(
+    "listWebhookDeliveries",
+    page.data?.items[0]?.eventType === "invoice.paid" && page.data.nextCursor === null
+  )
   const missing = await client.GET("/workspaces/{slug}/webhooks/deliveries/{deliveryId}", {
     params: { path: { slug, deliveryId: "whd_0" } }
   })
   check("a typed refusal", missing.error?._tag === "WebhookDeliveryNotFound" && missing.error.status === 404)
-  const gone = await client.DELETE("/workspaces/{slug}/webhooks/{endpointId}", { params: { path: { slug, endpointId } } })
+  const gone = await client.DELETE("/workspaces/{slug}/webhooks/{endpointId}", {
+    params: { path: { slug, endpointId } }
+  })
   check("deleteWebhookEndpoint", gone.response.status === 204)
 }

@@ -8,5 +8,9 @@ export const orvalFetch = async <T>(url: string, options: RequestInit): Promise<
   headers.set("authorization", `Bearer ${target.token}`)
   const response = await fetch(`${target.baseUrl}${url}`, { ...options, headers })
   const text = await response.text()
-  return { status: response.status, headers: response.headers, data: text === "" ? undefined : JSON.parse(text) } as T
+  return {
+    status: response.status,
+    headers: response.headers,
+    data: text === "" ? undefined : JSON.parse(text)
+  } as T
 }

@@ -1,18 +1,12 @@
-/** The finding about failures that last: a streak up to now, or taking turns with deliveries. */
-
-import type { Evidence, SeenAttempt, SeenChange } from "../DiagnosisEvidence.ts"
+/** The finding about failures that last: those in a row up to now, unless deliveries come in between. */
+import type { Evidence, SeenChange } from "../DiagnosisEvidence.ts"
 import type { Confidence, Finding } from "../Finding.ts"
 import { causes, changedUrl, rotated } from "./Causes.ts"
-import { listAttempts } from "./Steps.ts"
-import { changesBefore, dominant, hasFailed, type Kind, type Streak, switchesIn } from "./Streak.ts"
+import { look } from "./Steps.ts"
+import { changesBefore, deliveriesOf, dominant, type Kind, type Streak } from "./Streak.ts"
+import { unsteady } from "./Unsteady.ts"
 
 const DAY_MS = 86_400_000
-const WINDOW = 30
-const FEWEST_IN_WINDOW = 8
-const SWITCHES = 4
-/** From this many in a row on it is a failure, whatever went before. */
-const SETTLED = 5
-const SHOWN_DELIVERIES = 3
 
 /** A rotation whose old secret stopped signing between the last success and the first failure. */
 const graceEnded = (streak: Streak, { changes }: Evidence): SeenChange | undefined => {
@@ -37,12 +31,6 @@ const explaining = (kind: Kind, streak: Streak, evidence: Evidence): SeenChange 
   )
   return changes.find(changedUrl) ?? rotation ?? other
 }
-
-const deliveriesOf = (attempts: ReadonlyArray<SeenAttempt>) =>
-  [...new Set(attempts.map(({ deliveryId }) => deliveryId))].slice(0, SHOWN_DELIVERIES)
-
-const look = (example: SeenAttempt) =>
-  listAttempts({ deliveryId: example.deliveryId }, "Shows what was sent and what came back.")
 
 /** How sure a streak lets one be, and why. */
 const certainty = (
@@ -77,40 +65,9 @@ const failing = (streak: Streak, evidence: Evidence): Finding => {
       ? `${because} Older attempts were not looked at: it may have begun earlier.`
       : because,
     deliveryIds: deliveriesOf(streak.failures),
-    nextSteps: [look(example), ...cause.steps]
+    nextSteps: [look(example.deliveryId), ...cause.steps]
   }
 }
 
-/** Deliveries and failures in turn: a receiver that is sometimes away, or takes only so many at a time. */
-const flapping = (
-  window: ReadonlyArray<SeenAttempt>,
-  streak: Streak | undefined,
-  evidence: Evidence
-): Finding => {
-  const failures = window.filter(hasFailed)
-  const { example, kind, share } = dominant(failures)
-  const successes = window.filter((attempt) => !hasFailed(attempt))
-  const cause = causes[kind]({ evidence, kind, example, change: undefined, successes })
-  const limited = kind === "rate_limited" && share >= 0.8
-  const turns = switchesIn(window)
-  return {
-    code: limited ? "rate_limited" : "flapping",
-    summary: limited ? cause.summary : `Deliveries and failures take turns. ${cause.summary}`,
-    since: failures[failures.length - 1]!.at,
-    reason: example.failureReason,
-    httpStatus: example.httpStatus,
-    inARow: streak?.failures.length ?? 0,
-    changedBefore: null,
-    confidence: share >= 0.8 && turns > SWITCHES ? "high" : "medium",
-    because: `${failures.length} of the last ${window.length} attempts failed, ${Math.round(share * failures.length)} of them in this way; they took turns with deliveries ${turns} times.`,
-    deliveryIds: deliveriesOf(failures),
-    nextSteps: [look(example), ...cause.steps]
-  }
-}
-
-export const failureFinding = (streak: Streak | undefined, evidence: Evidence): Finding | undefined => {
-  const window = evidence.attempts.slice(0, WINDOW)
-  const turning = window.length >= FEWEST_IN_WINDOW && switchesIn(window) >= SWITCHES
-  if (turning && (streak?.failures.length ?? 0) < SETTLED) return flapping(window, streak, evidence)
-  return streak === undefined ? undefined : failing(streak, evidence)
-}
+export const failureFinding = (streak: Streak | undefined, evidence: Evidence): Finding | undefined =>
+  unsteady(streak, evidence) ?? (streak === undefined ? undefined : failing(streak, evidence))

@@ -28,6 +28,10 @@ export const listAttempts = step("listWebhookDeliveryAttempts", "list_webhook_de
 export const listDeliveries = step("listWebhookDeliveries", "list_webhook_deliveries")
 export const readEndpoint = step("getWebhookEndpoint", "get_webhook_endpoint")
 
+/** At the evidence itself. */
+export const look = (deliveryId: string): NextStep =>
+  listAttempts({ deliveryId }, "Shows what was sent and what came back.")
+
 export const everyStep: ReadonlyArray<NextStep> = [
   update,
   sendTest,

@@ -85,6 +85,12 @@ export const changesBefore = (streak: Streak, { changes, endpoint }: Evidence): 
   return changes.filter(({ at }) => at >= from && at <= streak.first.at)
 }
 
+const SHOWN_DELIVERIES = 3
+
+/** The newest deliveries of these attempts, to show. */
+export const deliveriesOf = (attempts: ReadonlyArray<SeenAttempt>): ReadonlyArray<string> =>
+  [...new Set(attempts.map(({ deliveryId }) => deliveryId))].slice(0, SHOWN_DELIVERIES)
+
 /** How often delivered and failed took turns. */
 export const switchesIn = (attempts: ReadonlyArray<SeenAttempt>): number =>
   attempts.filter((attempt, index) => index > 0 && hasFailed(attempt) !== hasFailed(attempts[index - 1]!))

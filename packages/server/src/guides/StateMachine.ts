@@ -4,7 +4,14 @@
  * What the tables say is computed by `judge` and its constants, so they cannot say anything else than the worker does.
  * Source: spec §3.1 and §3.2, decision §7.
  */
-import { FAILURE_LIMIT, judge, MAX_RETRIES, type Observation, retryUnits } from "@posthorn/domain/Verdict"
+import {
+  FAILURE_LIMIT,
+  judge,
+  MAX_RETRIES,
+  MAX_TAKE_UPS,
+  type Observation,
+  retryUnits
+} from "@posthorn/domain/Verdict"
 
 const RETRY_DELAY_SECONDS = 30
 
@@ -48,18 +55,11 @@ export const stateMachineText = `# The delivery state machine
 A delivery is one event on its way to one endpoint. Its \`id\` is the \`webhook-id\` header, the same on every retry.
 
 \`\`\`
-publish, test send, replay
-          |
-          v
-       pending --2xx--> delivered
-          |  \\
-          |   \\--other 4xx, or URL refused--> failed_permanent
-          |
-          +--5xx, 408, 429, 3xx, timeout, no usable answer--> failed
-                                                               |
-             failed --2xx--> delivered                         |
-             failed --other 4xx, or URL refused--> failed_permanent
-             failed --attempt ${last} fails too--> dead_lettered
+publish, test send, replay                                           ->  pending
+pending or failed   2xx                                              ->  delivered
+pending or failed   another 4xx, or the URL is refused               ->  failed_permanent
+pending or failed   5xx, 408, 429, 3xx, timeout, no usable answer    ->  failed
+failed              attempt ${last} fails like that too                    ->  dead_lettered
 \`\`\`
 
 | status | meaning | ends here | can be replayed |
@@ -82,7 +82,8 @@ The status alone decides; the body never does. Every attempt is kept as it was: 
 
 There are ${last} attempts at most: the first, and ${MAX_RETRIES} retries, ${waits.join(", ")} seconds after the failure
 before them. A receiver that is away for more than about ${(total / 60).toFixed(1)} minutes therefore loses deliveries to \`dead_lettered\`;
-replay them when it is back.
+replay them when it is back. A delivery that was taken up ${MAX_TAKE_UPS} times in a row without anything being recorded, because the
+worker died each time, is dead-lettered too.
 
 ## The endpoint's failure streak
 

@@ -28,7 +28,9 @@ export const declaresTooMuch = (message: IncomingMessage) =>
   Number(message.headers["content-length"] ?? 0) > BODY_LIMIT
 
 /** The text of the body; empty when there is none. */
-export const readMessage = (message: IncomingMessage): Effect.Effect<string, InvalidRequest | PayloadTooLarge> => {
+export const readMessage = (
+  message: IncomingMessage
+): Effect.Effect<string, InvalidRequest | PayloadTooLarge> => {
   if (declaresTooMuch(message)) return tooLarge()
   return Effect.async((resume) => {
     const chunks: Array<Buffer> = []

@@ -42,14 +42,17 @@ export class Edge extends Effect.Service<Edge>()("@posthorn/server/Edge", {
         : Effect.map(page, (found) => HttpServerResponse.setHeader(found, "x-trace-id", traceId))
     }
 
-    const app: Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest> =
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-        const traceId = continueTrace(request.headers.traceparent)
-        return Effect.catchAllCause(
-          Effect.suspend(() => answer(request, traceId)),
-          (cause) => Effect.map(calls.unforeseen(cause, traceId), (given) => toResponse(given, traceId))
-        )
-      })
+    const app: Effect.Effect<
+      HttpServerResponse.HttpServerResponse,
+      never,
+      HttpServerRequest.HttpServerRequest
+    > = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+      const traceId = continueTrace(request.headers.traceparent)
+      return Effect.catchAllCause(
+        Effect.suspend(() => answer(request, traceId)),
+        (cause) => Effect.map(calls.unforeseen(cause, traceId), (given) => toResponse(given, traceId))
+      )
+    })
 
     return { app } as const
   })

@@ -20,7 +20,9 @@ const GRACE_MS = 10_000
 export class Listener extends Context.Tag("@posthorn/server/Listener")<Listener, Server>() {}
 
 /** What Node's parser refuses never becomes a request: status line and reason of each, written to the socket. */
-const refusalOf = (code: string | undefined): readonly [status: string, error: PublicError, detail?: string] => {
+const refusalOf = (
+  code: string | undefined
+): readonly [status: string, error: PublicError, detail?: string] => {
   if (code === "HPE_HEADER_OVERFLOW") {
     return [
       "431 Request Header Fields Too Large",
@@ -42,7 +44,11 @@ const refuseSocket = (baseUrl: string) => (error: Error & { readonly code?: stri
   const traceId = newTraceId()
   const [status, refusal, detail] = refusalOf(error.code)
   const problem = toProblem(refusal, { baseUrl, traceId })
-  const body = JSON.stringify({ ...problem, status: Number(status.slice(0, 3)), detail: detail ?? problem.detail })
+  const body = JSON.stringify({
+    ...problem,
+    status: Number(status.slice(0, 3)),
+    detail: detail ?? problem.detail
+  })
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
       `x-trace-id: ${traceId}\r\nconnection: close\r\n\r\n${body}`

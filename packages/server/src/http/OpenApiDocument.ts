@@ -26,7 +26,8 @@ const bearer = {
 const OPERATOR_ONLY = "Needs the operator's token."
 
 const describe = ({ rules }: ContractEntry, description: unknown) => {
-  const needs = rules.permission === "operator" ? OPERATOR_ONLY : `Needs the permission \`${rules.permission}\`.`
+  const needs =
+    rules.permission === "operator" ? OPERATOR_ONLY : `Needs the permission \`${rules.permission}\`.`
   const said = String(description).replace(OPERATOR_ONLY, "").trim()
   return `${said}\n\n${needs} Counts in the rate limit \`${rules.bucket}\`.`
 }
@@ -47,7 +48,10 @@ const parameter = (generated: unknown, raw: Json) => {
 const sameShape = (a: unknown, b: unknown): boolean => {
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b
   const keys = Object.keys(a)
-  return keys.length === Object.keys(b).length && keys.every((key) => key in b && sameShape((a as Json)[key], (b as Json)[key]))
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => key in b && sameShape((a as Json)[key], (b as Json)[key]))
+  )
 }
 
 /** A schema with a status of its own has lost its name on the way; the component it equals has it. */
@@ -62,12 +66,17 @@ const withNames = (responses: Json, components: Record<string, Json>, raw: Json)
       const { content, ...rest } = response as Json
       if (content === undefined || Number(status) >= 400) return [status, response]
       const [[type, media]] = Object.entries(content as Json) as unknown as [[string, Json]]
-      return [status, { ...rest, content: { [type]: { schema: named(clean(media.schema, raw), components) } } }]
+      return [
+        status,
+        { ...rest, content: { [type]: { schema: named(clean(media.schema, raw), components) } } }
+      ]
     })
   )
 
 const requestBody = (generated: unknown, components: Record<string, Json>) => {
-  const schema = ((generated as Json).content as Record<string, { readonly schema: unknown }>)["application/json"]?.schema
+  const schema = ((generated as Json).content as Record<string, { readonly schema: unknown }>)[
+    "application/json"
+  ]?.schema
   return {
     required: true,
     content: { "application/json": { schema, example: exampleOf(schema, components) } }
@@ -97,12 +106,16 @@ export const openApiDocument = (installation: { readonly baseUrl: string; readon
       tags: generated.tags,
       security: [{ bearer: [] }],
       parameters: (generated.parameters as ReadonlyArray<unknown>).map((each) => parameter(each, raw)),
-      ...(generated.requestBody === undefined ? {} : { requestBody: requestBody(generated.requestBody, components) }),
+      ...(generated.requestBody === undefined
+        ? {}
+        : { requestBody: requestBody(generated.requestBody, components) }),
       responses: responsesOf(entry, withNames(generated.responses as Json, components, raw), components)
     }
   }
   const sent = reachable(
-    Object.values(paths).flatMap((methods) => Object.values(methods).map((each) => (each as Json).requestBody)),
+    Object.values(paths).flatMap((methods) =>
+      Object.values(methods).map((each) => (each as Json).requestBody)
+    ),
     components
   )
   const used = reachable(paths, components)

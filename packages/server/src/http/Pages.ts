@@ -31,7 +31,9 @@ export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
 
     const pages: Readonly<Record<string, Effect.Effect<HttpServerResponse.HttpServerResponse>>> = {
       "/openapi.json": Effect.succeed(json),
-      "/llms.txt": Effect.succeed(HttpServerResponse.text(llmsText(baseUrl), { contentType: "text/plain; charset=utf-8" })),
+      "/llms.txt": Effect.succeed(
+        HttpServerResponse.text(llmsText(baseUrl), { contentType: "text/plain; charset=utf-8" })
+      ),
       "/reference": reference,
       "/health/live": Effect.succeed(live),
       "/health/ready": ready

@@ -28,7 +28,11 @@ const scalar = HttpApiScalar.layerHttpLayerRouter({ api: Api, path: "/reference"
 const EMBEDDED = /(<script id="api-reference" type="application\/json">)[\s\S]*?(<\/script>)/
 
 /** Safe inside a script element. */
-const embedded = (document: object) => JSON.stringify(document).replace(/[<\u2028\u2029]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`)
+const embedded = (document: object) =>
+  JSON.stringify(document).replace(
+    /[<\u2028\u2029]/g,
+    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`
+  )
 
 const policy = (origin: string) =>
   [

@@ -17,7 +17,10 @@ import type { Match } from "./Routes.ts"
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i
 
-const parsedBody = (text: string, raw: ReadonlyArray<ReadonlyArray<string>>): Either.Either<unknown, InvalidRequest> =>
+const parsedBody = (
+  text: string,
+  raw: ReadonlyArray<ReadonlyArray<string>>
+): Either.Either<unknown, InvalidRequest> =>
   Either.mapLeft(
     parseJson(text, raw),
     ({ message, path }) => new InvalidRequest({ issues: [{ path, message }] })
@@ -47,14 +50,20 @@ export class Rest extends Effect.Service<Rest>()("@posthorn/server/Rest", {
     const read = (message: IncomingMessage, { entry, path }: Match, search: string) => {
       const base = { path, query: queryOf(search), headers: message.headers as RawRequest["headers"] }
       if (Option.isNone(entry.bodySchema)) return Effect.succeed<RawRequest>({ ...base, body: undefined })
-      if (!JSON_TYPE.test(message.headers["content-type"] ?? "")) return Effect.fail(new UnsupportedMediaType())
+      if (!JSON_TYPE.test(message.headers["content-type"] ?? ""))
+        return Effect.fail(new UnsupportedMediaType())
       return Effect.flatMap(readMessage(message), (text) =>
         Either.map(parsedBody(text, entry.rules.raw ?? []), (body): RawRequest => ({ ...base, body }))
       )
     }
 
     /** Run the operation that the request names; every outcome is an answer. */
-    const handle = (message: IncomingMessage, match: Match, search: string, traceId: string): Effect.Effect<Answer> =>
+    const handle = (
+      message: IncomingMessage,
+      match: Match,
+      search: string,
+      traceId: string
+    ): Effect.Effect<Answer> =>
       gate.authenticate(message.headers.authorization, message.socket.remoteAddress ?? "").pipe(
         Effect.flatMap((caller) =>
           calls.call({

@@ -19,21 +19,28 @@ const linger = (message: IncomingMessage, response: ServerResponse) => {
   message.once("end", end).once("close", end).resume()
 }
 
-const expectsBody = ({ headers }: IncomingMessage) =>
-  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
+/** So much may still be on its way and be thrown away without ending the connection. */
+const HARMLESS_BYTES = 65_536
+
+const isStillSending = ({ complete, headers }: IncomingMessage) =>
+  !complete &&
+  (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > HARMLESS_BYTES)
 
 export const send = (message: IncomingMessage, response: ServerResponse, answer: Answer, traceId: string) => {
   if (response.headersSent || response.destroyed) return
   const { body, contentType, headers, status } = answer
   const head: Record<string, string | number> = { ...headers, "x-trace-id": traceId }
+  const bytes = Buffer.byteLength(body)
   if (contentType !== null) {
     head["content-type"] = contentType
-    head["content-length"] = Buffer.byteLength(body)
+    head["content-length"] = bytes
   }
-  if (!expectsBody(message) || message.complete) {
-    response.writeHead(status, head).end(body)
+  // As many bytes as characters: all ASCII, which is copied instead of encoded.
+  const encoding = bytes === body.length ? "latin1" : "utf8"
+  if (!isStillSending(message)) {
+    response.writeHead(status, head).end(body, encoding)
     return
   }
-  response.writeHead(status, { ...head, connection: "close" }).write(body)
+  response.writeHead(status, { ...head, connection: "close" }).write(body, encoding)
   linger(message, response)
 }

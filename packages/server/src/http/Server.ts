@@ -27,7 +27,10 @@ const RETRY_AFTER_SECONDS = 2
 export const listenLive = Layer.unwrapEffect(
   Effect.map(ServerConfig, ({ baseUrl, host, port }) => {
     const server = makeListener(baseUrl)
-    return Layer.merge(NodeHttpServer.layer(() => server, { host, port }), Layer.succeed(Listener, server))
+    return Layer.merge(
+      NodeHttpServer.layer(() => server, { host, port }),
+      Layer.succeed(Listener, server)
+    )
   })
 )
 
@@ -70,7 +73,9 @@ export const serveLive = Layer.scopedDiscard(
     const answer = (message: IncomingMessage, response: ServerResponse) => {
       const { pathname, search } = split(message.url!)
       const match = Routes.find(message.method!, pathname)
-      return match === undefined ? answerOther(message, response) : answerOperation(message, response, match, search)
+      return match === undefined
+        ? answerOther(message, response)
+        : answerOperation(message, response, match, search)
     }
     server.on("request", answer)
     yield* Effect.addFinalizer(() =>

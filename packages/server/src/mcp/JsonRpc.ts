@@ -78,6 +78,8 @@ export const errorWithoutId = ({ code, message }: RpcError) => ({
   error: { code, message }
 })
 
-/** Arguments as they were sent; undefined when there were none. */
-export const argumentsOf = (params: unknown): JsonText | undefined =>
-  (params as { readonly arguments?: JsonText } | undefined)?.arguments
+/** Arguments as they were sent; undefined when there were none, which some clients write as null. */
+export const argumentsOf = (params: unknown): JsonText | undefined => {
+  const given = (params as { readonly arguments?: JsonText } | undefined)?.arguments
+  return given?.text === "null" ? undefined : given
+}

@@ -25,6 +25,7 @@ import {
   TRANSPORT_ERROR
 } from "./JsonRpc.ts"
 import { McpServer, protocolVersions } from "./McpServer.ts"
+import type { McpContext } from "./Methods.ts"
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
@@ -68,7 +69,7 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
     }
 
     /** The answers to the messages in the body. */
-    const exchange = (request: Request, incoming: Incoming, context: Parameters<typeof server.answer>[1]) => {
+    const exchange = (request: Request, incoming: Incoming, context: McpContext) => {
       const error = unknownVersion(request, incoming)
       if (error !== undefined) return Effect.succeed(rejected(error))
       return Effect.map(server.answer(incoming.messages, context), (answers) =>
@@ -84,14 +85,14 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
         if (!comesFromHome(request.headers)) return yield* new Forbidden({ permission: "origin" })
         const address = Option.getOrElse(request.remoteAddress, () => "")
         const caller = yield* gate.authenticate(request.headers.authorization, address)
-        let bucket: BucketState | null = yield* limits.take("mcp", keyOf(caller))
+        const bucket = yield* limits.take("mcp", keyOf(caller))
         if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) return yield* new UnsupportedMediaType()
         const incoming = parseMessages(yield* readBody(request))
         if (Either.isLeft(incoming)) return finish(rejected(incoming.left), bucket, traceId)
-        for (const _ of incoming.right.messages.filter(isRequest).slice(1)) {
-          bucket = yield* limits.take("mcp", keyOf(caller))
-        }
-        return finish(yield* exchange(request, incoming.right, { caller, traceId }), bucket, traceId)
+        const more = incoming.right.messages.filter(isRequest).slice(1)
+        const states = yield* Effect.forEach(more, () => limits.take("mcp", keyOf(caller)))
+        const response = yield* exchange(request, incoming.right, { caller, traceId })
+        return finish(response, states.at(-1) ?? bucket, traceId)
       })
 
     const handle = (request: Request, traceId: string) =>

@@ -103,16 +103,16 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
       caller: Caller,
       traceId: string
     ): Effect.Effect<Answer> => {
-      const named = Either.flatMap(
-        Either.orElse(args, () => Either.right({} as Arguments)),
-        (given) => slugOf(given, caller)
-      )
-      if (Either.isLeft(named)) {
-        return Effect.succeed(calls.refuse(Either.isLeft(args) ? args.left : named.left, traceId))
+      const slug = Either.flatMap(args, (given) => slugOf(given, caller))
+      // Without a workspace there is no gate to pass; with a token's own, the gate comes first, as in REST.
+      if (Either.isLeft(slug) && caller.kind === "operator") {
+        return Effect.succeed(calls.refuse(slug.left, traceId))
       }
-      const slug = named.right
-      const read = Either.flatMap(args, (given) => deal(given, slug ?? ownSlug(caller)))
-      return calls.call({ entry, caller, passage: { via: "mcp", traceId, slug, bucket: null }, read })
+      const read = Either.flatMap(Either.all({ args, slug }), (given) =>
+        deal(given.args, given.slug ?? ownSlug(caller))
+      )
+      const passage = { via: "mcp" as const, traceId, slug: Either.getOrUndefined(slug), bucket: null }
+      return calls.call({ entry, caller, passage, read })
     }
 
     /** The result of the tool of this name; a name that no tool has is the protocol's error. */

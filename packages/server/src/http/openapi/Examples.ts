@@ -86,7 +86,11 @@ const byNameIn: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   Member: { name: "Ada Lovelace" },
   AddMember: { name: "Ada Lovelace" },
   UpdateMember: { name: "Ada Lovelace", email: undefined, role: "admin" },
-  UpdateWebhookEndpoint: { url: undefined, description: undefined, eventTypes: ["invoice.*", "customer.created"] },
+  UpdateWebhookEndpoint: {
+    url: undefined,
+    description: undefined,
+    eventTypes: ["invoice.*", "customer.created"]
+  },
   Notification: { kind: "delivery_dead_lettered" },
   CreateWebhookEndpoint: { enabled: undefined },
   actor: { type: "api_token" },

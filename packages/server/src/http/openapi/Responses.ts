@@ -19,7 +19,9 @@ const samples: { readonly [T in Tag]?: Errors.PublicError } = {
   InvalidRequest: Errors.invalid("/eventTypes", "is missing"),
   Forbidden: new Errors.Forbidden({ permission: "webhook:create" }),
   MethodNotAllowed: new Errors.MethodNotAllowed({ allow: "GET, HEAD" }),
-  WebhookEndpointDisabled: new Errors.WebhookEndpointDisabled({ endpointId: "whe_64401b2c93f5e0b7d1c4a98e62f03" }),
+  WebhookEndpointDisabled: new Errors.WebhookEndpointDisabled({
+    endpointId: "whe_64401b2c93f5e0b7d1c4a98e62f03"
+  }),
   WebhookDeliveryNotReplayable: new Errors.WebhookDeliveryNotReplayable({
     deliveryId: "whd_64401b2c93f5e0b7d1c4a98e62f03",
     deliveryStatus: "delivered"
@@ -121,7 +123,11 @@ const success = (entry: ContractEntry, response: Json, components: Record<string
     headers: { ...common, ...counted, ...(entry.rules.location ? { Location: header("Location") } : {}) },
     ...(media === undefined
       ? {}
-      : { content: { "application/json": { schema: media.schema, example: exampleOf(media.schema, components) } } })
+      : {
+          content: {
+            "application/json": { schema: media.schema, example: exampleOf(media.schema, components) }
+          }
+        })
   }
 }
 

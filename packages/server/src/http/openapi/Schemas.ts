@@ -7,7 +7,8 @@
 export type Json = { readonly [key: string]: unknown }
 
 /** Components of Effect's own; scalars are written out where they stand, the others are not used. */
-const BUILT_IN = /^(?:Int|NonEmptyString|NonEmptyTrimmedString|NonNegativeInt|HttpApiDecodeError|PropertyKey)$/
+const BUILT_IN =
+  /^(?:Int|NonEmptyString|NonEmptyTrimmedString|NonNegativeInt|HttpApiDecodeError|PropertyKey)$/
 const NOISE = /^(?:an?|the) (?:string|number|integer|object|boolean|non[- ]|positive)/
 const REF = "#/components/schemas/"
 
@@ -18,7 +19,8 @@ export const nameOfRef = (node: unknown): string | undefined => {
   return typeof ref === "string" && ref.startsWith(REF) ? ref.slice(REF.length) : undefined
 }
 
-const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0
+const isEmpty = (value: unknown) =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0
 
 /** Whether this member of a schema is of use to nobody outside. */
 const isNoise = (key: string, value: unknown, node: Json) =>
@@ -42,11 +44,17 @@ export const clean = (node: unknown, components: Json): unknown => {
   if (typeof node !== "object" || node === null) return node
   const name = nameOfRef(node)
   if (name !== undefined && BUILT_IN.test(name)) return clean(components[name], components)
-  const kept = Object.entries(asInteger(node as Json)).filter(([key, value]) => !isNoise(key, value, node as Json))
+  const kept = Object.entries(asInteger(node as Json)).filter(
+    ([key, value]) => !isNoise(key, value, node as Json)
+  )
   return Object.fromEntries(
     kept.map(([key, value]) => [
       key,
-      key === "properties" ? cleanMembers(value as Json, components) : key === "examples" ? value : clean(value, components)
+      key === "properties"
+        ? cleanMembers(value as Json, components)
+        : key === "examples"
+          ? value
+          : clean(value, components)
     ])
   )
 }
@@ -59,7 +67,11 @@ export const cleanComponents = (components: Json): Record<string, Json> =>
   )
 
 /** The names of all components that can be reached from here. */
-export const reachable = (start: unknown, components: Record<string, Json>, into = new Set<string>()): Set<string> => {
+export const reachable = (
+  start: unknown,
+  components: Record<string, Json>,
+  into = new Set<string>()
+): Set<string> => {
   if (typeof start !== "object" || start === null) return into
   const name = nameOfRef(start)
   if (name !== undefined && !into.has(name)) {
@@ -74,6 +86,8 @@ export const reachable = (start: unknown, components: Record<string, Json>, into
 export const opened = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(opened)
   if (typeof node !== "object" || node === null) return node
-  const kept = Object.entries(node).filter(([key, value]) => !(key === "additionalProperties" && value === false))
+  const kept = Object.entries(node).filter(
+    ([key, value]) => !(key === "additionalProperties" && value === false)
+  )
   return Object.fromEntries(kept.map(([key, value]) => [key, opened(value)]))
 }

@@ -1,0 +1,70 @@
+/** Reads what to run, starts the servers, runs the scenarios one after another, prints and writes what came of it. */
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { benchFolder } from "./Bundle.mjs"
+import { machine } from "./Machine.mjs"
+import { killAll } from "./Run.mjs"
+import { databases, startPostgres, startRedis } from "./Servers.mjs"
+import { startSink } from "./SinkClient.mjs"
+
+const scenarios = {
+  throughput: { file: "Throughput", n: 20_000, reps: 3 }
+}
+
+const USAGE = `Usage: npm run bench -- [scenario ...] [--n count] [--reps count] [--only name,name] [--seconds s]
+       [--backlog rows] [--history rows]
+Scenarios: ${Object.keys(scenarios).join(", ")}; without one, all of them.`
+
+const parse = (words) => {
+  const names = []
+  const given = {}
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]
+    if (Object.hasOwn(scenarios, word)) names.push(word)
+    else if (word === "--only") given.only = words[++i]?.split(",")
+    else if (/^--(n|reps|seconds|backlog|history|rate|timeout)$/.test(word) && Number(words[i + 1]) > 0)
+      given[word.slice(2)] = Number(words[++i])
+    else {
+      console.error(`bench: unknown: ${word}\n${USAGE}`)
+      process.exit(2)
+    }
+  }
+  return { names: names.length > 0 ? names : Object.keys(scenarios), given }
+}
+
+export const main = async (words) => {
+  const { names, given } = parse(words)
+  const say = (line) => console.log(line)
+  const postgres = await startPostgres()
+  const redis = await startRedis()
+  const sink = await startSink()
+  if (redis === null) say("No redis-server here (on Debian: apt-get install redis-server): BullMQ is left out.")
+  const bench = { postgres, redis, sink, say, databases: await databases(postgres) }
+  const about = { at: new Date().toISOString(), machine: machine(), postgres: postgres.about, redis: redis?.version ?? null }
+  say(`PostgreSQL ${postgres.about.version}, fsync ${postgres.about.fsync}, synchronous_commit ${postgres.about.synchronousCommit}; ` +
+    `Node ${process.version}; ${about.machine.cores} cores, load ${about.machine.load.join(" ")}`)
+  const results = []
+  const close = async () => {
+    killAll()
+    await bench.databases.dropAll().catch(() => undefined)
+    sink.stop()
+    await redis?.stop()
+    await postgres.stop()
+  }
+  process.once("SIGINT", () => close().finally(() => process.exit(130)))
+  try {
+    for (const name of names) {
+      const { file, ...defaults } = scenarios[name]
+      const module = await import(`./scenarios/${file}.mjs`)
+      say(`\n${name}`)
+      const loadBefore = machine().load[0]
+      results.push({ ...(await module[name](bench, { ...defaults, ...given })), load: [loadBefore, machine().load[0]] })
+    }
+  } finally {
+    await close()
+  }
+  const folder = join(benchFolder, "results")
+  mkdirSync(folder, { recursive: true })
+  const { report } = await import("./Report.mjs")
+  report({ about, results }, folder, say)
+}

@@ -1,0 +1,120 @@
+import { fileURLToPath } from "node:url"
+import { FetchHttpClient, HttpClient, HttpClientResponse } from "@effect/platform"
+import { expect, it, layer } from "@effect/vitest"
+import { Effect, Fiber, Layer, Redacted, Stream, TestClock } from "effect"
+import { build } from "esbuild"
+import { makeDelivery, publish } from "../../server/test/Fixtures.ts"
+import { TestServer, testServer } from "../../server/test/TestServer.ts"
+import { items } from "../src/Pages.ts"
+import { make } from "../src/PosthornClient.ts"
+
+/** Answers in turn with these statuses, then with an empty page; counts what it was asked. */
+const answering = (...statuses: ReadonlyArray<readonly [status: number, retryAfter: string]>) => {
+  const seen = { calls: 0, authorization: "" }
+  const client = HttpClient.make((request) =>
+    Effect.sync(() => {
+      const next = statuses[seen.calls++]
+      seen.authorization = String(request.headers.authorization)
+      const problem = (status: number) => ({
+        _tag: status === 429 ? "RateLimited" : "ServiceUnavailable",
+        type: "x",
+        title: "x",
+        status,
+        detail: "x",
+        traceId: "x",
+        bucket: "rest_read",
+        retryAfterSeconds: 1
+      })
+      const response =
+        next === undefined
+          ? Response.json({ items: [], nextCursor: null })
+          : Response.json(problem(next[0]), {
+              status: next[0],
+              headers: { "retry-after": next[1], "content-type": "application/problem+json" }
+            })
+      return HttpClientResponse.fromWeb(request, response)
+    })
+  )
+  return { seen, layer: Layer.succeed(HttpClient.HttpClient, client) }
+}
+
+const list = (options: { readonly retries?: number } = {}) =>
+  Effect.flatMap(
+    make({ baseUrl: "http://posthorn.test", token: Redacted.make("phk_x"), ...options }),
+    (client) =>
+      client["Webhook endpoints"].listWebhookEndpoints({ path: { slug: "acme" }, urlParams: { limit: 50 } })
+  )
+
+it.effect("§8 a call refused with 429 or 503 is made again after Retry-After, not before", () =>
+  Effect.gen(function* () {
+    const { layer, seen } = answering([429, "2"], [503, "3"])
+    const fiber = yield* Effect.fork(Effect.provide(list(), layer))
+
+    yield* TestClock.adjust("1999 millis")
+    const early = seen.calls
+    yield* TestClock.adjust("1 millis")
+    const second = seen.calls
+    yield* TestClock.adjust("3 seconds")
+    const page = yield* Fiber.join(fiber)
+
+    expect([early, second, seen.calls]).toEqual([1, 2, 3])
+    expect(page).toEqual({ items: [], nextCursor: null })
+    expect(seen.authorization).toBe("Bearer phk_x")
+  })
+)
+
+it.effect(
+  "§8 patience ends: after the last try, and where the wait would be too long, the caller gets the refusal",
+  () =>
+    Effect.gen(function* () {
+      const often = answering([429, "0"], [429, "0"], [429, "0"])
+      const long = answering([503, "3600"])
+
+      const tired = yield* Effect.flip(Effect.provide(list({ retries: 2 }), often.layer))
+      const atOnce = yield* Effect.flip(Effect.provide(list(), long.layer))
+
+      expect([tired._tag, often.seen.calls]).toEqual(["RateLimited", 3])
+      expect([atOnce._tag, long.seen.calls]).toEqual(["ServiceUnavailable", 1])
+    })
+)
+
+it("§9 the client needs no Node built-in", async () => {
+  const entryPoints = ["PosthornClient.ts", "Pages.ts"].map((file) =>
+    fileURLToPath(new URL(`../src/${file}`, import.meta.url))
+  )
+
+  const bundled = await build({
+    entryPoints,
+    bundle: true,
+    write: false,
+    outdir: "x",
+    platform: "browser",
+    format: "esm",
+    logLevel: "silent"
+  })
+
+  expect(bundled.errors).toEqual([])
+  expect(bundled.outputFiles.every(({ text }) => !/from "node:|require\("node:/.test(text))).toBe(true)
+})
+
+layer(testServer(), { excludeTestServices: true })("a list", (it) => {
+  it.effect("§2.5 comes as a stream of all its items, page by page", () =>
+    Effect.gen(function* () {
+      const { enter, url } = yield* TestServer
+      const ws = yield* enter
+      const { endpointId } = yield* makeDelivery(ws, "invoice.paid")
+      for (let event = 0; event < 6; event++) yield* publish(ws, "invoice.paid", { event })
+      const client = yield* make({ baseUrl: url, token: Redacted.make(ws.token) })
+      let pages = 0
+
+      const all = yield* items((cursor) => {
+        pages++
+        const urlParams = cursor === undefined ? { limit: 3 } : { limit: 3, cursor }
+        return client.Deliveries.listWebhookDeliveries({ path: { slug: ws.slug, endpointId }, urlParams })
+      }).pipe(Stream.runCollect)
+
+      expect(new Set([...all].map(({ id }) => id)).size).toBe(7)
+      expect(pages).toBe(3)
+    }).pipe(Effect.provide(FetchHttpClient.layer))
+  )
+})

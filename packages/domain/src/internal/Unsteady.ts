@@ -1,0 +1,119 @@
+/**
+ * The finding about an endpoint that delivers and fails at the same time: some event types, some deliveries, or now and
+ * then. What fails and what is delivered tells these apart.
+ */
+import type { Evidence, SeenAttempt } from "../DiagnosisEvidence.ts"
+import type { Finding } from "../Finding.ts"
+import { causes } from "./Causes.ts"
+import { look, type NextStep, update } from "./Steps.ts"
+import { deliveriesOf, dominant, hasFailed, type Streak, switchesIn } from "./Streak.ts"
+
+const WINDOW = 30
+const FEWEST_IN_WINDOW = 8
+const SWITCHES = 4
+/** From this many in a row on it is a failure, whatever went before. */
+const SETTLED = 5
+/** Of each, failures and successes, before it is said that they differ. */
+const FEWEST_APART = 3
+const FEW_DELIVERIES = 2
+
+interface Split {
+  readonly window: ReadonlyArray<SeenAttempt>
+  readonly failures: ReadonlyArray<SeenAttempt>
+  readonly successes: ReadonlyArray<SeenAttempt>
+  readonly turns: number
+}
+
+const splitOf = ({ attempts }: Evidence): Split => {
+  const window = attempts.slice(0, WINDOW)
+  return {
+    window,
+    failures: window.filter(hasFailed),
+    successes: window.filter((attempt) => !hasFailed(attempt)),
+    turns: switchesIn(window)
+  }
+}
+
+type Told = Pick<Finding, "code" | "summary" | "confidence" | "because" | "nextSteps">
+
+const findingOf = ({ failures }: Split, streak: Streak | undefined, told: Told): Finding => {
+  const { example } = dominant(failures)
+  return {
+    since: failures[failures.length - 1]!.at,
+    reason: example.failureReason,
+    httpStatus: example.httpStatus,
+    inARow: streak?.failures.length ?? 0,
+    changedBefore: null,
+    deliveryIds: deliveriesOf(failures),
+    ...told,
+    nextSteps: [look(example.deliveryId), ...told.nextSteps]
+  }
+}
+
+const causeOf = ({ failures, successes }: Split, evidence: Evidence) => {
+  const { example, kind, share } = dominant(failures)
+  return { kind, share, cause: causes[kind]({ evidence, kind, example, change: undefined, successes }) }
+}
+
+const counted = ({ failures, turns, window }: Split) =>
+  `${failures.length} of the last ${window.length} attempts failed; they took turns with deliveries ${turns} times.`
+
+const valuesOf = <A>(attempts: ReadonlyArray<SeenAttempt>, value: (attempt: SeenAttempt) => A) =>
+  new Set(attempts.map(value))
+
+/** Only events of some types fail, and none of these types is ever delivered. */
+const someEventTypes = (split: Split, { endpoint }: Evidence): Told | undefined => {
+  const failing = valuesOf(split.failures, ({ eventType }) => eventType)
+  if (split.successes.some(({ eventType }) => failing.has(eventType))) return undefined
+  const types = [...failing].sort().join(", ")
+  const remedy: NextStep = update(
+    { endpointId: endpoint.id },
+    "Have the receiver handle these events, or subscribe to the others only.",
+    "eventTypes"
+  )
+  return {
+    code: "some_event_types",
+    summary: `Only events of these types fail: ${types}. Others are delivered.`,
+    confidence: split.failures.length >= SETTLED ? "high" : "medium",
+    because: `${counted(split)} None of these types was delivered among them.`,
+    nextSteps: [remedy]
+  }
+}
+
+/** The same few deliveries fail again and again, while others go through. */
+const someDeliveries = (split: Split): Told | undefined => {
+  const failing = valuesOf(split.failures, ({ deliveryId }) => deliveryId)
+  if (failing.size > FEW_DELIVERIES) return undefined
+  if (split.successes.some(({ deliveryId }) => failing.has(deliveryId))) return undefined
+  return {
+    code: "some_deliveries",
+    summary: `${failing.size === 1 ? "One delivery keeps" : "A few deliveries keep"} failing while others go through: it is about what is in them.`,
+    confidence: "medium",
+    because: counted(split),
+    nextSteps: []
+  }
+}
+
+const flapping = (split: Split, evidence: Evidence): Told => {
+  const { cause, kind, share } = causeOf(split, evidence)
+  const limited = kind === "rate_limited" && share >= 0.8
+  return {
+    code: limited ? "rate_limited" : "flapping",
+    summary: limited ? cause.summary : `Deliveries and failures take turns. ${cause.summary}`,
+    confidence: share >= 0.8 && split.turns > SWITCHES ? "high" : "medium",
+    because: `${counted(split)} ${Math.round(share * split.failures.length)} of them failed in this way.`,
+    nextSteps: cause.steps
+  }
+}
+
+/** Undefined when failures are all in a row, or too few to tell. */
+export const unsteady = (streak: Streak | undefined, evidence: Evidence): Finding | undefined => {
+  const split = splitOf(evidence)
+  const { failures, successes, turns, window } = split
+  if ((streak?.failures.length ?? 0) >= SETTLED || turns < 2) return undefined
+  const enough = failures.length >= FEWEST_APART && successes.length >= FEWEST_APART
+  const apart = enough ? (someEventTypes(split, evidence) ?? someDeliveries(split)) : undefined
+  const takingTurns = window.length >= FEWEST_IN_WINDOW && turns >= SWITCHES
+  const told = apart ?? (takingTurns ? flapping(split, evidence) : undefined)
+  return told && findingOf(split, streak, told)
+}

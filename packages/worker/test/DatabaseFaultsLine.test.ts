@@ -1,0 +1,87 @@
+/** Faults between a worker process and its database: the line is black, dead, or cut between statement and answer. */
+import { expect, it } from "@effect/vitest"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
+import { Effect, Redacted } from "effect"
+import { makeLine, through } from "./processes/DatabaseLine.ts"
+import { endpoints, lawsHold, publishTo, repeatsIn, shared, tally, timed, within } from "./processes/Story.ts"
+import { startWorker } from "./processes/WorkerProcess.ts"
+import { Setting, workspace } from "./Setting.ts"
+
+const GO_ON_MS = 30_000
+
+/** A worker behind a line, busy with 20 endpoints. */
+const busyWorker = Effect.gen(function* () {
+  const url = Redacted.value(yield* TestDatabaseUrl)
+  const line = yield* makeLine(new URL(url))
+  const receiver = yield* makeReceiver({ behaviours: { "/broken": (answer) => answer.reply(503) } })
+  const acme = yield* workspace
+  const worker = yield* startWorker({ DATABASE_URL: through(line, url) })
+  yield* shared(10, 32)
+  return { acme, line, receiver, worker }
+})
+
+it.scopedLive(
+  "§5.3 sits out a line that is black for some seconds",
+  () =>
+    Effect.gen(function* () {
+      const { acme, line, receiver, worker } = yield* busyWorker
+      yield* endpoints(acme, 20, () => receiver.url("/ok"))
+      yield* publishTo(acme, 20, 20)
+      yield* receiver.waitFor(100)
+
+      yield* line.goBlack
+      // Longer than the database waits for a sign of life: it has given its shards away.
+      yield* shared(10)
+      yield* line.lightUp
+      const took = yield* timed(within(30, tally, (seen) => seen["delivered"] === 400))
+
+      expect(took).toBeLessThan(GO_ON_MS)
+      expect(repeatsIn(receiver.received)).toBeLessThanOrEqual(100)
+      expect(worker.running()).toBe(true)
+      yield* lawsHold
+    }).pipe(Effect.provide(Setting)),
+  60_000
+)
+
+it.scopedLive(
+  "§5.3 finds out by itself that its connections are dead, and opens others",
+  () =>
+    Effect.gen(function* () {
+      const { acme, line, receiver, worker } = yield* busyWorker
+      yield* endpoints(acme, 20, () => receiver.url("/ok"))
+      yield* publishTo(acme, 20, 20)
+      yield* receiver.waitFor(100)
+
+      yield* line.forget
+      const took = yield* timed(within(40, tally, (seen) => seen["delivered"] === 400))
+
+      expect(took).toBeLessThan(GO_ON_MS)
+      expect(worker.running()).toBe(true)
+      yield* lawsHold
+      // And it listens again: no sweep finds work so soon.
+      yield* publishTo(acme, 20, 1)
+      yield* within(5, tally, (seen) => seen["delivered"] === 420)
+    }).pipe(Effect.provide(Setting)),
+  90_000
+)
+
+it.scopedLive(
+  "§2.3 counts nothing twice when the answer to a COMMIT is lost",
+  () =>
+    Effect.gen(function* () {
+      const { acme, line, receiver, worker } = yield* busyWorker
+      const [broken] = yield* endpoints(acme, 10, () => receiver.url("/broken"))
+      const lost = yield* Effect.fork(line.loseAnswerTo("posthorn.record"))
+      yield* Effect.yieldNow()
+      yield* publishTo(acme, 10, 3)
+      yield* lost
+      yield* within(20, tally, (seen) => seen["failed"] === 30)
+
+      expect(broken).toBeDefined()
+      expect(receiver.received).toHaveLength(30)
+      expect(worker.running()).toBe(true)
+      yield* lawsHold
+    }).pipe(Effect.provide(Setting)),
+  60_000
+)

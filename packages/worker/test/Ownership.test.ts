@@ -1,0 +1,51 @@
+/** One, two, four workers on one database: each shard is one worker's, and what comes or goes is evened out. */
+import { expect, it } from "@effect/vitest"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { Effect } from "effect"
+import { endpoints, lawsHold, publishTo, repeatsIn, shared, tally, timed, within } from "./processes/Story.ts"
+import { startWorker } from "./processes/WorkerProcess.ts"
+import { Setting, workspace } from "./Setting.ts"
+
+it.scopedLive(
+  "decision §7 shares the shards out evenly among one, two and four workers, sends nothing twice, and closes the gaps",
+  () =>
+    Effect.gen(function* () {
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      yield* endpoints(acme, 40, () => receiver.url("/ok"))
+      const first = yield* startWorker()
+      yield* shared(5, 32)
+      const second = yield* startWorker()
+      yield* shared(5, 16, 16)
+      const [third] = yield* Effect.all([startWorker(), startWorker()], { concurrency: 2 })
+      yield* shared(10, 8, 8, 8, 8)
+
+      yield* publishTo(acme, 40, 50)
+      yield* within(30, tally, (seen) => seen["delivered"] === 2_000)
+      expect(receiver.received).toHaveLength(2_000)
+      expect(repeatsIn(receiver.received)).toBe(0)
+
+      second.signal("SIGTERM")
+      yield* second.ended
+      yield* shared(5, 11, 11, 10)
+      third.signal("SIGKILL")
+      expect(yield* timed(shared(10, 16, 16))).toBeLessThan(10_000)
+
+      // While shares move from hand to hand nothing is sent twice either.
+      yield* publishTo(acme, 40, 25)
+      const fifth = yield* startWorker()
+      yield* publishTo(acme, 40, 25)
+      yield* shared(10, 11, 11, 10)
+      first.signal("SIGTERM")
+      yield* publishTo(acme, 40, 25)
+      expect(yield* first.ended).toEqual({ code: 0, signal: null })
+      yield* shared(10, 16, 16)
+      yield* within(30, tally, (seen) => seen["delivered"] === 5_000)
+
+      expect(receiver.received).toHaveLength(5_000)
+      expect(repeatsIn(receiver.received)).toBe(0)
+      expect(fifth.log()).toBe("")
+      yield* lawsHold
+    }).pipe(Effect.provide(Setting)),
+  90_000
+)

@@ -1,0 +1,53 @@
+/** A worker that freezes and comes back: others have gone on meanwhile, and what it brings too late changes nothing. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { expect, it } from "@effect/vitest"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { Effect } from "effect"
+import { attemptsStored, endpoints, idOf, lawsHold, publishTo, repeatsIn, shared, tally, timed, within } from "./processes/Story.ts"
+import { startWorker } from "./processes/WorkerProcess.ts"
+import { Setting, workspace } from "./Setting.ts"
+
+it.scopedLive(
+  "decision §7 a worker that freezes loses its shards within 10 s and, awake again, adds no attempt and no failure",
+  () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const receiver = yield* makeReceiver({
+        // The first of each two is answered only while its worker is frozen: the answer waits in its socket.
+        behaviours: { "/late": (answer) => void setTimeout(() => answer.reply(500), answer.nth <= 40 ? 300 : 0) }
+      })
+      const acme = yield* workspace
+      yield* endpoints(acme, 20, () => receiver.url("/late"))
+      const frozen = yield* startWorker()
+      yield* shared(10, 32)
+      yield* publishTo(acme, 20, 6)
+      yield* receiver.waitFor(40)
+      frozen.signal("SIGSTOP")
+      yield* startWorker()
+
+      const took = yield* timed(shared(10, 32))
+      expect(took).toBeLessThan(10_000)
+      yield* within(20, tally, (seen) => seen["failed"] === 120)
+      const attempts = yield* attemptsStored
+      frozen.signal("SIGCONT")
+      // It says that it is there again by taking its share.
+      yield* shared(10, 16, 16)
+      const marker = yield* publishTo(acme, 20, 1)
+      yield* within(10, tally, (seen) => seen["failed"] === 140)
+
+      expect(attempts).toBe(120)
+      expect(yield* attemptsStored).toBe(140)
+      // What was in flight when it froze, and nothing else.
+      expect(repeatsIn(receiver.received)).toBeGreaterThan(0)
+      expect(repeatsIn(receiver.received)).toBeLessThanOrEqual(40)
+      expect(receiver.received.filter((one) => marker.includes(idOf(one)))).toHaveLength(20)
+      expect(
+        yield* sql`select e.id, e.consecutive_failures from posthorn.endpoints e where e.consecutive_failures <>
+          (select count(*) from posthorn.attempts a join posthorn.deliveries d on d.id = a.delivery_id
+           where d.endpoint_id = e.id)`
+      ).toEqual([])
+      yield* lawsHold
+      expect(frozen.running()).toBe(true)
+    }).pipe(Effect.provide(Setting)),
+  90_000
+)

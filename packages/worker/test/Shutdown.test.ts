@@ -1,0 +1,98 @@
+/** SIGTERM: what is in flight is finished and written down, nothing is repeated, and the shards are given back. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { expect, it } from "@effect/vitest"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { Effect } from "effect"
+import {
+  attemptsStored,
+  connectionsNamed,
+  endpoints,
+  lawsHold,
+  publishTo,
+  repeatsIn,
+  shared,
+  tally,
+  timed,
+  within
+} from "./processes/Story.ts"
+import { startWorker } from "./processes/WorkerProcess.ts"
+import { queued, Setting, workspace } from "./Setting.ts"
+
+const ENDPOINTS = 50
+const IN_FLIGHT = 100
+
+/** Which shards their last owner did not give back. */
+const unclean = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ shard: number }>`select shard from posthorn.shards where owner is not null`
+)
+
+it.scopedLive(
+  "§6 on SIGTERM finishes 100 requests in flight within 15 s, repeats none, and leaves no suspects",
+  () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const open: Array<() => void> = []
+      const receiver = yield* makeReceiver({
+        behaviours: { "/held": (answer) => void open.push(() => answer.reply(200)) }
+      })
+      const acme = yield* workspace
+      yield* endpoints(acme, ENDPOINTS, () => receiver.url("/held"))
+      yield* publishTo(acme, ENDPOINTS, 4)
+      const worker = yield* startWorker()
+      // Two to each endpoint, and every slot taken.
+      yield* receiver.waitFor(IN_FLIGHT)
+
+      worker.signal("SIGTERM")
+      const took = yield* timed(
+        Effect.gen(function* () {
+          // It has stopped listening for more: from here on nothing is started.
+          yield* within(5, connectionsNamed("posthorn listener"), (left) => left.length === 0)
+          for (const answer of open.splice(0)) answer()
+          expect(yield* worker.ended).toEqual({ code: 0, signal: null })
+        })
+      )
+
+      expect(took).toBeLessThan(15_000)
+      expect(receiver.received).toHaveLength(IN_FLIGHT)
+      expect(yield* attemptsStored).toBe(IN_FLIGHT)
+      expect(yield* unclean).toEqual([])
+      expect(worker.log()).toBe("")
+
+      yield* startWorker()
+      yield* receiver.waitFor(2 * IN_FLIGHT)
+      // Whatever the next worker had taken for suspect would be counted before it is sent.
+      expect(yield* sql`select delivery_id from posthorn.queue where take_ups > 0`).toEqual([])
+      for (const answer of open.splice(0)) answer()
+      yield* within(10, tally, (seen) => seen["delivered"] === 2 * IN_FLIGHT)
+      expect(repeatsIn(receiver.received)).toBe(0)
+      yield* lawsHold
+    }).pipe(Effect.provide(Setting)),
+  60_000
+)
+
+it.scopedLive(
+  "§6 on SIGTERM waits no longer for receivers that never answer than the request deadline",
+  () =>
+    Effect.gen(function* () {
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      yield* endpoints(acme, 10, () => receiver.url("/hang"))
+      const worker = yield* startWorker({ DELIVERY_REQUEST_TIMEOUT: "2 seconds" })
+      yield* shared(10, 32)
+      yield* publishTo(acme, 10, 5)
+      yield* receiver.waitFor(20)
+
+      worker.signal("SIGTERM")
+      const took = yield* timed(worker.ended)
+
+      expect(yield* worker.ended).toEqual({ code: 0, signal: null })
+      expect(took).toBeLessThan(4_000)
+      expect(receiver.received).toHaveLength(20)
+      expect(yield* tally).toEqual({ failed: 20, pending: 30 })
+      expect(yield* queued(acme)).toBe(50)
+      expect(yield* unclean).toEqual([])
+      yield* lawsHold
+    }).pipe(Effect.provide(Setting)),
+  60_000
+)

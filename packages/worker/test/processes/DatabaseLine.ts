@@ -1,0 +1,114 @@
+/**
+ * The line between a worker and its database, with everything that can happen to a line.
+ *
+ * It looks at nothing but bytes: to lose an answer it waits for a statement with a given text to go by, and swallows
+ * what the database says to it.
+ */
+import { connect, createServer, type Server, type Socket } from "node:net"
+import { Deferred, Effect, type Scope } from "effect"
+
+export interface DatabaseLine {
+  readonly port: number
+  /** From now on nothing goes through, in either direction, and nobody is told. New connections hang as well. */
+  readonly goBlack: Effect.Effect<void>
+  /** What was held back goes through, in order. */
+  readonly lightUp: Effect.Effect<void>
+  /** As after a change of host: connections made so far stay black for ever, new ones are well. */
+  readonly forget: Effect.Effect<void>
+  /** Cuts the connection that sends `text` next, once the database has answered, and before the worker hears of it. */
+  readonly loseAnswerTo: (text: string) => Effect.Effect<void>
+  readonly connections: () => number
+}
+
+interface Pair {
+  readonly worker: Socket
+  readonly database: Socket
+  black: boolean
+  swallow: Deferred.Deferred<void> | null
+}
+
+const link = (pair: Pair, onStatement: (chunk: Buffer, pair: Pair) => void) => {
+  pair.worker.on("data", (chunk: Buffer) => {
+    onStatement(chunk, pair)
+    pair.database.write(chunk)
+  })
+  pair.database.on("data", (chunk: Buffer) => {
+    if (pair.swallow === null) {
+      pair.worker.write(chunk)
+      return
+    }
+    Deferred.unsafeDone(pair.swallow, Effect.void)
+    pair.worker.destroy()
+    pair.database.destroy()
+  })
+}
+
+const setBlack = (pair: Pair, black: boolean) => {
+  pair.black = black
+  for (const socket of [pair.worker, pair.database]) black ? socket.pause() : socket.resume()
+}
+
+export const makeLine = (target: URL): Effect.Effect<DatabaseLine, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const pairs = new Set<Pair>()
+    let black = false
+    let awaited: { readonly text: string; readonly lost: Deferred.Deferred<void> } | null = null
+    const onStatement = (chunk: Buffer, pair: Pair) => {
+      if (awaited === null || !chunk.includes(awaited.text)) return
+      pair.swallow = awaited.lost
+      awaited = null
+    }
+    const server = createServer((worker) => {
+      const database = connect(Number(target.port), target.hostname)
+      const pair: Pair = { worker, database, black: false, swallow: null }
+      pairs.add(pair)
+      const end = () => {
+        pairs.delete(pair)
+        worker.destroy()
+        database.destroy()
+      }
+      // A line that is black carries no farewell either; both ends find out when it is lit or the test is over.
+      for (const socket of [worker, database]) socket.on("error", () => undefined).once("close", end)
+      link(pair, onStatement)
+      if (black) setBlack(pair, true)
+    })
+    yield* Effect.acquireRelease(listen(server), () =>
+      Effect.async<void>((resume) => {
+        for (const { worker } of pairs) worker.destroy()
+        server.close(() => resume(Effect.void))
+      })
+    )
+    const turn = (to: boolean) =>
+      Effect.sync(() => {
+        black = to
+        for (const pair of pairs) setBlack(pair, to)
+      })
+    return {
+      port: (server.address() as { port: number }).port,
+      goBlack: turn(true),
+      lightUp: turn(false),
+      forget: Effect.sync(() => {
+        black = false
+        for (const pair of pairs) setBlack(pair, true)
+      }),
+      loseAnswerTo: (text) =>
+        Effect.flatMap(Deferred.make<void>(), (lost) => {
+          awaited = { text, lost }
+          return Deferred.await(lost)
+        }),
+      connections: () => pairs.size
+    }
+  })
+
+const listen = (server: Server): Effect.Effect<void> =>
+  Effect.async((resume) => {
+    server.listen(0, "127.0.0.1", () => resume(Effect.void))
+  })
+
+/** The same database, through the line. */
+export const through = (line: DatabaseLine, url: string): string => {
+  const other = new URL(url)
+  other.hostname = "127.0.0.1"
+  other.port = String(line.port)
+  return other.href
+}

@@ -1,0 +1,120 @@
+/**
+ * What the tests with real processes share: many endpoints, what the receiver saw, and the laws that must hold of the
+ * database afterwards, whatever happened in between.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { Received } from "@posthorn/testkit/Receiver"
+import { Clock, Effect, Schedule } from "effect"
+import { expect } from "vitest"
+import { endpoint, type Workspace } from "../Setting.ts"
+
+/** Asks until the answer is right, or fails after so many seconds with what it saw last. */
+export const within = <A, E, R>(seconds: number, question: Effect.Effect<A, E, R>, right: (answer: A) => boolean) =>
+  question.pipe(
+    Effect.flatMap((answer) => (right(answer) ? Effect.succeed(answer) : Effect.fail({ stillSees: answer }))),
+    Effect.retry(Schedule.spaced("20 millis").pipe(Schedule.intersect(Schedule.recurUpTo(`${seconds} seconds`))))
+  )
+
+/** How long it took, in milliseconds. */
+export const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const began = yield* Clock.currentTimeMillis
+    yield* effect
+    return (yield* Clock.currentTimeMillis) - began
+  })
+
+/** `count` endpoints of their own event types `e.0`, `e.1`, …, at the paths that `pathOf` names. */
+export const endpoints = (where: Workspace, count: number, urlOf: (n: number) => string) =>
+  Effect.forEach(
+    Array.from({ length: count }, (_, n) => n),
+    (n) => endpoint(where, urlOf(n), `e.n${n}`),
+    { concurrency: 4 }
+  )
+
+/** `each` deliveries for each of the first `count` endpoints, in one transaction. */
+export const publishTo = ({ slug }: Workspace, count: number, each = 1) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const types = Array.from({ length: count * each }, (_, n) => `e.n${n % count}`)
+    const rows = yield* sql<{ ids: Array<string> }>`select delivery_ids as ids from posthorn.publish_events(${slug},
+      ${types}::text[], array_fill('{"n": 1}'::json, array[${types.length}]::integer[]),
+      array_fill(null::text, array[${types.length}]::integer[]))`
+    return rows.flatMap((row) => row.ids)
+  })
+
+export const idOf = (request: Received): string =>
+  request.headers.find(([name]) => name.toLowerCase() === "webhook-id")![1]
+
+/** How many requests came more than once, by delivery. */
+export const repeatsIn = (received: ReadonlyArray<Received>): number =>
+  received.length - new Set(received.map(idOf)).size
+
+export const attemptsStored = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(sql<{ n: number }>`select count(*)::integer as n from posthorn.attempts`, ([row]) => row!.n)
+)
+
+/** How many deliveries have each status. */
+export const tally = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(
+    sql<{ status: string; n: number }>`select status, count(*)::integer as n from posthorn.deliveries group by 1`,
+    (rows) => Object.fromEntries(rows.map(({ status, n }) => [status, n]))
+  )
+)
+
+const WRONG = {
+  "attempts whose ordinals are not 1 to n, or not what the summary says": `
+    select d.id from posthorn.deliveries d
+    left join posthorn.attempts a on a.workspace_id = d.workspace_id and a.delivery_id = d.id
+    group by d.workspace_id, d.id
+    having count(a.ordinal) <> d.attempts or coalesce(max(a.ordinal), 0) <> d.attempts`,
+  "summaries that are not their last attempt": `
+    select d.id from posthorn.deliveries d join posthorn.attempts a
+      on a.workspace_id = d.workspace_id and a.delivery_id = d.id and a.ordinal = d.attempts
+    where (a.http_status, a.failure_reason, a.duration_ms, a.at)
+      is distinct from (d.last_http_status, d.last_failure_reason, d.last_duration_ms, d.last_attempt_at)
+      or (d.status <> 'dead_lettered' and d.status <> a.status)`,
+  "deliveries that are neither finished nor waiting, or both": `
+    select d.id from posthorn.deliveries d
+    left join posthorn.queue q on q.workspace_id = d.workspace_id and q.delivery_id = d.id
+    left join posthorn.dead_letters l on l.workspace_id = d.workspace_id and l.delivery_id = d.id
+    where (d.status in ('pending', 'failed')) <> (q.delivery_id is not null or l.delivery_id is not null)
+      or (q.delivery_id is not null and (q.attempts <> d.attempts or q.due_at <> d.next_attempt_at))`,
+  "waiting deliveries in a shard that is not their endpoint's": `
+    select delivery_id as id from posthorn.queue where shard <> posthorn.shard_of(endpoint_id)`
+}
+
+/** The laws that a glance at the database can tell: nothing lost, evidence complete, summary and queue agree. */
+export const lawsHold = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (const [law, query] of Object.entries(WRONG)) {
+    const wrong = yield* sql.unsafe<{ id: string }>(query)
+    expect(wrong.map(({ id }) => id), law).toEqual([])
+  }
+})
+
+export interface ShardRow {
+  readonly shard: number
+  readonly owner: string | null
+}
+
+/** For each worker's lock connection, how many shards it holds; largest first. */
+export const shares = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(
+    sql<{ n: number }>`select count(*)::integer as n from pg_locks
+      where locktype = 'advisory' and classid = 7067002 and objid < posthorn.shard_count()
+        and database = (select oid from pg_database where datname = current_database()) and granted
+      group by pid order by 1 desc`,
+    (rows) => rows.map(({ n }) => n)
+  )
+)
+
+/** Waits until the shards are shared out like this. */
+export const shared = (seconds: number, ...expected: ReadonlyArray<number>) =>
+  within(seconds, shares, (now) => now.join() === expected.join())
+
+/** Connections to this test's database, by the names that workers give them. */
+export const connectionsNamed = (name: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    sql<{ pid: number; query: string; waits: string | null }>`select pid, query, wait_event_type as waits
+      from pg_stat_activity where datname = current_database() and application_name = ${name}`
+  )

@@ -1,0 +1,86 @@
+/**
+ * A delivery worker as it runs in production: the bundled command in a process of its own, on the test's database.
+ * It is killed with the scope, also when it was frozen.
+ */
+import { spawn } from "node:child_process"
+import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
+import { Deferred, Effect, Redacted, type Scope } from "effect"
+import { bundle, bundleFile } from "../../../../scripts/bundle.mjs"
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export interface WorkerProcess {
+  readonly pid: number
+  readonly signal: (signal: NodeJS.Signals) => void
+  readonly ended: Effect.Effect<Ended>
+  readonly running: () => boolean
+  /** What it wrote to standard error. */
+  readonly log: () => string
+}
+
+/** As the tests' SecretBox: the key is 32 times 7. */
+const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64")
+
+/** Retries so late that nothing but a take-over can bring a delivery back while a test runs. */
+const DEFAULTS = {
+  ENCRYPTION_KEY,
+  DELIVERY_ALLOWED_TARGETS: "127.0.0.0/8",
+  DELIVERY_ALLOW_HTTP: "true",
+  DELIVERY_RETRY_DELAY: "1 hour",
+  DELIVERY_REQUEST_TIMEOUT: "10 seconds",
+  DELIVERY_BODY_TIMEOUT: "1 second",
+  LOG_FORMAT: "json",
+  LOG_LEVEL: "warning"
+} as const
+
+export type WorkerEnvironment = Partial<Record<keyof typeof DEFAULTS | `WORKER_${string}` | "DATABASE_URL", string>>
+
+const READY = { work: "posthorn work: delivering", serve: "posthorn serve: listening on" }
+
+/** Starts `posthorn work`, or `serve`, and waits until it says that it is there. */
+export const startProcess = (
+  command: keyof typeof READY,
+  environment: Readonly<Record<string, string>>
+): Effect.Effect<WorkerProcess & { readonly said: () => string }, never, TestDatabaseUrl | Scope.Scope> =>
+  Effect.gen(function* () {
+    yield* Effect.promise(bundle)
+    const url = Redacted.value(yield* TestDatabaseUrl)
+    const ready = yield* Deferred.make<void>()
+    const over = yield* Deferred.make<Ended>()
+    let out = ""
+    let log = ""
+    const child = yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        spawn(process.execPath, [bundleFile, command], {
+          env: { ...DEFAULTS, DATABASE_URL: url, ...environment },
+          stdio: ["ignore", "pipe", "pipe"]
+        })
+      ),
+      () => Effect.zipRight(Effect.sync(() => child.kill("SIGKILL")), Deferred.await(over))
+    )
+    child.stdout.on("data", (chunk) => {
+      out += chunk
+      if (out.includes(READY[command])) Deferred.unsafeDone(ready, Effect.void)
+    })
+    child.stderr.on("data", (chunk) => {
+      log += chunk
+    })
+    child.once("close", (code, signal) => Deferred.unsafeDone(over, Effect.succeed({ code, signal })))
+    const died = Effect.flatMap(Deferred.await(over), (ended) =>
+      Effect.dieMessage(`posthorn ${command} ended (${ended.code}, ${ended.signal}) before it was ready: ${log}`)
+    )
+    yield* Effect.raceFirst(Deferred.await(ready), died)
+    return {
+      pid: child.pid!,
+      signal: (signal) => void child.kill(signal),
+      ended: Deferred.await(over),
+      running: () => child.exitCode === null && child.signalCode === null,
+      log: () => log,
+      said: () => out
+    }
+  })
+
+export const startWorker = (environment: WorkerEnvironment = {}) => startProcess("work", environment)
