@@ -6,7 +6,7 @@
  * migrations) are copied beside it, see `assetFolders`.
  */
 import {
-  cpSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -41,6 +41,22 @@ const isCurrent = () =>
   Math.max(...["packages", "scripts/bundle.mjs", "pnpm-lock.yaml"].map((path) => newest(join(root, path)))) <
     statSync(bundleFile).mtimeMs
 
+/** File by file, each renamed into place: another process may be bundling, or reading, at the same moment. */
+const mirror = (from, to) => {
+  mkdirSync(to, { recursive: true })
+  const names = new Set(readdirSync(from))
+  for (const name of names) {
+    const [source, target] = [join(from, name), join(to, name)]
+    if (statSync(source).isDirectory()) mirror(source, target)
+    else {
+      copyFileSync(source, `${target}.${process.pid}`)
+      renameSync(`${target}.${process.pid}`, target)
+    }
+  }
+  const left = readdirSync(to).filter((name) => !names.has(name) && !/\.\d+$/.test(name))
+  for (const name of left) rmSync(join(to, name), { recursive: true, force: true })
+}
+
 const ASSETS = /new URL\((["'`])(\.\.\/[\w-]+\/)\1, import\.meta\.url\)/g
 
 /**
@@ -54,8 +70,7 @@ const assetFolders = {
       const contents = readFileSync(path, "utf8").replace(ASSETS, (_, _quote, folder) => {
         const from = join(dirname(path), folder)
         const to = relative(join(root, "packages"), from)
-        rmSync(join(build, to), { recursive: true, force: true })
-        cpSync(from, join(build, to), { recursive: true })
+        mirror(from, join(build, to))
         return `new URL("./${to.replaceAll("\\", "/")}/", import.meta.url)`
       })
       return { contents, loader: "ts" }

@@ -49,24 +49,30 @@ const until = async (what, check) => {
   throw new Error(`${what} did not come up within 60 s`)
 }
 
+let database
+
 /** The database server that DATABASE_URL names, or a throw-away one. */
 const databaseServer = () => {
   if (process.env.DATABASE_URL !== undefined) return process.env.DATABASE_URL
-  const child = spawn(join(root, "node_modules", ".bin", "tsx"), [join(here, "database.ts")], {
-    cwd: join(root, "packages", "cli"),
-    stdio: ["ignore", "pipe", "inherit"]
-  })
-  children.push(child)
+  const child = spawn(
+    join(root, "node_modules", ".bin", "tsx"),
+    ["packages/testkit/bin/throwaway-postgres.ts"],
+    {
+      cwd: root,
+      stdio: ["ignore", "pipe", "inherit"]
+    }
+  )
+  database = child
   return new Promise((resolve) => child.stdout.once("data", (text) => resolve(text.toString().trim())))
 }
 
 const server = await databaseServer()
 
-const database = `rest_bench_${randomBytes(4).toString("hex")}`
-const databaseUrl = Object.assign(new URL(server), { pathname: `/${database}` }).href
+const name = `rest_bench_${randomBytes(4).toString("hex")}`
+const databaseUrl = Object.assign(new URL(server), { pathname: `/${name}` }).href
 const admin = new pg.Client({ connectionString: server })
 await admin.connect()
-await admin.query(`create database ${database}`)
+await admin.query(`create database ${name}`)
 
 const operatorToken = randomBytes(32).toString("hex")
 const POSTHORN = "http://127.0.0.1:18484"
@@ -205,8 +211,10 @@ try {
   posthorn.kill("SIGTERM")
   await new Promise((done) => posthorn.once("exit", done))
 } finally {
+  const gone = children.map((child) => child.exitCode ?? new Promise((done) => child.once("exit", done)))
   for (const child of children) child.kill()
-  await new Promise((done) => setTimeout(done, 500))
-  await admin.query(`drop database if exists ${database} with (force)`)
+  await Promise.all(gone)
+  await admin.query(`drop database if exists ${name} with (force)`)
   await admin.end()
+  database?.kill()
 }

@@ -5,7 +5,7 @@ import { Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, Label, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+import { IdParam, Label, Moment, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
 
 const fields = {
   id: Schema.String,
@@ -36,7 +36,9 @@ export const CreateApiToken = Schema.Struct({
       description: "Permissions or bundles; together no more than the caller may do.",
       examples: [["event:publish"]]
     }),
-  expiresAt: Schema.optional(Schema.NullOr(Timestamp))
+  expiresAt: Schema.optional(
+    Schema.NullOr(Moment("When it ends; it never does when this is null or left out."))
+  )
 }).annotations({ identifier: "CreateApiToken" })
 
 const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug/api-tokens")

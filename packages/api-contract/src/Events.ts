@@ -5,13 +5,9 @@ import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { JsonValue, Slug, STORABLE } from "./Wire.ts"
+import { JsonValue, Slug, Storable } from "./Wire.ts"
 
-export const IdempotencyKey = Schema.String.pipe(
-  Schema.minLength(1),
-  Schema.maxLength(255),
-  storable
-).annotations({
+export const IdempotencyKey = Storable.pipe(Schema.minLength(1), Schema.maxLength(255)).annotations({
   description:
     "Publishing again with the same key within 24 hours creates nothing and gives the first answer.",
   examples: ["invoice-7-paid"],
@@ -37,7 +33,7 @@ export const PublishedEvent = Schema.Struct({
 export type PublishedEvent = typeof PublishedEvent.Type
 
 const publishEvent = HttpApiEndpoint.post("publishEvent", "/workspaces/:slug/events")
-  .setPath(Schema.Struct({ slug: Slug, storable }))
+  .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(IdempotencyKey) }))
   .setPayload(PublishEvent)
   .addSuccess(PublishedEvent, { status: 202 })

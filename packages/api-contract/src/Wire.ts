@@ -47,14 +47,14 @@ export const Moment = (description: string) =>
   })
 
 /**
- * Refuses NUL and halves of surrogate pairs: PostgreSQL's text cannot hold them. Not shown in OpenAPI: few languages'
+ * Text without NUL and halves of surrogate pairs: PostgreSQL cannot hold them. Not shown in OpenAPI: few languages'
  * patterns can say it.
  */
-export const storable = Schema.pattern(/^[^\0\p{Cs}]*$/u, { jsonSchema: {} })
+export const Storable = Schema.String.pipe(Schema.pattern(/^[^\0\p{Cs}]*$/u, { jsonSchema: {} }))
 
 /** Text for people: 1 to `max` characters that can be stored. */
 export const Label = (max: number, description: string, example: string) =>
-  Schema.String.pipe(Schema.minLength(1), Schema.maxLength(max), storable).annotations({
+  Storable.pipe(Schema.minLength(1), Schema.maxLength(max)).annotations({
     description,
     examples: [example],
     message: () => `Expected 1 to ${max} characters, all valid Unicode and none NUL`

@@ -39,8 +39,11 @@ export const baseUrlOf = ({ port, settings }: Resolved): string => {
 const secretBoxOf = ({ encryptionKeys }: Resolved) =>
   Layer.succeed(SecretBox.SecretBox, SecretBox.make(encryptionKeys))
 
-const databaseOf = ({ databaseUrl }: Resolved, role: string, limits: Omit<Database.DatabaseOptions, "url" | "applicationName">) =>
-  Database.layer({ url: databaseUrl, applicationName: `posthorn ${role}`, ...limits })
+const databaseOf = (
+  { databaseUrl }: Resolved,
+  role: string,
+  limits: Omit<Database.DatabaseOptions, "url" | "applicationName">
+) => Database.layer({ url: databaseUrl, applicationName: `posthorn ${role}`, ...limits })
 
 /** REST, MCP and the pages. */
 export const serverOf = (resolved: Resolved) =>
@@ -81,5 +84,7 @@ export const workerOf = (resolved: Resolved) =>
       })
     ),
     Layer.provide(secretBoxOf(resolved)),
-    Layer.provide(databaseOf(resolved, "work", { maxConnections: WORKER_CONNECTIONS, silence: WORKER_SILENCE }))
+    Layer.provide(
+      databaseOf(resolved, "work", { maxConnections: WORKER_CONNECTIONS, silence: WORKER_SILENCE })
+    )
   )

@@ -3,9 +3,10 @@
 --
 -- First observation wins: one is stored only if its ordinal is still the next and the delivery is not terminal;
 -- otherwise it changes nothing. Calling again with the same observations is therefore safe, also when the answer to a
--- COMMIT was lost. Locks go endpoint first, then delivery, each in id order, so that no two calls, and no deletion of an
--- endpoint, can wait for each other in a ring. A function, so that its plan is made once per connection: planning it
--- anew costs more than running it.
+-- COMMIT was lost. Locks go endpoint first, then delivery, each in id order, so that no two calls can wait for each other
+-- in a ring. Deleting an endpoint removes its deliveries in any order, so with that a ring is possible: of the two, it is
+-- always this call that gives up, before PostgreSQL looks for deadlocks (1 s), and is made again by its worker. A function,
+-- so that its plan is made once per connection: planning it anew costs more than running it.
 create type posthorn.observation as (
   workspace_id text, delivery_id text, endpoint_id text, generation integer, ordinal smallint, attempt_id text,
   status text, at timestamptz, duration_ms integer, http_status smallint, failure_reason text,
@@ -16,7 +17,8 @@ create function posthorn.record(observations posthorn.observation[], failure_lim
 returns table (recorded integer, dead_lettered integer, disabled text[], moment_micros bigint)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off as $$
+set enable_mergejoin = off
+set lock_timeout = '500ms' as $$
 #variable_conflict use_column
 declare
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
@@ -40,27 +42,26 @@ begin
       order by e.workspace_id, e.id for no key update of e
     ), endpoints_first as materialized (
       select count(*) as locked from touched
-    ), accepted as materialized (
-      select s.*, d.trace_id
+    ), ordered as materialized (
+      -- In id order, and only once the endpoints are locked: so the deliveries are locked in id order after them.
+      select distinct on (s.workspace_id collate "C", s.delivery_id collate "C", s.ordinal) s.*
       from endpoints_first, seen s
-      join posthorn.deliveries d on d.workspace_id = s.workspace_id and d.id = s.delivery_id
-      where d.attempts = s.ordinal - 1 and d.status in ('pending', 'failed')
-      order by d.workspace_id, d.id for update of d
-    ), first as materialized (
-      select distinct on (workspace_id, delivery_id, ordinal) * from accepted
-      order by workspace_id, delivery_id, ordinal, position
+      order by s.workspace_id collate "C", s.delivery_id collate "C", s.ordinal, s.position
+    ), first as (
+      update posthorn.deliveries d
+      set status = s.status, attempts = s.ordinal, last_http_status = s.http_status,
+          last_failure_reason = s.failure_reason, last_duration_ms = s.duration_ms, last_attempt_at = s.at,
+          next_attempt_at = moment + s.retry_after_ms * interval '1 millisecond'
+      from ordered s
+      where d.workspace_id = s.workspace_id and d.id = s.delivery_id
+        and d.attempts = s.ordinal - 1 and d.status in ('pending', 'failed')
+      returning s.*, d.trace_id
     ), evidence as (
       insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status,
         failure_reason, request_headers, response_body, trace_id)
       select workspace_id, delivery_id, ordinal, attempt_id, status, at, duration_ms, http_status, failure_reason,
         request_headers, response_body, trace_id
       from first
-    ), summaries as (
-      update posthorn.deliveries d
-      set status = f.status, attempts = f.ordinal, last_http_status = f.http_status,
-          last_failure_reason = f.failure_reason, last_duration_ms = f.duration_ms, last_attempt_at = f.at,
-          next_attempt_at = moment + f.retry_after_ms * interval '1 millisecond'
-      from first f where d.workspace_id = f.workspace_id and d.id = f.delivery_id
     ), rescheduled as (
       update posthorn.queue q
       set due_at = moment + f.retry_after_ms * interval '1 millisecond', attempts = f.ordinal, take_ups = 0
@@ -142,15 +143,19 @@ end $$;
 -- attempt, counts no failure, keeps the last HTTP evidence, and never touches the endpoint. A notification that cannot
 -- be written undoes nothing.
 create function posthorn.bury(batch integer) returns integer
-language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
+language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms' as $$
 declare
   letter record;
   buried integer := 0;
 begin
   for letter in
-    delete from posthorn.dead_letters l
-    using (select workspace_id, delivery_id from posthorn.dead_letters
-           order by workspace_id, delivery_id limit batch for update skip locked) due
+    -- The deliveries first, as everybody else does. One that somebody holds, or is deleting, is left for the next time.
+    with due as materialized (
+      select l.workspace_id, l.delivery_id from posthorn.dead_letters l
+      join posthorn.deliveries d on d.workspace_id = l.workspace_id and d.id = l.delivery_id
+      order by l.workspace_id, l.delivery_id limit batch for update of d skip locked
+    )
+    delete from posthorn.dead_letters l using due
     where l.workspace_id = due.workspace_id and l.delivery_id = due.delivery_id
     returning l.workspace_id, l.delivery_id
   loop

@@ -105,7 +105,7 @@ end $$;
 create function posthorn.take_up(workspaces text[], deliveries text[], assumed integer, take_up_limit integer)
 returns table (delivery_id text, take_ups smallint)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set lock_timeout = '500ms' as $$
 #variable_conflict use_column
 begin
   return query

@@ -42,7 +42,9 @@ export interface DatabaseOptions {
 
 const socketThatEnds = (silence: Duration.DurationInput) => () => {
   const socket = new Socket()
-  return socket.setTimeout(Duration.toMillis(silence), () => socket.destroy(new Error("The database fell silent")))
+  return socket.setTimeout(Duration.toMillis(silence), () =>
+    socket.destroy(new Error("The database fell silent"))
+  )
 }
 
 /**

@@ -2,8 +2,9 @@
  * Counts over a workspace or an endpoint, made when they are asked for, so that they cannot disagree with the rows.
  *
  * Nothing scans history: deliveries are read by index from the start of the time asked for. The price is proportional
- * to the deliveries in that time (docs/operate.md has the measurements), and nothing has to be kept up while
- * delivering. Source: decision §4 (getOverview, getEndpointStats).
+ * to the deliveries in that time, some 2 µs each (measured with a million rows: 24 h of 16,000 in 18 ms, 30 days of
+ * 475,000 in 1.3 s; bin/plans.ts), and nothing has to be kept up while delivering.
+ * Source: decision §4 (getOverview, getEndpointStats).
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Effect } from "effect"

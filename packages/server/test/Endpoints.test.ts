@@ -183,6 +183,35 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
       })
   )
 
+  it.effect("decision §4 counts missed events of the present or latest disabled time only", () =>
+    Effect.gen(function* () {
+      const ws = yield* Effect.flatMap(TestServer, ({ enter }) => enter)
+      const id = yield* makeEndpoint(ws, { eventTypes: ["a.b"] })
+      const enable = (enabled: boolean) =>
+        Effect.map(
+          ws.call("PATCH", `/webhooks/${id}`, { body: { enabled } }),
+          ({ body }) => body.missedEvents
+        )
+      const missed = Effect.map(ws.call("GET", `/webhooks/${id}`), ({ body }) => body.missedEvents)
+
+      const began = yield* enable(false)
+      yield* publish(ws, "a.b")
+      yield* publish(ws, "a.b")
+      yield* publish(ws, "other.type")
+      const during = yield* missed
+      const enabled = yield* enable(true)
+      yield* publish(ws, "a.b")
+      const after = yield* missed
+      const again = yield* enable(false)
+
+      const since = expect.stringMatching(/Z$/)
+      expect(began).toEqual({ count: 0, since })
+      expect(during).toEqual({ ...(began as object), count: 2 })
+      expect([enabled, after]).toEqual([during, during])
+      expect(again).toEqual({ count: 0, since })
+    })
+  )
+
   it.effect("§3.3 shows the end of the grace window until it is over, then null", () =>
     Effect.gen(function* () {
       const ws = yield* Effect.flatMap(TestServer, ({ enter }) => enter)

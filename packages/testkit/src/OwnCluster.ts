@@ -28,7 +28,10 @@ export const make: Effect.Effect<OwnCluster, never, Scope.Scope> = Effect.gen(fu
   let running = yield* Scope.make()
   yield* Effect.addFinalizer(() => Scope.close(running, Exit.void))
   const { port, url } = yield* Scope.extend(EmbeddedPostgres.start({ dataDir }), running)
-  yield* Effect.provide(migrate, Database.layer({ url, applicationName: "posthorn-migrate", maxConnections: 2 }))
+  yield* Effect.provide(
+    migrate,
+    Database.layer({ url, applicationName: "posthorn-migrate", maxConnections: 2 })
+  )
   return {
     url: Redacted.make(Redacted.value(url)),
     stop: Effect.suspend(() => Scope.close(running, Exit.void)),

@@ -127,11 +127,16 @@ export const start: Effect.Effect<
     lanes.recorded(row)
   }
 
+  /** Not sent after all. What is of a shard that was lost meanwhile is its next owner's. */
+  const giveBack = (rows: ReadonlyArray<Waiting>) => {
+    for (const row of rows.toReversed()) reader.has(row.shard) ? lanes.giveBack(row) : gone(row)
+  }
+
   const launch = (rows: ReadonlyArray<Waiting>, found: ReadonlyArray<Loaded>, at: number) => {
     const loadedOf = new Map(found.map((loaded) => [loaded.deliveryId, loaded]))
     for (const row of rows) {
       const loaded = loadedOf.get(row.deliveryId)
-      if (loaded === undefined) gone(row)
+      if (loaded === undefined || !reader.has(row.shard)) gone(row)
       else if (loaded.enabled) attempt(row, loaded, at)
       else {
         lanes.park(row.endpointId)
@@ -167,7 +172,7 @@ export const start: Effect.Effect<
       Effect.flatMap((rows) => (rows.length === 0 ? Effect.void : load(rows))),
       Effect.as(0),
       Effect.catchAll((error) => {
-        for (const row of [...picked].reverse()) if (lanes.holds(row.deliveryId)) lanes.giveBack(row)
+        giveBack(picked.filter((row) => lanes.holds(row.deliveryId)))
         return Effect.as(Effect.logWarning("Deliveries cannot be loaded", error), LOAD_PAUSE_MS)
       }),
       // What was picked is either launched or given back, also when the engine stops just now.
@@ -178,7 +183,7 @@ export const start: Effect.Effect<
 
   const load = (rows: ReadonlyArray<Waiting>) =>
     Effect.zipWith(queue.load(rows), Clock.currentTimeMillis, (found, at) =>
-      launch(rows, ownership.certain() ? found : [], at)
+      ownership.certain() ? launch(rows, found, at) : giveBack(rows)
     )
 
   const drained = (held: () => number) =>

@@ -10,7 +10,7 @@
  * Source: decision §7 (Due times are judged by the database's clock), docs/adr/0010-engine.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import { type Due, Queue, type Watermark } from "@posthorn/persistence/Queue"
+import { type Due, Queue, type Waiting, type Watermark } from "@posthorn/persistence/Queue"
 import { Clock, Effect } from "effect"
 import { Signal } from "./internal/Signal.ts"
 import type { Lanes } from "./Lanes.ts"
@@ -165,7 +165,7 @@ export class Reader {
   }
 
   private accept(marks: ReadonlyArray<Watermark>, due: Due, perShard: number): boolean {
-    this.lanes.add(due.rows)
+    this.lanes.add(this.ours(due.rows))
     this.horizon = due.horizon
     if (this.nextDue !== null && this.nextDue <= due.horizon) this.nextDue = null
     let more = false
@@ -183,7 +183,13 @@ export class Reader {
     return more
   }
 
-  /** The shard may have been given away while the statement ran. */
+  /** A shard may have been given away, to an owner who sends its rows, while the statement ran. */
+  private ours(rows: ReadonlyArray<Waiting>): ReadonlyArray<Waiting> {
+    return rows.every((row) => this.marks.has(row.shard))
+      ? rows
+      : rows.filter((row) => this.marks.has(row.shard))
+  }
+
   private mark(shard: number, due: number, deliveryId: string): void {
     const mark = this.marks.get(shard)
     if (mark === undefined) return
@@ -197,7 +203,7 @@ export class Reader {
     this.lanes.readStarted()
     return this.queue.dueOf(wanted).pipe(
       Effect.map((rows) => {
-        this.lanes.refill(wanted, rows)
+        this.lanes.refill(wanted, this.ours(rows))
         this.filled()
       }),
       Effect.ensuring(Effect.sync(() => this.lanes.readEnded()))

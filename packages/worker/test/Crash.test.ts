@@ -3,7 +3,6 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Deferred, Effect } from "effect"
-import { Setting, workspace } from "./Setting.ts"
 import {
   attemptsStored,
   connectionsNamed,
@@ -17,6 +16,7 @@ import {
   within
 } from "./processes/Story.ts"
 import { startWorker } from "./processes/WorkerProcess.ts"
+import { Setting, workspace } from "./Setting.ts"
 
 const TAKE_OVER_MS = 10_000
 
@@ -51,7 +51,7 @@ it.scopedLive(
       yield* doomed.ended
       yield* Deferred.succeed(killed, undefined)
       yield* startWorker()
-      const took = yield* timed(within(20, tally, (seen) => seen["delivered"] === 40))
+      const took = yield* timed(within(20, tally, (seen) => seen.delivered === 40))
 
       expect(took).toBeLessThan(TAKE_OVER_MS)
       expect(receiver.received).toHaveLength(40)
@@ -79,7 +79,7 @@ it.scopedLive(
       const took = yield* timed(receiver.waitFor(41))
       expect(took).toBeLessThan(TAKE_OVER_MS)
 
-      yield* within(20, tally, (seen) => seen["delivered"] === 200)
+      yield* within(20, tally, (seen) => seen.delivered === 200)
       expect(repeatsIn(receiver.received)).toBe(40)
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
@@ -110,7 +110,7 @@ it.scopedLive(
       const unwritten = receiver.received.length - (yield* attemptsStored)
 
       yield* startWorker()
-      yield* within(20, tally, (seen) => seen["delivered"] === 1_000)
+      yield* within(20, tally, (seen) => seen.delivered === 1_000)
 
       expect(unwritten).toBeGreaterThan(0)
       expect(repeatsIn(receiver.received)).toBe(unwritten)

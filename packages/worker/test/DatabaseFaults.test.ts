@@ -2,8 +2,20 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
-import { Effect } from "effect"
-import { endpoints, idOf, lawsHold, publishTo, repeatsIn, shared, tally, timed, within } from "./processes/Story.ts"
+import { execute, withDatabase } from "@posthorn/testkit/TestCluster"
+import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
+import { Effect, Redacted } from "effect"
+import {
+  endpoints,
+  holding,
+  idOf,
+  lawsHold,
+  publishTo,
+  repeatsIn,
+  tally,
+  timed,
+  within
+} from "./processes/Story.ts"
 import { startWorker } from "./processes/WorkerProcess.ts"
 import { Setting, workspace } from "./Setting.ts"
 
@@ -18,11 +30,7 @@ it.scopedLive(
   () =>
     Effect.gen(function* () {
       const open: Array<() => void> = []
-      const receiver = yield* makeReceiver({
-        behaviours: {
-          "/held": (answer) => (answer.nth <= 40 ? void open.push(() => answer.reply(200)) : void answer.reply(200))
-        }
-      })
+      const receiver = yield* makeReceiver({ behaviours: { "/held": holding(40, open) } })
       const acme = yield* workspace
       yield* endpoints(acme, 20, () => receiver.url("/held"))
       const worker = yield* startWorker()
@@ -31,7 +39,7 @@ it.scopedLive(
 
       yield* ended
       for (const answer of open.splice(0)) answer()
-      const took = yield* timed(within(30, tally, (seen) => seen["delivered"] === 400))
+      const took = yield* timed(within(30, tally, (seen) => seen.delivered === 400))
 
       expect(took).toBeLessThan(30_000)
       expect(worker.running()).toBe(true)
@@ -47,28 +55,40 @@ it.scopedLive(
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const receiver = yield* makeReceiver()
+      const url = Redacted.value(yield* TestDatabaseUrl)
+      const open: Array<() => void> = []
+      const receiver = yield* makeReceiver({ behaviours: { "/held": holding(40, open) } })
       const acme = yield* workspace
-      yield* endpoints(acme, 20, () => receiver.url("/ok"))
+      yield* endpoints(acme, 20, () => receiver.url("/held"))
       const worker = yield* startWorker()
-      yield* shared(10, 32)
-      const [{ name } = { name: "" }] = yield* sql<{ name: string }>`select current_database() as name`
-      const readOnly = (on: boolean) =>
+      yield* publishTo(acme, 20, 20)
+      yield* receiver.waitFor(40)
+      // From the server's own database: this one would refuse to be made writable again.
+      const readOnly = (state: "on" | "off") =>
         Effect.zipRight(
-          sql.unsafe(`alter database ${name} set default_transaction_read_only = ${on ? "on" : "off"}`),
+          execute(
+            withDatabase(url, "postgres"),
+            `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = ${state}`
+          ),
           ended
         )
-      yield* publishTo(acme, 20, 5)
-      yield* readOnly(true)
-      // The requests are made, and none of them can be written down.
-      yield* receiver.waitFor(1)
-      yield* within(10, Effect.sync(worker.log), (log) => log.includes("read-only"))
-      yield* readOnly(false).pipe(Effect.provide(Setting), Effect.ignore)
-      yield* sql`set default_transaction_read_only = off`.pipe(Effect.ignore)
-      yield* readOnly(false)
+      const refusals = Effect.map(
+        sql<{
+          n: number
+        }>`select xact_rollback as n from pg_stat_database where datname = current_database()`,
+        ([row]) => row!.n
+      )
 
-      const took = yield* timed(within(30, tally, (seen) => seen["delivered"] === 100))
+      yield* readOnly("on")
+      const before = yield* refusals
+      for (const answer of open.splice(0)) answer()
+      yield* within(10, refusals, (n) => n >= before + 3)
+      expect(yield* tally).toEqual({ pending: 400 })
+      yield* readOnly("off")
+      const took = yield* timed(within(30, tally, (seen) => seen.delivered === 400))
+
       expect(took).toBeLessThan(30_000)
+      expect(repeatsIn(receiver.received)).toBe(0)
       expect(worker.running()).toBe(true)
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
@@ -95,10 +115,10 @@ it.scopedLive(
         end $$;
         create trigger refuse before insert on posthorn.attempts for each row execute function refuse()`)
       worker.signal("SIGCONT")
-      yield* within(10, tally, (seen) => seen["delivered"] === 199)
+      yield* within(10, tally, (seen) => seen.delivered === 199)
 
       // Seven times it ended without anything that could be written down.
-      yield* within(30, tally, (seen) => seen["dead_lettered"] === 1)
+      yield* within(30, tally, (seen) => seen.dead_lettered === 1)
       const repeated = receiver.received.map(idOf).filter((id) => id === poisoned)
       expect(repeated).toHaveLength(7)
       expect(receiver.received).toHaveLength(199 + 7)

@@ -34,7 +34,7 @@ it.scopedLive(
       // Longer than the database waits for a sign of life: it has given its shards away.
       yield* shared(10)
       yield* line.lightUp
-      const took = yield* timed(within(30, tally, (seen) => seen["delivered"] === 400))
+      const took = yield* timed(within(30, tally, (seen) => seen.delivered === 400))
 
       expect(took).toBeLessThan(GO_ON_MS)
       expect(repeatsIn(receiver.received)).toBeLessThanOrEqual(100)
@@ -54,14 +54,14 @@ it.scopedLive(
       yield* receiver.waitFor(100)
 
       yield* line.forget
-      const took = yield* timed(within(40, tally, (seen) => seen["delivered"] === 400))
+      const took = yield* timed(within(40, tally, (seen) => seen.delivered === 400))
 
       expect(took).toBeLessThan(GO_ON_MS)
       expect(worker.running()).toBe(true)
       yield* lawsHold
       // And it listens again: no sweep finds work so soon.
       yield* publishTo(acme, 20, 1)
-      yield* within(5, tally, (seen) => seen["delivered"] === 420)
+      yield* within(5, tally, (seen) => seen.delivered === 420)
     }).pipe(Effect.provide(Setting)),
   90_000
 )
@@ -76,7 +76,7 @@ it.scopedLive(
       yield* Effect.yieldNow()
       yield* publishTo(acme, 10, 3)
       yield* lost
-      yield* within(20, tally, (seen) => seen["failed"] === 30)
+      yield* within(20, tally, (seen) => seen.failed === 30)
 
       expect(broken).toBeDefined()
       expect(receiver.received).toHaveLength(30)

@@ -6,7 +6,16 @@ import * as OwnCluster from "@posthorn/testkit/OwnCluster"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
 import { Effect, Layer } from "effect"
-import { endpoints, lawsHold, publishTo, repeatsIn, tally, timed, within } from "./processes/Story.ts"
+import {
+  endpoints,
+  holding,
+  lawsHold,
+  publishTo,
+  repeatsIn,
+  tally,
+  timed,
+  within
+} from "./processes/Story.ts"
 import { startWorker } from "./processes/WorkerProcess.ts"
 import { box, workspace } from "./Setting.ts"
 
@@ -24,11 +33,7 @@ it.scopedLive(
     Effect.gen(function* () {
       const cluster = yield* OwnCluster.make
       const open: Array<() => void> = []
-      const receiver = yield* makeReceiver({
-        behaviours: {
-          "/held": (answer) => (answer.nth <= 40 ? void open.push(() => answer.reply(200)) : void answer.reply(200))
-        }
-      })
+      const receiver = yield* makeReceiver({ behaviours: { "/held": holding(40, open) } })
       yield* Effect.gen(function* () {
         const acme = yield* workspace
         yield* endpoints(acme, 20, () => receiver.url("/held"))
@@ -40,7 +45,7 @@ it.scopedLive(
         for (const answer of open.splice(0)) answer()
         yield* within(10, Effect.sync(worker.log), (log) => log.includes("The shards are lost for now"))
         yield* cluster.start
-        const took = yield* timed(within(30, Effect.orElseSucceed(tally, () => ({})), (seen: Record<string, number>) => seen["delivered"] === 400))
+        const took = yield* timed(within(30, tally, (seen) => seen.delivered === 400))
 
         expect(took).toBeLessThan(30_000)
         expect(worker.running()).toBe(true)

@@ -21,7 +21,7 @@ it.scopedLive(
       yield* shared(10, 8, 8, 8, 8)
 
       yield* publishTo(acme, 40, 50)
-      yield* within(30, tally, (seen) => seen["delivered"] === 2_000)
+      yield* within(30, tally, (seen) => seen.delivered === 2_000)
       expect(receiver.received).toHaveLength(2_000)
       expect(repeatsIn(receiver.received)).toBe(0)
 
@@ -40,7 +40,7 @@ it.scopedLive(
       yield* publishTo(acme, 40, 25)
       expect(yield* first.ended).toEqual({ code: 0, signal: null })
       yield* shared(10, 16, 16)
-      yield* within(30, tally, (seen) => seen["delivered"] === 5_000)
+      yield* within(30, tally, (seen) => seen.delivered === 5_000)
 
       expect(receiver.received).toHaveLength(5_000)
       expect(repeatsIn(receiver.received)).toBe(0)

@@ -3,7 +3,18 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
-import { attemptsStored, endpoints, idOf, lawsHold, publishTo, repeatsIn, shared, tally, timed, within } from "./processes/Story.ts"
+import {
+  attemptsStored,
+  endpoints,
+  idOf,
+  lawsHold,
+  publishTo,
+  repeatsIn,
+  shared,
+  tally,
+  timed,
+  within
+} from "./processes/Story.ts"
 import { startWorker } from "./processes/WorkerProcess.ts"
 import { Setting, workspace } from "./Setting.ts"
 
@@ -14,7 +25,9 @@ it.scopedLive(
       const sql = yield* SqlClient.SqlClient
       const receiver = yield* makeReceiver({
         // The first of each two is answered only while its worker is frozen: the answer waits in its socket.
-        behaviours: { "/late": (answer) => void setTimeout(() => answer.reply(500), answer.nth <= 40 ? 300 : 0) }
+        behaviours: {
+          "/late": (answer) => void setTimeout(() => answer.reply(500), answer.nth <= 40 ? 300 : 0)
+        }
       })
       const acme = yield* workspace
       yield* endpoints(acme, 20, () => receiver.url("/late"))
@@ -27,13 +40,13 @@ it.scopedLive(
 
       const took = yield* timed(shared(10, 32))
       expect(took).toBeLessThan(10_000)
-      yield* within(20, tally, (seen) => seen["failed"] === 120)
+      yield* within(20, tally, (seen) => seen.failed === 120)
       const attempts = yield* attemptsStored
       frozen.signal("SIGCONT")
       // It says that it is there again by taking its share.
       yield* shared(10, 16, 16)
       const marker = yield* publishTo(acme, 20, 1)
-      yield* within(10, tally, (seen) => seen["failed"] === 140)
+      yield* within(10, tally, (seen) => seen.failed === 140)
 
       expect(attempts).toBe(120)
       expect(yield* attemptsStored).toBe(140)

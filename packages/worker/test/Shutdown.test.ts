@@ -64,7 +64,7 @@ it.scopedLive(
       // Whatever the next worker had taken for suspect would be counted before it is sent.
       expect(yield* sql`select delivery_id from posthorn.queue where take_ups > 0`).toEqual([])
       for (const answer of open.splice(0)) answer()
-      yield* within(10, tally, (seen) => seen["delivered"] === 2 * IN_FLIGHT)
+      yield* within(10, tally, (seen) => seen.delivered === 2 * IN_FLIGHT)
       expect(repeatsIn(receiver.received)).toBe(0)
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),

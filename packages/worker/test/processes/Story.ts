@@ -3,16 +3,22 @@
  * database afterwards, whatever happened in between.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { Received } from "@posthorn/testkit/Receiver"
+import type { Behaviour, Received } from "@posthorn/testkit/Receiver"
 import { Clock, Effect, Schedule } from "effect"
 import { expect } from "vitest"
 import { endpoint, type Workspace } from "../Setting.ts"
 
 /** Asks until the answer is right, or fails after so many seconds with what it saw last. */
-export const within = <A, E, R>(seconds: number, question: Effect.Effect<A, E, R>, right: (answer: A) => boolean) =>
+export const within = <A, E, R>(
+  seconds: number,
+  question: Effect.Effect<A, E, R>,
+  right: (answer: A) => boolean
+) =>
   question.pipe(
     Effect.flatMap((answer) => (right(answer) ? Effect.succeed(answer) : Effect.fail({ stillSees: answer }))),
-    Effect.retry(Schedule.spaced("20 millis").pipe(Schedule.intersect(Schedule.recurUpTo(`${seconds} seconds`))))
+    Effect.retry(
+      Schedule.spaced("20 millis").pipe(Schedule.intersect(Schedule.recurUpTo(`${seconds} seconds`)))
+    )
   )
 
 /** How long it took, in milliseconds. */
@@ -36,11 +42,22 @@ export const publishTo = ({ slug }: Workspace, count: number, each = 1) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const types = Array.from({ length: count * each }, (_, n) => `e.n${n % count}`)
-    const rows = yield* sql<{ ids: Array<string> }>`select delivery_ids as ids from posthorn.publish_events(${slug},
+    const rows = yield* sql<{
+      ids: Array<string>
+    }>`select delivery_ids as ids from posthorn.publish_events(${slug},
       ${types}::text[], array_fill('{"n": 1}'::json, array[${types.length}]::integer[]),
       array_fill(null::text, array[${types.length}]::integer[]))`
     return rows.flatMap((row) => row.ids)
   })
+
+/** Answers 200, but the first `count` only when the test says so by calling what is put into `open`. */
+export const holding =
+  (count: number, open: Array<() => void>): Behaviour =>
+  (answer) => {
+    const reply = () => void answer.reply(200)
+    if (answer.nth <= count) open.push(reply)
+    else reply()
+  }
 
 export const idOf = (request: Received): string =>
   request.headers.find(([name]) => name.toLowerCase() === "webhook-id")![1]
@@ -56,7 +73,10 @@ export const attemptsStored = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 /** How many deliveries have each status. */
 export const tally = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
-    sql<{ status: string; n: number }>`select status, count(*)::integer as n from posthorn.deliveries group by 1`,
+    sql<{
+      status: string
+      n: number
+    }>`select status, count(*)::integer as n from posthorn.deliveries group by 1`,
     (rows) => Object.fromEntries(rows.map(({ status, n }) => [status, n]))
   )
 )
@@ -88,7 +108,10 @@ export const lawsHold = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   for (const [law, query] of Object.entries(WRONG)) {
     const wrong = yield* sql.unsafe<{ id: string }>(query)
-    expect(wrong.map(({ id }) => id), law).toEqual([])
+    expect(
+      wrong.map(({ id }) => id),
+      law
+    ).toEqual([])
   }
 })
 
@@ -114,7 +137,9 @@ export const shared = (seconds: number, ...expected: ReadonlyArray<number>) =>
 
 /** Connections to this test's database, by the names that workers give them. */
 export const connectionsNamed = (name: string) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    sql<{ pid: number; query: string; waits: string | null }>`select pid, query, wait_event_type as waits
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) =>
+      sql<{ pid: number; query: string; waits: string | null }>`select pid, query, wait_event_type as waits
       from pg_stat_activity where datname = current_database() and application_name = ${name}`
   )

@@ -2,10 +2,21 @@
  * A delivery worker as it runs in production: the bundled command in a process of its own, on the test's database.
  * It is killed with the scope, also when it was frozen.
  */
-import { spawn } from "node:child_process"
+import { type ChildProcessByStdio, execFile, spawn } from "node:child_process"
+import type { Readable } from "node:stream"
+import { fileURLToPath } from "node:url"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
 import { Deferred, Effect, Redacted, type Scope } from "effect"
-import { bundle, bundleFile } from "../../../../scripts/bundle.mjs"
+
+const inProject = (path: string) => fileURLToPath(new URL(`../../../../${path}`, import.meta.url))
+const bundleFile = inProject("build/posthorn.mjs")
+
+/** Once per test file; does nothing when the bundle is current. */
+const bundled = new Promise<void>((resolve, reject) => {
+  execFile(process.execPath, [inProject("scripts/bundle.mjs")], (error) =>
+    error === null ? resolve() : reject(error)
+  )
+})
 
 export interface Ended {
   readonly code: number | null
@@ -36,30 +47,34 @@ const DEFAULTS = {
   LOG_LEVEL: "warning"
 } as const
 
-export type WorkerEnvironment = Partial<Record<keyof typeof DEFAULTS | `WORKER_${string}` | "DATABASE_URL", string>>
+export type Environment = Readonly<Record<string, string>>
 
 const READY = { work: "posthorn work: delivering", serve: "posthorn serve: listening on" }
 
 /** Starts `posthorn work`, or `serve`, and waits until it says that it is there. */
 export const startProcess = (
   command: keyof typeof READY,
-  environment: Readonly<Record<string, string>>
+  environment: Environment
 ): Effect.Effect<WorkerProcess & { readonly said: () => string }, never, TestDatabaseUrl | Scope.Scope> =>
   Effect.gen(function* () {
-    yield* Effect.promise(bundle)
+    yield* Effect.promise(() => bundled)
     const url = Redacted.value(yield* TestDatabaseUrl)
     const ready = yield* Deferred.make<void>()
     const over = yield* Deferred.make<Ended>()
     let out = ""
     let log = ""
-    const child = yield* Effect.acquireRelease(
+    const child: ChildProcessByStdio<null, Readable, Readable> = yield* Effect.acquireRelease(
       Effect.sync(() =>
         spawn(process.execPath, [bundleFile, command], {
           env: { ...DEFAULTS, DATABASE_URL: url, ...environment },
           stdio: ["ignore", "pipe", "pipe"]
         })
       ),
-      () => Effect.zipRight(Effect.sync(() => child.kill("SIGKILL")), Deferred.await(over))
+      () =>
+        Effect.zipRight(
+          Effect.sync(() => child.kill("SIGKILL")),
+          Deferred.await(over)
+        )
     )
     child.stdout.on("data", (chunk) => {
       out += chunk
@@ -70,7 +85,9 @@ export const startProcess = (
     })
     child.once("close", (code, signal) => Deferred.unsafeDone(over, Effect.succeed({ code, signal })))
     const died = Effect.flatMap(Deferred.await(over), (ended) =>
-      Effect.dieMessage(`posthorn ${command} ended (${ended.code}, ${ended.signal}) before it was ready: ${log}`)
+      Effect.dieMessage(
+        `posthorn ${command} ended (${ended.code}, ${ended.signal}) before it was ready: ${log}`
+      )
     )
     yield* Effect.raceFirst(Deferred.await(ready), died)
     return {
@@ -83,4 +100,4 @@ export const startProcess = (
     }
   })
 
-export const startWorker = (environment: WorkerEnvironment = {}) => startProcess("work", environment)
+export const startWorker = (environment: Environment = {}) => startProcess("work", environment)

@@ -32,9 +32,11 @@ export const GRACE_MS = 20_000
 /** Longest time between a statement's instant and its answer. */
 export const SLOWEST_MS = 30
 
-const TROUBLE_MS = 40_000
+const TROUBLE_MS = 25_000
 const CALM_MS = 200_000
 const SLICE_MS = 2_000
+/** How long a publisher may take to commit. */
+const LATEST_COMMIT_MS = 8_000
 /** A receiver that never answers is given up after this. */
 const HANG_MS = 2_000
 const box = SecretBox.make([Redacted.make(new Uint8Array(32).fill(9))])
@@ -113,6 +115,7 @@ export class World {
     this.trouble = false
     for (const endpoint of this.model.endpoints.values()) this.model.enable(endpoint)
     this.balance()
+    this.time.run(LATEST_COMMIT_MS)
     for (let calm = 0; calm < CALM_MS && this.unfinished; calm += SLICE_MS) this.time.run(SLICE_MS)
     for (const worker of this.workers) {
       this.time.fork(Scope.close(worker.scope, Exit.void), "end")
@@ -122,7 +125,9 @@ export class World {
 
   private get unfinished(): boolean {
     const { deadLetters, endpoints, queue } = this.model
-    return deadLetters.size > 0 || [...queue.values()].some(({ endpointId }) => endpoints.get(endpointId)!.enabled)
+    return (
+      deadLetters.size > 0 || [...queue.values()].some(({ endpointId }) => endpoints.get(endpointId)!.enabled)
+    )
   }
 
   // --- The cast
@@ -305,7 +310,9 @@ export class World {
   private publish(n: number, poisonous: boolean): void {
     const endpoint = this.chance.oneOf([...this.model.endpoints.values()])
     const moment = this.time.now
-    const late = this.chance.happens(0.2) ? this.chance.between(0, 8_000) : this.chance.between(0, 5)
+    const late = this.chance.happens(0.2)
+      ? this.chance.between(0, LATEST_COMMIT_MS)
+      : this.chance.between(0, 5)
     const deliveryId = `whd_${String(n).padStart(4, "0")}`
     this.time.after(late, () => {
       if (!this.model.publish(endpoint.id, deliveryId, moment)) return

@@ -26,6 +26,8 @@ const isEmpty = (value: unknown) =>
 const isNoise = (key: string, value: unknown, node: Json) =>
   key === "$id" ||
   (key === "title" && typeof value === "string") ||
+  // What PostgreSQL cannot hold; a pattern that many validators cannot read.
+  (key === "pattern" && typeof value === "string" && /\\0|\\p\{/.test(value)) ||
   (key === "description" && typeof value === "string" && NOISE.test(value)) ||
   (key === "required" && isEmpty(value)) ||
   (key === "properties" && isEmpty(value) && "additionalProperties" in node)

@@ -1,0 +1,75 @@
+/** What a delivery and an attempt look like. Source: spec §2.2 and §2.3, decision §4. */
+import { Schema } from "effect"
+import { Integer, JsonValue, PageOf, Timestamp } from "./Wire.ts"
+
+export const DeliveryStatus = Schema.Literal(
+  "pending",
+  "delivered",
+  "failed",
+  "failed_permanent",
+  "dead_lettered"
+).annotations({
+  identifier: "DeliveryStatus",
+  description:
+    "`failed` will be tried again; `failed_permanent` was refused by the receiver or has a bad URL; `dead_lettered` has spent its retries.",
+  message: () => "Expected pending, delivered, failed, failed_permanent or dead_lettered"
+})
+
+export const FailureReason = Schema.Literal(
+  "http_status",
+  "request_timeout",
+  "connection_failed",
+  "dns_failed",
+  "tls_failed",
+  "invalid_response",
+  "invalid_url"
+).annotations({ identifier: "FailureReason" })
+
+const HttpStatus = Integer("The receiver's HTTP status; null when no usable answer came.")
+
+export const Delivery = Schema.Struct({
+  id: Schema.String.annotations({
+    description: "Also the `webhook-id` header; the same on every retry, new on a replay."
+  }),
+  endpointId: Schema.String,
+  eventId: Schema.NullOr(Schema.String).annotations({ description: "Null for a test send." }),
+  eventType: Schema.String,
+  status: DeliveryStatus,
+  attempts: Integer("Attempts recorded so far; at most 7."),
+  nextAttemptAt: Schema.NullOr(Timestamp),
+  payload: JsonValue,
+  replayedFrom: Schema.NullOr(Schema.String).annotations({
+    description: "The delivery this one repeats; kept when that one is gone."
+  }),
+  lastHttpStatus: Schema.NullOr(HttpStatus),
+  lastFailureReason: Schema.NullOr(FailureReason),
+  lastDurationMs: Schema.NullOr(Integer("Milliseconds the last attempt took.")),
+  lastAttemptAt: Schema.NullOr(Timestamp),
+  createdAt: Timestamp
+}).annotations({ identifier: "Delivery", description: "One event on its way to one endpoint." })
+export type Delivery = typeof Delivery.Type
+
+export const Attempt = Schema.Struct({
+  id: Schema.String,
+  deliveryId: Schema.String,
+  ordinal: Integer("1 for the first attempt."),
+  status: Schema.Literal("delivered", "failed", "failed_permanent"),
+  at: Timestamp.annotations({ description: "When it began." }),
+  durationMs: Integer("Milliseconds until the answer's head, or the failure."),
+  httpStatus: Schema.NullOr(HttpStatus),
+  failureReason: Schema.NullOr(FailureReason),
+  requestHeaders: Schema.Record({ key: Schema.String, value: Schema.String }).annotations({
+    description: "As sent; names in lower case."
+  }),
+  responseBody: Schema.NullOr(Schema.String).annotations({
+    description: "The first 2 KiB of the answer; null when it could not be read in time."
+  }),
+  traceId: Schema.String
+}).annotations({
+  identifier: "Attempt",
+  description: "One HTTP request to the receiver. Never changed once recorded."
+})
+export type Attempt = typeof Attempt.Type
+
+export const DeliveryPage = PageOf("Delivery", Delivery)
+export const AttemptPage = PageOf("Attempt", Attempt)

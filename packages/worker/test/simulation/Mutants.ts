@@ -1,0 +1,124 @@
+/** Each law broken once on purpose, by the law it breaks: a law that does not notice proves nothing. */
+import type { Observed } from "@posthorn/persistence/Records"
+import { Lanes } from "../../src/Lanes.ts"
+import type { Model } from "./Model.ts"
+
+export interface Mutant {
+  readonly model?: (model: Model) => void
+  /** Breaks the engine itself; gives the way back. */
+  readonly engine?: () => () => void
+  readonly calm?: boolean
+}
+
+/** Replaces a method of the model by one that is made from it. */
+const changing =
+  <K extends keyof Model>(name: K, change: (original: Model[K], model: Model) => Model[K]) =>
+  (model: Model): void => {
+    const original = model[name] as unknown as (...args: Array<unknown>) => unknown
+    Object.assign(model, { [name]: change(original.bind(model) as unknown as Model[K], model) })
+  }
+
+const recording = (change: (observed: Observed, model: Model) => Observed) =>
+  changing(
+    "record",
+    (record, model) => (group, limit) =>
+      record(
+        group.map((one) => change(one, model)),
+        limit
+      )
+  )
+
+export const mutants: Readonly<Record<string, Mutant>> = {
+  "L1: a retry falls out of the queue": {
+    model: changing("record", (record, model) => (group, limit) => {
+      const result = record(group, limit)
+      for (const { delivery_id, ordinal } of group) if (ordinal === 2) model.queue.delete(delivery_id)
+      return result
+    })
+  },
+  "L2: what is due is not shown": {
+    model: changing("due", (due) => (marks, skip, perShard) => {
+      const answer = due(marks, skip, perShard)
+      return { ...answer, rows: answer.rows.filter(({ attempts }) => attempts !== 1) }
+    })
+  },
+  "L3: an ordinal is skipped": {
+    model: recording((observed, model) => {
+      const delivery = model.deliveries.get(observed.delivery_id)
+      if (delivery !== undefined && observed.ordinal === 2) delivery.attempts = 2
+      return observed.ordinal === 2 ? { ...observed, ordinal: 3 } : observed
+    })
+  },
+  "L4: a terminal delivery is opened again": {
+    model: changing("record", (record, model) => (group, limit) => {
+      for (const { delivery_id } of group) {
+        const delivery = model.deliveries.get(delivery_id)
+        if (delivery !== undefined && delivery.status === "delivered") {
+          delivery.status = "failed"
+          delivery.attempts = group.find((one) => one.delivery_id === delivery_id)!.ordinal - 1
+        }
+      }
+      return record(group, limit)
+    })
+  },
+  "L5: retries are due at once": {
+    model: changing("record", (record, model) => (group, limit) => {
+      const result = record(group, limit)
+      for (const [id, row] of model.queue) if (row.attempts > 0) model.queue.set(id, { ...row, due: 0 })
+      return result
+    })
+  },
+  "L6: another status is written down than was seen": {
+    model: recording((observed) =>
+      observed.http_status === 200 ? { ...observed, http_status: 299 } : observed
+    )
+  },
+  "L7: what is answered is forgotten before it is recorded": {
+    calm: true,
+    engine: () => {
+      const original = Lanes.prototype.settle
+      Lanes.prototype.settle = function (row, pace, delivered) {
+        original.call(this, row, pace, delivered)
+        this.recorded(row)
+      }
+      return () => {
+        Lanes.prototype.settle = original
+      }
+    }
+  },
+  "L8: a success does not end the streak": {
+    model: changing("record", (record, model) => (group, limit) => {
+      const before = new Map([...model.endpoints.values()].map(({ id, streak }) => [id, streak]))
+      const result = record(group, limit)
+      for (const { endpoint_id, status } of group) {
+        if (status === "delivered")
+          model.endpoints.get(endpoint_id)!.streak = (before.get(endpoint_id) ?? 0) + 1
+      }
+      return result
+    })
+  },
+  "L10: a dead letter is announced twice": {
+    model: changing("bury", (bury, model) => (batch) => {
+      const buried = bury(batch)
+      const last = model.notified.at(-1)
+      if (buried > 0 && last !== undefined) model.notified.push(last)
+      return buried
+    })
+  },
+  "L11: the old secret signs for ever": {
+    model: changing("rotate", (rotate) => (endpoint, secret) => rotate(endpoint, secret, 1e9))
+  },
+  "L12: a disabled endpoint is loaded as enabled": {
+    model: changing("load", (load) => (rows) => load(rows).map((loaded) => ({ ...loaded, enabled: true })))
+  },
+  "L15: a delivery outlives its endpoint": {
+    model: changing("delete", (remove, model) => (endpoint) => {
+      const kept = [...model.deliveries.values()].find(({ endpointId }) => endpointId === endpoint.id)
+      remove(endpoint)
+      if (kept !== undefined) model.deliveries.set(kept.id, kept)
+    })
+  },
+  "L16: take-ups are not counted": {
+    model: changing("takeUp", () => (rows) => new Map(rows.map(({ deliveryId }) => [deliveryId, 1])))
+  }
+}
