@@ -26,7 +26,7 @@ const ended = Effect.flatMap(
 )
 
 it.scopedLive(
-  "§5.3 goes on when all its connections are ended while requests are in flight",
+  "decision §7 goes on when all its connections are ended while requests are in flight",
   () =>
     Effect.gen(function* () {
       const open: Array<() => void> = []
@@ -51,7 +51,7 @@ it.scopedLive(
 )
 
 it.scopedLive(
-  "§5.3 waits while the database is read-only, and goes on when it is not",
+  "decision §7 waits while the database is read-only, and goes on when it is not",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

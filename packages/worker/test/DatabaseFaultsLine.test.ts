@@ -22,7 +22,7 @@ const busyWorker = Effect.gen(function* () {
 })
 
 it.scopedLive(
-  "§5.3 sits out a line that is black for some seconds",
+  "decision §7 sits out a line that is black for some seconds",
   () =>
     Effect.gen(function* () {
       const { acme, line, receiver, worker } = yield* busyWorker
@@ -45,7 +45,7 @@ it.scopedLive(
 )
 
 it.scopedLive(
-  "§5.3 finds out by itself that its connections are dead, and opens others",
+  "decision §7 finds out by itself that its connections are dead, and opens others",
   () =>
     Effect.gen(function* () {
       const { acme, line, receiver, worker } = yield* busyWorker

@@ -28,7 +28,7 @@ const onOwnCluster = ({ url }: OwnCluster.OwnCluster) =>
   )
 
 it.scopedLive(
-  "§5.3 stays while the database is stopped, and goes on within 30 s of its start with nothing lost or repeated",
+  "decision §7 stays while the database is stopped, and goes on within 30 s of its start with nothing lost or repeated",
   () =>
     Effect.gen(function* () {
       const cluster = yield* OwnCluster.make
