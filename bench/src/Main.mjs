@@ -1,5 +1,5 @@
 /** Reads what to run, starts the servers, runs the scenarios one after another, prints and writes what came of it. */
-import { mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { benchFolder } from "./Bundle.mjs"
 import { machine } from "./Machine.mjs"
@@ -8,11 +8,15 @@ import { databases, startPostgres, startRedis } from "./Servers.mjs"
 import { startSink } from "./SinkClient.mjs"
 
 const scenarios = {
-  throughput: { file: "Throughput", n: 20_000, reps: 3 }
+  throughput: { file: "Throughput", n: 20_000, reps: 5 },
+  pickup: { file: "Pickup", rate: 200, seconds: 10, reps: 3 },
+  fairness: { file: "Fairness", n: 5000, timeout: 2000, reps: 3 },
+  growth: { file: "Growth", n: 20_000, backlog: 1_000_000, history: 2_000_000, reps: 3 },
+  workers: { file: "Workers", n: 20_000, reps: 3 }
 }
 
 const USAGE = `Usage: npm run bench -- [scenario ...] [--n count] [--reps count] [--only name,name] [--seconds s]
-       [--backlog rows] [--history rows]
+       [--rate per second] [--backlog rows] [--history rows] [--timeout ms]
 Scenarios: ${Object.keys(scenarios).join(", ")}; without one, all of them.`
 
 const parse = (words) => {

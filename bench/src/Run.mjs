@@ -112,6 +112,7 @@ export const drained = async (bench, contestant, context, total) => {
 export const verdict = async (bench, contestant, context, expected) => {
   const { bad, distinct, repeated, total } = await bench.sink.report(key)
   const recorded = await contestant.recorded(context)
+  if (process.env.BENCH_FUNCTIONS) console.table((await context.client.query("select funcname, calls, total_time, self_time, round((self_time/calls)::numeric,3) as each from pg_stat_user_functions order by self_time desc limit 8")).rows)
   return { lost: expected - Math.min(distinct, recorded), duplicated: total - distinct, repeated, badSignatures: bad }
 }
 

@@ -28,6 +28,7 @@ export const connect = async (connectionString) => {
 const settings = [
   "alter system set max_wal_size = '4GB'",
   "alter system set checkpoint_timeout = '15min'",
+  ...(process.env.BENCH_FUNCTIONS ? ["alter system set track_functions = 'pl'"] : []),
   "select pg_reload_conf()"
 ]
 

@@ -11,6 +11,7 @@
 import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
+import { createServer } from "node:net"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import autocannon from "autocannon"
@@ -74,14 +75,24 @@ const admin = new pg.Client({ connectionString: server })
 await admin.connect()
 await admin.query(`create database ${name}`)
 
+const freePort = () =>
+  new Promise((resolve) => {
+    const probe = createServer()
+    probe.listen(0, "127.0.0.1", () => {
+      const { port } = probe.address()
+      probe.close(() => resolve(port))
+    })
+  })
+
 const operatorToken = randomBytes(32).toString("hex")
-const POSTHORN = "http://127.0.0.1:18484"
+const ownPort = await freePort()
+const POSTHORN = `http://127.0.0.1:${ownPort}`
 const entry = join(root, "build", "posthorn.mjs")
 const environment = {
   DATABASE_URL: databaseUrl,
   OPERATOR_TOKEN: operatorToken,
   ENCRYPTION_KEY: randomBytes(32).toString("base64"),
-  PORT: "18484",
+  PORT: String(ownPort),
   RATE_LIMIT_REST_READ: "900000000/60 seconds",
   RATE_LIMIT_EVENT_PUBLISH: "900000000/60 seconds",
   LOG_LEVEL: "error"
@@ -155,8 +166,8 @@ try {
   const { endpoint, token } = await seed()
   const path = `/workspaces/bench/webhooks/${endpoint}/deliveries?limit=50`
   const contestants = [{ name: "Posthorn", url: `${POSTHORN}${path}`, child: posthorn }]
-  for (const [index, mode] of ["sql", "memory"].entries()) {
-    const port = 18485 + index
+  for (const mode of ["sql", "memory"]) {
+    const port = await freePort()
     const url = `http://127.0.0.1:${port}${path}`
     const child = start(mode, [join(here, "fastify.mjs")], {
       DATABASE_URL: databaseUrl,

@@ -19,7 +19,10 @@ import * as TokenText from "./TokenText.ts"
 import { transactional } from "./Transaction.ts"
 
 const REMEMBERED_MS = 500
+/** While one call asks again, the others go on with what is known, so that a busy token is not asked for by all at once. */
+const KNOWN_AT_MOST_MS = 900
 const REMEMBERED_TOKENS = 10_000
+const MINUTE_MS = 60_000
 
 export interface NewToken {
   readonly name: string
@@ -36,6 +39,7 @@ export interface Identity extends TokenIdentity {
 
 interface Remembered {
   readonly identity: Identity | undefined
+  readonly readAt: number
   readonly until: number
 }
 
@@ -49,6 +53,7 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
     const audit = yield* AuditRepo
     const events = yield* EventsRepo
     const remembered = new Map<string, Remembered>()
+    const touched = new Map<string, number>()
     let forgotten = 0
 
     const create = (request: NewToken) =>
@@ -119,7 +124,16 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
 
     const remember = (tokenId: string, identity: Identity | undefined) => {
       if (remembered.size >= REMEMBERED_TOKENS) remembered.clear()
-      remembered.set(tokenId, { identity, until: Date.now() + REMEMBERED_MS })
+      remembered.set(tokenId, { identity, readAt: Date.now(), until: Date.now() + REMEMBERED_MS })
+    }
+
+    /** `lastUsedAt` is to the minute: more than one write a minute would change nothing. */
+    const isFirstThisMinute = (tokenId: string) => {
+      const minute = Math.floor(Date.now() / MINUTE_MS)
+      if (touched.get(tokenId) === minute) return false
+      if (touched.size >= REMEMBERED_TOKENS) touched.clear()
+      touched.set(tokenId, minute)
+      return true
     }
 
     const lookUp = (tokenId: string) =>
@@ -132,7 +146,7 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
         })
       }).pipe(
         Effect.tap((identity) =>
-          identity === undefined
+          identity === undefined || !isFirstThisMinute(tokenId)
             ? Effect.void
             : Effect.forkDaemon(Effect.ignore(tokens.touch(identity.workspaceId, tokenId)))
         )
@@ -143,10 +157,11 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
       const parts = TokenText.read(token)
       if (parts === undefined) return Effect.succeed(undefined)
       const known = remembered.get(parts.tokenId)
-      const identity =
-        known !== undefined && known.until > Date.now()
-          ? Effect.succeed(known.identity)
-          : lookUp(parts.tokenId)
+      const isKnown = known !== undefined && known.until > Date.now()
+      if (known !== undefined && !isKnown) {
+        remembered.set(parts.tokenId, { ...known, until: known.readAt + KNOWN_AT_MOST_MS })
+      }
+      const identity = isKnown ? Effect.succeed(known.identity) : lookUp(parts.tokenId)
       return Effect.map(identity, (found) =>
         found !== undefined && isOpen(found) && TokenText.matches(parts.secret, found.secretHash)
           ? found

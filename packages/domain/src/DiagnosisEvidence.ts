@@ -46,6 +46,10 @@ export interface Evidence {
   /** Deliveries that still have work to do. */
   readonly waiting: { readonly count: number; readonly oldestDueAt: string | null }
   /** Among the deliveries looked at, those that stopped without being delivered or replayed. */
-  readonly stopped: { readonly count: number; readonly since: string | null }
+  readonly stopped: {
+    readonly count: number
+    readonly since: string | null
+    readonly newestId: string | null
+  }
   readonly missedEvents: { readonly count: number; readonly since: string | null }
 }

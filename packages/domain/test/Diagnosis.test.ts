@@ -63,7 +63,7 @@ const record = (
     ...changes
   ].reverse(),
   waiting: { count: 0, oldestDueAt: null },
-  stopped: { count: 0, since: null },
+  stopped: { count: 0, since: null, newestId: null },
   missedEvents: { count: 0, since: null },
   ...rest
 })
@@ -255,7 +255,7 @@ describe("diagnosing an endpoint from its record", () => {
         disabledAt: at(26),
         consecutiveFailures: 20
       },
-      stopped: { count: 2, since: at(6) },
+      stopped: { count: 2, since: at(6), newestId: "whd_25" },
       missedEvents: { count: 7, since: at(27) }
     })
 
@@ -275,8 +275,14 @@ describe("diagnosing an endpoint from its record", () => {
       operation: "updateWebhookEndpoint",
       arguments: { endpointId: "whe_1", enabled: true }
     })
-    expect(findings[2]!.nextSteps[0]!.arguments).toMatchObject({ since: at(6), dryRun: true })
-    expect(findings[3]!.nextSteps[0]!.arguments).toMatchObject({ includeMissed: true })
+    expect(findings[2]!.nextSteps[0]).toMatchObject({
+      operation: "replayWebhookDelivery",
+      arguments: { deliveryId: "whd_25" }
+    })
+    expect(findings[3]!.nextSteps[0]).toMatchObject({
+      operation: "publishEvent",
+      fillIn: ["eventType", "payload"]
+    })
   })
 
   it("decision §4 disabled by hand: says so, and blames nothing else", () => {
@@ -299,7 +305,9 @@ describe("diagnosing an endpoint from its record", () => {
   })
 
   it("decision §4 healthy again, with deliveries lost before: tells how to send them again", () => {
-    const evidence = record([...times(3, 404), ...times(3, "ok")], { stopped: { count: 3, since: at(0) } })
+    const evidence = record([...times(3, 404), ...times(3, "ok")], {
+      stopped: { count: 3, since: at(0), newestId: "whd_2" }
+    })
 
     expect(codes(evidence)).toEqual(["healthy", "stopped_deliveries"])
   })

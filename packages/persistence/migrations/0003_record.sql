@@ -22,66 +22,83 @@ set lock_timeout = '500ms' as $$
 #variable_conflict use_column
 declare
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
+  -- Positions of the observations that were stored, and the endpoints whose streak may move.
+  accepted bigint[];
+  locked text[];
   stopped record;
 begin
-  recorded := 0; dead_lettered := 0; disabled := '{}';
+  disabled := '{}';
   moment_micros := (extract(epoch from moment) * 1000000)::bigint;
+
+  with seen as materialized (
+    select o.*, o.n as position
+    from unnest(observations) with ordinality
+      as o(workspace_id, delivery_id, endpoint_id, generation, ordinal, attempt_id, status, at, duration_ms,
+           http_status, failure_reason, request_headers, response_body, retry_after_ms, exhausted, n)
+  ), touched as materialized (
+    -- Only endpoints whose streak may move: a healthy one that stays healthy is not locked and not written.
+    select e.id
+    from posthorn.endpoints e
+    join (select workspace_id, endpoint_id, bool_or(status <> 'delivered') as failing from seen group by 1, 2) s
+      on e.workspace_id = s.workspace_id and e.id = s.endpoint_id
+    where s.failing or e.consecutive_failures > 0
+    order by e.workspace_id, e.id for no key update of e
+  ), endpoints_first as materialized (
+    select array_agg(id::text) as ids from touched
+  ), ordered as materialized (
+    -- In id order, and only once the endpoints are locked: so the deliveries are locked in id order after them.
+    select distinct on (s.workspace_id collate "C", s.delivery_id collate "C", s.ordinal) s.*
+    from endpoints_first, seen s
+    order by s.workspace_id collate "C", s.delivery_id collate "C", s.ordinal, s.position
+  ), first as (
+    update posthorn.deliveries d
+    set status = s.status, attempts = s.ordinal, last_http_status = s.http_status,
+        last_failure_reason = s.failure_reason, last_duration_ms = s.duration_ms, last_attempt_at = s.at,
+        next_attempt_at = moment + s.retry_after_ms * interval '1 millisecond'
+    from ordered s
+    where d.workspace_id = s.workspace_id and d.id = s.delivery_id
+      and d.attempts = s.ordinal - 1 and d.status in ('pending', 'failed')
+    returning s.*, d.trace_id
+  ), evidence as (
+    insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status,
+      failure_reason, request_headers, response_body, trace_id)
+    select workspace_id, delivery_id, ordinal, attempt_id, status, at, duration_ms, http_status, failure_reason,
+      request_headers, response_body, trace_id
+    from first
+  ), rescheduled as (
+    update posthorn.queue q
+    set due_at = moment + f.retry_after_ms * interval '1 millisecond', attempts = f.ordinal, take_ups = 0
+    from first f
+    where f.retry_after_ms is not null and q.workspace_id = f.workspace_id and q.delivery_id = f.delivery_id
+  ), finished as (
+    delete from posthorn.queue q using first f
+    where f.retry_after_ms is null and q.workspace_id = f.workspace_id and q.delivery_id = f.delivery_id
+  ), spent as (
+    insert into posthorn.dead_letters (workspace_id, delivery_id, created_at)
+    select workspace_id, delivery_id, moment from first where exhausted
+    on conflict do nothing
+    returning 1
+  )
+  select (select count(*) from first), (select count(*) from spent), e.ids,
+    case when e.ids is not null then array(select position from first) end
+  into recorded, dead_lettered, locked, accepted
+  from endpoints_first e;
+  if locked is null then
+    return next;
+    return;
+  end if;
+
   for stopped in
-    with seen as materialized (
-      select o.*, o.n as position
+    with counted as (
+      select o.workspace_id, o.endpoint_id, o.delivery_id, o.position, o.status, e.consecutive_failures, e.enabled,
+        count(*) filter (where o.status = 'delivered')
+          over (partition by o.workspace_id, o.endpoint_id order by o.position) as successes
       from unnest(observations) with ordinality
         as o(workspace_id, delivery_id, endpoint_id, generation, ordinal, attempt_id, status, at, duration_ms,
-             http_status, failure_reason, request_headers, response_body, retry_after_ms, exhausted, n)
-    ), touched as materialized (
-      -- Only endpoints whose streak may move: a healthy one that stays healthy is not locked and not written.
-      select e.workspace_id, e.id, e.enabled, e.generation, e.consecutive_failures
-      from posthorn.endpoints e
-      join (select workspace_id, endpoint_id, bool_or(status <> 'delivered') as failing from seen group by 1, 2) s
-        on e.workspace_id = s.workspace_id and e.id = s.endpoint_id
-      where s.failing or e.consecutive_failures > 0
-      order by e.workspace_id, e.id for no key update of e
-    ), endpoints_first as materialized (
-      select count(*) as locked from touched
-    ), ordered as materialized (
-      -- In id order, and only once the endpoints are locked: so the deliveries are locked in id order after them.
-      select distinct on (s.workspace_id collate "C", s.delivery_id collate "C", s.ordinal) s.*
-      from endpoints_first, seen s
-      order by s.workspace_id collate "C", s.delivery_id collate "C", s.ordinal, s.position
-    ), first as (
-      update posthorn.deliveries d
-      set status = s.status, attempts = s.ordinal, last_http_status = s.http_status,
-          last_failure_reason = s.failure_reason, last_duration_ms = s.duration_ms, last_attempt_at = s.at,
-          next_attempt_at = moment + s.retry_after_ms * interval '1 millisecond'
-      from ordered s
-      where d.workspace_id = s.workspace_id and d.id = s.delivery_id
-        and d.attempts = s.ordinal - 1 and d.status in ('pending', 'failed')
-      returning s.*, d.trace_id
-    ), evidence as (
-      insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status,
-        failure_reason, request_headers, response_body, trace_id)
-      select workspace_id, delivery_id, ordinal, attempt_id, status, at, duration_ms, http_status, failure_reason,
-        request_headers, response_body, trace_id
-      from first
-    ), rescheduled as (
-      update posthorn.queue q
-      set due_at = moment + f.retry_after_ms * interval '1 millisecond', attempts = f.ordinal, take_ups = 0
-      from first f
-      where f.retry_after_ms is not null and q.workspace_id = f.workspace_id and q.delivery_id = f.delivery_id
-    ), finished as (
-      delete from posthorn.queue q using first f
-      where f.retry_after_ms is null and q.workspace_id = f.workspace_id and q.delivery_id = f.delivery_id
-    ), spent as (
-      insert into posthorn.dead_letters (workspace_id, delivery_id, created_at)
-      select workspace_id, delivery_id, moment from first where exhausted
-      on conflict do nothing
-      returning 1
-    ), counted as (
-      select f.workspace_id, f.endpoint_id, f.delivery_id, f.position, f.status, t.consecutive_failures, t.enabled,
-        count(*) filter (where f.status = 'delivered')
-          over (partition by f.workspace_id, f.endpoint_id order by f.position) as successes
-      from first f
-      join touched t
-        on t.workspace_id = f.workspace_id and t.id = f.endpoint_id and t.generation = f.generation
+             http_status, failure_reason, request_headers, response_body, retry_after_ms, exhausted, position)
+      join posthorn.endpoints e
+        on e.workspace_id = o.workspace_id and e.id = o.endpoint_id and e.generation = o.generation
+      where o.position = any (accepted) and o.endpoint_id = any (locked)
     ), folded as (
       select workspace_id, endpoint_id, delivery_id, position, enabled,
         count(*) filter (where status <> 'delivered')
@@ -103,21 +120,16 @@ begin
           updated_at = case when e.enabled and s.breaking_delivery is not null then moment else e.updated_at end
       from streaks s where e.workspace_id = s.workspace_id and e.id = s.endpoint_id
       returning e.workspace_id, e.id, s.enabled and s.breaking_delivery is not null as stops,
-        s.breaking_delivery, e.consecutive_failures, e.url
+        s.breaking_delivery
     )
-    select (select count(*) from first)::integer as recorded, (select count(*) from spent)::integer as dead,
-      k.workspace_id, k.id, k.breaking_delivery, k.consecutive_failures, k.url, d.trace_id
-    from (values (1)) as one
-    left join kept k on k.stops
-    left join first d on d.workspace_id = k.workspace_id and d.delivery_id = k.breaking_delivery
+    select k.workspace_id, k.id, k.breaking_delivery, d.trace_id
+    from kept k
+    join posthorn.deliveries d on d.workspace_id = k.workspace_id and d.id = k.breaking_delivery
+    where k.stops
   loop
-    recorded := stopped.recorded;
-    dead_lettered := stopped.dead;
-    if stopped.id is not null then
-      disabled := disabled || stopped.id::text;
-      perform posthorn.endpoint_stopped(stopped.workspace_id, stopped.id, stopped.breaking_delivery,
-        failure_limit, stopped.trace_id);
-    end if;
+    disabled := disabled || stopped.id::text;
+    perform posthorn.endpoint_stopped(stopped.workspace_id, stopped.id, stopped.breaking_delivery,
+      failure_limit, stopped.trace_id);
   end loop;
   return next;
 end $$;

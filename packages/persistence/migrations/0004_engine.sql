@@ -86,12 +86,9 @@ begin
       e.generation, e.secret, case when e.previous_secret_expires_at > now() then e.previous_secret end
     from unnest(workspaces, deliveries, attempts) as w(workspace_id, delivery_id, attempts)
     cross join lateral (
-      select from posthorn.queue q
-      where q.workspace_id = w.workspace_id and q.delivery_id = w.delivery_id and q.attempts = w.attempts offset 0
-    ) q
-    cross join lateral (
       select * from posthorn.deliveries d
-      where d.workspace_id = w.workspace_id and d.id = w.delivery_id offset 0
+      where d.workspace_id = w.workspace_id and d.id = w.delivery_id and d.attempts = w.attempts
+        and d.status in ('pending', 'failed') offset 0
     ) d
     cross join lateral (
       select * from posthorn.endpoints e

@@ -71,8 +71,9 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
       sql<Evidence["stopped"] & { readonly seen: number }>`
         with recent as materialized (${recent(workspaceId, endpointId)})
         select count(*) filter (where lost)::integer as count, min(created_at) filter (where lost) as since,
+          max(id) filter (where lost) as "newestId",
           count(*)::integer as seen
-        from (select r.created_at, r.status in ('failed_permanent', 'dead_lettered')
+        from (select r.id, r.created_at, r.status in ('failed_permanent', 'dead_lettered')
                 and r.id not in (select replayed_from from recent where replayed_from is not null) as lost
               from recent r) d`
 

@@ -50,9 +50,10 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
     const tokens = yield* ApiTokens
     const workspaces = yield* Workspaces
     const operatorDigest = digest(Redacted.value(config.operatorToken))
+    const operatorLength = Redacted.value(config.operatorToken).length
 
     const identify = (token: string): Effect.Effect<Caller | undefined> =>
-      timingSafeEqual(digest(token), operatorDigest)
+      token.length === operatorLength && timingSafeEqual(digest(token), operatorDigest)
         ? Effect.succeed({ kind: "operator" })
         : Effect.map(tokens.identify(token), (identity) => identity && { kind: "token" as const, identity })
 

@@ -76,7 +76,7 @@ describe("the next steps of a diagnosis", () => {
       olderAttempts: false,
       changes: [],
       waiting: { count: 0, oldestDueAt: null },
-      stopped: { count: 1, since: at },
+      stopped: { count: 1, since: at, newestId: "whd_1" },
       missedEvents: { count: 1, since: at }
     })
     const known = new Map(
@@ -108,7 +108,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
         changedBefore: { action: "webhook.endpoint_updated", fields: ["url"] },
         deliveryIds: lost.toReversed()
       })
-      expect(diagnosis.findings[1]!.nextSteps[0]!.arguments).toMatchObject({ endpointId, dryRun: true })
+      expect(diagnosis.findings[1]!.nextSteps[0]!.arguments).toEqual({ deliveryId: lost[2] })
     })
   )
 

@@ -209,49 +209,4 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
         expect(bare.status).toBe(200)
       })
   )
-
-  it.effect(
-    "decision §5 HEAD is GET without a body, a method that is not there 405 with Allow, a path that is not 404",
-    () =>
-      Effect.gen(function* () {
-        const { call } = yield* TestServer
-        const ws = yield* entered
-
-        const get = yield* ws.call("GET", "/webhooks")
-        const head = yield* ws.call("HEAD", "/webhooks")
-        const slash = yield* ws.call("GET", "/webhooks/")
-        const put = yield* ws.call("PUT", "/webhooks")
-        const options = yield* ws.call("OPTIONS", "/webhooks")
-        const page = yield* call("DELETE", "/openapi.json")
-        const broken = yield* ws.call("GET", "/%ZZ/webhooks")
-        const nothing = yield* call("GET", "/nothing")
-
-        expect([get.status, head.status, slash.status]).toEqual([200, 200, 200])
-        expect(head.text).toBe("")
-        expect(head.headers.get("content-length")).toBe(get.headers.get("content-length"))
-        for (const answer of [put, options]) {
-          expect(answer.body).toEqual(problem("MethodNotAllowed", 405))
-          expect(answer.headers.get("allow")).toBe("GET, POST, HEAD")
-        }
-        expect(page.headers.get("allow")).toBe("GET, HEAD")
-        for (const answer of [broken, nothing]) expect(answer.body).toEqual(problem("RouteNotFound", 404))
-      })
-  )
-
-  it.effect("decision §5 a valid traceparent is continued and any other starts a trace of its own", () =>
-    Effect.gen(function* () {
-      const ws = yield* entered
-      const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
-      const ask = (traceparent: string) => ws.call("GET", "/webhooks/whe_0", { headers: { traceparent } })
-
-      const continued = yield* ask(`00-${trace}-00f067aa0ba902b7-01`)
-      const zero = yield* ask(`00-${"0".repeat(32)}-00f067aa0ba902b7-01`)
-      const upper = yield* ask(`00-${trace.toUpperCase()}-00f067aa0ba902b7-01`)
-
-      expect(continued.headers.get("x-trace-id")).toBe(trace)
-      expect(continued.body.traceId).toBe(trace)
-      for (const { headers } of [zero, upper])
-        expect(headers.get("x-trace-id")).toMatch(/^(?!4bf92f|0{32})[0-9a-f]{32}$/)
-    })
-  )
 })

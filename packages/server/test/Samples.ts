@@ -44,10 +44,6 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   getWebhookDelivery: () => ({}),
   listWebhookDeliveryAttempts: () => ({ query: { limit: "3" } }),
   replayWebhookDelivery: () => ({}),
-  startReplay: () => ({ body: { since: SINCE, statuses: ["failed_permanent"] } }),
-  listReplays: () => ({ query: { limit: "5" } }),
-  getReplay: () => ({}),
-  cancelReplay: () => ({}),
   publishEvent: () => ({
     body: { eventType: "invoice.paid", payload: { total: 12 }, idempotencyKey: "invoice-7" }
   }),
@@ -59,7 +55,6 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
       ]
     }
   }),
-  getTrace: () => ({}),
   listNotifications: () => ({ query: { limit: "5" } }),
   markNotificationRead: () => ({}),
   listMembers: () => ({}),
@@ -69,8 +64,7 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   createApiToken: () => ({ body: { name: "New", scopes: ["read"] } }),
   listApiTokens: () => ({ query: { limit: "1" } }),
   revokeApiToken: () => ({}),
-  listAuditEvents: () => ({ query: { limit: "2" } }),
-  createConsoleLink: () => ({ body: {} })
+  listAuditEvents: () => ({ query: { limit: "2" } })
 }
 
 /** The sample of an operation, or a failed test. */
@@ -114,18 +108,12 @@ export const makeWorld = (ws: Entered) =>
       yield* ws.call("POST", "/members", { body: { email: "a@example.com", name: "A", role: "viewer" } })
     )
     const tokenId = idOf(yield* ws.call("POST", "/api-tokens", { body: { name: "Old", scopes: ["read"] } }))
-    const replay = yield* ws.call("POST", `/webhooks/${endpointId}/replays`, {
-      body: { since: SINCE, statuses: ["dead_lettered"] }
-    })
-    const { body: attempts } = yield* ws.call("GET", `/webhooks/deliveries/${deliveryId}/attempts`)
     return {
       slug: ws.slug,
       endpointId,
       deliveryId,
       notificationId,
       memberId,
-      tokenId,
-      replayId: String(idOf(replay)),
-      traceId: String(attempts.items[0]?.traceId)
+      tokenId
     } satisfies World
   })

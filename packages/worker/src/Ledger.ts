@@ -5,6 +5,7 @@
  * - The database is away: the observations are kept and tried again, without end; the engine starts no more than
  *   `MOST_UNRECORDED` ahead of what is written.
  * - The answer to a COMMIT was lost: the same group is sent again, and what was stored already changes nothing.
+ * - Rows that somebody else holds for long (the deletion of an endpoint with a long history) hold up their own endpoint only.
  * - A row that the database refuses does not sink its group: the group is halved until the row stands alone; then it is
  *   stored without what the receiver answered, and if even that is refused it is given up as unobserved.
  *
@@ -14,8 +15,8 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
 import type { Waiting } from "@posthorn/persistence/Queue"
 import { type Observed, type Recorded, Records } from "@posthorn/persistence/Records"
-import { isDatabaseAway } from "@posthorn/persistence/Statement"
-import { Effect, Schedule } from "effect"
+import { isDatabaseAway, problemOf } from "@posthorn/persistence/Statement"
+import { Array as Arrays, Effect, Schedule } from "effect"
 import { Signal } from "./internal/Signal.ts"
 
 export interface Entry {
@@ -26,6 +27,8 @@ export interface Entry {
 export interface LedgerEvents {
   /** The entries are stored, for good. */
   readonly stored: (entries: ReadonlyArray<Entry>, result: Recorded) => void
+  /** Somebody holds rows of this endpoint: what is sent to it now cannot be written down for a while. */
+  readonly heldUp: (endpointId: string) => void
   /** The database refuses this one whatever is left out of it. */
   readonly refused: (entry: Entry) => void
 }
@@ -35,11 +38,16 @@ const GROUP_MOST = 500
 /** How far sending may run ahead of writing. */
 export const MOST_UNRECORDED = 1_000
 
+const LOCK_NOT_AVAILABLE = "55P03"
+const isHeldUp = (error: SqlError) => problemOf(error).code === LOCK_NOT_AVAILABLE
+
 const backOff = Schedule.exponential(100, 2).pipe(Schedule.union(Schedule.spaced(5_000)), Schedule.jittered)
 
 export class Ledger {
   private entries: Array<Entry> = []
   private writing = 0
+  /** Endpoints whose rows were held when last tried: their observations go separately. */
+  private readonly heldUp = new Set<string>()
   private readonly arrived = new Signal()
   private readonly records: Records["Type"]
   private readonly events: LedgerEvents
@@ -64,7 +72,8 @@ export class Ledger {
       if (this.entries.length === 0) return this.arrived.wait
       const group = this.entries.splice(0, GROUP_MOST)
       this.writing = group.length
-      return this.store(group).pipe(
+      const [free, held] = Arrays.partition(group, ({ row }) => this.heldUp.has(row.endpointId))
+      return Effect.zipRight(this.store(free), this.store(held)).pipe(
         Effect.ensuring(
           Effect.sync(() => {
             this.writing = 0
@@ -75,16 +84,35 @@ export class Ledger {
   )
 
   private store(group: ReadonlyArray<Entry>): Effect.Effect<void> {
+    if (group.length === 0) return Effect.void
     return this.send(group.map((entry) => entry.observed)).pipe(
-      Effect.map((result) => this.events.stored(group, result)),
-      Effect.catchAll((error) => this.divide(group, error))
+      Effect.map((result) => {
+        if (this.heldUp.size > 0) for (const { row } of group) this.heldUp.delete(row.endpointId)
+        this.events.stored(group, result)
+      }),
+      Effect.catchAll((error) => (isHeldUp(error) ? this.goRound(group) : this.divide(group, error)))
     )
+  }
+
+  /** Somebody holds rows of an endpoint, to delete it perhaps: those wait at the end of the line, the others go on. */
+  private goRound(group: ReadonlyArray<Entry>): Effect.Effect<void> {
+    const endpoints = [...new Set(group.map(({ row }) => row.endpointId))]
+    const [only] = endpoints
+    if (endpoints.length === 1)
+      return Effect.sync(() => {
+        this.heldUp.add(only!)
+        this.events.heldUp(only!)
+        this.entries.push(...group)
+      })
+    const half = new Set(endpoints.slice(endpoints.length >> 1))
+    const [first, second] = Arrays.partition(group, ({ row }) => half.has(row.endpointId))
+    return Effect.zipRight(this.store(first), this.store(second))
   }
 
   private send(observed: ReadonlyArray<Observed>): Effect.Effect<Recorded, SqlError> {
     return Effect.uninterruptible(this.records.record(observed, FAILURE_LIMIT)).pipe(
       Effect.tapError((error) => Effect.logDebug("Recording failed", error)),
-      Effect.retry({ schedule: backOff, while: isDatabaseAway })
+      Effect.retry({ schedule: backOff, while: (error) => isDatabaseAway(error) && !isHeldUp(error) })
     )
   }
 
@@ -109,8 +137,6 @@ export class Ledger {
     )
   }
 }
-
-export { Records }
 
 export const make = (events: LedgerEvents): Effect.Effect<Ledger, never, Records> =>
   Effect.map(Records, (records) => new Ledger(records, events))

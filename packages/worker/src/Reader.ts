@@ -23,6 +23,8 @@ const SWEEP_SHARE = 20
 /** How far back a poll looks while no notification can be heard. */
 const DEAF_LOOK_BACK = 5_000_000
 const PARKED_CHECK_MS = 1_000
+/** Rows that one read brings at most: what a larger answer would cost in memory is not worth the fewer reads. */
+const READ_MOST = 4_000
 const SHARD_MOST = 1_000
 const SHARD_LEAST = 32
 const REFILL_MOST = 64
@@ -134,7 +136,10 @@ export class Reader {
     if (this.marks.size === 0 || room === 0) return Effect.succeed(false)
     const sweeping = now >= this.nextSweep
     this.goBack(sweeping)
-    const perShard = Math.max(SHARD_LEAST, Math.min(SHARD_MOST, Math.ceil(room / this.marks.size)))
+    const perShard = Math.max(
+      SHARD_LEAST,
+      Math.min(SHARD_MOST, Math.ceil(Math.min(room, READ_MOST) / this.marks.size))
+    )
     const marks: ReadonlyArray<Watermark> = Array.from(this.marks, ([shard, mark]) => ({ shard, ...mark }))
     this.lanes.readStarted()
     return this.queue.due(marks, this.lanes.skip(), perShard).pipe(

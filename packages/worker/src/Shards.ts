@@ -66,8 +66,10 @@ export const layer = Layer.effect(
           })
 
         const beat = Effect.gen(function* () {
+          // When it was asked, not when the answer was read: a worker that froze in between reads an old answer.
+          const asked = clock.unsafeCurrentTimeMillis()
           const standing = yield* locks.standing
-          lastBeat = clock.unsafeCurrentTimeMillis()
+          lastBeat = asked
           yield* balance(standing)
         })
         const beats = Effect.repeat(

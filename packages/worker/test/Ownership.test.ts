@@ -2,7 +2,18 @@
 import { expect, it } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
-import { endpoints, lawsHold, publishTo, repeatsIn, shared, tally, timed, within } from "./processes/Story.ts"
+import {
+  beatsLater,
+  endpoints,
+  holding,
+  lawsHold,
+  publishTo,
+  repeatsIn,
+  shared,
+  tally,
+  timed,
+  within
+} from "./processes/Story.ts"
 import { startWorker } from "./processes/WorkerProcess.ts"
 import { Setting, workspace } from "./Setting.ts"
 
@@ -48,4 +59,31 @@ it.scopedLive(
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
   90_000
+)
+
+it.scopedLive(
+  "decision §7 hands a shard over only when nothing of it is in flight or unrecorded",
+  () =>
+    Effect.gen(function* () {
+      const open: Array<() => void> = []
+      const receiver = yield* makeReceiver({ behaviours: { "/held": holding(40, open) } })
+      const acme = yield* workspace
+      yield* endpoints(acme, 20, () => receiver.url("/held"))
+      yield* publishTo(acme, 20, 5)
+      yield* startWorker()
+      yield* receiver.waitFor(40)
+
+      yield* startWorker()
+      yield* beatsLater(3)
+      // The newcomer has nothing but shards without requests in flight.
+      expect(receiver.received).toHaveLength(40)
+      for (const answer of open.splice(0)) answer()
+      yield* shared(10, 16, 16)
+      yield* within(20, tally, (seen) => seen.delivered === 100)
+
+      expect(receiver.received).toHaveLength(100)
+      expect(repeatsIn(receiver.received)).toBe(0)
+      yield* lawsHold
+    }).pipe(Effect.provide(Setting)),
+  60_000
 )

@@ -2,7 +2,7 @@
 import type { Evidence } from "../DiagnosisEvidence.ts"
 import type { Finding } from "../Finding.ts"
 import { FAILURE_LIMIT } from "../Verdict.ts"
-import { readEndpoint, replayMany, sendTest, update } from "./Steps.ts"
+import { listDeliveries, publish, readEndpoint, replay, sendTest, update } from "./Steps.ts"
 import { hasFailed, median, type Streak } from "./Streak.ts"
 
 const SLOW_MS = 5_000
@@ -96,17 +96,22 @@ export const lost = ({ endpoint, stopped }: Evidence): Finding | undefined =>
         code: "stopped_deliveries",
         summary: `${stopped.count} ${stopped.count === 1 ? "delivery" : "deliveries"} stopped without being delivered.`,
         since: stopped.since,
+        deliveryIds: stopped.newestId === null ? [] : [stopped.newestId],
         confidence: "high",
         because: "Counted among the newest deliveries; those that were replayed are left out.",
         nextSteps: [
-          replayMany(
-            { endpointId: endpoint.id, since: stopped.since, dryRun: true },
-            "When the endpoint works again: counts what would be sent again; then the same without dryRun sends it."
+          replay(
+            { deliveryId: stopped.newestId },
+            "When the endpoint works again: sends it again under a new id. Each of the others likewise."
+          ),
+          listDeliveries(
+            { endpointId: endpoint.id, payload: "omit" },
+            "Shows the others: those that are failed_permanent or dead_lettered."
           )
         ]
       })
 
-export const missed = ({ endpoint, missedEvents }: Evidence): Finding | undefined =>
+export const missed = ({ missedEvents }: Evidence): Finding | undefined =>
   missedEvents.count === 0
     ? undefined
     : finding({
@@ -116,9 +121,11 @@ export const missed = ({ endpoint, missedEvents }: Evidence): Finding | undefine
         confidence: "high",
         because: "Each was recorded when it was published.",
         nextSteps: [
-          replayMany(
-            { endpointId: endpoint.id, since: missedEvents.since, includeMissed: true, dryRun: true },
-            "When the endpoint works again: counts what would be sent; then the same without dryRun sends it."
+          publish(
+            {},
+            "If the receiver needs them, publish them again when the endpoint works; every other endpoint that matches then gets them a second time.",
+            "eventType",
+            "payload"
           )
         ]
       })

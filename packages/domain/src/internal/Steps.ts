@@ -23,7 +23,8 @@ const step =
 export const update = step("updateWebhookEndpoint", "update_webhook_endpoint")
 export const sendTest = step("sendTestEvent", "send_webhook_test_event")
 export const rotate = step("rotateWebhookSecret", "rotate_webhook_secret")
-export const replayMany = step("startReplay", "start_webhook_replay")
+export const replay = step("replayWebhookDelivery", "replay_webhook_delivery")
+export const publish = step("publishEvent", "publish_event")
 export const listAttempts = step("listWebhookDeliveryAttempts", "list_webhook_delivery_attempts")
 export const listDeliveries = step("listWebhookDeliveries", "list_webhook_deliveries")
 export const readEndpoint = step("getWebhookEndpoint", "get_webhook_endpoint")
@@ -36,7 +37,8 @@ export const everyStep: ReadonlyArray<NextStep> = [
   update,
   sendTest,
   rotate,
-  replayMany,
+  replay,
+  publish,
   listAttempts,
   listDeliveries,
   readEndpoint

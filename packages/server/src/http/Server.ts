@@ -10,7 +10,7 @@ import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { ServiceUnavailable } from "@posthorn/domain/Errors"
 import { continueTrace } from "@posthorn/domain/TraceId"
-import { Effect, FiberId, Layer, Runtime } from "effect"
+import { Context, Effect, FiberId, Layer, Runtime } from "effect"
 import { Calls } from "../Calls.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { Edge, split } from "./Edge.ts"
@@ -38,7 +38,10 @@ export const listenLive = Layer.unwrapEffect(
 const operations = Effect.gen(function* () {
   const calls = yield* Calls
   const rest = yield* Rest
-  const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+  // Everything an operation needs it holds already: an empty context, because each step that adds to a context copies
+  // and compares all of it, and the server's has some forty entries.
+  const runtime = yield* Effect.runtime<never>()
+  const runFork = Runtime.runFork(Runtime.make({ ...runtime, context: Context.empty() }))
   const tooLate = new ServiceUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS })
 
   return (message: IncomingMessage, response: ServerResponse, match: Routes.Match, search: string) => {

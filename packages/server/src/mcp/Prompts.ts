@@ -36,7 +36,7 @@ const diagnose = (
 3. Tell the user what is wrong, in one sentence, with the evidence. Say which of the next steps only they can do (a certificate, a firewall, the receiver's code) and which you can do.
 4. Ask before you change anything. Then follow the next steps: fix the URL or the subscriptions with \`update_webhook_endpoint\`; enable a disabled endpoint with \`enabled: true\` only once its cause is gone, or it will be disabled again.
 5. Prove it: \`send_webhook_test_event\`, then \`get_webhook_delivery\` with the id from its answer until its status is no longer \`pending\`.
-6. When the test was delivered, offer to send again what was lost: one delivery with \`replay_webhook_delivery\`, all of them with \`start_webhook_replay\` (first with \`dryRun: true\`, and tell the user the count).
+6. When the test was delivered, offer to send again what was lost: \`replay_webhook_delivery\` for each delivery that is failed_permanent or dead_lettered, which \`list_webhook_deliveries\` shows. Tell the user the count first.
 
 The resource \`posthorn://state-machine\` says what each status means.`
 

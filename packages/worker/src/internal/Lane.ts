@@ -29,6 +29,8 @@ export class Lane {
   partial = false
   /** Its endpoint is disabled or cannot be used now: nothing is started. */
   parked = false
+  /** What is sent cannot be recorded now: successes keep their place as well until they are. */
+  heldUp = false
   /** Rows that were read and dropped because the lane was full. */
   dropped = 0
 

@@ -1,7 +1,9 @@
 /** Observations as a worker hands them to `posthorn.record`, and a way to see that a connection waits for a lock. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { newId } from "@posthorn/domain/Ids"
+import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
 import { type Observed, Records } from "@posthorn/persistence/Records"
+import { problemOf } from "@posthorn/persistence/Statement"
 import { Effect } from "effect"
 import type { Workspace } from "../Setting.ts"
 import { within } from "./Story.ts"
@@ -14,6 +16,8 @@ export interface About {
   readonly generation?: number
   readonly exhausted?: boolean
 }
+
+const LOCK_NOT_AVAILABLE = "55P03"
 
 const CODES = { delivered: 200, failed: 500, failed_permanent: 404 } as const
 
@@ -38,13 +42,13 @@ export const observed = ({ id }: Workspace, about: About): Observed => {
   }
 }
 
-export const record = (where: Workspace, ...about: ReadonlyArray<About>) =>
-  Effect.flatMap(Records, (records) =>
-    records.record(
-      about.map((one) => observed(where, one)),
-      20
-    )
+/** As a worker does: a call that gave up waiting for a lock is made again. */
+export const record = (where: Workspace, ...about: ReadonlyArray<About>) => {
+  const observations = about.map((one) => observed(where, one))
+  return Effect.flatMap(Records, (records) => records.record(observations, FAILURE_LIMIT)).pipe(
+    Effect.retry({ times: 20, while: (error) => problemOf(error).code === LOCK_NOT_AVAILABLE })
   )
+}
 
 /** Until so many connections of this database stand in line for a lock. */
 export const waitingForLocks = (count: number) =>

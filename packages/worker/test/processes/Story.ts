@@ -143,3 +143,17 @@ export const connectionsNamed = (name: string) =>
       sql<{ pid: number; query: string; waits: string | null }>`select pid, query, wait_event_type as waits
       from pg_stat_activity where datname = current_database() and application_name = ${name}`
   )
+
+/** Until each worker has beaten (Shards.ts, once a second) for so many seconds more. */
+export const beatsLater = (seconds: number) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [{ from } = { from: "" }] = yield* sql<{ from: string }>`select clock_timestamp() as from`
+    yield* within(
+      seconds + 10,
+      sql<{ late: number }>`select count(*)::integer as late from pg_stat_activity
+        where datname = current_database() and application_name = 'posthorn shards'
+          and query_start < ${from}::timestamptz + ${seconds} * interval '1 second'`,
+      ([row]) => row!.late === 0
+    )
+  })

@@ -4,8 +4,10 @@
  */
 import { FAILURE_LIMIT, MAX_TAKE_UPS, retryUnits } from "@posthorn/domain/Verdict"
 import { signWithKeys } from "@posthorn/signature"
-import type { Fact } from "./Model.ts"
-import { GRACE_MS, RETRY_DELAY_MS, SLOWEST_MS, type World } from "./World.ts"
+import { RETRY_DELAY_MS } from "./Cast.ts"
+import type { Fact } from "./Facts.ts"
+import { changesAround, enabledAt, endpointOf, keysAt } from "./History.ts"
+import { SLOWEST_MS, type World } from "./World.ts"
 
 export type Law = (world: World) => ReadonlyArray<string>
 
@@ -144,27 +146,6 @@ const notices: Law = ({ model }) => {
     : [`dead letters ${dead}, notifications ${told}`]
 }
 
-/** Keys that were active at a moment: the current one first. */
-const keysAt = (world: World, endpointId: string, at: number): ReadonlyArray<Buffer> => {
-  const keys = world.secrets.filter((secret) => secret.endpointId === endpointId)
-  const rotations = world.model.facts.filter(
-    (fact) => fact.kind === "rotated" && fact.endpointId === endpointId && fact.at <= at
-  )
-  const current = rotations.length
-  const last = rotations.at(-1)
-  const previous = last !== undefined && at < last.at + GRACE_MS ? [keys[current - 1]!.key] : []
-  return [keys[current]!.key, ...previous]
-}
-
-/** A post uses what was read from the database at some instant shortly before. */
-const shortlyBefore = (at: number) => [0, 0.25, 0.5, 0.75, 1].map((part) => at - part * SLOWEST_MS)
-
-const endpointOf = (world: World, deliveryId: string) =>
-  world.model.facts.find((fact) => fact.kind === "published" && fact.deliveryId === deliveryId) as Extract<
-    Fact,
-    { readonly kind: "published" }
-  >
-
 /** L11: signed with the keys active at dispatch, the current one first. */
 const signatures: Law = (world) =>
   world.posts.flatMap(({ at, deliveryId, request }) => {
@@ -179,30 +160,6 @@ const signatures: Law = (world) =>
       ? []
       : [`${deliveryId} was signed wrongly at ${at}`]
   })
-
-/** Every moment within reach at which a different answer could have been read. */
-const changesAround = (world: World, at: number, endpointId: string): ReadonlyArray<number> => [
-  ...shortlyBefore(at),
-  ...world.model.facts
-    .filter(
-      (fact) =>
-        "endpointId" in fact && fact.endpointId === endpointId && fact.at <= at && fact.at >= at - SLOWEST_MS
-    )
-    .flatMap((fact) => [fact.at - 0.001, fact.at])
-]
-
-const enabledAt = (world: World, endpointId: string, at: number): boolean => {
-  let enabled = true
-  for (const fact of world.model.facts) {
-    if (fact.at > at) break
-    if (fact.kind === "recorded" && fact.disables && fact.observed.endpoint_id === endpointId) enabled = false
-    else if ("endpointId" in fact && fact.endpointId === endpointId) {
-      if (fact.kind === "disabled" || fact.kind === "deleted") enabled = false
-      else if (fact.kind === "enabled") enabled = true
-    }
-  }
-  return enabled
-}
 
 /** L12: nothing is started for an endpoint that is disabled or deleted. */
 const nothingWhileOff: Law = (world) =>

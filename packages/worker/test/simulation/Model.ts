@@ -6,61 +6,12 @@
  */
 import type { LaneRef, Loaded, Waiting, Watermark } from "@posthorn/persistence/Queue"
 import type { Observed } from "@posthorn/persistence/Records"
-
-export const SHARDS = 4
-
-export type Status = "pending" | "delivered" | "failed" | "failed_permanent" | "dead_lettered"
-
-export interface Endpoint {
-  readonly id: string
-  readonly workspaceId: string
-  readonly shard: number
-  url: string
-  enabled: boolean
-  generation: number
-  streak: number
-  secret: Uint8Array
-  previous: { readonly secret: Uint8Array; readonly until: number } | null
-  deleted: boolean
-}
-
-export interface Delivery {
-  readonly id: string
-  readonly endpointId: string
-  status: Status
-  attempts: number
-  nextAttemptAt: number | null
-  lastStatus: number | null
-}
-
-interface Queued extends Waiting {}
-
-/** What was committed, in order. */
-export type Fact =
-  | {
-      readonly kind: "published"
-      readonly at: number
-      readonly deliveryId: string
-      readonly endpointId: string
-    }
-  | {
-      readonly kind: "recorded"
-      readonly at: number
-      readonly observed: Observed
-      readonly streak: number | null
-      readonly disables: boolean
-    }
-  | { readonly kind: "buried"; readonly at: number; readonly deliveryId: string }
-  | {
-      readonly kind: "enabled" | "disabled" | "deleted" | "rotated"
-      readonly at: number
-      readonly endpointId: string
-    }
+import type { Delivery, Endpoint, Fact } from "./Facts.ts"
 
 export class Model {
   readonly endpoints = new Map<string, Endpoint>()
   readonly deliveries = new Map<string, Delivery>()
-  readonly queue = new Map<string, Queued>()
+  readonly queue = new Map<string, Waiting>()
   readonly deadLetters = new Set<string>()
   readonly notified: Array<string> = []
   readonly facts: Array<Fact> = []
@@ -72,6 +23,12 @@ export class Model {
 
   private get micros(): number {
     return this.now() * 1000
+  }
+
+  /** Whether something can still be delivered. */
+  get unfinished(): boolean {
+    const waiting = [...this.queue.values()].some(({ endpointId }) => this.endpoints.get(endpointId)!.enabled)
+    return waiting || this.deadLetters.size > 0
   }
 
   /** `moment` is when the publisher looked at its clock; the commit is now. */
@@ -100,7 +57,7 @@ export class Model {
     return true
   }
 
-  private dueRows(): Array<Queued> {
+  private dueRows(): Array<Waiting> {
     return [...this.queue.values()]
       .filter((row) => row.due <= this.micros)
       .sort((a, b) => a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : 1))

@@ -1,0 +1,105 @@
+/**
+ * How long a message waits when little is going on: one transaction per message at a steady rate. `fromCommit` counts
+ * from the moment the producer learns of its commit, `fromCall` from before its statement, so it contains the
+ * producer's own commit. Then the idle cost: CPU of worker and server while nothing is published.
+ */
+import pg from "pg"
+import { contestants, jobsFor, key } from "../Contestants.mjs"
+import { now, sleep } from "../Machine.mjs"
+import {
+  costs,
+  drained,
+  endWorker,
+  enqueue,
+  medians,
+  okEndpoints,
+  quantile,
+  reading,
+  startWorker,
+  verdict,
+  withContext
+} from "../Run.mjs"
+
+const compared = ["posthorn", "graphile", "bullmq", "loop"]
+const WARM_UP = 3000
+const IDLE_SECONDS = 10
+
+/** Publishes at the rate; gives, by the time stamp in the payload, when each call returned. */
+const steadily = async (contestant, context, rate, seconds) => {
+  const returned = new Map()
+  const calls = []
+  const start = now()
+  for (let n = 0; n < rate * seconds; n++) {
+    const due = start + (n * 1000) / rate
+    const wait = due - now()
+    if (wait > 0.3) await sleep(wait)
+    const sent = now()
+    const [job] = jobsFor([context.endpoints[n % context.endpoints.length]], 1, sent)
+    calls.push(
+      contestant.publish({ ...context, client: context.producers }, job).then(() => returned.set(sent.toFixed(3), now()))
+    )
+  }
+  await Promise.all(calls)
+  return returned
+}
+
+const once = (bench, contestant, { rate, seconds }) =>
+  withContext(bench, contestant, { endpoints: okEndpoints(bench.sink) }, async (context) => {
+    context.producers = new pg.Pool({ connectionString: context.url, max: 10, min: 10 })
+    context.producers.on("error", () => undefined)
+    const child = startWorker(contestant, context)
+    await enqueue(contestant, context, WARM_UP)
+    await drained(bench, contestant, context, WARM_UP)
+    await steadily(contestant, context, rate, 2)
+    const warm = WARM_UP + 2 * rate
+    await drained(bench, contestant, context, warm)
+    const before = await reading(bench, contestant, [child.pid])
+    const returned = await steadily(contestant, context, rate, seconds)
+    await drained(bench, contestant, context, warm + rate * seconds)
+    const steady = costs(before, await reading(bench, contestant, [child.pid]), rate * seconds)
+    const { hits } = await bench.sink.report(key, true)
+    const facts = await verdict(bench, contestant, context, warm + rate * seconds)
+    await sleep(2000)
+    const idleFrom = await reading(bench, contestant, [child.pid])
+    await sleep(IDLE_SECONDS * 1000)
+    const idle = costs(idleFrom, await reading(bench, contestant, [child.pid]), 1000)
+    await endWorker(child)
+    await context.producers.end()
+    const measured = hits.slice(warm).filter(([, , sent]) => returned.has(sent.toFixed(3)))
+    const fromCall = measured.map(([, arrived, sent]) => arrived - sent)
+    const fromCommit = measured.map(([, arrived, sent]) => Math.max(0, arrived - returned.get(sent.toFixed(3))))
+    return {
+      p50: quantile(fromCall, 0.5),
+      p99: quantile(fromCall, 0.99),
+      p50FromCommit: quantile(fromCommit, 0.5),
+      p99FromCommit: quantile(fromCommit, 0.99),
+      busyPercent: (steady.cpu / 1000) * rate * 100,
+      idleNodePercent: (idle.node / idle.seconds) * 100,
+      idlePercent: (idle.cpu / idle.seconds) * 100,
+      lost: facts.lost,
+      duplicated: facts.duplicated
+    }
+  })
+
+export const pickup = async (bench, options) => {
+  const chosen = contestants.filter(
+    ({ name, needsRedis }) => (options.only ?? compared).includes(name) && (!needsRedis || bench.redis)
+  )
+  const runs = Object.fromEntries(chosen.map(({ name }) => [name, []]))
+  for (let rep = 0; rep < options.reps; rep++) {
+    for (const contestant of chosen) {
+      const run = await once(bench, contestant, options)
+      runs[contestant.name].push(run)
+      bench.say(
+        `  ${rep + 1}/${options.reps} ${contestant.label.padEnd(36)} p50 ${run.p50.toFixed(1)} ms, p99 ${run.p99.toFixed(1)} ms ` +
+          `(after the commit ${run.p50FromCommit.toFixed(1)}, ${run.p99FromCommit.toFixed(1)}); ` +
+          `CPU busy ${run.busyPercent.toFixed(0)} %, idle ${run.idlePercent.toFixed(1)} % (worker ${run.idleNodePercent.toFixed(1)} %)`
+      )
+    }
+  }
+  return {
+    scenario: "pickup",
+    options,
+    contestants: chosen.map(({ name, label }) => ({ name, label, ...medians(runs[name]), runs: runs[name] }))
+  }
+}

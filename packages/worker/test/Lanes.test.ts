@@ -1,0 +1,167 @@
+import type { Waiting } from "@posthorn/persistence/Queue"
+import { describe, expect, it } from "vitest"
+import { Lanes } from "../src/Lanes.ts"
+
+let made = 0
+
+const rows = (endpointId: string, count: number, more: Partial<Waiting> = {}): ReadonlyArray<Waiting> =>
+  Array.from({ length: count }, () => ({
+    workspaceId: "wsp_1",
+    deliveryId: `whd_${++made}`,
+    endpointId,
+    shard: 0,
+    due: made,
+    attempts: 0,
+    takeUps: 0,
+    ...more
+  }))
+
+const lanesWith = (...groups: ReadonlyArray<ReadonlyArray<Waiting>>) => {
+  const lanes = new Lanes({ endpointConcurrency: 10 })
+  for (const group of groups) lanes.add(group)
+  return lanes
+}
+
+const endpointsOf = (picked: ReadonlyArray<Waiting>) => picked.map(({ endpointId }) => endpointId)
+
+/** Answers everything as if it had been sent and recorded. */
+const answer = (lanes: Lanes, picked: ReadonlyArray<Waiting>, pace: "faster" | "slower" = "faster") => {
+  for (const row of picked) {
+    lanes.settle(row, pace, pace === "faster")
+    lanes.recorded(row)
+  }
+}
+
+describe("lanes", () => {
+  it("decision §7 lets an endpoint earn its slots, and halves them when it does not answer in time", () => {
+    const lanes = lanesWith(rows("a", 200))
+
+    const sizes = [1, 2, 3, 4].map(() => {
+      const picked = lanes.pick(100)
+      answer(lanes, picked)
+      return picked.length
+    })
+    const before = lanes.pick(100)
+    answer(lanes, before, "slower")
+
+    expect(sizes).toEqual([2, 4, 8, 10])
+    expect(lanes.pick(100)).toHaveLength(1)
+  })
+
+  it("decision §7 gives a dead endpoint with 5,000 waiting no more than its share beside fifty healthy ones", () => {
+    const healthy = Array.from({ length: 50 }, (_, n) => rows(`healthy-${n}`, 1)).flat()
+    const lanes = lanesWith(rows("dead", 5_000), healthy)
+
+    const picked = endpointsOf(lanes.pick(100))
+
+    expect(picked.filter((endpointId) => endpointId === "dead")).toHaveLength(2)
+    expect(picked).toHaveLength(52)
+  })
+
+  it("decision §7 gives workspaces their turns, however many endpoints one of them has", () => {
+    const crowd = Array.from({ length: 40 }, (_, n) =>
+      rows(`crowd-${n}`, 2, { workspaceId: "wsp_crowd" })
+    ).flat()
+    const lanes = lanesWith(crowd, rows("single", 2, { workspaceId: "wsp_single" }))
+
+    expect(lanes.pick(4).filter(({ workspaceId }) => workspaceId === "wsp_single")).toHaveLength(2)
+  })
+
+  it("decision §7 sends first attempts before retries, and yet never lets a retry wait for ever", () => {
+    const fresh = Array.from({ length: 40 }, (_, n) => rows(`fresh-${n}`, 2)).flat()
+    const again = Array.from({ length: 40 }, (_, n) => rows(`again-${n}`, 2, { attempts: 1 })).flat()
+    const lanes = lanesWith(again, fresh)
+
+    const picked = lanes.pick(32).map(({ attempts }) => attempts)
+
+    expect(picked.filter((attempts) => attempts === 1)).toHaveLength(4)
+  })
+
+  it("decision §7 holds a delivery from its reading to its recording, also against a read under way", () => {
+    const [row] = rows("a", 1)
+    const lanes = lanesWith([row!])
+    const [picked] = lanes.pick(1)
+
+    lanes.add([row!])
+    lanes.settle(picked!, "faster", true)
+    lanes.add([row!])
+    lanes.readStarted()
+    lanes.recorded(picked!)
+    lanes.add([row!])
+    lanes.readEnded()
+
+    expect(lanes.pick(1)).toEqual([])
+    expect(lanes.heldCount).toBe(0)
+  })
+
+  it("keeps memory bounded whatever is read, and asks for what it dropped when it runs low", () => {
+    const lanes = new Lanes({ endpointConcurrency: 10, maxWaiting: 100 })
+    for (let n = 0; n < 50; n++) lanes.add(rows("big", 100))
+    lanes.add(rows("small", 1))
+
+    expect(lanes.waiting).toBeLessThanOrEqual(101)
+    expect(lanes.skip()).toEqual(["big"])
+    const picked = lanes.pick(3)
+    expect(endpointsOf(picked)).toContain("small")
+    answer(lanes, picked)
+    for (let n = 0; n < 20 && !lanes.hasThin; n++) answer(lanes, lanes.pick(10))
+    const wanted = lanes.toRefill(10)
+    expect(wanted.map(({ endpointId }) => endpointId)).toEqual(["big"])
+
+    lanes.refill(wanted, rows("big", 3))
+
+    expect(lanes.skip()).toEqual([])
+    expect(lanes.toRefill(10)).toEqual([])
+  })
+
+  it("decision §7 keeps nothing of a disabled endpoint in memory, and reads it anew when it is enabled", () => {
+    const lanes = lanesWith(rows("off", 30), rows("on", 1))
+
+    lanes.park("off")
+    lanes.add(rows("off", 5))
+
+    expect(endpointsOf(lanes.pick(10))).toEqual(["on"])
+    expect(lanes.waiting).toBe(0)
+    expect(lanes.parkedLanes()).toEqual([{ workspaceId: "wsp_1", endpointId: "off" }])
+
+    lanes.unpark("off")
+    const wanted = lanes.toRefill(10)
+    lanes.refill(wanted, rows("off", 5))
+    expect(endpointsOf(lanes.pick(10))).toEqual(["off", "off"])
+  })
+
+  it("starts nothing after a failure until it is recorded, as it may be the one that disables the endpoint", () => {
+    const lanes = new Lanes({ endpointConcurrency: 1 })
+    lanes.add(rows("a", 2))
+    const [first] = lanes.pick(1)
+
+    lanes.settle(first!, "faster", false)
+    expect(lanes.pick(1)).toEqual([])
+    lanes.recorded(first!)
+
+    expect(lanes.pick(1)).toHaveLength(1)
+  })
+
+  it("decision §7 sends deliveries that may have killed a worker one at a time", () => {
+    const lanes = lanesWith(rows("a", 2, { takeUps: 2 }), rows("b", 2, { takeUps: 3 }), rows("c", 1))
+
+    const picked = lanes.pick(10)
+
+    expect(picked.filter(({ takeUps }) => takeUps > 0)).toHaveLength(1)
+    expect(picked).toHaveLength(2)
+    answer(lanes, picked)
+    expect(lanes.pick(10)).toHaveLength(1)
+  })
+
+  it("forgets what waits of a shard that is lost, and keeps what is in flight until it is recorded", () => {
+    const lanes = lanesWith(rows("a", 5, { shard: 3 }), rows("b", 1, { shard: 4 }))
+    const inFlight = lanes.pick(2).filter(({ shard }) => shard === 3)
+
+    lanes.dropShard(3)
+
+    expect(lanes.heldOf(3)).toBe(inFlight.length)
+    answer(lanes, inFlight)
+    expect(lanes.heldOf(3)).toBe(0)
+    expect(endpointsOf(lanes.pick(10))).not.toContain("a")
+  })
+})

@@ -1,0 +1,40 @@
+/** How the receivers of a world answer: by the last word of their URL. */
+import type { Observation } from "@posthorn/domain/Verdict"
+import type { Chance } from "./VirtualTime.ts"
+
+/** A receiver that never answers is given up after this. */
+export const HANG_MS = 2_000
+
+/** Each as often as it stands here. */
+export const MANNERS = ["ok", "ok", "flaky", "flaky", "slow", "gone", "dead", "hang"] as const
+
+export interface Answer {
+  readonly after: number
+  readonly seen: Omit<Observation, "durationMs">
+}
+
+const status = (httpStatus: number) => ({ httpStatus, failureReason: null, responseBody: "" })
+
+const none = (failureReason: "connection_failed" | "request_timeout") => ({
+  httpStatus: null,
+  failureReason,
+  responseBody: null
+})
+
+export const answerOf = (url: string, chance: Chance): Answer => {
+  const quick = chance.between(1, 80)
+  switch (url.split("/").pop()) {
+    case "flaky":
+      return { after: quick, seen: status(chance.oneOf([200, 500, 429, 408, 503, 302])) }
+    case "slow":
+      return { after: chance.between(300, 1_500), seen: status(200) }
+    case "gone":
+      return { after: quick, seen: status(410) }
+    case "dead":
+      return { after: quick, seen: none("connection_failed") }
+    case "hang":
+      return { after: HANG_MS, seen: none("request_timeout") }
+    default:
+      return { after: quick, seen: status(200) }
+  }
+}

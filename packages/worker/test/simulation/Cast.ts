@@ -1,0 +1,73 @@
+/** A worker of a world: the real engine, with every service it reaches the world through. */
+import type { SqlError } from "@effect/sql/SqlError"
+import type { Observation } from "@posthorn/domain/Verdict"
+import { Queue } from "@posthorn/persistence/Queue"
+import { Records } from "@posthorn/persistence/Records"
+import { Retention } from "@posthorn/persistence/Retention"
+import * as SecretBox from "@posthorn/persistence/SecretBox"
+import { type Context, Effect, Layer } from "effect"
+import { Ownership } from "../../src/Ownership.ts"
+import { type Outgoing, Receiver } from "../../src/Receiver.ts"
+import { Wakeups } from "../../src/Wakeups.ts"
+import { defaults, WorkerConfig } from "../../src/WorkerConfig.ts"
+import { HANG_MS } from "./Answers.ts"
+import type { Model } from "./Model.ts"
+import type { Shares, Worker } from "./Shares.ts"
+
+export const RETRY_DELAY_MS = 1_000
+
+export interface Surroundings {
+  readonly model: Model
+  readonly shares: Shares
+  readonly box: SecretBox.SecretBox["Type"]
+  /** Puts delays and faults around what happens at one instant. */
+  readonly statement: <A>(name: string, apply: () => A) => Effect.Effect<A, SqlError>
+  readonly receive: (request: Outgoing, done: (seen: Observation | null) => void) => void
+}
+
+export const services = (worker: Worker, { box, model, receive, shares, statement }: Surroundings) => {
+  const queue: Context.Tag.Service<Queue> = {
+    due: (marks, skip, perShard) => statement("due", () => model.due(marks, skip, perShard)),
+    nextDue: (shards) => statement("nextDue", () => model.nextDue(shards)),
+    dueOf: (lanes) => statement("dueOf", () => model.dueOf(lanes)),
+    load: (rows) => statement("load", () => model.load(rows)),
+    takeUp: (rows, assumed, limit) => statement("takeUp", () => model.takeUp(rows, assumed, limit)),
+    disabledAmong: (lanes) => statement("disabledAmong", () => model.disabledAmong(lanes))
+  }
+  return Layer.mergeAll(
+    Layer.succeed(Queue, queue),
+    Layer.succeed(Records, {
+      record: (observed, limit) => statement("record", () => model.record(observed, limit)),
+      bury: (batch) => statement("bury", () => model.bury(batch))
+    }),
+    Layer.succeed(Retention, { daily: Effect.succeed(null), run: Effect.never }),
+    Layer.succeed(SecretBox.SecretBox, box),
+    Layer.succeed(Ownership, {
+      certain: () => worker.alive && (worker.certain || worker.deluded),
+      keep: (owner) =>
+        Effect.suspend(() => {
+          worker.owner = owner
+          shares.balance()
+          return Effect.never
+        })
+    }),
+    Layer.succeed(Wakeups, {
+      listen: (woken) =>
+        Effect.suspend(() => {
+          worker.woken = woken
+          woken.listening()
+          return Effect.never
+        })
+    }),
+    Layer.succeed(Receiver, { fixedHeaders: { "content-type": "application/json" }, send: receive }),
+    Layer.succeed(WorkerConfig, {
+      ...defaults,
+      batchSize: 5,
+      maxConcurrency: 2,
+      endpointConcurrency: 3,
+      retryDelayMs: RETRY_DELAY_MS,
+      requestTimeoutMs: HANG_MS,
+      bodyTimeoutMs: 100
+    })
+  )
+}

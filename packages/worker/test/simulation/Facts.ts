@@ -1,0 +1,70 @@
+/** What a world consists of, and what can be committed in it. */
+import type { Observed } from "@posthorn/persistence/Records"
+import type { Outgoing } from "../../src/Receiver.ts"
+
+export const SHARDS = 4
+
+export type Status = "pending" | "delivered" | "failed" | "failed_permanent" | "dead_lettered"
+
+export interface Endpoint {
+  readonly id: string
+  readonly workspaceId: string
+  readonly shard: number
+  url: string
+  enabled: boolean
+  generation: number
+  streak: number
+  secret: Uint8Array
+  previous: { readonly secret: Uint8Array; readonly until: number } | null
+  deleted: boolean
+}
+
+export interface Delivery {
+  readonly id: string
+  readonly endpointId: string
+  status: Status
+  attempts: number
+  nextAttemptAt: number | null
+  lastStatus: number | null
+}
+
+/** What was committed, in order. */
+export type Fact =
+  | {
+      readonly kind: "published"
+      readonly at: number
+      readonly deliveryId: string
+      readonly endpointId: string
+    }
+  | {
+      readonly kind: "recorded"
+      readonly at: number
+      readonly observed: Observed
+      readonly streak: number | null
+      readonly disables: boolean
+    }
+  | { readonly kind: "buried"; readonly at: number; readonly deliveryId: string }
+  | {
+      readonly kind: "enabled" | "disabled" | "deleted" | "rotated"
+      readonly at: number
+      readonly endpointId: string
+    }
+
+export interface Post {
+  readonly at: number
+  readonly worker: number
+  readonly request: Outgoing
+  readonly deliveryId: string
+}
+
+export interface Secret {
+  readonly endpointId: string
+  readonly sealed: Uint8Array
+  readonly key: Buffer
+}
+
+export interface Answered {
+  readonly deliveryId: string
+  readonly at: number
+  readonly status: number | null
+}

@@ -1,0 +1,46 @@
+/** Who publishes in a world: half of it in one burst, a fifth of it in transactions that take their time to commit. */
+import type { Model } from "./Model.ts"
+import type { Chance, VirtualTime } from "./VirtualTime.ts"
+
+/** How long a publisher may take to commit. */
+export const LATEST_COMMIT_MS = 8_000
+
+const BURST_AT_MS = 5_000
+
+export interface Publishing {
+  readonly time: VirtualTime
+  readonly chance: Chance
+  readonly model: Model
+  /** Everything is begun within so many milliseconds. */
+  readonly within: number
+  /** Whether one of them may be poison. */
+  readonly poison: boolean
+  readonly notify: (payload: string) => void
+  readonly poisoned: (deliveryId: string) => void
+}
+
+export const planPublishes = (publishing: Publishing): void => {
+  const { chance, poison, time, within } = publishing
+  const count = 30 + chance.below(60)
+  const poisonous = poison && chance.happens(0.15) ? chance.below(count) : -1
+  for (let n = 0; n < count; n++) {
+    const at = chance.happens(0.5) ? BURST_AT_MS : chance.between(0, within)
+    time.after(at, () => publish(publishing, n, n === poisonous))
+  }
+}
+
+const publish = (
+  { chance, model, notify, poisoned, time }: Publishing,
+  n: number,
+  poisonous: boolean
+): void => {
+  const endpoint = chance.oneOf([...model.endpoints.values()])
+  const moment = time.now
+  const late = chance.happens(0.2) ? chance.between(0, LATEST_COMMIT_MS) : chance.between(0, 5)
+  const deliveryId = `whd_${String(n).padStart(4, "0")}`
+  time.after(late, () => {
+    if (!model.publish(endpoint.id, deliveryId, moment)) return
+    if (poisonous) poisoned(deliveryId)
+    notify(String(moment * 1000))
+  })
+}

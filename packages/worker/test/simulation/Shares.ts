@@ -1,0 +1,80 @@
+/** Who has which shard in a world: fair shares among the workers that are there, and what deaths and mistakes do to them. */
+import { Effect, type Scope } from "effect"
+import type { Owner } from "../../src/Ownership.ts"
+import type { Woken } from "../../src/Wakeups.ts"
+import { SHARDS } from "./Facts.ts"
+import type { VirtualTime } from "./VirtualTime.ts"
+
+export interface Worker {
+  readonly id: number
+  alive: boolean
+  /** Believes in its shards whatever the others decided. */
+  deluded: boolean
+  certain: boolean
+  /** Counts how often its shards were taken from it. */
+  tenure: number
+  owner: Owner | null
+  woken: Woken | null
+  readonly shards: Set<number>
+  readonly scope: Scope.CloseableScope
+}
+
+export class Shares {
+  readonly workers: Array<Worker> = []
+  private readonly time: VirtualTime
+  private readonly owners = new Map<number, Worker | null>()
+  private readonly unclean = new Set<number>()
+
+  constructor(time: VirtualTime) {
+    this.time = time
+    for (let shard = 0; shard < SHARDS; shard++) this.owners.set(shard, null)
+  }
+
+  /** Takes everything from a worker that is taken for dead: its shards were not given back cleanly. */
+  abandon(worker: Worker): void {
+    for (const shard of worker.shards) {
+      this.owners.set(shard, null)
+      this.unclean.add(shard)
+    }
+    worker.shards.clear()
+    worker.tenure += 1
+  }
+
+  /** Tells a worker that was taken for dead what it has lost. */
+  undeceive(worker: Worker): void {
+    for (let shard = 0; shard < SHARDS; shard++) if (!worker.shards.has(shard)) worker.owner?.lost(shard)
+    worker.deluded = false
+    worker.certain = true
+    this.balance()
+  }
+
+  /** Gives ownerless shards to whoever has fewest, and takes one from whoever has too many. */
+  balance(): void {
+    const present = this.workers.filter(({ alive, certain, owner }) => alive && certain && owner !== null)
+    if (present.length === 0) return
+    const poorest = () => present.reduce((a, b) => (b.shards.size < a.shards.size ? b : a))
+    for (const [shard, owner] of this.owners) if (owner === null) this.give(shard, poorest())
+    const richest = present.reduce((a, b) => (b.shards.size > a.shards.size ? b : a))
+    if (richest.shards.size - poorest().shards.size > 1) this.move([...richest.shards][0]!, richest)
+  }
+
+  private give(shard: number, worker: Worker): void {
+    const suspectUntil = this.unclean.delete(shard) ? this.time.now * 1000 : null
+    this.owners.set(shard, worker)
+    worker.shards.add(shard)
+    worker.owner!.taken(shard, suspectUntil)
+  }
+
+  private move(shard: number, from: Worker): void {
+    const { tenure } = from
+    this.time.fork(
+      Effect.map(from.owner!.drained(shard), () => {
+        if (!from.alive || from.tenure !== tenure || !from.shards.has(shard)) return
+        from.shards.delete(shard)
+        this.owners.set(shard, null)
+        this.balance()
+      }),
+      "move"
+    )
+  }
+}
