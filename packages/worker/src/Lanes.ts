@@ -4,8 +4,7 @@
  * - The order: internal/Order.ts. An endpoint has at most its cap in flight: internal/Lane.ts.
  * - Memory is bounded whatever the backlog: a lane that is full drops what it is given and is refilled from the database
  *   when it runs low (internal/Backlog.ts); when all lanes together hold too much, the longest lose their ends.
- * - A delivery is held from the moment it is read until its observation is recorded, so that reading it again, which
- *   costs the database nothing, never sends it again.
+ * - A delivery is held from the moment it is read until its observation is recorded: internal/Held.ts.
  * - A delivery that was taken up twice without a trace goes alone: internal/Alone.ts.
  *
  * Plain data without clock or I/O; one worker's view, lost with it. Source: decision §7, docs/adr/0010-engine.md.
@@ -13,8 +12,10 @@
 import type { LaneRef, Waiting } from "@posthorn/persistence/Queue"
 import { Alone } from "./internal/Alone.ts"
 import { Backlog, type Refill } from "./internal/Backlog.ts"
-import { FIRST_CAP, Lane, type Pace } from "./internal/Lane.ts"
+import { Held } from "./internal/Held.ts"
+import { Lane, type Pace } from "./internal/Lane.ts"
 import { Order } from "./internal/Order.ts"
+import { SlowCaps } from "./internal/SlowCaps.ts"
 
 export interface LanesOptions {
   readonly endpointConcurrency: number
@@ -23,22 +24,17 @@ export interface LanesOptions {
 }
 
 const MAX_WAITING = 10_000
-/** Caps remembered of lanes that are gone. */
-const CAPS_MOST = 10_000
 
 export class Lanes {
   private readonly endpointConcurrency: number
   private readonly maxWaiting: number
   private readonly lanes = new Map<string, Lane>()
-  private readonly held = new Set<string>()
+  private readonly held = new Held()
   private readonly order = new Order()
   private readonly alone = new Alone()
   private readonly backlog = new Backlog()
   private readonly parked = new Set<Lane>()
-  private readonly slowCaps = new Map<string, number>()
-  /** Recorded while a read was under way: its answer may still show them. */
-  private reading = false
-  private recordedMeanwhile: Array<Waiting> = []
+  private readonly slowCaps = new SlowCaps()
   waiting = 0
   inFlight = 0
 
@@ -68,12 +64,11 @@ export class Lanes {
 
   /** Say so before each read, and bring its rows with `add` or `refill`, then `readEnded`. */
   readStarted(): void {
-    this.reading = true
+    this.held.readStarted()
   }
 
   readEnded(): void {
-    this.reading = false
-    for (const row of this.recordedMeanwhile.splice(0)) this.release(row)
+    for (const row of this.held.readEnded()) this.release(row)
   }
 
   add(rows: ReadonlyArray<Waiting>): void {
@@ -98,8 +93,7 @@ export class Lanes {
   private laneOf(row: Waiting): Lane {
     const known = this.lanes.get(row.endpointId)
     if (known !== undefined) return known
-    const cap = Math.min(this.slowCaps.get(row.endpointId) ?? FIRST_CAP, this.endpointConcurrency)
-    const lane = new Lane(row, cap)
+    const lane = new Lane(row, this.slowCaps.first(row.endpointId, this.endpointConcurrency))
     this.lanes.set(row.endpointId, lane)
     return lane
   }
@@ -219,8 +213,7 @@ export class Lanes {
     const lane = this.lanes.get(row.endpointId)
     if (lane !== undefined) lane.heldUp = false
     if (lane?.failing.delete(row.deliveryId) === true) this.leave(lane)
-    if (this.reading) this.recordedMeanwhile.push(row)
-    else this.release(row)
+    if (this.held.recorded(row)) this.release(row)
   }
 
   private release(row: Waiting): void {
@@ -238,10 +231,7 @@ export class Lanes {
   private forget(lane: Lane): void {
     this.lanes.delete(lane.endpointId)
     this.backlog.forget(lane)
-    this.slowCaps.delete(lane.endpointId)
-    if (lane.cap >= FIRST_CAP) return
-    this.slowCaps.set(lane.endpointId, lane.cap)
-    if (this.slowCaps.size > CAPS_MOST) this.slowCaps.delete(this.slowCaps.keys().next().value!)
+    this.slowCaps.remember(lane)
   }
 
   // --- Stopping

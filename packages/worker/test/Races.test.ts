@@ -132,6 +132,23 @@ layer(RacesSetting, { excludeTestServices: true })("recording while", (it) => {
   )
 
   it.scoped(
+    "§2.3 an attempt comes twice, or before its turn, while the delivery still fails: nothing changes",
+    () =>
+      Effect.gen(function* () {
+        const { acme, id, waiting } = yield* failing(0, 1)
+        const only = waiting[0]!
+
+        expect((yield* record(acme, only, only)).recorded).toBe(1)
+        expect((yield* record(acme, only)).recorded).toBe(0)
+        expect((yield* record(acme, { ...only, ordinal: 3 })).recorded).toBe(0)
+
+        expect(yield* attempts(acme)).toHaveLength(1)
+        expect(yield* endpointRow(id)).toMatchObject({ consecutive_failures: 1 })
+        yield* lawsHold
+      })
+  )
+
+  it.scoped(
     "§3.3 the secret is rotated: a success waits for nothing, a failure loses neither secret nor streak",
     () =>
       Effect.gen(function* () {
