@@ -11,6 +11,8 @@ import { ApiTokens } from "./ApiTokens.ts"
 import type { ListQuery } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
+const REMOVED_AT_ONCE = 2000
+
 export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabilities/Workspaces", {
   dependencies: [ApiTokens.Default, AuditRepo.Default, WorkspacesRepo.Default],
   effect: Effect.gen(function* () {
@@ -41,9 +43,15 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
       return pageOf(rows, query.limit, ({ id }) => ({ id }))
     })
 
-    /** With everything in it, the audit log included; its tokens open nothing from now on. */
+    /**
+     * With everything in it, the audit log included; its tokens open nothing from now on. Its history goes in steps
+     * first: a million deliveries take longer than a request may. Stopped in between, it is asked for again.
+     */
     const remove = Effect.gen(function* () {
       const { workspaceId } = yield* CurrentPrincipal
+      yield* Effect.repeat(workspaces.removeHistory(workspaceId, REMOVED_AT_ONCE), {
+        until: (removed) => removed < REMOVED_AT_ONCE
+      })
       if (!(yield* workspaces.remove(workspaceId))) return yield* new WorkspaceNotFound()
       yield* tokens.forgetAll
     }).pipe(Effect.withSpan("Workspaces.remove"))

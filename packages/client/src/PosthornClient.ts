@@ -3,7 +3,8 @@
  * tagged errors of the domain.
  *
  * Calls that were refused because of haste (429) or an outage (503) are tried again after what `Retry-After` says, a
- * few times and not for long: nothing was done in either case. No Node built-ins: it needs an `HttpClient`, for example
+ * few times and not for long. After a 429 nothing was done; after a 503 something may have been, so publish with an
+ * idempotency key. No Node built-ins: it needs an `HttpClient`, for example
  * `FetchHttpClient.layer`. Source: spec §9.
  */
 import { HttpApiClient, HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"

@@ -107,6 +107,7 @@ declare
   fresh integer[] := '{}';
   answers text[];
   held posthorn.idempotency_keys;
+  keyed integer;
   print bytea;
   answer posthorn.published;
 begin
@@ -121,36 +122,39 @@ begin
   for n in 1..total loop
     perform posthorn.check_event(event_types[n], payloads[n]::text, idempotency_keys[n]);
     ids[n] := posthorn.new_id('evt_');
-    if idempotency_keys[n] is null then
-      fresh := fresh || n;
-      continue;
-    end if;
-    print := sha256(convert_to(event_types[n] || E'\n' || posthorn.compact_json(payloads[n]::text), 'UTF8'));
+    if idempotency_keys[n] is null then fresh := fresh || n; end if;
+  end loop;
+  -- Keys are taken in one order by everybody, so that two batches with the same keys cannot wait for each other in a ring.
+  for keyed in
+    select k.place from unnest(idempotency_keys) with ordinality as k(key, place)
+    where k.key is not null and k.place <= total order by k.key collate "C", k.place
+  loop
+    print := sha256(convert_to(event_types[keyed] || E'\n' || posthorn.compact_json(payloads[keyed]::text), 'UTF8'));
     -- A key in use waits here for the transaction that holds it; one older than a day is free again.
     insert into posthorn.idempotency_keys as k (workspace_id, key, fingerprint, event_id, created_at)
-      values (workspace, idempotency_keys[n], print, ids[n], moment)
+      values (workspace, idempotency_keys[keyed], print, ids[keyed], moment)
       on conflict (workspace_id, key) do update
         set fingerprint = excluded.fingerprint, event_id = excluded.event_id, created_at = excluded.created_at,
             delivery_ids = '{}'
         where k.created_at <= moment - interval '24 hours';
     if found then
-      fresh := fresh || n;
+      fresh := fresh || keyed;
       continue;
     end if;
     select * into held from posthorn.idempotency_keys k
-      where k.workspace_id = workspace and k.key = idempotency_keys[n];
+      where k.workspace_id = workspace and k.key = idempotency_keys[keyed];
     if held.fingerprint <> print then
       raise exception 'The idempotency key was used for another event' using errcode = 'PH409';
     end if;
-    ids[n] := held.event_id;
+    ids[keyed] := held.event_id;
   end loop;
 
   answers := array_fill(null::text, array[total]);
   if cardinality(fresh) > 0 then
     for answer.id, answer.delivery_ids in
-      select * from posthorn.fan_out(workspace, array(select ids[n] from unnest(fresh) with ordinality f(n, o) order by o),
-        array(select event_types[n] from unnest(fresh) with ordinality f(n, o) order by o),
-        array(select payloads[n]::text from unnest(fresh) with ordinality f(n, o) order by o), trace, null)
+      select * from posthorn.fan_out(workspace, array(select ids[n] from unnest(fresh) f(n) order by n),
+        array(select event_types[n] from unnest(fresh) f(n) order by n),
+        array(select payloads[n]::text from unnest(fresh) f(n) order by n), trace, null)
     loop
       answers[array_position(ids, answer.id)] := answer.delivery_ids::text;
     end loop;

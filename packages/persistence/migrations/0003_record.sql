@@ -25,6 +25,10 @@ declare
   -- Positions of the observations that were stored, and the endpoints whose streak may move.
   accepted bigint[];
   locked text[];
+  -- Said again as arrays in each statement that changes rows by key: where the statistics hold a table to be empty, its
+  -- whole index would be read for each group otherwise (measured: 2 ms a row with 10,000 waiting).
+  workspaces text[] := array(select distinct workspace_id from unnest(observations));
+  ids text[] := array(select delivery_id from unnest(observations));
   stopped record;
 begin
   disabled := '{}';
@@ -58,6 +62,7 @@ begin
     from ordered s
     where d.workspace_id = s.workspace_id and d.id = s.delivery_id
       and d.attempts = s.ordinal - 1 and d.status in ('pending', 'failed')
+      and d.workspace_id = any (workspaces) and d.id = any (ids)
     returning s.*, d.trace_id
   ), evidence as (
     insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status,
@@ -70,9 +75,11 @@ begin
     set due_at = moment + f.retry_after_ms * interval '1 millisecond', attempts = f.ordinal, take_ups = 0
     from first f
     where f.retry_after_ms is not null and q.workspace_id = f.workspace_id and q.delivery_id = f.delivery_id
+      and q.workspace_id = any (workspaces) and q.delivery_id = any (ids)
   ), finished as (
     delete from posthorn.queue q using first f
     where f.retry_after_ms is null and q.workspace_id = f.workspace_id and q.delivery_id = f.delivery_id
+      and q.workspace_id = any (workspaces) and q.delivery_id = any (ids)
   ), spent as (
     insert into posthorn.dead_letters (workspace_id, delivery_id, created_at)
     select workspace_id, delivery_id, moment from first where exhausted

@@ -48,6 +48,24 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
         where id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })}
         order by id limit ${limit + 1}`.pipe(Effect.orDie)
 
+    /**
+     * Removes up to `most` of its deliveries, with their attempts, and of its events, oldest first; gives how many of the
+     * larger kind. Locked in the order in which `posthorn.record` locks them.
+     */
+    const removeHistory = (workspaceId: string, most: number) =>
+      sql<{ readonly n: number }>`
+        with oldest as materialized (
+          select id from posthorn.deliveries where workspace_id = ${workspaceId} order by id limit ${most} for update
+        ), gone as (
+          delete from posthorn.deliveries d using oldest
+          where d.workspace_id = ${workspaceId} and d.id = oldest.id returning 1
+        )
+        select greatest((select count(*) from gone),
+          posthorn.remove_old_events(${workspaceId}, interval '0', ${most})) as n`.pipe(
+        Effect.map((rows) => rows[0]!.n),
+        Effect.orDie
+      )
+
     /** With everything in it; false when it was gone already. */
     const remove = (workspaceId: string) =>
       sql`delete from posthorn.workspaces where id = ${workspaceId} returning 1`.pipe(
@@ -55,6 +73,6 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
         Effect.orDie
       )
 
-    return { findBySlug, get, insert, list, remove } as const
+    return { findBySlug, get, insert, list, remove, removeHistory } as const
   })
 }) {}

@@ -8,7 +8,7 @@
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import type { Loaded } from "@posthorn/persistence/Queue"
-import type { SecretBox } from "@posthorn/persistence/SecretBox"
+import { type SecretBox, SecretUnreadable } from "@posthorn/persistence/SecretBox"
 import { decodeSecret, signWithKeys } from "@posthorn/signature"
 import { Either, Redacted } from "effect"
 
@@ -36,8 +36,8 @@ export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets): Pr
     const url = judge(loaded.url)
     if (url === null) return "invalid_url"
     const key = (sealed: Uint8Array) => keyOf(`${endpointId}${latin1(sealed)}`, endpointId, loaded, sealed)
-    const keys =
-      loaded.previousSecret === null ? [key(loaded.secret)] : [key(loaded.secret), key(loaded.previousSecret)]
+    const previous = loaded.previousSecret === null ? null : readable(() => key(loaded.previousSecret!))
+    const keys = previous === null ? [key(loaded.secret)] : [key(loaded.secret), previous]
     const body = `{"deliveryId":"${loaded.deliveryId}","eventType":"${loaded.eventType}","payload":${loaded.payload}}`
     const id = loaded.deliveryId
     const timestamp = String(unixSeconds)
@@ -53,6 +53,16 @@ export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets): Pr
       },
       evidence: `"webhook-id":"${id}","webhook-timestamp":"${timestamp}","webhook-signature":"${signature}","x-trace-id":"${loaded.traceId}"}`
     }
+  }
+}
+
+/** A previous secret that no key opens any more must not hold up what the current one can sign. */
+const readable = (open: () => Buffer): Buffer | null => {
+  try {
+    return open()
+  } catch (error) {
+    if (error instanceof SecretUnreadable) return null
+    throw error
   }
 }
 

@@ -5,12 +5,10 @@
  * - Memory is bounded whatever the backlog: a lane that is full drops what it is given and is refilled from the database
  *   when it runs low (internal/Backlog.ts); when all lanes together hold too much, the longest lose their ends.
  * - A delivery is held from the moment it is read until its observation is recorded: internal/Held.ts.
- * - A delivery that was taken up twice without a trace goes alone: internal/Alone.ts.
  *
  * Plain data without clock or I/O; one worker's view, lost with it. Source: decision §7, docs/adr/0010-engine.md.
  */
 import type { LaneRef, Waiting } from "@posthorn/persistence/Queue"
-import { Alone } from "./internal/Alone.ts"
 import { Backlog, type Refill } from "./internal/Backlog.ts"
 import { Held } from "./internal/Held.ts"
 import { Lane, type Pace } from "./internal/Lane.ts"
@@ -31,7 +29,6 @@ export class Lanes {
   private readonly lanes = new Map<string, Lane>()
   private readonly held = new Held()
   private readonly order = new Order()
-  private readonly alone = new Alone()
   private readonly backlog = new Backlog()
   private readonly parked = new Set<Lane>()
   private readonly slowCaps = new SlowCaps()
@@ -48,10 +45,6 @@ export class Lanes {
     return Math.max(0, this.maxWaiting - this.waiting)
   }
 
-  get heldCount(): number {
-    return this.held.size
-  }
-
   holds(deliveryId: string): boolean {
     return this.held.has(deliveryId)
   }
@@ -59,8 +52,6 @@ export class Lanes {
   private get laneLimit(): number {
     return Backlog.limit(this.maxWaiting, this.lanes.size)
   }
-
-  // --- Reading
 
   /** Say so before each read, and bring its rows with `add` or `refill`, then `readEnded`. */
   readStarted(): void {
@@ -85,9 +76,7 @@ export class Lanes {
     this.held.add(row.deliveryId)
     lane.held++
     this.waiting++
-    if (Alone.concerns(row)) this.alone.push(row)
-    else lane.lineOf(row).push(row)
-    this.order.offer(lane)
+    this.order.push(lane, row)
   }
 
   private laneOf(row: Waiting): Lane {
@@ -125,12 +114,7 @@ export class Lanes {
 
   /** The answer to `toRefill`. */
   refill(refills: ReadonlyArray<Refill>, rows: ReadonlyArray<Waiting>): void {
-    const found = new Map<string, number>()
-    for (const row of rows) found.set(row.endpointId, (found.get(row.endpointId) ?? 0) + 1)
-    const answered = refills.flatMap(({ endpointId, wanted }) => {
-      const lane = this.lanes.get(endpointId)
-      return lane === undefined ? [] : [{ lane, whole: (found.get(endpointId) ?? 0) < wanted }]
-    })
+    const answered = this.backlog.answered(refills, rows, this.lanes)
     for (const { lane, whole } of answered) this.backlog.refilled(lane, whole)
     this.add(rows)
     for (const { lane, whole } of answered) {
@@ -140,31 +124,18 @@ export class Lanes {
     }
   }
 
-  // --- Sending
-
   /** Up to `most` deliveries whose turn it is; each is in flight until `settle`. */
   pick(most: number): Array<Waiting> {
     const picked: Array<Waiting> = []
     while (picked.length < most) {
-      const row = this.pickAlone() ?? this.pickOne()
-      if (row === undefined) break
+      const next = this.order.next()
+      if (next === undefined) break
+      this.backlog.watch(next.lane, this.laneLimit)
       this.waiting--
       this.inFlight++
-      picked.push(row)
+      picked.push(next.row)
     }
     return picked
-  }
-
-  private pickAlone(): Waiting | undefined {
-    const row = this.alone.next()
-    if (row !== undefined) this.lanes.get(row.endpointId)!.inFlight++
-    return row
-  }
-
-  private pickOne(): Waiting | undefined {
-    const next = this.order.next()
-    if (next !== undefined) this.backlog.watch(next.lane, this.laneLimit)
-    return next?.row
   }
 
   /**
@@ -173,17 +144,12 @@ export class Lanes {
    */
   settle(row: Waiting, pace: Pace, delivered: boolean): void {
     this.inFlight--
-    this.alone.over(row)
+    this.order.over(row)
     const lane = this.lanes.get(row.endpointId)
     if (lane === undefined) return
     lane.adjust(pace, this.endpointConcurrency)
-    if (delivered && !lane.heldUp) this.leave(lane)
+    if (delivered && !lane.heldUp) this.order.leave(lane)
     else lane.failing.add(row.deliveryId)
-  }
-
-  private leave(lane: Lane): void {
-    lane.inFlight--
-    this.order.offer(lane)
   }
 
   /** Nothing of it can be recorded just now: until then, what is in flight or unrecorded stays within its cap. */
@@ -196,23 +162,21 @@ export class Lanes {
   giveBack(row: Waiting): void {
     const lane = this.lanes.get(row.endpointId)
     this.settle(row, "same", true)
-    if (lane?.failing.delete(row.deliveryId) === true) this.leave(lane)
+    if (lane?.failing.delete(row.deliveryId) === true) this.order.leave(lane)
     if (lane === undefined || !this.held.has(row.deliveryId)) return
     if (lane.parked) {
       this.unhold(row, lane)
       return
     }
     this.waiting++
-    if (Alone.concerns(row)) this.alone.push(row)
-    else lane.lineOf(row).unshift(row)
-    this.order.offer(lane)
+    this.order.putBack(lane, row)
   }
 
   /** Its observation is stored, or it is gone: a later read may bring it again. */
   recorded(row: Waiting): void {
     const lane = this.lanes.get(row.endpointId)
     if (lane !== undefined) lane.heldUp = false
-    if (lane?.failing.delete(row.deliveryId) === true) this.leave(lane)
+    if (lane?.failing.delete(row.deliveryId) === true) this.order.leave(lane)
     if (this.held.recorded(row)) this.release(row)
   }
 
@@ -234,8 +198,6 @@ export class Lanes {
     this.slowCaps.remember(lane)
   }
 
-  // --- Stopping
-
   /** Its endpoint is disabled or unusable: keep nothing of it in memory but the fact. */
   park(endpointId: string): void {
     const lane = this.lanes.get(endpointId)
@@ -248,12 +210,10 @@ export class Lanes {
   }
 
   private empty(lane: Lane): void {
-    const drop = (row: Waiting) => {
+    for (const row of this.order.empty(lane)) {
       this.waiting--
       this.unhold(row, lane)
     }
-    for (let row = lane.popLast(); row !== undefined; row = lane.popLast()) drop(row)
-    for (const row of this.alone.drop(lane.endpointId)) drop(row)
   }
 
   parkedLanes(): ReadonlyArray<LaneRef> {

@@ -82,6 +82,28 @@ describe("Attempt", () => {
     }
   })
 
+  it("decision §7 signs with the current secret alone when no key opens the previous one", () => {
+    const current = generateSecret()
+    const lost = SecretBox.make([Redacted.make(new Uint8Array(randomBytes(32)))])
+    const loaded = loadedWith("1", [current])
+
+    const { body, headers } = prepare(
+      row.endpointId,
+      {
+        ...loaded,
+        previousSecret: lost.seal(row, Redacted.make(generateSecret()))
+      },
+      NOW
+    ) as Prepared
+
+    assert.strictEqual(headers["webhook-signature"]!.split(" ").length, 1)
+    assert.strictEqual(verify({ secrets: [current], headers, body, now: NOW }).id, "whd_1")
+    assert.throws(
+      () => prepare(row.endpointId, { ...loaded, secret: lost.seal(row, Redacted.make(current)) }, NOW),
+      SecretBox.SecretUnreadable
+    )
+  })
+
   it("keeps as evidence what it sends", () => {
     const { evidence, headers } = prepare(
       row.endpointId,

@@ -91,7 +91,7 @@ describe("lanes", () => {
     lanes.readEnded()
 
     expect(lanes.pick(1)).toEqual([])
-    expect(lanes.heldCount).toBe(0)
+    expect(lanes.heldOf(0)).toBe(0)
   })
 
   it("keeps memory bounded whatever is read, and asks for what it dropped when it runs low", () => {

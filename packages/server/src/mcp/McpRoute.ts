@@ -97,7 +97,13 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
 
     const handle = (request: Request, traceId: string) =>
       Effect.catchAll(enter(request, traceId), (error: PublicError) =>
-        Effect.succeed(toResponse(calls.refuse(error, traceId), traceId))
+        Effect.succeed(
+          HttpServerResponse.setHeader(
+            toResponse(calls.refuse(error, traceId), traceId),
+            "cache-control",
+            "no-store"
+          )
+        )
       )
 
     return { handle } as const

@@ -8,10 +8,21 @@
  */
 import { Server } from "@modelcontextprotocol/sdk/server/index.js"
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
-import { type JSONRPCMessage, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js"
+import {
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  SUPPORTED_PROTOCOL_VERSIONS
+} from "@modelcontextprotocol/sdk/types.js"
 import { Cause, Effect, Exit, Runtime } from "effect"
 import { ServerConfig } from "../ServerConfig.ts"
-import { INTERNAL_ERROR, INVALID_PARAMS, isRequest, type Message, RpcError } from "./JsonRpc.ts"
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  isRequest,
+  type Message,
+  RpcError
+} from "./JsonRpc.ts"
 import { type McpContext, Methods } from "./Methods.ts"
 
 /** The newest first. */
@@ -50,10 +61,20 @@ class Exchange implements Transport {
     // A cancellation would have the SDK drop an answer that this exchange waits for. What is under way in another HTTP
     // request is cancelled by closing that one.
     const heard = messages.filter(({ method }) => method !== "notifications/cancelled")
-    for (const message of heard) this.onmessage?.(message as JSONRPCMessage)
+    for (const message of heard) {
+      // A request that the SDK does not take for one it passes over in silence, and this exchange would wait for ever.
+      if (isRequest(message) && !isJSONRPCRequest(message)) void this.send(notARequest(message))
+      else this.onmessage?.(message as JSONRPCMessage)
+    }
     return this.open === 0 ? Promise.resolve([]) : this.finished
   }
 }
+
+const notARequest = ({ id }: Message): JSONRPCMessage => ({
+  jsonrpc: "2.0",
+  id: id as string | number,
+  error: { code: INVALID_REQUEST, message: "This is not a JSON-RPC 2.0 request with params of MCP's shape." }
+})
 
 /** Errors of our own are marked; what is left is the SDK's validator, whose text says more than it should. */
 const OURS = Symbol("of this server")

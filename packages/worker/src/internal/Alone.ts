@@ -3,38 +3,43 @@
  * flight, and the others do not look guilty beside it. Source: docs/adr/0012-poison.md.
  */
 import type { Waiting } from "@posthorn/persistence/Queue"
+import type { Lane } from "./Lane.ts"
+
+export interface Turn {
+  readonly lane: Lane
+  readonly row: Waiting
+}
 
 /** From this many take-ups on. */
 const FROM_TAKE_UPS = 2
 
 export class Alone {
-  private rows: Array<Waiting> = []
+  private waiting: Array<Turn> = []
   private inFlight: string | null = null
 
   static concerns(row: Waiting): boolean {
     return row.takeUps >= FROM_TAKE_UPS
   }
 
-  push(row: Waiting): void {
-    this.rows.push(row)
+  push(turn: Turn): void {
+    this.waiting.push(turn)
   }
 
-  next(): Waiting | undefined {
+  next(): Turn | undefined {
     if (this.inFlight !== null) return undefined
-    const row = this.rows.shift()
-    if (row !== undefined) this.inFlight = row.deliveryId
-    return row
+    const turn = this.waiting.shift()
+    if (turn !== undefined) this.inFlight = turn.row.deliveryId
+    return turn
   }
 
   over(row: Waiting): void {
     if (this.inFlight === row.deliveryId) this.inFlight = null
   }
 
-  /** Gives what waited of the endpoint. */
-  drop(endpointId: string): ReadonlyArray<Waiting> {
-    if (this.rows.length === 0) return this.rows
-    const dropped = this.rows.filter((row) => row.endpointId === endpointId)
-    if (dropped.length > 0) this.rows = this.rows.filter((row) => row.endpointId !== endpointId)
-    return dropped
+  /** Gives what waited of the lane. */
+  drop(lane: Lane): ReadonlyArray<Waiting> {
+    const dropped = this.waiting.filter((turn) => turn.lane === lane)
+    if (dropped.length > 0) this.waiting = this.waiting.filter((turn) => turn.lane !== lane)
+    return dropped.map(({ row }) => row)
   }
 }

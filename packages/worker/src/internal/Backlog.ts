@@ -2,7 +2,7 @@
  * Which lanes have more in the database than in memory, and what to do about it: refill those that run low, and leave
  * those out of reads that are full with much behind them, so that a million rows of one endpoint are passed once.
  */
-import type { LaneRef } from "@posthorn/persistence/Queue"
+import type { LaneRef, Waiting } from "@posthorn/persistence/Queue"
 import type { Lane } from "./Lane.ts"
 
 const LANE_MOST = 1_000
@@ -54,6 +54,20 @@ export class Backlog {
       if (refills.length === most) break
     }
     return refills
+  }
+
+  /** Which of the asked lanes there still are, and whether all that is due of them has come. */
+  answered(
+    refills: ReadonlyArray<Refill>,
+    rows: ReadonlyArray<Waiting>,
+    lanes: ReadonlyMap<string, Lane>
+  ): ReadonlyArray<{ readonly lane: Lane; readonly whole: boolean }> {
+    const found = new Map<string, number>()
+    for (const row of rows) found.set(row.endpointId, (found.get(row.endpointId) ?? 0) + 1)
+    return refills.flatMap(({ endpointId, wanted }) => {
+      const lane = lanes.get(endpointId)
+      return lane === undefined ? [] : [{ lane, whole: (found.get(endpointId) ?? 0) < wanted }]
+    })
   }
 
   /** The lane is being refilled; `whole` when everything there is has come. */

@@ -10,10 +10,6 @@ export class Held {
   private reading = false
   private recordedMeanwhile: Array<Waiting> = []
 
-  get size(): number {
-    return this.ids.size
-  }
-
   has(deliveryId: string): boolean {
     return this.ids.has(deliveryId)
   }

@@ -1,8 +1,10 @@
 /**
  * The order in which waiting deliveries get slots: first attempts before retries, but each eighth slot is offered to a
- * retry first, so that none waits for ever; among either, workspaces and lanes in turn (Turns.ts).
+ * retry first, so that none waits for ever; among either, workspaces and lanes in turn (Turns.ts). Before them all, one at
+ * a time, those that go alone (Alone.ts).
  */
 import type { Waiting } from "@posthorn/persistence/Queue"
+import { Alone, type Turn } from "./Alone.ts"
 import type { Lane } from "./Lane.ts"
 import { Turns } from "./Turns.ts"
 
@@ -11,7 +13,40 @@ const RETRY_TURN = 8
 export class Order {
   private readonly firsts = new Turns<Lane>()
   private readonly retries = new Turns<Lane>()
+  private readonly alone = new Alone()
   private turn = 0
+
+  /** At the end of its line. */
+  push(lane: Lane, row: Waiting): void {
+    if (Alone.concerns(row)) this.alone.push({ lane, row })
+    else lane.lineOf(row).push(row)
+    this.offer(lane)
+  }
+
+  /** At the front of its line: it was not sent after all. */
+  putBack(lane: Lane, row: Waiting): void {
+    if (Alone.concerns(row)) this.alone.push({ lane, row })
+    else lane.lineOf(row).unshift(row)
+    this.offer(lane)
+  }
+
+  /** Takes everything out that waits in the lane. */
+  empty(lane: Lane): ReadonlyArray<Waiting> {
+    const rows = [...this.alone.drop(lane)]
+    for (let row = lane.popLast(); row !== undefined; row = lane.popLast()) rows.push(row)
+    return rows
+  }
+
+  /** One place in the lane is free again. */
+  leave(lane: Lane): void {
+    lane.inFlight--
+    this.offer(lane)
+  }
+
+  /** The attempt is over. */
+  over(row: Waiting): void {
+    this.alone.over(row)
+  }
 
   /** Lets a lane stand in line for whatever it has. */
   offer(lane: Lane): void {
@@ -21,14 +56,19 @@ export class Order {
   }
 
   /** The next delivery, taken out of its lane; its lane stands in line again if it can use another turn. */
-  next(): { readonly lane: Lane; readonly row: Waiting } | undefined {
+  next(): Turn | undefined {
+    const alone = this.alone.next()
+    if (alone !== undefined) {
+      alone.lane.inFlight++
+      return alone
+    }
     this.turn = (this.turn + 1) % RETRY_TURN
     return this.turn === 0
       ? (this.from(this.retries, "again") ?? this.from(this.firsts, "fresh"))
       : (this.from(this.firsts, "fresh") ?? this.from(this.retries, "again"))
   }
 
-  private from(turns: Turns<Lane>, line: "fresh" | "again") {
+  private from(turns: Turns<Lane>, line: "fresh" | "again"): Turn | undefined {
     for (let lane = turns.next(); lane !== undefined; lane = turns.next()) {
       if (!lane.open) continue
       const row = lane[line].shift()
