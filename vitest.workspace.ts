@@ -18,7 +18,7 @@ export default defineConfig({
     globalSetup: ["packages/testkit/src/GlobalSetup.ts"],
     pool: "forks",
     poolOptions: { forks: { maxForks: 3 } },
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000
   }
 })

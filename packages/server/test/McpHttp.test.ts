@@ -135,6 +135,19 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
+  it.effect("decision §4 answers a request whose members are not of the protocol's shape", () =>
+    Effect.gen(function* () {
+      const { token, url } = yield* entered
+      const members = ['"params":"x"', '"params":[]', '"params":{"_meta":5}', '"more":1']
+
+      const answers = yield* Effect.forEach(members, (member) =>
+        post(url, `{"jsonrpc":"2.0","id":7,"method":"tools/list",${member}}`, { token })
+      )
+
+      expect(answers.map(({ body }) => [body.id, body.error?.code])).toEqual(members.map(() => [7, -32600]))
+    })
+  )
+
   it.effect("decision §4 answers with the protocol's errors to what it does not have", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered

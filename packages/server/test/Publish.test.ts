@@ -186,6 +186,29 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
     })
   )
 
+  it.effect("decision §4 publishes racing batches with the same keys in opposite orders", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const events = Array.from({ length: 300 }, (_, n) => ({
+        eventType: "a.b",
+        payload: 1,
+        idempotencyKey: `ring-${n}`
+      }))
+      const batches = [events, events.toReversed(), events, events.toReversed()]
+
+      const answers = yield* Effect.forEach(
+        batches,
+        (batch) =>
+          ws.call<{ items: ReadonlyArray<Published> }>("POST", "/events/batch", { body: { events: batch } }),
+        { concurrency: "unbounded" }
+      )
+
+      expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202])
+      const fresh = answers.filter(({ body }) => body.items.every(({ duplicate }) => !duplicate))
+      expect(fresh.length).toBe(1)
+    })
+  )
+
   it.effect("decision §4 creates one event of many racing publishes with one key", () =>
     Effect.gen(function* () {
       const ws = yield* entered

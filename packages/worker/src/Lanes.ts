@@ -182,8 +182,8 @@ export class Lanes {
 
   private release(row: Waiting): void {
     const lane = this.lanes.get(row.endpointId)
-    if (lane === undefined) this.held.delete(row.deliveryId)
-    else this.unhold(row, lane)
+    if (lane !== undefined) this.unhold(row, lane)
+    else this.held.delete(row.deliveryId)
   }
 
   private unhold(row: Waiting, lane: Lane): void {
