@@ -20,7 +20,8 @@ import {
   withContext
 } from "../Run.mjs"
 
-const compared = ["posthorn", "graphile", "bullmq", "loop"]
+/** Not the minimal loop: it reads past a moment once, so it never sees what commits late. */
+const compared = ["posthorn", "graphile", "bullmq"]
 const WARM_UP = 3000
 const IDLE_SECONDS = 10
 

@@ -3,7 +3,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { pending } from "@posthorn/persistence/Migrator"
 import { Effect } from "effect"
 
-export { isDatabaseAway } from "@posthorn/persistence/Statement"
+export { isDatabaseAway, isWorkspaceGone } from "@posthorn/persistence/Statement"
 
 export class Health extends Effect.Service<Health>()("@posthorn/capabilities/Health", {
   effect: Effect.gen(function* () {

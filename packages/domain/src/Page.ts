@@ -66,11 +66,6 @@ const isRealDay = (position: unknown) => {
   return at === undefined || new Date(at).toISOString() === at
 }
 
-export interface PageRequest {
-  readonly limit: number
-  readonly cursor: string | undefined
-}
-
 export interface Page<A> {
   readonly items: ReadonlyArray<A>
   readonly nextCursor: string | null

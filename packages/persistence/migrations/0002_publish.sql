@@ -83,13 +83,15 @@ begin
   ), missed as (
     insert into posthorn.missed_events (workspace_id, endpoint_id, event_id, created_at)
     select workspace, endpoint_id, event_id, moment from fanned where not enabled
+  ), woken as (
+    -- Since when there is more to do: a worker that has read past this moment, because this transaction took its time,
+    -- goes back to it. Only when there is something: a notification makes commits wait for each other.
+    select pg_notify('posthorn_due', (extract(epoch from moment) * 1000000)::bigint::text)
+    where exists (select from fanned where enabled)
   )
   select i.event_id, coalesce(array_agg(f.delivery_id order by f.delivery_id) filter (where f.enabled), '{}')
-  from input i left join fanned f using (n)
+  from (select count(*) from woken) as told, input i left join fanned f using (n)
   group by i.n, i.event_id order by i.n;
-  -- Since when there is more to do: a worker that has read past this moment, because this transaction took its time,
-  -- goes back to it.
-  perform pg_notify('posthorn_due', (extract(epoch from moment) * 1000000)::bigint::text);
 end $$;
 
 -- Publish events, all or nothing, answers in the order given. `idempotency_keys` holds null where there is no key.

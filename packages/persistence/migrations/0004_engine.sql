@@ -155,3 +155,20 @@ end $$;
 
 create trigger endpoints_enabled after update of enabled on posthorn.endpoints
   for each row when (new.enabled and not old.enabled) execute function posthorn.tell_enabled();
+
+-- The primary keys of deliveries and queue are made again, so that they are their tables' newest indexes: among indexes
+-- that cost the same by the statistics PostgreSQL takes the newest, and while it holds a table to be empty, all do. With
+-- another one, looking up a row by its key reads all rows of the workspace.
+alter table posthorn.attempts drop constraint attempts_workspace_id_delivery_id_fkey;
+alter table posthorn.dead_letters drop constraint dead_letters_workspace_id_delivery_id_fkey;
+alter table posthorn.queue drop constraint queue_workspace_id_delivery_id_fkey;
+alter table posthorn.queue drop constraint queue_pkey;
+alter table posthorn.deliveries drop constraint deliveries_pkey;
+alter table posthorn.deliveries add primary key (workspace_id, id);
+alter table posthorn.queue add primary key (workspace_id, delivery_id);
+alter table posthorn.queue
+  add foreign key (workspace_id, delivery_id) references posthorn.deliveries on delete cascade;
+alter table posthorn.attempts
+  add foreign key (workspace_id, delivery_id) references posthorn.deliveries on delete cascade;
+alter table posthorn.dead_letters
+  add foreign key (workspace_id, delivery_id) references posthorn.deliveries on delete cascade;

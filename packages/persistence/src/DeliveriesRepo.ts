@@ -2,7 +2,8 @@
  * Deliveries: summaries, newest first, and new rows for replays and test sends.
  *
  * A page costs the same however deep it lies and however long the history: it walks an index from the cursor on, and a
- * filter looks at `SCAN_LIMIT` rows at most. A page may therefore hold fewer rows than asked for and still have a next.
+ * filter looks at `SCAN_LIMIT` rows at most, and payloads end it after `PAGE_BYTES`. A page may therefore hold fewer rows
+ * than asked for and still have a next.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { JsonText } from "@posthorn/domain/JsonText"
@@ -51,8 +52,13 @@ export interface DeliveryFilter {
   readonly omitPayload?: boolean | undefined
 }
 
+/** Bytes of payload after which a page ends early, so that no reader can make the server hold 200 payloads of 1 MiB. */
+export const PAGE_BYTES = 4_194_304
+
 /** Rows that one page of a filtered list looks at. 10,000 index entries take some 10 ms. */
 export const SCAN_LIMIT = 10_000
+
+type Listed = Raw & { readonly fits: boolean }
 
 type Raw = Omit<DeliveryRow, "payload"> & { readonly payload: string | null }
 
@@ -61,18 +67,29 @@ const COLUMNS = `d.id, d.endpoint_id as "endpointId", d.event_id as "eventId", d
   d.last_http_status as "lastHttpStatus", d.last_failure_reason as "lastFailureReason",
   d.last_duration_ms as "lastDurationMs", d.last_attempt_at as "lastAttemptAt", d.created_at as "createdAt"`
 
-const COLUMNS_WITHOUT_PAYLOAD = COLUMNS.replace("d.payload", `null::text as payload`)
+/** The payload is left in the database for the rows that a page ends before. */
+const COLUMNS_WITHIN_BUDGET = COLUMNS.replace(
+  "d.payload",
+  `case when d.bytes_before < ${PAGE_BYTES} then d.payload end as payload, d.bytes_before < ${PAGE_BYTES} as "fits"`
+)
+
+const COLUMNS_WITHOUT_PAYLOAD = COLUMNS.replace("d.payload", `null::text as payload, true as "fits"`)
 
 const toRow = (raw: Raw): DeliveryRow => ({
   ...raw,
   payload: raw.payload === null ? null : new JsonText(raw.payload)
 })
 
+/** The rows up to where the page's budget of bytes is spent; the first row is always one of them. */
+const withinBudget = (rows: ReadonlyArray<Listed>): ReadonlyArray<DeliveryRow> =>
+  rows.filter(({ fits }) => fits).map(({ fits: _, ...raw }) => toRow(raw))
+
 export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/persistence/DeliveriesRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const columns = sql.literal(COLUMNS)
     const withoutPayload = sql.literal(COLUMNS_WITHOUT_PAYLOAD)
+    const withinBytes = sql.literal(COLUMNS_WITHIN_BUDGET)
 
     const find = (workspaceId: string, deliveryId: string) =>
       sql<Raw>`select ${columns} from posthorn.deliveries d
@@ -156,9 +173,19 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
       from: Option.Option<TimePosition>
     ) =>
       Effect.gen(function* () {
-        const rows = yield* sql<Raw>`select ${filter.omitPayload ? withoutPayload : columns}
-          from ${walk(workspaceId, filter, limit + 1, from)}`
-        const page = pageOf(rows.map(toRow), limit, (last) => ({ at: last.createdAt, id: last.id }))
+        const rows = yield* filter.omitPayload
+          ? sql<Listed>`select ${withoutPayload} from ${walk(workspaceId, filter, limit + 1, from)}`
+          : sql<Listed>`select ${withinBytes} from (
+              select w.*, coalesce(sum(octet_length(w.payload)) over (
+                order by w.created_at desc, w.id desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
+              from (select d.* from ${walk(workspaceId, filter, limit + 1, from)}) w
+            ) d order by d.created_at desc, d.id desc`
+        const position = (last: DeliveryRow) => ({ at: last.createdAt, id: last.id })
+        const fitting = withinBudget(rows)
+        const page =
+          fitting.length < rows.length
+            ? { items: fitting, nextCursor: encodeCursor(position(fitting[fitting.length - 1]!)) }
+            : pageOf(fitting, limit, position)
         if (page.nextCursor !== null || !isFiltered(filter)) return page
         const [end] = yield* scanEnd(workspaceId, filter, from)
         return end === undefined ? page : { ...page, nextCursor: encodeCursor({ at: end.at, id: end.id }) }

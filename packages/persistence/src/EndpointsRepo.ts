@@ -107,7 +107,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
 
     /**
      * Put the settings in the place of the present ones; the row must be locked. Enabling starts a new generation, so
-     * that attempts begun before no longer count, and wakes the workers.
+     * that attempts begun before no longer count; a trigger wakes the workers.
      */
     const update = (workspaceId: string, present: EndpointRow, next: EndpointSettings) => {
       const enables = next.enabled && !present.enabled
@@ -119,11 +119,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
             ${next.eventTypes === present.eventTypes ? sql`` : sql`, event_types = ${next.eventTypes as Array<string>}::text[]`}
             ${enables ? sql`, consecutive_failures = 0, generation = generation + 1, disabled_reason = null` : sql``}
             ${disables ? sql`, disabled_reason = 'manual', disabled_at = date_trunc('milliseconds', clock_timestamp())` : sql``}
-        where workspace_id = ${workspaceId} and id = ${present.id}`.pipe(
-        Effect.zipRight(enables ? Effect.asVoid(sql`select pg_notify('posthorn_due', '')`) : Effect.void),
-        Effect.orDie,
-        Effect.asVoid
-      )
+        where workspace_id = ${workspaceId} and id = ${present.id}`.pipe(Effect.orDie, Effect.asVoid)
     }
 
     /**

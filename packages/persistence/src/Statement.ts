@@ -10,6 +10,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Effect, Option } from "effect"
 
 export const UNIQUE_VIOLATION = "23505"
+const FOREIGN_KEY_VIOLATION = "23503"
 
 /** What PostgreSQL says about a failed statement. */
 export interface SqlProblem {
@@ -59,4 +60,11 @@ export const isDatabaseAway = (defect: unknown): boolean => {
   const { code } = problemOf(defect)
   if (code === undefined) return true
   return AWAY.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_)/.test(code)
+}
+
+/** Whether this defect is a row for a workspace that was deleted a moment ago, under a token still remembered. */
+export const isWorkspaceGone = (defect: unknown): boolean => {
+  if (!(defect instanceof SqlError)) return false
+  const { code, constraint } = problemOf(defect)
+  return code === FOREIGN_KEY_VIOLATION && (constraint?.endsWith("_workspace_id_fkey") ?? false)
 }

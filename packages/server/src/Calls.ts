@@ -7,8 +7,13 @@
  */
 import { problems, toProblem } from "@posthorn/api-contract/Problem"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
-import { isDatabaseAway } from "@posthorn/capabilities/Health"
-import { InternalError, type PublicError, ServiceUnavailable } from "@posthorn/domain/Errors"
+import { isDatabaseAway, isWorkspaceGone } from "@posthorn/capabilities/Health"
+import {
+  InternalError,
+  type PublicError,
+  ServiceUnavailable,
+  WorkspaceNotFound
+} from "@posthorn/domain/Errors"
 import { stringify } from "@posthorn/domain/JsonText"
 import { CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
 import { Cause, Context, Effect } from "effect"
@@ -101,6 +106,7 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
     ): Effect.Effect<Answer> => {
       if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
       const defect = Cause.squash(cause)
+      if (isWorkspaceGone(defect)) return Effect.succeed(refuse(new WorkspaceNotFound(), traceId, bucket))
       const away = isDatabaseAway(defect)
       const error = away
         ? new ServiceUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS })

@@ -37,6 +37,28 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
     })
   )
 
+  it.effect("§8 ends a page early rather than hold payloads of many megabytes, and loses none", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      yield* makeEndpoint(ws)
+      const made: Array<string> = []
+      for (let n = 0; n < 12; n++) {
+        const published = yield* publish(ws, "big.one", { n, filler: "x".repeat(900_000) })
+        made.push(...published.deliveryIds)
+      }
+
+      const all = yield* walk(ws.call, "/webhooks/deliveries", 200)
+      const filtered = yield* walk(ws.call, "/webhooks/deliveries?eventType=big.one", 200)
+      const omitted = yield* walk(ws.call, "/webhooks/deliveries?payload=omit", 200)
+
+      for (const { items, pages } of [all, filtered]) {
+        expect(items.map(({ id }) => id)).toEqual([...made].reverse())
+        expect(pages).toBe(3)
+      }
+      expect(omitted.pages).toBe(1)
+    })
+  )
+
   it.effect("§8 orders deliveries of one millisecond by id, so that none is lost between pages", () =>
     Effect.gen(function* () {
       const ws = yield* entered

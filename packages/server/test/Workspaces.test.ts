@@ -99,4 +99,22 @@ layer(testServer(), { excludeTestServices: true })("workspaces", (it) => {
       expect(yield* rowsOf(kept.workspaceId)).toBe(before)
     })
   )
+
+  it.effect(
+    "decision §3 answers 404 under a token of a workspace that another process has just deleted",
+    () =>
+      Effect.gen(function* () {
+        const { enter } = yield* TestServer
+        const sql = yield* SqlClient
+        const ws = yield* enter
+        yield* ws.call("GET", "/webhooks")
+        yield* sql`delete from posthorn.workspaces where id = ${ws.workspaceId}`
+
+        const answer = yield* ws.call("POST", "/webhooks", {
+          body: { url: "https://example.com/", eventTypes: ["*"] }
+        })
+
+        expect(answer).toMatchObject({ status: 404, body: { _tag: "WorkspaceNotFound" } })
+      })
+  )
 })
