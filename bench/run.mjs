@@ -16,7 +16,7 @@ const install = () => {
 }
 
 if (process.platform !== "linux") {
-  console.error("bench: CPU and memory are read from Linux' /proc: run it on Linux.")
+  process.stderr.write("bench: CPU and memory are read from Linux' /proc: run it on Linux.\n")
   process.exit(1)
 }
 install()

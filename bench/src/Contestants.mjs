@@ -32,7 +32,9 @@ const posthornSchema = (endpoints) => async (url) => {
   const client = await connect(url)
   const workspace = newId("workspace")
   const seal = sealer(encryptionKey)
-  await client.query("insert into posthorn.workspaces (id, slug, name) values ($1, 'bench', 'Bench')", [workspace])
+  await client.query("insert into posthorn.workspaces (id, slug, name) values ($1, 'bench', 'Bench')", [
+    workspace
+  ])
   for (const { id, url: target, eventType } of endpoints) {
     await client.query(
       "insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret) values ($1, $2, $3, $4, true, $5)",
@@ -72,12 +74,18 @@ const benchSchema = (more) => async (url) => {
 const INSERT = `insert into bench.deliveries (id, endpoint_id, event_type, payload)
   select * from unnest($1::text[], $2::text[], $3::text[], $4::text[])`
 
-const columns = (jobs) => ["id", "endpoint", "eventType", "payload"].map((name) => jobs.map((job) => job[name]))
+const columns = (jobs) =>
+  ["id", "endpoint", "eventType", "payload"].map((name) => jobs.map((job) => job[name]))
 
 export const jobsFor = (endpoints, count, sent) =>
   Array.from({ length: count }, (_, n) => {
     const endpoint = endpoints[n % endpoints.length]
-    return { id: newId("delivery"), endpoint: endpoint.id, eventType: endpoint.eventType, payload: payload(n, sent) }
+    return {
+      id: newId("delivery"),
+      endpoint: endpoint.id,
+      eventType: endpoint.eventType,
+      payload: payload(n, sent)
+    }
   })
 
 /** One transaction for all, so that a worker that is already running sees them all at the same moment. */
@@ -97,18 +105,24 @@ const given = ({ url, endpoints, redisUrl, requestTimeoutMs }) => ({
 
 const nodeOptions = () => (process.env.BENCH_NODE_OPTIONS ?? "").split(" ").filter(Boolean)
 
-const ours = (file, ...args) => (context) =>
-  fork(fileURLToPath(new URL(`./workers/${file}.mjs`, import.meta.url)), args, {
-    env: given(context),
-    execArgv: nodeOptions(),
-    stdio: ["ignore", "ignore", "inherit", "ipc"]
-  })
+const ours =
+  (file, ...args) =>
+  (context) =>
+    fork(fileURLToPath(new URL(`./workers/${file}.mjs`, import.meta.url)), args, {
+      env: given(context),
+      execArgv: nodeOptions(),
+      stdio: ["ignore", "ignore", "inherit", "ipc"]
+    })
 
-const none = (table) => async ({ client }) =>
-  (await client.query(`select not exists (select from ${table}) as none`)).rows[0].none
+const none =
+  (table) =>
+  async ({ client }) =>
+    (await client.query(`select not exists (select from ${table}) as none`)).rows[0].none
 
-const recorded = (table) => async ({ client }) =>
-  Number((await client.query(`select count(*) as n from ${table}`)).rows[0].n)
+const recorded =
+  (table) =>
+  async ({ client }) =>
+    Number((await client.query(`select count(*) as n from ${table}`)).rows[0].n)
 
 export const posthorn = {
   name: "posthorn",
@@ -121,7 +135,11 @@ export const posthorn = {
     )
   ),
   publish: ({ client }, job) =>
-    client.query({ name: "publish", text: "select posthorn.publish('bench', $1, $2::json)", values: [job.eventType, job.payload] }),
+    client.query({
+      name: "publish",
+      text: "select posthorn.publish('bench', $1, $2::json)",
+      values: [job.eventType, job.payload]
+    }),
   start: ({ url, requestTimeoutMs, slots }) =>
     spawn(process.execPath, [...nodeOptions(), posthornFile, "work"], {
       env: {
@@ -209,19 +227,30 @@ const boss = {
     }),
   prepare: async (context) => {
     const { PgBoss } = await import("pg-boss")
-    context.boss = new PgBoss({ connectionString: context.url, max: 2, supervise: false, schedule: false, migrate: false })
+    context.boss = new PgBoss({
+      connectionString: context.url,
+      max: 2,
+      supervise: false,
+      schedule: false,
+      migrate: false
+    })
     context.boss.on("error", () => undefined)
     await context.boss.start()
   },
   enqueue: inOneTransaction(async ({ client, boss }, jobs) => {
     await client.query(INSERT, columns(jobs))
     const db = { executeSql: (text, values) => client.query(text, values) }
-    await boss.insert("deliver", jobs.map((data) => ({ data })), { db })
+    await boss.insert(
+      "deliver",
+      jobs.map((data) => ({ data })),
+      { db }
+    )
   }),
   dispose: ({ boss }) => boss.stop({ graceful: false }),
   start: ours("PgBoss"),
   finished: async ({ client }) =>
-    (await client.query("select not exists (select from pgboss.job where state < 'completed') as none")).rows[0].none,
+    (await client.query("select not exists (select from pgboss.job where state < 'completed') as none"))
+      .rows[0].none,
   recorded: recorded("bench.attempts")
 }
 
@@ -258,7 +287,8 @@ const bull = {
     redis.disconnect()
   },
   start: ours("BullMq"),
-  finished: async ({ queue }) => (await queue.getJobCountByTypes("wait", "active", "paused", "prioritized")) === 0,
+  finished: async ({ queue }) =>
+    (await queue.getJobCountByTypes("wait", "active", "paused", "prioritized")) === 0,
   recorded: recorded("bench.attempts")
 }
 

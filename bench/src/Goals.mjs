@@ -28,7 +28,12 @@ const throughput = (result) => {
     ...compared(us, find(result, "pg-boss"), "pg-boss, our HTTP client", 3, null),
     ...compared(us, find(result, "loop"), "minimal loop, our HTTP client", 0.75, 1.35),
     row("memory", "RSS <= 180 MB", `${us.rss.toFixed(0)} MB`, us.rss <= 180),
-    row("CPU of Node and PostgreSQL", "<= 0.14 s per 1,000", `${us.warm.cpu.toFixed(3)} s`, known(us.warm.cpu) ? us.warm.cpu <= 0.14 : null),
+    row(
+      "CPU of Node and PostgreSQL",
+      "<= 0.14 s per 1,000",
+      `${us.warm.cpu.toFixed(3)} s`,
+      known(us.warm.cpu) ? us.warm.cpu <= 0.14 : null
+    ),
     row("WAL per delivery, publishing included", "<= 3.3 KB", `${(wal / 1000).toFixed(1)} KB`, wal <= 3300),
     row(
       "calm run",
@@ -49,7 +54,12 @@ const pickup = (result) => {
       `${us.p50FromCommit.toFixed(1)} ms, ${us.p99FromCommit.toFixed(1)} ms (with the producer's commit ${us.p50.toFixed(1)}, ${us.p99.toFixed(1)})`,
       us.p50FromCommit <= 2.5 && us.p99FromCommit <= 15
     ),
-    row("idle", "CPU < 1 %", `worker ${two(us.idleNodePercent)} %, with PostgreSQL ${two(us.idlePercent)} %`, us.idleNodePercent < 1)
+    row(
+      "idle",
+      "CPU < 1 %",
+      `worker ${two(us.idleNodePercent)} %, with PostgreSQL ${two(us.idlePercent)} %`,
+      us.idleNodePercent < 1
+    )
   ]
 }
 
@@ -68,7 +78,14 @@ const fairness = (result) => {
     const other = find(result, name)
     if (other) {
       const times = other.with.p50 / us.with.p50
-      rows.push(row(`${other.label} beside a dead one`, "healthy p50 far behind ours", `${times.toFixed(0)}x ours`, times > 1))
+      rows.push(
+        row(
+          `${other.label} beside a dead one`,
+          "healthy p50 far behind ours",
+          `${times.toFixed(0)}x ours`,
+          times > 1
+        )
+      )
     }
   }
   return rows
@@ -99,7 +116,9 @@ const workers = (result) => {
   if (result === undefined) return []
   const [one, ...more] = result.counts
   const ratios = more.map(({ rate }) => rate / one.rate)
-  const twice = result.counts.flatMap(({ runs }) => runs).reduce((sum, run) => sum + run.duplicated + run.lost, 0)
+  const twice = result.counts
+    .flatMap(({ runs }) => runs)
+    .reduce((sum, run) => sum + run.duplicated + run.lost, 0)
   return [
     row(
       "2, then 4 workers, against 1",
@@ -108,8 +127,12 @@ const workers = (result) => {
       ratios.every((ratio) => ratio >= 0.95)
     ),
     row("calm run of 1, 2, 4 workers", "nothing lost or sent twice", `${twice}`, twice === 0),
-    row("kill -9 of one of two", "taken over within 10 s, nothing lost", `${(result.kill.takeoverMs / 1000).toFixed(1)} s, lost ${result.kill.lost}, sent again ${result.kill.repeated}`,
-      result.kill.takeoverMs <= 10_000 && result.kill.lost === 0),
+    row(
+      "kill -9 of one of two",
+      "taken over within 10 s, nothing lost",
+      `${(result.kill.takeoverMs / 1000).toFixed(1)} s, lost ${result.kill.lost}, sent again ${result.kill.repeated}`,
+      result.kill.takeoverMs <= 10_000 && result.kill.lost === 0
+    ),
     row(
       "SIGTERM with 100 in flight",
       "all finish, none repeated, within 15 s",

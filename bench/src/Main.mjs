@@ -29,7 +29,7 @@ const parse = (words) => {
     else if (/^--(n|reps|seconds|backlog|history|rate|timeout)$/.test(word) && Number(words[i + 1]) > 0)
       given[word.slice(2)] = Number(words[++i])
     else {
-      console.error(`bench: unknown: ${word}\n${USAGE}`)
+      process.stderr.write(`bench: unknown: ${word}\n${USAGE}\n`)
       process.exit(2)
     }
   }
@@ -38,15 +38,23 @@ const parse = (words) => {
 
 export const main = async (words) => {
   const { names, given } = parse(words)
-  const say = (line) => console.log(line)
+  const say = (line) => process.stdout.write(`${line}\n`)
   const postgres = await startPostgres()
   const redis = await startRedis()
   const sink = await startSink()
-  if (redis === null) say("No redis-server here (on Debian: apt-get install redis-server): BullMQ is left out.")
+  if (redis === null)
+    say("No redis-server here (on Debian: apt-get install redis-server): BullMQ is left out.")
   const bench = { postgres, redis, sink, say, databases: await databases(postgres) }
-  const about = { at: new Date().toISOString(), machine: machine(), postgres: postgres.about, redis: redis?.version ?? null }
-  say(`PostgreSQL ${postgres.about.version}, fsync ${postgres.about.fsync}, synchronous_commit ${postgres.about.synchronousCommit}; ` +
-    `Node ${process.version}; ${about.machine.cores} cores, load ${about.machine.load.join(" ")}`)
+  const about = {
+    at: new Date().toISOString(),
+    machine: machine(),
+    postgres: postgres.about,
+    redis: redis?.version ?? null
+  }
+  say(
+    `PostgreSQL ${postgres.about.version}, fsync ${postgres.about.fsync}, synchronous_commit ${postgres.about.synchronousCommit}; ` +
+      `Node ${process.version}; ${about.machine.cores} cores, load ${about.machine.load.join(" ")}`
+  )
   const results = []
   const close = async () => {
     killAll()
@@ -62,7 +70,10 @@ export const main = async (words) => {
       const module = await import(`./scenarios/${file}.mjs`)
       say(`\n${name}`)
       const loadBefore = machine().load[0]
-      results.push({ ...(await module[name](bench, { ...defaults, ...given })), load: [loadBefore, machine().load[0]] })
+      results.push({
+        ...(await module[name](bench, { ...defaults, ...given })),
+        load: [loadBefore, machine().load[0]]
+      })
     }
   } finally {
     await close()

@@ -1,8 +1,8 @@
 /** Bars of one run as SVG, written by hand: nothing to install, and it can be read in a diff. */
-const WIDTH = 760
+const WIDTH = 800
 const BAR = 22
 const GAP = 12
-const LEFT = 230
+const LEFT = 270
 const RIGHT = 110
 
 const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
@@ -19,7 +19,9 @@ const chart = (y, title, bars) => {
     let x = LEFT
     lines.push(text(LEFT - 10, at + BAR - 6, label, 'text-anchor="end"'))
     for (const { value, color } of parts) {
-      lines.push(`<rect x="${x.toFixed(1)}" y="${at}" width="${(value * scale).toFixed(1)}" height="${BAR}" fill="${color}"/>`)
+      lines.push(
+        `<rect x="${x.toFixed(1)}" y="${at}" width="${(value * scale).toFixed(1)}" height="${BAR}" fill="${color}"/>`
+      )
       x += value * scale
     }
     lines.push(text(x + 8, at + BAR - 6, shown, 'class="value"'))
@@ -30,7 +32,10 @@ const chart = (y, title, bars) => {
 
 const legend = (y, entries) =>
   entries
-    .map(([name, color], n) => `<rect x="${LEFT + n * 130}" y="${y}" width="12" height="12" fill="${color}"/>${text(LEFT + 18 + n * 130, y + 11, name)}`)
+    .map(
+      ([name, color], n) =>
+        `<rect x="${LEFT + n * 130}" y="${y}" width="12" height="12" fill="${color}"/>${text(LEFT + 18 + n * 130, y + 11, name)}`
+    )
     .join("\n")
 
 const COLORS = { node: "#3b6ea5", postgres: "#7aa6c2", redis: "#c98b6b", ours: "#b5472f", theirs: "#8d99a6" }
@@ -62,7 +67,11 @@ export const plot = (throughput, about) => {
 <rect width="100%" height="100%" fill="white"/>
 ${rates.svg}
 ${costs.svg}
-${legend(costs.end + 4, [["Node", COLORS.node], ["PostgreSQL", COLORS.postgres], ["Redis", COLORS.redis]])}
+${legend(costs.end + 4, [
+  ["Node", COLORS.node],
+  ["PostgreSQL", COLORS.postgres],
+  ["Redis", COLORS.redis]
+])}
 ${text(20, height - 14, note, 'class="value"')}
 </svg>
 `

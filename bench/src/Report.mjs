@@ -9,7 +9,9 @@ const table = (rows) => {
   const widths = columns.map((name) => Math.max(name.length, ...rows.map((row) => row[name].length)))
   const line = (row) => `| ${columns.map((name, n) => row[name].padEnd(widths[n])).join(" | ")} |`
   const head = Object.fromEntries(columns.map((name) => [name, name === "verdict" ? "" : name]))
-  return [line(head), `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`, ...rows.map(line)].join("\n")
+  return [line(head), `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`, ...rows.map(line)].join(
+    "\n"
+  )
 }
 
 const throughputTable = ({ contestants }) =>
@@ -24,7 +26,10 @@ const throughputTable = ({ contestants }) =>
 
 export const report = ({ about, results }, folder, say) => {
   for (const result of results)
-    writeFileSync(join(folder, `${result.scenario}.json`), `${JSON.stringify({ about, ...result }, null, 1)}\n`)
+    writeFileSync(
+      join(folder, `${result.scenario}.json`),
+      `${JSON.stringify({ about, ...result }, null, 1)}\n`
+    )
   const throughput = results.find(({ scenario }) => scenario === "throughput")
   if (throughput) {
     writeFileSync(join(folder, "throughput.svg"), plot(throughput, about))

@@ -12,7 +12,11 @@ export const okEndpoints = (sink, count = 50) =>
 const templates = new Map()
 
 /** `fill` adds what a scenario needs to the contestant's own schema; `tag` names the result. */
-export const openContext = async (bench, contestant, { endpoints, tag = "plain", fill, requestTimeoutMs = 10_000 }) => {
+export const openContext = async (
+  bench,
+  contestant,
+  { endpoints, tag = "plain", fill, requestTimeoutMs = 10_000 }
+) => {
   const name = `${contestant.name}/${tag}`
   if (!templates.has(name)) {
     const made = await bench.databases.template(async (url) => {
@@ -54,15 +58,17 @@ export const withContext = async (bench, contestant, options, body) => {
 
 export const startWorker = (contestant, context) => {
   const child = contestant.start(context)
-  child.ended = new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal, at: now() })))
-  bencherChildren.add(child)
-  child.ended.then(() => bencherChildren.delete(child))
+  child.ended = new Promise((resolve) =>
+    child.once("exit", (code, signal) => resolve({ code, signal, at: now() }))
+  )
+  running.add(child)
+  child.ended.then(() => running.delete(child))
   return child
 }
 
-const bencherChildren = new Set()
+const running = new Set()
 export const killAll = () => {
-  for (const child of bencherChildren) child.kill("SIGKILL")
+  for (const child of running) child.kill("SIGKILL")
 }
 
 /** With --cpu-prof the process must end by itself to write its profile. */
@@ -105,15 +111,30 @@ export const costs = (from, to, count, startedAt = from.at) => {
 /** Waits until all have come to the receiver and the contestant has written everything down. */
 export const drained = async (bench, contestant, context, total) => {
   await bench.sink.reached(total)
-  await until(() => contestant.finished(context), `${contestant.label} finishes`, { every: 10, within: DONE_WITHIN })
+  await until(() => contestant.finished(context), `${contestant.label} finishes`, {
+    every: 10,
+    within: DONE_WITHIN
+  })
 }
 
 /** What came of it, judged by the receiver and by the evidence. */
 export const verdict = async (bench, contestant, context, expected) => {
   const { bad, distinct, repeated, total } = await bench.sink.report(key)
   const recorded = await contestant.recorded(context)
-  if (process.env.BENCH_FUNCTIONS) console.table((await context.client.query("select funcname, calls, total_time, self_time, round((self_time/calls)::numeric,3) as each from pg_stat_user_functions order by self_time desc limit 8")).rows)
-  return { lost: expected - Math.min(distinct, recorded), duplicated: total - distinct, repeated, badSignatures: bad }
+  if (process.env.BENCH_FUNCTIONS)
+    console.table(
+      (
+        await context.client.query(
+          "select funcname, calls, total_time, self_time, round((self_time/calls)::numeric,3) as each from pg_stat_user_functions order by self_time desc limit 8"
+        )
+      ).rows
+    )
+  return {
+    lost: expected - Math.min(distinct, recorded),
+    duplicated: total - distinct,
+    repeated,
+    badSignatures: bad
+  }
 }
 
 export const memory = (child) => memoryOf(child.pid)

@@ -28,7 +28,6 @@ export const connect = async (connectionString) => {
 const settings = [
   "alter system set max_wal_size = '4GB'",
   "alter system set checkpoint_timeout = '15min'",
-  ...(process.env.BENCH_FUNCTIONS ? ["alter system set track_functions = 'pl'"] : []),
   "select pg_reload_conf()"
 ]
 
@@ -51,7 +50,8 @@ export const startPostgres = async () => {
     about,
     admin,
     cpu: () => (postmaster === null ? Number.NaN : cpuOfTree(postmaster)),
-    wal: async () => Number((await admin.query("select pg_current_wal_lsn() - '0/0'::pg_lsn as n")).rows[0].n),
+    wal: async () =>
+      Number((await admin.query("select pg_current_wal_lsn() - '0/0'::pg_lsn as n")).rows[0].n),
     stop: async () => {
       await admin.end()
       await server.stop()
@@ -64,7 +64,10 @@ export const startPostgres = async () => {
 export const databases = async (postgres) => {
   const made = []
   let serial = 0
-  const name = (kind) => `posthorn_bench_${process.pid}_${kind}${(serial += 1)}`
+  const name = (kind) => {
+    serial += 1
+    return `posthorn_bench_${process.pid}_${kind}${serial}`
+  }
   return {
     template: async (fill) => {
       const database = name("template")
@@ -100,10 +103,21 @@ export const startRedis = async () => {
   if (version.error || version.status !== 0) return null
   const folder = mkdtempSync(join(tmpdir(), "posthorn-bench-redis-"))
   const port = await freePort()
-  const options = { port, bind: "127.0.0.1", dir: folder, save: "", appendonly: "yes", appendfsync: "everysec" }
-  const child = spawn("redis-server", Object.entries(options).flatMap(([name, value]) => [`--${name}`, `${value}`]), {
-    stdio: "ignore"
-  })
+  const options = {
+    port,
+    bind: "127.0.0.1",
+    dir: folder,
+    save: "",
+    appendonly: "yes",
+    appendfsync: "everysec"
+  }
+  const child = spawn(
+    "redis-server",
+    Object.entries(options).flatMap(([name, value]) => [`--${name}`, `${value}`]),
+    {
+      stdio: "ignore"
+    }
+  )
   const { default: Redis } = await import("ioredis")
   const client = new Redis(port, "127.0.0.1", { lazyConnect: false, maxRetriesPerRequest: null })
   client.on("error", () => undefined)

@@ -78,7 +78,9 @@ const judge = (key) => {
     const head = bytes.toString("latin1", 0, split)
     const body = bytes.subarray(split + 4)
     const id = field(head, "webhook-id")
-    const expected = createHmac("sha256", key).update(`${id}.${field(head, "webhook-timestamp")}.`).update(body)
+    const expected = createHmac("sha256", key)
+      .update(`${id}.${field(head, "webhook-timestamp")}.`)
+      .update(body)
     const given = Buffer.from(field(head, "webhook-signature")?.split(",")[1] ?? "", "base64")
     const digest = expected.digest()
     if (given.length !== digest.length || !timingSafeEqual(given, digest)) bad += 1

@@ -11,9 +11,10 @@ const HEALTHY = 50
 const EACH = 100
 const WARM_UP = 3000
 
-const endpointsOf = (bench) => [...okEndpoints(bench.sink, HEALTHY), ...endpointsAt([`${bench.sink.origin}/dead`]).map(
-  (endpoint) => ({ ...endpoint, eventType: "bench.dead" })
-)]
+const endpointsOf = (bench) => [
+  ...okEndpoints(bench.sink, HEALTHY),
+  ...endpointsAt([`${bench.sink.origin}/dead`]).map((endpoint) => ({ ...endpoint, eventType: "bench.dead" }))
+]
 
 const once = (bench, contestant, { dead, n, timeout }) =>
   withContext(
@@ -70,7 +71,13 @@ export const fairness = async (bench, options) => {
       }
     }
     const middle = { with: medians(runs.with), without: medians(runs.without) }
-    results.push({ name: contestant.name, label: contestant.label, ...middle, ratio: middle.with.p99 / middle.without.p99, runs })
+    results.push({
+      name: contestant.name,
+      label: contestant.label,
+      ...middle,
+      ratio: middle.with.p99 / middle.without.p99,
+      runs
+    })
   }
   return { scenario: "fairness", options, contestants: results }
 }

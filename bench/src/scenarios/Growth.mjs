@@ -5,8 +5,7 @@
  * removed, and 60,000 deliveries have already gone by). The rows are written directly, without triggers, because
  * publishing them would take hours; their form is that of published and delivered ones.
  */
-import { endpointsAt, jobsFor, posthorn } from "../Contestants.mjs"
-import { sleep, until } from "../Machine.mjs"
+import { endpointsAt, posthorn } from "../Contestants.mjs"
 import {
   costs,
   endWorker,
@@ -69,9 +68,13 @@ const cases = ({ backlog, history: past }) => ({
   snapshot: { fill: async () => undefined, snapshot: 60_000 }
 })
 
-const endpointsOf = (bench) => [...okEndpoints(bench.sink), ...endpointsAt([`${bench.sink.origin}/ok/blocked`]).map(
-  (endpoint) => ({ ...endpoint, eventType: "bench.blocked" })
-)]
+const endpointsOf = (bench) => [
+  ...okEndpoints(bench.sink),
+  ...endpointsAt([`${bench.sink.origin}/ok/blocked`]).map((endpoint) => ({
+    ...endpoint,
+    eventType: "bench.blocked"
+  }))
+]
 
 const BLOCK = `update posthorn.endpoints set enabled = false, disabled_reason = 'manual', disabled_at = now()
   where event_types = array['bench.blocked']`
@@ -115,7 +118,9 @@ const once = (bench, name, one, n) =>
 
 export const growth = async (bench, options) => {
   const all = cases(options)
-  const names = Object.keys(all).filter((name) => !options.only || options.only.includes(name) || name === "empty")
+  const names = Object.keys(all).filter(
+    (name) => !options.only || options.only.includes(name) || name === "empty"
+  )
   const runs = Object.fromEntries(names.map((name) => [name, []]))
   for (let rep = 0; rep < options.reps; rep++) {
     for (const name of names) {

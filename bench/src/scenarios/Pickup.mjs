@@ -37,7 +37,9 @@ const steadily = async (contestant, context, rate, seconds) => {
     const sent = now()
     const [job] = jobsFor([context.endpoints[n % context.endpoints.length]], 1, sent)
     calls.push(
-      contestant.publish({ ...context, client: context.producers }, job).then(() => returned.set(sent.toFixed(3), now()))
+      contestant
+        .publish({ ...context, client: context.producers }, job)
+        .then(() => returned.set(sent.toFixed(3), now()))
     )
   }
   await Promise.all(calls)
@@ -68,7 +70,9 @@ const once = (bench, contestant, { rate, seconds }) =>
     await context.producers.end()
     const measured = hits.slice(warm).filter(([, , sent]) => returned.has(sent.toFixed(3)))
     const fromCall = measured.map(([, arrived, sent]) => arrived - sent)
-    const fromCommit = measured.map(([, arrived, sent]) => Math.max(0, arrived - returned.get(sent.toFixed(3))))
+    const fromCommit = measured.map(([, arrived, sent]) =>
+      Math.max(0, arrived - returned.get(sent.toFixed(3)))
+    )
     return {
       p50: quantile(fromCall, 0.5),
       p99: quantile(fromCall, 0.99),

@@ -37,7 +37,11 @@ const once = (bench, contestant, options) =>
     const mid = await reading(bench, contestant, [child.pid])
     await drained(bench, contestant, context, 2 * n)
     const end = await reading(bench, contestant, [child.pid])
-    const warm = { ...costs(mid, end, n, due), walWithEnqueue: (end.wal - start.wal) / n, enqueueMs: enqueuedAt - start.at }
+    const warm = {
+      ...costs(mid, end, n, due),
+      walWithEnqueue: (end.wal - start.wal) / n,
+      enqueueMs: enqueuedAt - start.at
+    }
     const facts = await verdict(bench, contestant, context, 2 * n)
     const rss = memory(child)
     await endWorker(child)

@@ -37,55 +37,65 @@ const settled = (context, count) =>
   )
 
 const calm = (bench, count, n) =>
-  withContext(bench, posthorn, { endpoints: okEndpoints(bench.sink, 64), tag: "workers" }, async (context) => {
-    const children = Array.from({ length: count }, () => startWorker(posthorn, context))
-    const pids = children.map(({ pid }) => pid)
-    await settled(context, count)
-    await enqueue(posthorn, context, 3000 * count)
-    await drained(bench, posthorn, context, 3000 * count)
-    await sleep(SETTLE_MS / 4)
-    const due = await enqueue(posthorn, context, n)
-    const from = await reading(bench, posthorn, pids)
-    await drained(bench, posthorn, context, 3000 * count + n)
-    const cost = costs(from, await reading(bench, posthorn, pids), n, due)
-    const facts = await verdict(bench, posthorn, context, 3000 * count + n)
-    await Promise.all(children.map((child) => endWorker(child)))
-    return { ...cost, lost: facts.lost, duplicated: facts.duplicated }
-  })
+  withContext(
+    bench,
+    posthorn,
+    { endpoints: okEndpoints(bench.sink, 64), tag: "workers" },
+    async (context) => {
+      const children = Array.from({ length: count }, () => startWorker(posthorn, context))
+      const pids = children.map(({ pid }) => pid)
+      await settled(context, count)
+      await enqueue(posthorn, context, 3000 * count)
+      await drained(bench, posthorn, context, 3000 * count)
+      await sleep(SETTLE_MS / 4)
+      const due = await enqueue(posthorn, context, n)
+      const from = await reading(bench, posthorn, pids)
+      await drained(bench, posthorn, context, 3000 * count + n)
+      const cost = costs(from, await reading(bench, posthorn, pids), n, due)
+      const facts = await verdict(bench, posthorn, context, 3000 * count + n)
+      await Promise.all(children.map((child) => endWorker(child)))
+      return { ...cost, lost: facts.lost, duplicated: facts.duplicated }
+    }
+  )
 
 /** Two workers under a steady rate; one is killed. The longest wait of anything published since is the gap. */
 const killed = (bench) =>
-  withContext(bench, posthorn, { endpoints: okEndpoints(bench.sink, 64), tag: "workers" }, async (context) => {
-    const children = [startWorker(posthorn, context), startWorker(posthorn, context)]
-    await settled(context, 2)
-    let sent = 0
-    let stop = false
-    const producer = await connect(context.url)
-    const publishing = (async () => {
-      const start = now()
-      while (!stop) {
-        const wait = start + (sent * 1000) / RATE - now()
-        if (wait > 0.3) await sleep(wait)
-        const [job] = jobsFor([context.endpoints[sent % context.endpoints.length]], 1, now())
-        await posthorn.publish({ client: producer }, job)
-        sent += 1
-      }
-    })()
-    await sleep(SETTLE_MS)
-    const killedAt = now()
-    await endWorker(children[0], "SIGKILL")
-    await sleep(12_000)
-    stop = true
-    await publishing
-    await producer.end()
-    await until(() => posthorn.finished(context), "all is delivered after the kill", { within: 60_000 })
-    const { hits, repeated } = await bench.sink.report(key, true)
-    const facts = await verdict(bench, posthorn, context, sent)
-    await endWorker(children[1])
-    const since = hits.filter(([, , at]) => at > killedAt - 100)
-    const late = since.map(([, arrived, at]) => arrived - at)
-    return { takeoverMs: Math.max(...late), p50: quantile(late, 0.5), lost: facts.lost, repeated }
-  })
+  withContext(
+    bench,
+    posthorn,
+    { endpoints: okEndpoints(bench.sink, 64), tag: "workers" },
+    async (context) => {
+      const children = [startWorker(posthorn, context), startWorker(posthorn, context)]
+      await settled(context, 2)
+      let sent = 0
+      let stop = false
+      const producer = await connect(context.url)
+      const publishing = (async () => {
+        const start = now()
+        while (!stop) {
+          const wait = start + (sent * 1000) / RATE - now()
+          if (wait > 0.3) await sleep(wait)
+          const [job] = jobsFor([context.endpoints[sent % context.endpoints.length]], 1, now())
+          await posthorn.publish({ client: producer }, job)
+          sent += 1
+        }
+      })()
+      await sleep(SETTLE_MS)
+      const killedAt = now()
+      await endWorker(children[0], "SIGKILL")
+      await sleep(12_000)
+      stop = true
+      await publishing
+      await producer.end()
+      await until(() => posthorn.finished(context), "all is delivered after the kill", { within: 60_000 })
+      const { hits, repeated } = await bench.sink.report(key, true)
+      const facts = await verdict(bench, posthorn, context, sent)
+      await endWorker(children[1])
+      const since = hits.filter(([, , at]) => at > killedAt - 100)
+      const late = since.map(([, arrived, at]) => arrived - at)
+      return { takeoverMs: Math.max(...late), p50: quantile(late, 0.5), lost: facts.lost, repeated }
+    }
+  )
 
 /** 100 requests in flight to receivers that take 2 s, and SIGTERM. */
 const terminated = (bench) => {
@@ -102,7 +112,14 @@ const terminated = (bench) => {
     await until(() => posthorn.finished(context), "the rest is delivered", { within: 60_000 })
     const facts = await verdict(bench, posthorn, context, 400)
     await endWorker(second)
-    return { seconds: (at - from) / 1000, code, inFlight, recorded, lost: facts.lost, duplicated: facts.duplicated }
+    return {
+      seconds: (at - from) / 1000,
+      code,
+      inFlight,
+      recorded,
+      lost: facts.lost,
+      duplicated: facts.duplicated
+    }
   })
 }
 
@@ -119,7 +136,9 @@ export const workers = async (bench, options) => {
     }
   }
   const kill = await killed(bench)
-  bench.say(`  kill -9: taken over within ${kill.takeoverMs.toFixed(0)} ms, lost ${kill.lost}, sent again ${kill.repeated}`)
+  bench.say(
+    `  kill -9: taken over within ${kill.takeoverMs.toFixed(0)} ms, lost ${kill.lost}, sent again ${kill.repeated}`
+  )
   const term = await terminated(bench)
   bench.say(
     `  SIGTERM with ${term.inFlight} in flight: ended after ${term.seconds.toFixed(1)} s, recorded ${term.recorded}, lost ${term.lost}, sent again ${term.duplicated}`

@@ -51,7 +51,17 @@ export const deliver = (job, done) => {
   })
 }
 
-const COLUMNS = ["id", "ordinal", "status", "at", "durationMs", "httpStatus", "failureReason", "headers", "body"]
+const COLUMNS = [
+  "id",
+  "ordinal",
+  "status",
+  "at",
+  "durationMs",
+  "httpStatus",
+  "failureReason",
+  "headers",
+  "body"
+]
 
 const RECORD = (extra) => `with seen as (
     select * from unnest($1::text[], $2::smallint[], $3::text[], $4::timestamptz[], $5::int[], $6::smallint[], $7::text[],
@@ -66,7 +76,7 @@ const RECORD = (extra) => `with seen as (
 /** Group commit. `record(evidence)` calls back, or resolves, once the row is committed. */
 export const makeLedger = (pool, extra = "", onRecorded = () => undefined) => {
   const text = RECORD(extra)
-  let waiting = []
+  const waiting = []
   let writing = false
   const write = async () => {
     writing = true

@@ -17,7 +17,10 @@ let due = "-infinity"
 let last = ""
 let again = false
 
-const ledger = makeLedger(pool, ", finished as (delete from bench.queue q using seen s where q.delivery_id = s.id)")
+const ledger = makeLedger(
+  pool,
+  ", finished as (delete from bench.queue q using seen s where q.delivery_id = s.id)"
+)
 
 const READ_ON = `select q.delivery_id as id, q.endpoint_id as endpoint, d.event_type as "eventType", d.payload,
     q.due_at::text as due

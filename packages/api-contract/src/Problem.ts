@@ -36,9 +36,6 @@ export const problems = {
   ServiceUnavailable: { status: 503, title: "The service is not available just now" }
 } as const satisfies Record<Errors.PublicError["_tag"], { readonly status: number; readonly title: string }>
 
-export const isPublicError = (error: unknown): error is Errors.PublicError =>
-  typeof error === "object" && error !== null && "_tag" in error && String(error._tag) in problems
-
 /** A refusal as it travels: the common members, then the error's own facts. */
 export const toProblem = (
   error: Errors.PublicError,
@@ -46,10 +43,11 @@ export const toProblem = (
 ) => {
   const { _tag, ...facts } = error as Errors.PublicError & Record<string, unknown>
   const { status, title } = problems[error._tag]
+  const isForeign = error._tag === "Forbidden" && error.permission === "origin"
   return {
     _tag,
     type: `${context.baseUrl}/reference#${_tag}`,
-    title,
+    title: isForeign ? "The request comes from a foreign page" : title,
     status,
     detail: error.message,
     traceId: context.traceId,

@@ -5,7 +5,7 @@
  */
 import type { HttpApi, HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { HttpApiSchema } from "@effect/platform"
-import { type Effect, Option, type Schema } from "effect"
+import type { Effect, Option, Schema } from "effect"
 import { Api } from "./Api.ts"
 import { type OperationRules, rulesOf } from "./Operation.ts"
 
@@ -82,5 +82,3 @@ type Bound<Endpoint, ApiError, R> =
 export type Bindings<Api, R> = {
   readonly [E in Endpoints<Api> as HttpApiEndpoint.HttpApiEndpoint.Name<E>]: Bound<E, ApiErrors<Api>, R>
 }
-
-export const bodyOf = (entry: ContractEntry) => Option.getOrUndefined(entry.bodySchema)

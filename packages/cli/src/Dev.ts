@@ -2,21 +2,45 @@
  * `posthorn dev`: everything in one process, with nothing to install: embedded PostgreSQL, migrations, API, worker, and
  * a demo whose first webhook is delivered before the prompt is back.
  *
- * Deliveries to this machine are allowed here, and only here, unless the environment says otherwise.
+ * Deliveries to this machine are allowed here, and only here, unless the environment says otherwise; so it is not for
+ * production, and warns when the network can reach it. Source: decision §1.
  */
+import { resolve as absolute } from "node:path"
 import { loopbackTargets } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/Database"
 import { migrate } from "@posthorn/persistence/Migrator"
-import { Effect, Layer, Option, Queue, Redacted } from "effect"
+import { Config, Data, Effect, Layer, Option, Queue, Redacted } from "effect"
 import * as Demo from "./Demo.ts"
 import * as DemoReceiver from "./DemoReceiver.ts"
 import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
 import { freePort } from "./FreePort.ts"
+import { settingsFile } from "./internal/PostgresFolder.ts"
 import * as LocalSecrets from "./LocalSecrets.ts"
 import { baseUrlOf, type Resolved, serverOf, workerOf } from "./Roles.ts"
 import { type Settings, settings } from "./Settings.ts"
 import { bold, complain, dim, row, say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
+
+/** In production nothing may lead back to this machine, and dev's own targets do. */
+export class DevInProduction extends Data.TaggedError("DevInProduction") {
+  override get message() {
+    return "NODE_ENV is production, but dev delivers to this machine. Run serve and work instead, or unset NODE_ENV."
+  }
+}
+
+const refuseProduction = ({ allowedTargets }: Settings) =>
+  Effect.flatMap(Effect.option(Config.string("NODE_ENV")), (nodeEnv) =>
+    Option.contains(nodeEnv, "production") && Option.isNone(allowedTargets)
+      ? Effect.fail(new DevInProduction())
+      : Effect.void
+  )
+
+const warnOfNetwork = ({ allowedTargets, host }: Settings) =>
+  Option.isSome(allowedTargets) || /^(localhost|127(\.\d{1,3}){3}|::1)$/i.test(host)
+    ? Effect.void
+    : complain(
+        `posthorn: Warning: with HOST=${host} the network can reach this dev instance, which delivers to this machine.`
+      )
 
 /** The wished port, or a free one, which the start-up list shows. */
 const choosePort = ({ host, port }: Settings) =>
@@ -50,9 +74,15 @@ const resolve = (
   port
 })
 
+/** The API as this machine reaches it, whatever BASE_URL tells others. */
+const hereOf = ({ port, settings: { host } }: Resolved) => {
+  const everywhere = host === "0.0.0.0" || host === "::"
+  return `http://${everywhere ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host}:${port}`
+}
+
 /** Demo workspace and token; and, where its receiver may be reached, endpoint and first delivery. */
 const demonstrate = Effect.fnUntraced(function* (resolved: Resolved, kept: LocalSecrets.Kept) {
-  const baseUrl = `http://127.0.0.1:${resolved.port}`
+  const baseUrl = hereOf(resolved)
   const operatorToken = Redacted.value(resolved.operatorToken)
   if (Option.isSome(resolved.settings.allowedTargets)) {
     const demo = yield* Demo.ensure(baseUrl, { ...kept, operatorToken }, undefined)
@@ -80,18 +110,25 @@ const showReceipt = ({ deliveryId, eventType, verified }: DemoReceiver.Receipt) 
     `  ${dim(new Date().toISOString().slice(11, 19))}  ${verified ? eventType : "signature NOT verified"}  ${dim(`${deliveryId} received`)}`
   )
 
-const showWays = (baseUrl: string, token: string) =>
+const showWays = (baseUrl: string, token: string, sql: string) =>
   say(`
   ${bold("Publish")}    curl ${baseUrl}/workspaces/demo/events -H "authorization: Bearer ${token}" \\
                -H "content-type: application/json" -d '{"eventType":"invoice.paid","payload":{"id":7}}'
   ${bold("MCP")}        claude mcp add --transport http posthorn ${baseUrl}/mcp --header "Authorization: Bearer ${token}"
-  ${bold("Reference")}  ${baseUrl}/reference
+  ${bold("Reference")}  ${baseUrl}/reference${sql}
 
   Ctrl-C stops everything; the data stays.
 `)
 
+/** The address with its password stays in the file, off the screen. */
+const sqlWay = ({ databaseUrl, dataDir }: Settings) =>
+  Option.isSome(databaseUrl)
+    ? ""
+    : `\n  ${bold("SQL")}        psql "$(node -p "require('${settingsFile(absolute(dataDir))}').url")"`
+
 export const dev = Effect.gen(function* () {
   const given = yield* settings
+  yield* refuseProduction(given)
   yield* say(`\n  ${bold("posthorn")} ${VERSION} · dev\n`)
   const kept = yield* LocalSecrets.load(given.dataDir)
   const { name, url, where, ...more } = yield* database(given)
@@ -107,11 +144,9 @@ export const dev = Effect.gen(function* () {
   yield* row("API, MCP, worker", `${baseUrlOf(resolved)}${moved}`)
   if (Option.isNone(given.allowedTargets))
     yield* row("Receivers", "http and this machine are allowed, in dev only")
+  yield* warnOfNetwork(given)
   const demo = yield* demonstrate(resolved, kept)
   yield* LocalSecrets.write(given.dataDir, { ...kept, demo })
-  yield* showWays(baseUrlOf(resolved), demo.token)
+  yield* showWays(baseUrlOf(resolved), demo.token, sqlWay(given))
   return yield* "ended" in more && more.ended !== undefined ? more.ended : Effect.never
-}).pipe(
-  Effect.scoped,
-  Effect.tapErrorTag("DemoFailed", ({ message }) => complain(message))
-)
+}).pipe(Effect.scoped)

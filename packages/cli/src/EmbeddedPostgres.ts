@@ -11,7 +11,7 @@
  */
 import { createServer } from "node:net"
 import { resolve } from "node:path"
-import { Effect, Redacted } from "effect"
+import { Effect, type Redacted } from "effect"
 import { type EmbeddedPostgresError, portTaken } from "./EmbeddedPostgresError.ts"
 import { accountFor } from "./internal/PostgresAccount.ts"
 import { findBinaries } from "./internal/PostgresBinaries.ts"
@@ -22,6 +22,7 @@ import {
   newPassword,
   openFolder,
   readSettings,
+  urlOf,
   writeSettings
 } from "./internal/PostgresFolder.ts"
 import { initialise, resetPassword, syncCluster } from "./internal/PostgresInit.ts"
@@ -111,10 +112,8 @@ export const start = (options: Options) =>
     const { port, ended } = yield* launch.pipe(
       Effect.retry({ times: 3, while: (error) => options.port === undefined && error.reason === "PortTaken" })
     )
-    if (port !== settings.port) yield* writeSettings(root, { ...settings, port })
+    yield* writeSettings(root, { ...settings, port })
     if (created && !throwaway) yield* Effect.forkScoped(syncCluster(folder))
-    const url = Redacted.make(
-      `postgresql://postgres:${Redacted.value(settings.password)}@127.0.0.1:${port}/postgres`
-    )
+    const url = urlOf(settings.password, port)
     return { url, port, version: binaries.version, created, ended } satisfies Running
   })

@@ -8,6 +8,9 @@ const KNOWN = new Set([
   "MigrationFailed",
   "MigrationsPending",
   "DemoFailed",
+  "DevInProduction",
+  "CannotListen",
+  "LocalSecretsUnusable",
   "SecretsUnreadable"
 ])
 

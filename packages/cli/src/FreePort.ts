@@ -1,12 +1,23 @@
 /** Ports that nobody listens on, as far as one can tell before listening oneself. */
 import { createServer } from "node:net"
-import { Effect } from "effect"
+import { Data, Effect } from "effect"
+
+/** Nobody can listen on this host and port, whoever else does or does not. */
+export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly code: string }> {
+  override get message() {
+    return `Cannot listen there (${this.code}). Check HOST and PORT.`
+  }
+}
 
 /** The port if it is free, with 0 any free one; -1 when it is taken. */
 export const freePort = (port: number, host: string) =>
-  Effect.async<number>((resume) => {
+  Effect.async<number, CannotListen>((resume) => {
     const probe = createServer()
-    probe.once("error", () => resume(Effect.succeed(-1)))
+    probe.once("error", ({ code, message }: NodeJS.ErrnoException) =>
+      resume(
+        code === "EADDRINUSE" ? Effect.succeed(-1) : Effect.fail(new CannotListen({ code: code ?? message }))
+      )
+    )
     probe.listen({ port, host, exclusive: true }, () => {
       const { port } = probe.address() as { port: number }
       probe.close(() => resume(Effect.succeed(port)))

@@ -1,13 +1,15 @@
 /**
  * What `dev` keeps beside its database, so that a second start finds the same installation: operator token, encryption
  * key, and the demo's token and signing secret. One file, readable by its owner only.
+ *
+ * A file that cannot be used is never replaced: without its key the secrets in the database cannot be opened.
  */
 import { randomBytes } from "node:crypto"
-import { chmodSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { Effect } from "effect"
+import { Data, Effect } from "effect"
 import { describe, folderUnwritable } from "./EmbeddedPostgresError.ts"
-import { makeFolder } from "./internal/PostgresFolder.ts"
+import { clusterOf, makeFolder } from "./internal/PostgresFolder.ts"
 
 export interface Demo {
   readonly token: string
@@ -22,30 +24,70 @@ export interface Kept {
   readonly demo?: Demo
 }
 
+/** The message is the one line the user sees: what is wrong and what to do. */
+export class LocalSecretsUnusable extends Data.TaggedError("LocalSecretsUnusable")<{
+  readonly message: string
+}> {}
+
+const unreadable = (file: string, why: string) =>
+  new LocalSecretsUnusable({
+    message: `${file} cannot be read (${why}). It holds the encryption key of this data folder: restore the file, or move the data folder away to begin anew.`
+  })
+
+const lost = (file: string) =>
+  new LocalSecretsUnusable({
+    message: `${file} is missing, and with it the encryption key of the database beside it. Restore the file, or set DATA_DIR to another folder to begin anew.`
+  })
+
 const fileOf = (dataDir: string) => join(dataDir, "dev.json")
 
-const read = (dataDir: string): Kept | undefined => {
+const keptIn = (text: string): Kept | undefined => {
   try {
-    return JSON.parse(readFileSync(fileOf(dataDir), "utf8"))
+    const kept = JSON.parse(text)
+    return typeof kept?.operatorToken === "string" && typeof kept.encryptionKey === "string"
+      ? kept
+      : undefined
   } catch {
     return undefined
   }
 }
 
+/** Undefined only when there is no such file and nothing that needs it. */
+const read = (dataDir: string) => {
+  const file = fileOf(resolve(dataDir))
+  return Effect.try({
+    try: () => readFileSync(file, "utf8"),
+    catch: (cause) => cause as NodeJS.ErrnoException
+  }).pipe(
+    // Not the parser's words: they would repeat what the file holds.
+    Effect.map((text) => keptIn(text) ?? unreadable(file, "it is damaged")),
+    Effect.catchAll((error) => {
+      if (error.code === "ENOTDIR") return Effect.fail(folderUnwritable(dataDir, describe(error)))
+      if (error.code !== "ENOENT") return Effect.succeed(unreadable(file, describe(error)))
+      return Effect.succeed(existsSync(clusterOf(resolve(dataDir))) ? lost(file) : undefined)
+    }),
+    Effect.flatMap((found) =>
+      found instanceof LocalSecretsUnusable ? Effect.fail(found) : Effect.succeed(found)
+    )
+  )
+}
+
+/** In one step, so that no crash leaves half a file. */
 export const write = (dataDir: string, kept: Kept) =>
   Effect.try({
     try: () => {
+      const draft = `${fileOf(dataDir)}.new`
       makeFolder(resolve(dataDir))
-      writeFileSync(fileOf(dataDir), `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 })
-      chmodSync(fileOf(dataDir), 0o600)
+      writeFileSync(draft, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 })
+      chmodSync(draft, 0o600)
+      renameSync(draft, fileOf(dataDir))
     },
     catch: (cause) => folderUnwritable(dataDir, describe(cause))
   })
 
 /** What is kept, made on the first start. */
 export const load = (dataDir: string) =>
-  Effect.suspend(() => {
-    const kept = read(dataDir)
+  Effect.flatMap(read(dataDir), (kept) => {
     if (kept !== undefined) return Effect.succeed(kept)
     const fresh: Kept = {
       operatorToken: `pho_${randomBytes(32).toString("hex")}`,

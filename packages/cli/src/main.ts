@@ -8,6 +8,7 @@ import { explain } from "./Explain.ts"
 import { loggingLive } from "./Logging.ts"
 import { mcp } from "./Mcp.ts"
 import { reEncrypt } from "./ReEncrypt.ts"
+import { announceStop } from "./Stopping.ts"
 import { complain, say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
 
@@ -26,6 +27,8 @@ Everything is configured through the environment: see docs/operate.md.`
 
 const commands = { dev, serve, work, migrate, mcp, "re-encrypt": reEncrypt } as const
 
+const LASTING: ReadonlySet<string> = new Set(["dev", "serve", "work"])
+
 const isCommand = (name: string | undefined): name is keyof typeof commands =>
   name !== undefined && Object.hasOwn(commands, name)
 
@@ -42,6 +45,7 @@ const program = Effect.gen(function* () {
     )
     return yield* Effect.sync(() => (process.exitCode = 2))
   }
+  if (LASTING.has(name)) yield* announceStop
   return yield* commands[name]
 })
 

@@ -1,9 +1,10 @@
 /** The command as a stranger meets it: real processes, a real database folder, the lines that are printed. */
 import { execFile, spawn } from "node:child_process"
-import { chmodSync, mkdtempSync, rmSync } from "node:fs"
-import { createServer } from "node:net"
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createServer, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import type { Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
 import { freshDatabase } from "@posthorn/testkit/TestPg"
 import { Effect, Redacted } from "effect"
@@ -12,6 +13,8 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 const root = fileURLToPath(new URL("../../..", import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), "posthorn-start-"))
 const main = join(root, "build", "posthorn.mjs")
+
+const STOPPING = "Stopping: what is in flight is finished first; Ctrl-C again stops at once.\n"
 
 type Environment = Readonly<Record<string, string>>
 
@@ -59,6 +62,17 @@ const startAndStop = (environment: Environment) =>
     child.once("close", (code) => resolve({ code: code ?? -1, out, err }))
   })
 
+/** Everything a stream has said by the time it says this. */
+const saidUntil = (stream: Readable, text: string) =>
+  new Promise<string>((resolve, reject) => {
+    let said = ""
+    stream.on("data", (chunk) => {
+      said += chunk
+      if (said.includes(text)) resolve(said)
+    })
+    stream.once("close", () => reject(new Error(`It ended without "${text}": ${said}`)))
+  })
+
 const processesIn = (dataDir: string) =>
   new Promise<string>((resolve) => {
     execFile("ps", ["-eo", "args"], (_, out) =>
@@ -97,7 +111,10 @@ describe("npm start", () => {
     assert.match(lineOf(second.out, "First webhook"), /signature verified/)
     const token = /Bearer (phk_\w+)/
     assert.strictEqual(token.exec(second.out)?.[1], token.exec(first.out)?.[1])
-    assert.strictEqual(second.err, "")
+    assert.include(["", STOPPING], second.err)
+    const { url } = JSON.parse(readFileSync(join(dataDir, "postgres.json"), "utf8"))
+    assert.match(url, /^postgresql:\/\/postgres:\S+@127\.0\.0\.1:\d+\/postgres$/)
+    assert.include(lineOf(second.out, "psql"), join(dataDir, "postgres.json"))
   }, 60_000)
 
   it("decision §1 says so when the environment replaces dev's own targets", async () => {
@@ -108,7 +125,76 @@ describe("npm start", () => {
   }, 60_000)
 })
 
+describe("a stop that takes a moment", () => {
+  it("decision §1 says that what is in flight is finished first", async () => {
+    const held: Array<Socket> = []
+    const slow = createServer((socket) => held.push(socket)).listen(0, "127.0.0.1")
+    await new Promise((resolve) => slow.once("listening", resolve))
+    const { port } = slow.address() as { port: number }
+    const child = spawn(process.execPath, [main, "dev"], {
+      env: environmentOf({ PORT: "0", HOST: "0.0.0.0", DATA_DIR: join(folder, "slow") }),
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    const ended = new Promise((resolve) => child.once("close", resolve))
+    const err = saidUntil(child.stderr, STOPPING)
+    const out = await saidUntil(child.stdout, "Ctrl-C stops")
+    const [, base, token] = /curl (http:\S+\/workspaces\/demo)\/events .*Bearer (\w+)/.exec(out)!
+    const post = (path: string, body: unknown) =>
+      fetch(`${base}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify(body)
+      })
+    await post("/webhooks", { url: `http://127.0.0.1:${port}/`, eventTypes: ["slow.one"] })
+    const arrived = new Promise((resolve) => slow.once("connection", resolve))
+    await post("/events", { eventType: "slow.one", payload: {} })
+    await arrived
+
+    child.kill("SIGINT")
+    const said = await err
+    for (const socket of held) socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+    await ended
+    slow.close()
+
+    assert.include(said, "Warning: with HOST=0.0.0.0 the network can reach this dev instance")
+    assert.strictEqual(said.split(STOPPING).length, 2)
+  }, 60_000)
+})
+
 describe("a start that cannot be", () => {
+  it.each([
+    ["damaged", '{"operatorToken":"pho_', /dev\.json cannot be read \(it is damaged\)\. .* restore the file/],
+    ["without its key", "{}", /dev\.json cannot be read \(it is damaged\)/],
+    ["missing", undefined, /dev\.json is missing, .* Restore the file, or set DATA_DIR/]
+  ])("decision §1 never replaces a dev.json that is %s", async (_, text, line) => {
+    const dataDir = mkdtempSync(join(folder, "kept-"))
+    const file = join(dataDir, "dev.json")
+    mkdirSync(join(dataDir, "postgres"))
+    if (text !== undefined) writeFileSync(file, text)
+
+    const { code, err } = await run(["dev"], { DATA_DIR: dataDir, PORT: "0" })
+
+    assert.strictEqual(code, 1)
+    assert.match(err, line)
+    assert.strictEqual(err.trim().split("\n").length, 1)
+    assert.notInclude(err, "pho_")
+    assert.strictEqual(existsSync(file) ? readFileSync(file, "utf8") : undefined, text)
+  })
+
+  it("decision §1 says in one line that dev is not for production", async () => {
+    const { code, err } = await run(["dev"], { NODE_ENV: "production", DATA_DIR: join(folder, "production") })
+
+    assert.strictEqual(code, 1)
+    assert.match(err, /^posthorn: NODE_ENV is production, but dev delivers to this machine\. .*\n$/)
+  })
+
+  it("decision §1 says in one line that this machine has no such address", async () => {
+    const { code, err } = await run(["dev"], { HOST: "203.0.113.9", DATA_DIR: join(folder, "elsewhere") })
+
+    assert.strictEqual(code, 1)
+    assert.strictEqual(err, "posthorn: Cannot listen there (EADDRNOTAVAIL). Check HOST and PORT.\n")
+  })
+
   it("decision §1 names each bad variable in a line of its own", async () => {
     const { code, err } = await run(["dev"], {
       PORT: "http",

@@ -175,7 +175,7 @@ export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaTyp
   {}
 ) {
   override get message() {
-    return "Send the body as JSON, with `content-type: application/json`."
+    return "Send the body as plain JSON in UTF-8, with `content-type: application/json` and no content-encoding."
   }
 }
 
@@ -201,7 +201,7 @@ export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()
   retryAfterSeconds: Schema.Int
 }) {
   override get message() {
-    return `The service cannot reach its database just now: try again in ${this.retryAfterSeconds} s.`
+    return `The service cannot answer just now (its database is away or busy): try again in ${this.retryAfterSeconds} s.`
   }
 }
 

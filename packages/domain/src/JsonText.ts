@@ -95,7 +95,7 @@ export const parseJson = (
 /** The engine's message may quote the text; only the position that ends some of them is passed on. */
 const syntaxProblem = (error: unknown): JsonProblem => {
   const position = / at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(String(error))
-  const where = position === null ? "" : `: look at character ${position[1]}`
+  const where = position === null ? "" : `: look at character ${Number(position[1]) + 1}`
   return { reason: "syntax", message: `This is not valid JSON${where}.`, path: "" }
 }
 

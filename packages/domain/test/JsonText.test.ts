@@ -219,7 +219,7 @@ describe("decision §2 what is not JSON", () => {
   })
 
   it("is told without repeating any of it, with the place when the engine gives one", () => {
-    expect(problem('{"secret" 1}', []).message).toBe("This is not valid JSON: look at character 10.")
+    expect(problem('{"secret" 1}', []).message).toBe("This is not valid JSON: look at character 11.")
     for (const text of ["sesame", '{"sesame":sesame}', '"sesame', '{"a":"sesame"} at position 7']) {
       expect(problem(text, []).message).toMatch(/^This is not valid JSON(: look at character \d+)?\.$/)
     }

@@ -117,7 +117,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
           insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
           select workspace_id, id, endpoint_id, posthorn.shard_of(endpoint_id), next_attempt_at from d
         ), woken as (
-          select pg_notify('posthorn_due', '')
+          select pg_notify('posthorn_due', posthorn.micros(next_attempt_at)::text) from d
         )
         select ${columns} from d, woken`.pipe(
         Effect.map((rows) => toRow(rows[0]!)),

@@ -54,7 +54,7 @@ export const decoderOf = (entry: ContractEntry): Decoder => {
     const request: Record<string, unknown> = {}
     const issues: Array<Issue> = []
     for (const [name, decode] of parts) {
-      const result = decode(raw[name])
+      const result = decode(name === "query" ? withoutEmptyCursor(raw.query) : raw[name])
       if (Either.isRight(result)) request[name] = result.right
       else issues.push(...result.left)
     }
@@ -63,6 +63,10 @@ export const decoderOf = (entry: ContractEntry): Decoder => {
       : Either.left(new InvalidRequest({ issues: issues.slice(0, MAX_ISSUES) }))
   }
 }
+
+/** An empty cursor is none, as an empty limit is none. */
+const withoutEmptyCursor = ({ cursor, ...query }: RawRequest["query"]) =>
+  cursor === undefined || cursor === "" ? query : { ...query, cursor }
 
 const MAX_ISSUES = 50
 
@@ -82,12 +86,20 @@ const issuesOf = (issue: ParseResult.ParseIssue): ReadonlyArray<Issue> => {
 const KIND: ReadonlyArray<readonly [RegExp, string]> = [
   [/^ReadonlyArray<.*>$/s, "a list"],
   [/^\{ .*\}$/s, "an object"],
+  [/^(?:Add|Create|Publish|Update)[A-Z]\w*$/, "an object"],
   [/^boolean$/, "true or false"],
+  [/^a string matching the pattern \^\[\^\\0\\p\{Cs\}\]\*\$$/, "text without NUL and lone surrogates"],
   [/^string$/, "a text"],
   [/^number$/, "a number"]
 ]
 
-const kindOf = (type: string) => KIND.find(([pattern]) => pattern.test(type))?.[1] ?? type
+const COUNT = /^an? (?:string|array)(?: of)? (at (?:least|most)) (\d+) (character|item)\(s\)(?: long)?$/
+
+const kindOf = (type: string) => {
+  const [, bound, count, unit] = COUNT.exec(type) ?? []
+  if (count !== undefined) return `${bound} ${count} ${unit}${count === "1" ? "" : "s"}`
+  return KIND.find(([pattern]) => pattern.test(type))?.[1] ?? type
+}
 
 /** Without the received value that the formatter adds. */
 const sentence = (tag: string, message: string) => {

@@ -112,7 +112,43 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
           expect(answer.headers["x-trace-id"]).toBe(answer.body.traceId)
         }
         expect(nonsense.body).toEqual(problem("InvalidRequest", 400))
+        expect(nonsense.text).toContain("The method is not known")
       })
+  )
+
+  it.effect("decision §5 no Host is needed, and an unknown expectation is a problem", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+
+      const hostless = yield* sendRaw(url, (socket) => socket.write("GET /nothing HTTP/1.1\r\n\r\n"))
+      const expecting = yield* sendRaw(url, (socket) =>
+        socket.write("GET /health/live HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\n\r\n")
+      )
+
+      expect(hostless.body).toEqual(problem("RouteNotFound", 404))
+      expect(expecting.body).toEqual(problem("InvalidRequest", 400))
+      expect(expecting.headers["x-trace-id"]).toBe(expecting.body.traceId)
+    })
+  )
+
+  it.effect(
+    "decision §5 a body that does not arrive in time is 408, and the connection closed",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const ws = yield* entered
+
+        const answer = yield* sendRaw(
+          url,
+          (socket) => socket.write(`${head(ws, "/events", "content-length: 50")}{`),
+          "14 seconds"
+        )
+
+        expect(answer.body).toEqual(problem("InvalidRequest", 408))
+        expect(answer.closed).toBe(true)
+        expect(answer.status).toBe(408)
+      }),
+    20_000
   )
 
   it.effect("decision §5 a body of another type is 415, whatever it holds", () =>
@@ -124,13 +160,39 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
         "text/plain",
         "application/x-www-form-urlencoded",
         "application/jsonp",
-        "application/json-patch+json"
+        "application/json-patch+json",
+        "application/json; charset=iso-8859-1"
       ]
       const refused = yield* Effect.forEach(types, (type) => publishText(ws, text, { "content-type": type }))
       const taken = yield* publishText(ws, text, { "content-type": "Application/JSON; charset=utf-8" })
 
       expect(refused.map(({ body }) => body)).toEqual(types.map(() => problem("UnsupportedMediaType", 415)))
       expect(taken.status).toBe(202)
+      const zipped = yield* publishText(ws, text, { "content-encoding": "gzip" })
+      expect(zipped.body).toEqual(problem("UnsupportedMediaType", 415))
+    })
+  )
+
+  it.effect("decision §5 an issue says in plain words what was expected", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const endpoint = { url: "https://example.com/x", eventTypes: ["*"] }
+      const cases: ReadonlyArray<readonly [path: string, text: string, said: string]> = [
+        ["/events", "", "The body is empty: send a JSON object"],
+        ["/events", "1", "Expected an object"],
+        ["/events", '{"eventType":"a.b","payload":1,"idempotencyKey":""}', "Expected at least 1 character"],
+        ["/webhooks", JSON.stringify({ ...endpoint, eventTypes: [] }), "Expected at least 1 item"],
+        [
+          "/webhooks",
+          JSON.stringify({ ...endpoint, description: "\0" }),
+          "Expected text without NUL and lone surrogates, or null"
+        ]
+      ]
+
+      const answers = yield* Effect.forEach(cases, ([path, text]) => ws.call("POST", path, { text }))
+
+      const said = answers.map(({ body }) => (body.issues as ReadonlyArray<{ message: string }>)[0]?.message)
+      expect(said).toEqual(cases.map(([, , message]) => message))
     })
   )
 

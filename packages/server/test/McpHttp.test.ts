@@ -45,12 +45,13 @@ layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
-      const statuses = yield* Effect.forEach(
+      const answers = yield* Effect.forEach(
         ["https://evil.example", "null", `${BASE_URL}.evil.example`, BASE_URL, url],
-        (origin) => Effect.map(post(url, PING, { token, headers: { origin } }), ({ status }) => status)
+        (origin) => post(url, PING, { token, headers: { origin } })
       )
 
-      expect(statuses).toEqual([403, 403, 403, 200, 200])
+      expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 200, 200])
+      expect(answers[0]!.body).toMatchObject({ title: "The request comes from a foreign page" })
     })
   )
 

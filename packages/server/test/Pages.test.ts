@@ -26,6 +26,29 @@ layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
       })
   )
 
+  it.effect("decision §4 the root leads to the reference, which is compressed only for who takes that", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestServer
+      const ask = (accepted: string) =>
+        call("GET", "/reference", { headers: { "accept-encoding": accepted } })
+
+      const root = yield* call("GET", "/")
+      const answers = yield* Effect.forEach(["gzip, br", "identity", "*", "gzip;q=0, *"], ask)
+
+      expect([root.status, root.headers.get("location")]).toEqual([302, "/reference"])
+      expect(answers.map(({ headers }) => headers.get("content-encoding"))).toEqual([
+        "gzip",
+        null,
+        "gzip",
+        null
+      ])
+      for (const { headers, text } of answers) {
+        expect(headers.get("vary")).toBe("accept-encoding")
+        expect(text).toContain("</html>")
+      }
+    })
+  )
+
   it.effect("decision §4 the health checks need no token, and every page has a trace id", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer

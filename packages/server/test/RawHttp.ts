@@ -1,6 +1,6 @@
 /** HTTP/1.1 written by hand, for what no client would send. */
 import { connect, type Socket } from "node:net"
-import { Effect } from "effect"
+import { type Duration, Effect } from "effect"
 
 export interface RawAnswer {
   readonly status: number
@@ -38,7 +38,11 @@ const isWhole = (text: string) => {
 }
 
 /** Sends and gives the first final answer, waiting a little for the server to hang up. */
-export const sendRaw = (url: string, send: (socket: Socket) => void): Effect.Effect<RawAnswer> =>
+export const sendRaw = (
+  url: string,
+  send: (socket: Socket) => void,
+  patience: Duration.DurationInput = "10 seconds"
+): Effect.Effect<RawAnswer> =>
   Effect.async<RawAnswer>((resume) => {
     const { hostname, port } = new URL(url)
     const socket = connect(Number(port), hostname, () => send(socket))
@@ -55,4 +59,4 @@ export const sendRaw = (url: string, send: (socket: Socket) => void): Effect.Eff
     })
     socket.on("error", () => {})
     socket.on("close", () => done(true))
-  }).pipe(Effect.timeout("10 seconds"), Effect.orDie)
+  }).pipe(Effect.timeout(patience), Effect.orDie)

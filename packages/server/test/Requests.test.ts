@@ -36,6 +36,23 @@ layer(testServer(), { excludeTestServices: true })("requests", (it) => {
       })
   )
 
+  it.effect(
+    "decision §4 an id that is long or does not decode is an unknown id, and an empty cursor is none",
+    () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
+        yield* ws.call("POST", "/webhooks", { body: { url: "https://example.com/x", eventTypes: ["*"] } })
+
+        const long = yield* ws.call("GET", `/webhooks/${"x".repeat(5_000)}`)
+        const broken = yield* ws.call("GET", "/webhooks/%ff")
+        const list = yield* ws.call("GET", "/webhooks?cursor=")
+
+        for (const answer of [long, broken])
+          expect(answer.body).toEqual(problem("WebhookEndpointNotFound", 404))
+        expect(list.body.items).toHaveLength(1)
+      })
+  )
+
   it.effect("decision §5 a valid traceparent is continued and any other starts a trace of its own", () =>
     Effect.gen(function* () {
       const ws = yield* entered

@@ -1,8 +1,9 @@
-import { connect } from "node:net"
+import { connect, type Socket } from "node:net"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, LogLevel, Scope } from "effect"
 import { makeEndpoint } from "./Fixtures.ts"
+import { sendRaw } from "./RawHttp.ts"
 import { TestServer, testServer } from "./TestServer.ts"
 
 const started = Effect.gen(function* () {
@@ -46,6 +47,40 @@ it.live("decision §1 what is in flight when the server stops is answered, and t
 
     expect(answer).toMatch(/^HTTP\/1\.1 202 /)
     expect(answer).toMatch(/connection: close/i)
+  }).pipe(Effect.timeout("15 seconds"))
+)
+
+it.live("decision §5 a request that reaches a server while it stops is a 503 of the common shape", () =>
+  Effect.gen(function* () {
+    const { server, stop } = yield* started
+    const closed = Effect.tryPromise(() => fetch(`${server.url}/health/live`)).pipe(
+      Effect.exit,
+      Effect.repeat({ until: Exit.isFailure })
+    )
+    const begun = yield* Deferred.make<Socket>()
+    const asking = yield* Effect.fork(
+      sendRaw(server.url, (socket) =>
+        socket.write("GET /health/live HTTP/1.1\r\nhost: ", () =>
+          Deferred.unsafeDone(begun, Exit.succeed(socket))
+        )
+      )
+    )
+    const socket = yield* Deferred.await(begun)
+    yield* server.call("GET", "/health/live")
+
+    const stopping = yield* Effect.fork(stop)
+    yield* closed
+    socket.write("x\r\n\r\n")
+    const answer = yield* Fiber.join(asking)
+    yield* Fiber.join(stopping)
+
+    expect(answer.status).toBe(503)
+    expect(answer.body).toMatchObject({
+      _tag: "ServiceUnavailable",
+      detail: expect.stringMatching(/stopping/)
+    })
+    expect(answer.headers["x-trace-id"]).toBe(answer.body.traceId)
+    expect(answer.headers.connection).toBe("close")
   }).pipe(Effect.timeout("15 seconds"))
 )
 

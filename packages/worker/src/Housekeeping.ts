@@ -3,7 +3,7 @@
  * so it does not matter how often workers start. Source: spec §8, decision §7 (Retention).
  */
 import { Retention } from "@posthorn/persistence/Retention"
-import { Effect } from "effect"
+import { Effect, LogLevel } from "effect"
 
 const LOOK = "5 minutes"
 /** Not while everything is starting. */
@@ -12,7 +12,13 @@ const FIRST_LOOK = "20 seconds"
 export const make = Effect.map(Retention, (retention) => {
   const look = retention.daily.pipe(
     Effect.tap((removed) =>
-      removed === null ? Effect.void : Effect.logInfo("Old history was removed", removed)
+      removed === null
+        ? Effect.void
+        : Effect.logWithLevel(
+            Object.values(removed).some((count) => count > 0) ? LogLevel.Info : LogLevel.Debug,
+            "Old history was removed",
+            removed
+          )
     ),
     Effect.catchAll((error) => Effect.logWarning("Old history could not be removed", error))
   )

@@ -10,7 +10,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { judge, MAX_TAKE_UPS, type Observation } from "@posthorn/domain/Verdict"
 import type { Loaded, Queue, Waiting } from "@posthorn/persistence/Queue"
 import { SecretUnreadable } from "@posthorn/persistence/SecretBox"
-import { Clock, Effect, Schedule } from "effect"
+import { Cause, Clock, Effect, Schedule } from "effect"
 import type { Prepare } from "./Attempt.ts"
 import type { Pace } from "./internal/Lane.ts"
 import { observedOf } from "./internal/Observed.ts"
@@ -176,7 +176,9 @@ export class Slots {
       lanes.park(row.endpointId)
       lanes.recorded(row)
     } else this.unobserved(row)
-    fork(Effect.logError(`Delivery ${row.deliveryId} could not be attempted`, defect))
+    // Errors as such lose their message in JSON logs; a cause keeps it, and the stack.
+    const why = defect instanceof SecretUnreadable ? defect.message : Cause.die(defect)
+    fork(Effect.logError(`Delivery ${row.deliveryId} could not be attempted`, why))
   }
 
   /** Ended without an observation: counted, so that a delivery that breaks the worker stops some day. */

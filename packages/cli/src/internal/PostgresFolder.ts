@@ -1,6 +1,6 @@
 /**
  * The data folder of the embedded PostgreSQL: `postgres/` is the cluster, `postgres.json` (mode 0600) its superuser's
- * password and the port it listened on last. What cannot be read or written is one clear line.
+ * password, the port it listened on last, and both as a URL for `psql`. What cannot be read or written is one clear line.
  */
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
@@ -30,7 +30,6 @@ export const isInitialised = (cluster: string) => fs.existsSync(join(cluster, "P
 export const touch = <A>(root: string, action: () => A) =>
   Effect.try({ try: action, catch: (error) => folderUnwritable(root, describe(error)) })
 
-/** Level by level: Node's recursive mkdir reports a read-only file system as a missing folder, or never returns. */
 /** `mkdir -p` that says what is wrong: Node's own reports a read-only file system as a missing folder. */
 export const makeFolder = (path: string) => {
   if (fs.existsSync(path)) return
@@ -62,7 +61,7 @@ export const nameForAccount = (folder: string, account: Account | undefined) =>
         Effect.map((outcome) => (outcome.ok ? folder : "/proc/self/cwd"))
       )
 
-const settingsFile = (root: string) => join(root, "postgres.json")
+export const settingsFile = (root: string) => join(root, "postgres.json")
 
 /** Nothing when the file is missing or damaged: then the password is set anew and the port chosen anew. */
 export const readSettings = (root: string): Settings | undefined => {
@@ -75,10 +74,14 @@ export const readSettings = (root: string): Settings | undefined => {
   }
 }
 
+export const urlOf = (password: Redacted.Redacted, port: number) =>
+  Redacted.make(`postgresql://postgres:${Redacted.value(password)}@127.0.0.1:${port}/postgres`)
+
 export const writeSettings = (root: string, { password, port }: Settings) =>
   touch(root, () => {
     const draft = `${settingsFile(root)}.new`
-    fs.writeFileSync(draft, `${JSON.stringify({ password: Redacted.value(password), port })}\n`, {
+    const url = port === undefined ? undefined : Redacted.value(urlOf(password, port))
+    fs.writeFileSync(draft, `${JSON.stringify({ password: Redacted.value(password), port, url })}\n`, {
       mode: 0o600
     })
     fs.renameSync(draft, settingsFile(root))

@@ -1,7 +1,8 @@
 /**
  * Reads a request body: at most 1 MiB, as UTF-8 that is really UTF-8.
  *
- * The bytes are counted as they come, so a body without a length, or with a wrong one, is stopped at the limit too.
+ * The bytes are counted as they come, so a body without a length, or with a wrong one, is stopped at the limit too. A
+ * body that takes longer than `BODY_MS` is given up: 408, and not the 503 of a server that is slow itself.
  * Source: decision §2.
  */
 import type { IncomingMessage } from "node:http"
@@ -11,6 +12,23 @@ import { type InvalidRequest, invalid, PayloadTooLarge } from "@posthorn/domain/
 import { Effect } from "effect"
 
 export const BODY_LIMIT = 1_048_576
+const BODY_MS = 10_000
+
+const JSON_TYPE = /^application\/json\s*(;|$)/i
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i
+
+/** Whether a body is JSON as it can be read here: UTF-8, and not compressed. */
+export const isJson = (headers: Readonly<Record<string, unknown>>) => {
+  const type = String(headers["content-type"] ?? "")
+  const charset = CHARSET.exec(type)?.[1] ?? "utf-8"
+  const encoding = String(headers["content-encoding"] ?? "identity")
+  return JSON_TYPE.test(type) && /^utf-?8$/i.test(charset) && /^(identity)?$/i.test(encoding)
+}
+
+const late = new WeakSet<IncomingMessage>()
+
+/** Whether the body of this request did not arrive in time. */
+export const isLate = (message: IncomingMessage) => late.has(message)
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false })
 
@@ -32,19 +50,29 @@ export const readMessage = (
   message: IncomingMessage
 ): Effect.Effect<string, InvalidRequest | PayloadTooLarge> => {
   if (declaresTooMuch(message)) return tooLarge()
-  return Effect.async((resume) => {
+  return Effect.async((settle) => {
+    const timer = setTimeout(() => {
+      late.add(message)
+      resume(Effect.fail(invalid("", "The body did not arrive in time")))
+    }, BODY_MS)
+    const resume: typeof settle = (outcome) => {
+      clearTimeout(timer)
+      message.removeAllListeners("data")
+      settle(outcome)
+    }
     const chunks: Array<Buffer> = []
     let size = 0
     message.on("data", (chunk: Buffer) => {
       size += chunk.length
       if (size > BODY_LIMIT) {
-        message.removeAllListeners("data").pause()
+        message.pause()
         return resume(tooLarge())
       }
       chunks.push(chunk)
     })
     message.once("end", () => resume(decode(chunks)))
     message.once("error", () => resume(Effect.fail(invalid("", "The body was cut short"))))
+    return Effect.sync(() => clearTimeout(timer))
   })
 }
 

@@ -3,13 +3,15 @@
  *
  * Everything is made once at start and served from memory; nothing on these pages asks another host for anything.
  */
-import { HttpServerResponse } from "@effect/platform"
+import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 import { llmsText } from "../guides/Llms.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { openApiDocument } from "./OpenApiDocument.ts"
 import { Readiness } from "./Readiness.ts"
 import { referencePage } from "./Reference.ts"
+
+type Page = Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest>
 
 export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
   dependencies: [Readiness.Default],
@@ -27,9 +29,13 @@ export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
       { status: 503, headers: { "cache-control": "no-store" } }
     )
     const ready = Effect.map(readiness.ask, (isReady) => (isReady ? live : notReady))
-    const reference = yield* Effect.cached(referencePage(document, baseUrl))
+    const made = yield* Effect.cached(referencePage(document, baseUrl))
+    const reference = Effect.zipWith(made, HttpServerRequest.HttpServerRequest, (page, { headers }) =>
+      page(headers["accept-encoding"])
+    )
 
-    const pages: Readonly<Record<string, Effect.Effect<HttpServerResponse.HttpServerResponse>>> = {
+    const pages: Readonly<Record<string, Page>> = {
+      "/": Effect.succeed(HttpServerResponse.redirect("/reference", { status: 302 })),
       "/openapi.json": Effect.succeed(json),
       "/llms.txt": Effect.succeed(
         HttpServerResponse.text(llmsText(baseUrl), { contentType: "text/plain; charset=utf-8" })

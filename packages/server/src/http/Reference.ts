@@ -48,7 +48,18 @@ const policy = (origin: string) =>
     "form-action 'none'"
   ].join("; ")
 
-/** The page over this document, ready to be sent to a browser that takes gzip; every browser does. */
+/** Whether gzip may be sent; who says nothing gets the plain page. */
+export const takesGzip = (accepted = "") => {
+  const weights = new Map(
+    accepted.split(",").map((each) => {
+      const [name = "", weight = ""] = each.split(";")
+      return [name.trim().toLowerCase(), Number(/q=([\d.]+)/i.exec(weight)?.[1] ?? 1)]
+    })
+  )
+  return (weights.get("gzip") ?? weights.get("*") ?? 0) > 0
+}
+
+/** The page over this document, made for what a client says it accepts. */
 export const referencePage = (document: object, baseUrl: string) =>
   Effect.gen(function* () {
     const app = yield* HttpLayerRouter.toHttpEffect(scalar)
@@ -56,15 +67,21 @@ export const referencePage = (document: object, baseUrl: string) =>
     const page = yield* Effect.provideService(app, HttpServerRequest.HttpServerRequest, request)
     const generated = yield* Effect.promise(() => HttpServerResponse.toWeb(page).text())
     const html = generated.replace(EMBEDDED, (_, open, close) => `${open}${embedded(document)}${close}`)
-    const body = yield* Effect.promise(() => compress(html))
-    return HttpServerResponse.uint8Array(body, {
-      contentType: "text/html; charset=utf-8",
-      headers: {
-        "content-encoding": "gzip",
-        "content-security-policy": policy(new URL(baseUrl).origin),
-        "cache-control": "public, max-age=3600",
-        "x-content-type-options": "nosniff",
-        "referrer-policy": "no-referrer"
-      }
-    })
+    const plain = Buffer.from(html)
+    const zipped = yield* Effect.promise(() => compress(plain))
+    const respond = (body: Uint8Array, encoding: Readonly<Record<string, string>>) =>
+      HttpServerResponse.uint8Array(body, {
+        contentType: "text/html; charset=utf-8",
+        headers: {
+          ...encoding,
+          vary: "accept-encoding",
+          "content-security-policy": policy(new URL(baseUrl).origin),
+          "cache-control": "public, max-age=3600",
+          "x-content-type-options": "nosniff",
+          "referrer-policy": "no-referrer"
+        }
+      })
+    const compressed = respond(zipped, { "content-encoding": "gzip" })
+    const uncompressed = respond(plain, {})
+    return (accepted: string | undefined) => (takesGzip(accepted) ? compressed : uncompressed)
   }).pipe(Effect.scoped, Effect.orDie, Effect.withSpan("Reference.make"))

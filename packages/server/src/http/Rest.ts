@@ -6,25 +6,23 @@
  */
 import type { IncomingMessage } from "node:http"
 import { HttpServerResponse } from "@effect/platform"
-import { InvalidRequest, type PublicError, UnsupportedMediaType } from "@posthorn/domain/Errors"
+import { type InvalidRequest, invalid, type PublicError, UnsupportedMediaType } from "@posthorn/domain/Errors"
 import { parseJson } from "@posthorn/domain/JsonText"
 import { Effect, Either, Option } from "effect"
 import { type Answer, Calls } from "../Calls.ts"
 import type { RawRequest } from "../Decode.ts"
 import { Gate } from "../Gate.ts"
-import { readMessage } from "./Body.ts"
+import { isJson, isLate, readMessage } from "./Body.ts"
+import { timedOut } from "./Refusal.ts"
 import type { Match } from "./Routes.ts"
-
-const JSON_TYPE = /^application\/json\s*(;|$)/i
 
 const parsedBody = (
   text: string,
   raw: ReadonlyArray<ReadonlyArray<string>>
 ): Either.Either<unknown, InvalidRequest> =>
-  Either.mapLeft(
-    parseJson(text, raw),
-    ({ message, path }) => new InvalidRequest({ issues: [{ path, message }] })
-  )
+  text.trim() === ""
+    ? Either.left(invalid("", "The body is empty: send a JSON object"))
+    : Either.mapLeft(parseJson(text, raw), ({ message, path }) => invalid(path, message))
 
 /** Members of the query string; of one that is repeated the last counts. */
 const queryOf = (search: string): Record<string, string> => {
@@ -50,8 +48,7 @@ export class Rest extends Effect.Service<Rest>()("@posthorn/server/Rest", {
     const read = (message: IncomingMessage, { entry, path }: Match, search: string) => {
       const base = { path, query: queryOf(search), headers: message.headers as RawRequest["headers"] }
       if (Option.isNone(entry.bodySchema)) return Effect.succeed<RawRequest>({ ...base, body: undefined })
-      if (!JSON_TYPE.test(message.headers["content-type"] ?? ""))
-        return Effect.fail(new UnsupportedMediaType())
+      if (!isJson(message.headers)) return Effect.fail(new UnsupportedMediaType())
       return Effect.flatMap(readMessage(message), (text) =>
         Either.map(parsedBody(text, entry.rules.raw ?? []), (body): RawRequest => ({ ...base, body }))
       )
@@ -73,6 +70,7 @@ export class Rest extends Effect.Service<Rest>()("@posthorn/server/Rest", {
             read: read(message, match, search) as Effect.Effect<RawRequest, PublicError>
           })
         ),
+        Effect.map((answer) => (isLate(message) ? timedOut(answer) : answer)),
         Effect.catchAll((error) => Effect.succeed(calls.refuse(error, traceId))),
         Effect.catchAllCause((cause) => calls.unforeseen(cause, traceId))
       )

@@ -9,12 +9,28 @@ export interface Match {
 
 const METHODS = ["GET", "POST", "PATCH", "DELETE"]
 
-const router = FindMyWay.make<ContractEntry>({ maxParamLength: 4096, ignoreTrailingSlash: true })
+/** More than a request line can have: a long id is an unknown id, not an unknown path. */
+const MAX_PARAM = 20_000
+
+const router = FindMyWay.make<ContractEntry>({ maxParamLength: MAX_PARAM, ignoreTrailingSlash: true })
 for (const entry of entries) router.on(entry.method, entry.path as FindMyWay.PathInput, entry)
+
+/** What does not decode is an id that nothing has. */
+const readable = (pathname: string) =>
+  pathname.includes("%") ? pathname.split("/").map(readableSegment).join("/") : pathname
+
+const readableSegment = (segment: string) => {
+  try {
+    decodeURIComponent(segment)
+    return segment
+  } catch {
+    return "-"
+  }
+}
 
 /** The operation at this path, or undefined. A HEAD is the GET without its body. */
 export const find = (method: string, pathname: string): Match | undefined => {
-  const found = router.find(method === "HEAD" ? "GET" : method, pathname)
+  const found = router.find(method === "HEAD" ? "GET" : method, readable(pathname))
   return found === undefined
     ? undefined
     : { entry: found.handler, path: found.params as Readonly<Record<string, string>> }
@@ -22,7 +38,8 @@ export const find = (method: string, pathname: string): Match | undefined => {
 
 /** The methods this path answers, or undefined when nothing lives there. */
 export const allowed = (pathname: string): string | undefined => {
-  const methods = METHODS.filter((method) => router.find(method, pathname) !== undefined)
+  const path = readable(pathname)
+  const methods = METHODS.filter((method) => router.find(method, path) !== undefined)
   if (methods.length === 0) return undefined
   return (methods.includes("GET") ? [...methods, "HEAD"] : methods).join(", ")
 }

@@ -3,7 +3,7 @@
  *
  * An operation of the contract is answered straight on Node's request and response, because that is on the way of
  * everything: the platform's own server takes half as long again per request. Everything else (MCP, the pages) goes
- * through the platform. A request is given up after `ANSWER_MS`, with 503.
+ * through the platform. A request is given up after `ANSWER_MS`, with 503; one whose body is late is 408 before that.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { HttpServer } from "@effect/platform"
@@ -16,6 +16,7 @@ import { ServerConfig } from "../ServerConfig.ts"
 import { Edge, split } from "./Edge.ts"
 import { Listener, makeListener } from "./Listener.ts"
 import { Readiness } from "./Readiness.ts"
+import { amended } from "./Refusal.ts"
 import { Rest } from "./Rest.ts"
 import * as Routes from "./Routes.ts"
 import { send } from "./Send.ts"
@@ -48,7 +49,8 @@ const operations = Effect.gen(function* () {
     const traceId = continueTrace(message.headers.traceparent as string | undefined)
     const fiber = runFork(rest.handle(message, match, search, traceId))
     const giveUp = () => {
-      send(message, response, calls.refuse(tooLate, traceId), traceId)
+      const refusal = calls.refuse(tooLate, traceId)
+      send(message, response, message.complete ? refusal : amended(refusal, {}), traceId)
       fiber.unsafeInterruptAsFork(FiberId.none)
     }
     const timer = setTimeout(giveUp, ANSWER_MS)
@@ -60,15 +62,22 @@ const operations = Effect.gen(function* () {
   }
 })
 
-const unavailable = (_message: IncomingMessage, response: ServerResponse) => {
-  response.writeHead(503, { connection: "close", "retry-after": "1" }).end()
-}
+/** The answer while stopping. */
+const unavailable =
+  ({ refuse }: Calls) =>
+  (message: IncomingMessage, response: ServerResponse) => {
+    const traceId = continueTrace(message.headers.traceparent as string | undefined)
+    const refusal = refuse(new ServiceUnavailable({ retryAfterSeconds: 1 }), traceId)
+    const detail = "This server is stopping: try again in 1 s."
+    send(message, response, amended(refusal, { detail }), traceId)
+  }
 
 /** Serves on whatever `listenLive` listens; on the way out first no longer ready, then closed. */
 export const serveLive = Layer.scopedDiscard(
   Effect.gen(function* () {
     yield* HttpServer.HttpServer
     const server = yield* Listener
+    const calls = yield* Calls
     const { app } = yield* Edge
     const readiness = yield* Readiness
     const answerOperation = yield* operations
@@ -84,7 +93,7 @@ export const serveLive = Layer.scopedDiscard(
     yield* Effect.addFinalizer(() =>
       Effect.zipRight(
         readiness.stop,
-        Effect.sync(() => server.off("request", answer).on("request", unavailable))
+        Effect.sync(() => server.off("request", answer).on("request", unavailable(calls)))
       )
     )
   })

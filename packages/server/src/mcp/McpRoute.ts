@@ -7,12 +7,14 @@
  * page has pointed at 127.0.0.1 is refused even before its token is looked at. Source: decision §4 (MCP).
  */
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { NodeHttpServerRequest } from "@effect/platform-node"
 import { Forbidden, MethodNotAllowed, type PublicError, UnsupportedMediaType } from "@posthorn/domain/Errors"
 import { stringify } from "@posthorn/domain/JsonText"
 import { Effect, Either, Option } from "effect"
 import { Calls } from "../Calls.ts"
 import { Gate, keyOf } from "../Gate.ts"
-import { readBody } from "../http/Body.ts"
+import { isJson, isLate, readBody } from "../http/Body.ts"
+import { timedOut } from "../http/Refusal.ts"
 import { toResponse } from "../http/Rest.ts"
 import { type BucketState, headersOf, RateLimits } from "../RateLimits.ts"
 import { ServerConfig } from "../ServerConfig.ts"
@@ -27,7 +29,6 @@ import {
 import { McpServer, protocolVersions } from "./McpServer.ts"
 import type { McpContext } from "./Methods.ts"
 
-const JSON_TYPE = /^application\/json\s*(;|$)/i
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
 
 type Request = HttpServerRequest.HttpServerRequest
@@ -86,7 +87,7 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
         const address = Option.getOrElse(request.remoteAddress, () => "")
         const caller = yield* gate.authenticate(request.headers.authorization, address)
         const bucket = yield* limits.take("mcp", keyOf(caller))
-        if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) return yield* new UnsupportedMediaType()
+        if (!isJson(request.headers)) return yield* new UnsupportedMediaType()
         const incoming = parseMessages(yield* readBody(request))
         if (Either.isLeft(incoming)) return finish(rejected(incoming.left), bucket, traceId)
         const more = incoming.right.messages.filter(isRequest).slice(1)
@@ -96,15 +97,13 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
       })
 
     const handle = (request: Request, traceId: string) =>
-      Effect.catchAll(enter(request, traceId), (error: PublicError) =>
-        Effect.succeed(
-          HttpServerResponse.setHeader(
-            toResponse(calls.refuse(error, traceId), traceId),
-            "cache-control",
-            "no-store"
-          )
+      Effect.catchAll(enter(request, traceId), (error: PublicError) => {
+        const refusal = calls.refuse(error, traceId)
+        const answer = isLate(NodeHttpServerRequest.toIncomingMessage(request)) ? timedOut(refusal) : refusal
+        return Effect.succeed(
+          HttpServerResponse.setHeader(toResponse(answer, traceId), "cache-control", "no-store")
         )
-      )
+      })
 
     return { handle } as const
   })

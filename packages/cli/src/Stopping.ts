@@ -1,0 +1,17 @@
+/**
+ * Says, when a stop takes a moment, why it does. Listens only to the first signal: from then on the system's own answer
+ * to a signal holds, so that a second Ctrl-C ends the process at once.
+ */
+import { Effect } from "effect"
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const
+const QUICK_MS = 300
+const LINE = "Stopping: what is in flight is finished first; Ctrl-C again stops at once."
+
+export const announceStop = Effect.sync(() => {
+  const onSignal = () => {
+    for (const signal of SIGNALS) process.removeListener(signal, onSignal)
+    setTimeout(() => process.stderr.write(`${LINE}\n`), QUICK_MS).unref()
+  }
+  for (const signal of SIGNALS) process.on(signal, onSignal)
+})

@@ -1,0 +1,95 @@
+/**
+ * What the worker's statements cost must not hang on what PostgreSQL believes about the tables. They are functions whose
+ * plans are kept per connection; a plan made while the queue was empty is used when a burst fills it. Measured in pages
+ * read, so that a slow machine changes nothing. Source: spec §8, docs/benchmarks.md.
+ */
+import { SqlClient } from "@effect/sql/SqlClient"
+import { expect, layer } from "@effect/vitest"
+import { newId } from "@posthorn/domain/Ids"
+import { TestDatabaseUrl, TestPg } from "@posthorn/testkit/TestPg"
+import { Effect, Redacted } from "effect"
+import pg from "pg"
+
+const GROUP = 100
+const WAITING = 10_000
+/** Measured 4 and 26; 8 and 30 to 35 when an index is read that has the key somewhere, or a whole one. */
+const PAGES_TO_LOAD = 5
+const PAGES_TO_RECORD = 28
+
+const connect = Effect.gen(function* () {
+  const url = yield* TestDatabaseUrl
+  const client = new pg.Client({ connectionString: Redacted.value(url) })
+  yield* Effect.acquireRelease(
+    Effect.promise(() => client.connect()),
+    () => Effect.promise(() => client.end())
+  )
+  return (text: string, values: ReadonlyArray<unknown> = []) =>
+    Effect.promise(() => client.query<Record<string, unknown>>(text, [...values]))
+})
+
+type Query = Effect.Effect.Success<typeof connect>
+
+const LOAD = `posthorn.load(
+  (select array_agg(workspace_id::text order by delivery_id) from picked),
+  (select array_agg(delivery_id::text order by delivery_id) from picked),
+  (select array_agg(attempts order by delivery_id) from picked))`
+
+const RECORD = `posthorn.record(array(
+  select row(workspace_id, delivery_id, endpoint_id, 0, attempts + 1, posthorn.new_id('wha_'), 'delivered', now(), 1, 200,
+    null, '{}', 'ok', null, false)::posthorn.observation from picked), 20)`
+
+const picked = (count: number) => `create temp table picked as
+  select * from posthorn.queue order by delivery_id desc limit ${count}`
+
+/** Pages that `call` touched, with everything it called. */
+const pagesOf = (query: Query, call: string) =>
+  Effect.map(query(`explain (analyze, buffers, format json) select * from ${call}`), ({ rows }) => {
+    const [explained] = rows[0]!["QUERY PLAN"] as ReadonlyArray<{
+      readonly Plan: Readonly<Record<string, number>>
+    }>
+    return explained!.Plan["Shared Hit Blocks"]! + explained!.Plan["Shared Read Blocks"]!
+  })
+
+const states = {
+  "was never counted": "select 1",
+  "was counted when it was empty": "vacuum analyze",
+  "was counted with one row": "vacuum analyze posthorn.deliveries, posthorn.queue, posthorn.endpoints"
+} as const
+
+layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => {
+  for (const [state, count] of Object.entries(states)) {
+    it.scoped(`§8 read a few pages per delivery also where the queue ${state} and a burst came since`, () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const query = yield* connect
+        const workspaceId = newId("workspace")
+        const slug = `w${workspaceId.slice(-12)}`
+        const publish = (events: number) =>
+          query(
+            `select count(*) from posthorn.publish_events($1, array_fill('invoice.paid'::text, array[$2::integer]),
+              array_fill('{}'::json, array[$2::integer]), array_fill(null::text, array[$2::integer]))`,
+            [slug, events]
+          )
+        if (state.includes("empty")) yield* query(count)
+        yield* sql`insert into posthorn.workspaces (id, slug, name) values (${workspaceId}, ${slug}, ${slug})`
+        yield* sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret)
+          values (${workspaceId}, ${newId("endpoint")}, 'https://example.com/', '{*}', true, '\\x00')`
+        yield* publish(1)
+        if (state.includes("one row")) yield* query(count)
+        yield* query(picked(1))
+        yield* query(`select * from ${LOAD}`)
+        yield* query(`select * from ${RECORD}`)
+        yield* query("drop table picked")
+
+        yield* publish(WAITING)
+        yield* query(picked(GROUP))
+        const loading = yield* pagesOf(query, LOAD)
+        const recording = yield* pagesOf(query, RECORD)
+
+        expect(loading / GROUP).toBeLessThan(PAGES_TO_LOAD)
+        expect(recording / GROUP).toBeLessThan(PAGES_TO_RECORD)
+        yield* query("truncate posthorn.workspaces cascade")
+      })
+    )
+  }
+})
