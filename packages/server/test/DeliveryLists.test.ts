@@ -106,7 +106,6 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
         "/notifications"
       ]
       const cursors = [
-        "",
         "%00",
         "nonsense",
         "e30",
@@ -126,6 +125,17 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
             body: { items: [], nextCursor: null }
           })
         }
+    })
+  )
+
+  it.effect("decision §4 takes an empty cursor for none, as clients send it for the first page", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const { made } = yield* makeMany(ws, 1)
+
+      const answer = yield* ws.call("GET", "/webhooks/deliveries?cursor=")
+
+      expect(answer.body.items).toHaveLength(made.length)
     })
   )
 

@@ -32,11 +32,11 @@ it.scopedLive(
       }
       const last = yield* startWorker()
       yield* shared(10, 32)
-      yield* within(10, tally, (seen) => seen.dead_lettered === 1)
+      yield* within(10, tally, (seen) => seen.dead_lettered === 1 && seen.delivered === NEIGHBOURS)
 
-      expect(yield* tally).toEqual({ delivered: NEIGHBOURS, dead_lettered: 1 })
       expect(receiver.receivedAt("/hang")).toHaveLength(7)
-      expect(receiver.receivedAt("/neighbour")).toHaveLength(3 * NEIGHBOURS)
+      // One that was answered just before a kill is sent again: at least once.
+      expect(receiver.receivedAt("/neighbour").length).toBeGreaterThanOrEqual(3 * NEIGHBOURS)
       expect(yield* sql`select id, attempts from posthorn.deliveries where status = 'dead_lettered'`).toEqual(
         [{ id: poison, attempts: 0 }]
       )
