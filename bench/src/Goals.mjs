@@ -56,9 +56,9 @@ const pickup = (result) => {
     ),
     row(
       "idle",
-      "CPU < 1 %",
+      "CPU < 1 %, PostgreSQL included",
       `worker ${two(us.idleNodePercent)} %, with PostgreSQL ${two(us.idlePercent)} %`,
-      us.idleNodePercent < 1
+      us.idlePercent < 1
     )
   ]
 }

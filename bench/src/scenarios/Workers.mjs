@@ -146,7 +146,7 @@ export const workers = async (bench, options) => {
   return {
     scenario: "workers",
     options,
-    counts: counts.map((count) => ({ count, ...medians(runs[count]), runs: runs[count] })),
+    counts: counts.map((count) => ({ workers: count, ...medians(runs[count]), runs: runs[count] })),
     kill,
     term
   }

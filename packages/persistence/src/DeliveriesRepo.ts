@@ -58,8 +58,6 @@ export const PAGE_BYTES = 4_194_304
 /** Rows that one page of a filtered list looks at. 10,000 index entries take some 10 ms. */
 export const SCAN_LIMIT = 10_000
 
-type Listed = Raw & { readonly fits: boolean }
-
 type Raw = Omit<DeliveryRow, "payload"> & { readonly payload: string | null }
 
 const COLUMNS = `d.id, d.endpoint_id as "endpointId", d.event_id as "eventId", d.event_type as "eventType", d.status,
@@ -67,22 +65,26 @@ const COLUMNS = `d.id, d.endpoint_id as "endpointId", d.event_id as "eventId", d
   d.last_http_status as "lastHttpStatus", d.last_failure_reason as "lastFailureReason",
   d.last_duration_ms as "lastDurationMs", d.last_attempt_at as "lastAttemptAt", d.created_at as "createdAt"`
 
-/** The payload is left in the database for the rows that a page ends before. */
+/** The payload stays in the database, and comes as null, for the rows that a page ends before. */
 const COLUMNS_WITHIN_BUDGET = COLUMNS.replace(
   "d.payload",
-  `case when d.bytes_before < ${PAGE_BYTES} then d.payload end as payload, d.bytes_before < ${PAGE_BYTES} as "fits"`
+  `case when d.bytes_before < ${PAGE_BYTES} then d.payload end as payload`
 )
 
-const COLUMNS_WITHOUT_PAYLOAD = COLUMNS.replace("d.payload", `null::text as payload, true as "fits"`)
+const COLUMNS_WITHOUT_PAYLOAD = COLUMNS.replace("d.payload", `null::text as payload`)
 
-const toRow = (raw: Raw): DeliveryRow => ({
-  ...raw,
-  payload: raw.payload === null ? null : new JsonText(raw.payload)
-})
+/** The row as it came, changed in place: copying 50 rows of 14 members costs more than reading them. */
+const toRow = (raw: Raw): DeliveryRow => {
+  const row = raw as { payload: string | JsonText | null }
+  if (typeof row.payload === "string") row.payload = new JsonText(row.payload)
+  return row as DeliveryRow
+}
 
-/** The rows up to where the page's budget of bytes is spent; the first row is always one of them. */
-const withinBudget = (rows: ReadonlyArray<Listed>): ReadonlyArray<DeliveryRow> =>
-  rows.filter(({ fits }) => fits).map(({ fits: _, ...raw }) => toRow(raw))
+/** How many rows come before the page's budget of bytes is spent; the first is always one of them. */
+const withinBudget = (rows: ReadonlyArray<Raw>): number => {
+  const end = rows.findIndex(({ payload }) => payload === null)
+  return end < 0 ? rows.length : end
+}
 
 export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/persistence/DeliveriesRepo", {
   effect: Effect.gen(function* () {
@@ -174,18 +176,19 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
     ) =>
       Effect.gen(function* () {
         const rows = yield* filter.omitPayload
-          ? sql<Listed>`select ${withoutPayload} from ${walk(workspaceId, filter, limit + 1, from)}`
-          : sql<Listed>`select ${withinBytes} from (
+          ? sql<Raw>`select ${withoutPayload} from ${walk(workspaceId, filter, limit + 1, from)}`
+          : sql<Raw>`select ${withinBytes} from (
               select w.*, coalesce(sum(octet_length(w.payload)) over (
                 order by w.created_at desc, w.id desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
               from (select d.* from ${walk(workspaceId, filter, limit + 1, from)}) w
             ) d order by d.created_at desc, d.id desc`
         const position = (last: DeliveryRow) => ({ at: last.createdAt, id: last.id })
-        const fitting = withinBudget(rows)
+        const fitting = filter.omitPayload ? rows.length : withinBudget(rows)
+        const items = rows.slice(0, fitting).map(toRow)
         const page =
-          fitting.length < rows.length
-            ? { items: fitting, nextCursor: encodeCursor(position(fitting[fitting.length - 1]!)) }
-            : pageOf(fitting, limit, position)
+          fitting < rows.length
+            ? { items, nextCursor: encodeCursor(position(items[fitting - 1]!)) }
+            : pageOf(items, limit, position)
         if (page.nextCursor !== null || !isFiltered(filter)) return page
         const [end] = yield* scanEnd(workspaceId, filter, from)
         return end === undefined ? page : { ...page, nextCursor: encodeCursor({ at: end.at, id: end.id }) }
