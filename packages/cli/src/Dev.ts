@@ -16,10 +16,12 @@ import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
 import { freePort } from "./FreePort.ts"
 import { settingsFile } from "./internal/PostgresFolder.ts"
 import * as LocalSecrets from "./LocalSecrets.ts"
-import { baseUrlOf, type Resolved, serverOf, workerOf } from "./Roles.ts"
+import { baseUrlOf, type Resolved } from "./Resolved.ts"
+import { serverOf } from "./Serve.ts"
 import { type Settings, settings } from "./Settings.ts"
 import { bold, complain, dim, row, say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
+import { workerOf } from "./Work.ts"
 
 /** In production nothing may lead back to this machine, and dev's own targets do. */
 export class DevInProduction extends Data.TaggedError("DevInProduction") {

@@ -9,7 +9,7 @@ import * as Database from "@posthorn/persistence/Database"
 import { SecretBox, make as secretBox } from "@posthorn/persistence/SecretBox"
 import { SecretsRepo } from "@posthorn/persistence/SecretsRepo"
 import { Data, Effect, Layer, Option } from "effect"
-import { requireCurrent, required } from "./Commands.ts"
+import { requireCurrent, required } from "./Production.ts"
 import { settings } from "./Settings.ts"
 import { say } from "./Terminal.ts"
 

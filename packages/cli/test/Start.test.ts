@@ -16,6 +16,11 @@ const main = join(root, "build", "posthorn.mjs")
 
 const STOPPING = "Stopping: what is in flight is finished first; Ctrl-C again stops at once.\n"
 
+const SECRETS = {
+  ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64"),
+  OPERATOR_TOKEN: "0123456789abcdef0123456789abcdef"
+}
+
 type Environment = Readonly<Record<string, string>>
 
 /** Only what a fresh shell has, and what the test says. */
@@ -123,6 +128,60 @@ describe("npm start", () => {
     assert.include(lineOf(out, "Demo workspace"), "no demo endpoint")
     assert.notInclude(out, "First webhook")
   }, 60_000)
+})
+
+describe("what a role loads", () => {
+  /** The packages whose code is read once these files of the bundle are, going by the names the bundler leaves in it. */
+  const packagesOf = (files: ReadonlyArray<string>) => {
+    const read = new Set(files)
+    const packages = new Set<string>()
+    for (const file of read) {
+      const text = readFileSync(join(root, "build", file), "utf8")
+      for (const [, chunk] of text.matchAll(/^(?:\} from|import) "\.\/(.+\.mjs)";$/gm)) read.add(chunk!)
+      for (const [, own, other] of text.matchAll(
+        /^ *\/\/ (?:packages\/([\w-]+)|node_modules\/.*\/node_modules\/(@?[\w-]+))\//gm
+      ))
+        packages.add((own ?? other)!)
+    }
+    return packages
+  }
+
+  it("decision §1 makes a worker of no code that only the server needs", () => {
+    const [, work] = /import\("\.\/(Work-\w+\.mjs)"\)/.exec(readFileSync(main, "utf8"))!
+
+    const packages = packagesOf(["posthorn.mjs", work!])
+
+    assert.includeMembers([...packages], ["worker", "persistence", "effect", "undici"])
+    for (const name of ["server", "capabilities", "@modelcontextprotocol", "zod"])
+      assert.isFalse(packages.has(name), name)
+  })
+
+  it("decision §6 makes a server that goes to Redis when there is REDIS_URL", async () => {
+    const redis = createServer().listen(0, "127.0.0.1")
+    await new Promise((resolve) => redis.once("listening", resolve))
+    const { port } = redis.address() as { port: number }
+    const asked = new Promise<string>((resolve) =>
+      redis.once("connection", (socket) => socket.once("data", (data) => resolve(String(data))))
+    )
+    const serveOn = (database: Redacted.Redacted) =>
+      Effect.promise(async () => {
+        const urls = { DATABASE_URL: Redacted.value(database), REDIS_URL: `redis://127.0.0.1:${port}` }
+        const child = spawn(process.execPath, [main, "serve"], {
+          env: environmentOf({ ...SECRETS, ...urls, PORT: "0" }),
+          stdio: "ignore"
+        })
+        const ended = new Promise<string>((resolve) => child.once("close", () => resolve("")))
+        const first = await Promise.race([asked, ended])
+        child.kill("SIGKILL")
+        await ended
+        return first
+      })
+
+    const first = await Effect.runPromise(Effect.scoped(Effect.flatMap(freshDatabase, serveOn)))
+    redis.close()
+
+    assert.include(first, "HELLO")
+  })
 })
 
 describe("a stop that takes a moment", () => {
@@ -238,8 +297,7 @@ describe("a start that cannot be", () => {
         run(["serve"], {
           DATABASE_URL: Redacted.value(database),
           PORT: String(port),
-          ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64"),
-          OPERATOR_TOKEN: "0123456789abcdef0123456789abcdef"
+          ...SECRETS
         })
       )
     const { code, err } = await Effect.runPromise(Effect.scoped(Effect.flatMap(freshDatabase, serveOn)))

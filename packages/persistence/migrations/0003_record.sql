@@ -3,18 +3,17 @@
 --
 -- First observation wins: one is stored only if its ordinal is still the next and the delivery is not terminal;
 -- otherwise it changes nothing. Calling again with the same observations is therefore safe, also when the answer to a
--- COMMIT was lost. Locks go endpoint first, then delivery, each in id order, so that no two calls can wait for each other
--- in a ring. Deleting an endpoint removes its deliveries in any order, so with that a ring is possible: of the two, it is
+-- COMMIT was lost. Rows that somebody else changed between being found and being changed here undo the whole call, which
+-- is then made again. Locks go endpoint first, then delivery, each in id order, so that no two calls can wait for each
+-- other in a ring. Deleting an endpoint removes its deliveries in any order, so with that a ring is possible: of the two, it is
 -- always this call that gives up, before PostgreSQL looks for deadlocks (1 s), and is made again by its worker. A function,
 -- so that its plan is made once per connection: planning it anew costs more than running it.
-create type posthorn.observation as (
-  workspace_id text, delivery_id text, endpoint_id text, generation integer, ordinal smallint, attempt_id text,
-  status text, at timestamptz, duration_ms integer, http_status smallint, failure_reason text,
-  request_headers text, response_body text, retry_after_ms integer, exhausted boolean
-);
-
-create function posthorn.record(observations posthorn.observation[], failure_limit integer)
-returns table (recorded integer, dead_lettered integer, disabled text[], moment_micros bigint)
+create function posthorn.record(
+  workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
+  statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
+  signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[],
+  fixed_headers text, failure_limit integer
+) returns table (recorded integer, dead_lettered integer, disabled text[], moment_micros bigint)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off
@@ -22,26 +21,26 @@ set lock_timeout = '500ms' as $$
 #variable_conflict use_column
 declare
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
-  -- Endpoints whose streak may move.
+  -- Endpoints whose streak may move, and the observations that were stored, by their order.
   locked text[];
-  -- By the observations' order: where its rows lie when it is the first of its ordinal, else null.
-  places tid[];
-  queue_places tid[];
-  traces text[];
+  stored integer[];
+  changed integer;
   stopped record;
 begin
   disabled := '{}';
-  moment_micros := (extract(epoch from moment) * 1000000)::bigint;
+  moment_micros := (date_part('epoch', moment) * 1000000)::bigint;
 
-  -- First everything is locked, found row by row through the keys; then it is changed by its place, which no longer moves.
-  -- Joined by key instead, a plan made while the statistics hold the tables to be empty, as they do of the queue most of
-  -- the time, reads a whole index for each group: 2 ms a row with 10,000 waiting.
   with seen as materialized (
-    select o.workspace_id, o.delivery_id, o.endpoint_id, o.ordinal, o.status, o.position,
-      row_number() over (partition by o.workspace_id, o.delivery_id, o.ordinal order by o.position) = 1 as is_first
-    from unnest(observations) with ordinality
-      as o(workspace_id, delivery_id, endpoint_id, generation, ordinal, attempt_id, status, at, duration_ms,
-           http_status, failure_reason, request_headers, response_body, retry_after_ms, exhausted, position)
+    select workspace_id, delivery_id, endpoint_id, ordinal, attempt_id, status, began,
+      timestamptz 'epoch' + began * interval '1 millisecond' as at, duration_ms, http_status, failure_reason, signature,
+      response_body, moment + retry_after * interval '1 millisecond' as retry_at, exhausted, position,
+      row_number() over (
+        partition by workspace_id collate "C", delivery_id collate "C", ordinal order by position
+      ) = 1 as is_first
+    from unnest(workspaces, deliveries, endpoints, ordinals, attempt_ids, statuses, began, durations, http_statuses,
+        failure_reasons, signatures, response_bodies, retry_afters, exhausteds) with ordinality
+      as o(workspace_id, delivery_id, endpoint_id, ordinal, attempt_id, status, began, duration_ms, http_status,
+        failure_reason, signature, response_body, retry_after, exhausted, position)
   ), touched as materialized (
     -- A healthy endpoint that stays healthy is not locked and not written.
     select e.id
@@ -54,56 +53,60 @@ begin
     ) e
   ), endpoints_first as materialized (
     select array_agg(id::text) as ids from touched
-  ), ordered as materialized (
-    select s.*, e.ids from endpoints_first e, seen s
-    order by s.workspace_id collate "C", s.delivery_id collate "C", s.ordinal
-  ), held as (
-    select s.position, s.ids, d.place, d.trace_id, q.place as queue_place
-    from ordered s
-    left join lateral (
+  ), first as materialized (
+    -- Found row by row through the keys, then changed by where they lie. Joined by key instead, a plan made while the
+    -- statistics hold the tables to be empty, as they do of the queue most of the time, reads a whole index for each
+    -- group: 2 ms a row with 10,000 waiting. In the order of the window above, which is that of the keys.
+    select s.*, e.ids, d.place, d.trace_id, q.place as queue_place
+    from endpoints_first e, seen s
+    cross join lateral (
       select d.ctid as place, d.trace_id from posthorn.deliveries d
       where s.is_first and d.workspace_id = s.workspace_id and d.id = s.delivery_id and d.attempts = s.ordinal - 1
-        and d.status in ('pending', 'failed') for no key update
-    ) d on true
+        and d.status in ('pending', 'failed') offset 0
+    ) d
     left join lateral (
       select q.ctid as place from posthorn.queue q
-      where d.place is not null and q.workspace_id = s.workspace_id and q.delivery_id = s.delivery_id for update
+      where q.workspace_id = s.workspace_id and q.delivery_id = s.delivery_id offset 0
     ) q on true
-  )
-  select max(ids), array_agg(place order by position), array_agg(queue_place order by position),
-    array_agg(trace_id order by position)
-  into locked, places, queue_places, traces from held;
-
-  with first as materialized (
-    select * from unnest(observations, places, queue_places, traces)
-      as o(workspace_id, delivery_id, endpoint_id, generation, ordinal, attempt_id, status, at, duration_ms, http_status,
-           failure_reason, request_headers, response_body, retry_after_ms, exhausted, place, queue_place, trace_id)
-    where o.place is not null
-  ), evidence as (
-    insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status,
-      failure_reason, request_headers, response_body, trace_id)
-    select workspace_id, delivery_id, ordinal, attempt_id, status, at, duration_ms, http_status, failure_reason,
-      request_headers, response_body, trace_id
-    from first
   ), summaries as (
     update posthorn.deliveries d
     set status = f.status, attempts = f.ordinal, last_http_status = f.http_status,
         last_failure_reason = f.failure_reason, last_duration_ms = f.duration_ms, last_attempt_at = f.at,
-        next_attempt_at = moment + f.retry_after_ms * interval '1 millisecond'
-    from first f where d.ctid = f.place
+        next_attempt_at = f.retry_at
+    from first f where d.ctid = f.place and d.attempts = f.ordinal - 1 and d.status in ('pending', 'failed')
+    returning 1
+  ), evidence as (
+    insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status,
+      failure_reason, request_headers, response_body, trace_id)
+    select workspace_id, delivery_id, ordinal, attempt_id, status, at, duration_ms, http_status, failure_reason,
+      coalesce(left(fixed_headers, -1) || ',"webhook-id":"' || delivery_id || '","webhook-timestamp":"' || began / 1000
+        || '","webhook-signature":"' || signature || '","x-trace-id":"' || trace_id || '"}', '{}'),
+      response_body, trace_id
+    from first
+    -- After the summaries, because those wait for whoever else is recording the same attempt.
+    where (select count(*) from summaries) = (select count(*) from first)
   ), rescheduled as (
-    update posthorn.queue q
-    set due_at = moment + f.retry_after_ms * interval '1 millisecond', attempts = f.ordinal, take_ups = 0
-    from first f where q.ctid = f.queue_place and f.retry_after_ms is not null
+    update posthorn.queue q set due_at = f.retry_at, attempts = f.ordinal, take_ups = 0
+    from first f where q.ctid = f.queue_place and f.retry_at is not null
+    returning 1
   ), finished as (
-    delete from posthorn.queue q using first f where q.ctid = f.queue_place and f.retry_after_ms is null
+    delete from posthorn.queue q using first f where q.ctid = f.queue_place and f.retry_at is null
+    returning 1
   ), spent as (
     insert into posthorn.dead_letters (workspace_id, delivery_id, created_at)
     select workspace_id, delivery_id, moment from first where exhausted
     on conflict do nothing
     returning 1
   )
-  select (select count(*) from first), (select count(*) from spent) into recorded, dead_lettered;
+  select count(*), (select count(*) from spent), array_agg(position), max(ids),
+    count(place) + count(queue_place) - (select count(*) from summaries) - (select count(*) from rescheduled)
+      - (select count(*) from finished)
+  into recorded, dead_lettered, stored, locked, changed
+  from first;
+  -- Somebody changed a row since it was found: it no longer lies there, or must not be changed like that any more.
+  if changed <> 0 then
+    raise exception 'posthorn.record: % rows were changed meanwhile', changed using errcode = 'serialization_failure';
+  end if;
   if locked is null then
     return next;
     return;
@@ -114,12 +117,11 @@ begin
       select o.workspace_id, o.endpoint_id, o.delivery_id, o.position, o.status, e.consecutive_failures, e.enabled,
         count(*) filter (where o.status = 'delivered')
           over (partition by o.workspace_id, o.endpoint_id order by o.position) as successes
-      from unnest(observations) with ordinality
-        as o(workspace_id, delivery_id, endpoint_id, generation, ordinal, attempt_id, status, at, duration_ms,
-             http_status, failure_reason, request_headers, response_body, retry_after_ms, exhausted, position)
+      from unnest(workspaces, endpoints, deliveries, generations, statuses) with ordinality
+        as o(workspace_id, endpoint_id, delivery_id, generation, status, position)
       join posthorn.endpoints e
         on e.workspace_id = o.workspace_id and e.id = o.endpoint_id and e.generation = o.generation
-      where places[o.position] is not null and o.endpoint_id = any (locked)
+      where o.position = any (stored) and o.endpoint_id = any (locked)
     ), folded as (
       select workspace_id, endpoint_id, delivery_id, position, enabled,
         count(*) filter (where status <> 'delivered')

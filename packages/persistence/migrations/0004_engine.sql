@@ -1,40 +1,45 @@
 -- What the delivery worker reads, and the little it writes besides `record`. Functions, so that their plans are made
 -- once per connection. Taking work up writes nothing: one worker owns a shard, and remembers what it holds.
 
--- Times cross to the worker as microseconds since 1970: exact, and plain to compare. Declared stable, as the functions they
--- use are: PostgreSQL then writes them into the statement instead of calling them, 1 us a row.
+-- Times cross to the worker as microseconds since 1970: exact (a double holds them until the year 2255), and plain to
+-- compare. Declared stable, as the functions they use are: PostgreSQL then writes them into the statement instead of
+-- calling them, 1 us a row.
 create function posthorn.micros(moment timestamptz) returns bigint language sql stable parallel safe as $$
-  select (extract(epoch from moment) * 1000000)::bigint
+  select (date_part('epoch', moment) * 1000000)::bigint
 $$;
 
 create function posthorn.from_micros(micros bigint) returns timestamptz language sql stable parallel safe as $$
   select timestamptz 'epoch' + micros * interval '1 microsecond'
 $$;
 
+-- Rows of one endpoint that wait, with as many attempts and take-ups each, from the oldest due. Ids and due times are
+-- lists: a row for each delivery would cost the worker 2 us more to read.
 create type posthorn.waiting as (
-  workspace_id text, delivery_id text, endpoint_id text, shard smallint, due bigint, attempts smallint, take_ups smallint
+  workspace_id text, endpoint_id text, shard smallint, attempts smallint, take_ups smallint, delivery_ids text, dues text
 );
 
--- What has become due in these shards past each one's watermark, oldest first, at most `per_shard` of each; `skip` are
--- endpoints whose rows the caller does not want now. The first row holds only `due`: the time up to which was looked.
+-- What has become due in these shards past each one's watermark, at most `per_shard` of each, the oldest; `skip` are
+-- endpoints whose rows the caller does not want now. One row holds only `dues`: the time up to which was looked.
+-- Without sorting, so that rows are gathered in the order in which they are found.
 create function posthorn.due(
   shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer
 ) returns setof posthorn.waiting
 language plpgsql stable
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   return query
-    select null::text, null::text, null::text, null::smallint, posthorn.micros(now()), null::smallint, null::smallint;
-  return query
-    select q.workspace_id::text, q.delivery_id::text, q.endpoint_id::text, q.shard, posthorn.micros(q.due_at),
-      q.attempts, q.take_ups
-    from unnest(shards, past_due, past_ids) as w(shard, due, id)
-    cross join lateral (
-      select * from posthorn.queue q
-      where q.shard = w.shard and (q.due_at, q.delivery_id) > (posthorn.from_micros(w.due), w.id)
-        and q.due_at <= now() and q.endpoint_id <> all (skip)
-      order by q.due_at, q.delivery_id limit per_shard
-    ) q;
+    select null, null, null::smallint, null::smallint, null::smallint, null, posthorn.micros(now())::text
+    union all
+    (select q.workspace_id::text, q.endpoint_id::text, q.shard, q.attempts, q.take_ups, string_agg(q.delivery_id, ','),
+        string_agg(posthorn.micros(q.due_at)::text, ',')
+      from unnest(shards, past_due, past_ids) as w(shard, due, id)
+      cross join lateral (
+        select * from posthorn.queue q
+        where q.shard = w.shard and (q.due_at, q.delivery_id) > (posthorn.from_micros(w.due), w.id)
+          and q.due_at <= now() and q.endpoint_id <> all (skip)
+        order by q.due_at, q.delivery_id limit per_shard
+      ) q
+      group by 1, 2, 3, 4, 5);
 end $$;
 
 -- When the next row becomes due.
@@ -50,50 +55,59 @@ begin
   );
 end $$;
 
--- The same for single endpoints, from the oldest: refills lanes that could not be held in memory whole.
-create function posthorn.due_of(workspaces text[], endpoints text[], per_endpoint integer[])
-returns setof posthorn.waiting
+-- The same for single endpoints, each from a row on: refills lanes that could not be held in memory whole.
+create function posthorn.due_of(
+  workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]
+) returns setof posthorn.waiting
 language plpgsql stable
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   return query
-    select q.workspace_id::text, q.delivery_id::text, q.endpoint_id::text, q.shard, posthorn.micros(q.due_at),
-      q.attempts, q.take_ups
-    from unnest(workspaces, endpoints, per_endpoint) as w(workspace_id, endpoint_id, wanted)
+    select q.workspace_id::text, q.endpoint_id::text, q.shard, q.attempts, q.take_ups, string_agg(q.delivery_id, ','),
+      string_agg(posthorn.micros(q.due_at)::text, ',')
+    from unnest(workspaces, endpoints, from_due, from_ids, per_endpoint) as w(workspace_id, endpoint_id, due, id, wanted)
     cross join lateral (
       select * from posthorn.queue q
-      where q.workspace_id = w.workspace_id and q.endpoint_id = w.endpoint_id and q.due_at <= now()
+      where q.workspace_id = w.workspace_id and q.endpoint_id = w.endpoint_id
+        and (q.due_at, q.delivery_id) >= (posthorn.from_micros(w.due), w.id) and q.due_at <= now()
       order by q.due_at, q.delivery_id limit w.wanted
-    ) q;
+    ) q
+    group by 1, 2, 3, 4, 5;
 end $$;
 
 create type posthorn.loaded as (
-  workspace_id text, delivery_id text, attempts smallint, event_type text, payload text, trace_id text, url text,
-  enabled boolean, generation integer, secret bytea, previous_secret bytea
+  place integer, event_type text, payload text, trace_id text,
+  version xid, url text, enabled boolean, generation integer, secret bytea, previous_secret bytea
 );
 
--- All that a post needs, read at dispatch. A delivery that is gone, or was recorded meanwhile, is left out.
+-- All that a post needs, read at dispatch; `place` counts from 1 in the arrays. A delivery that is gone, or was recorded
+-- meanwhile, is left out. `known` are the versions of endpoints that the caller has seen: of those only the version
+-- comes again, or nothing at all. PostgreSQL gives a row a new xmin whenever it is changed, so that is its version; a row
+-- with a second secret comes each time, because that one ends by the clock.
 --
 -- Row by row through the primary keys, whatever the statistics say: the lateral steps fix the order, because the queue is
 -- mostly empty when PostgreSQL counts it, and a plan made for an empty table takes 10 ms per row when it is full.
-create function posthorn.load(workspaces text[], deliveries text[], attempts smallint[])
+create function posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known xid[])
 returns setof posthorn.loaded
 language plpgsql stable
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   return query
-    select d.workspace_id::text, d.id::text, w.attempts, d.event_type, d.payload, d.trace_id, e.url, e.enabled,
-      e.generation, e.secret, case when e.previous_secret_expires_at > now() then e.previous_secret end
-    from unnest(workspaces, deliveries, attempts) as w(workspace_id, delivery_id, attempts)
+    select w.place::integer, d.event_type, d.payload, d.trace_id, e.xmin, e.url, e.enabled, e.generation, e.secret,
+      case when e.previous_secret_expires_at > now() then e.previous_secret end
+    from unnest(workspaces, deliveries, attempts, known) with ordinality
+      as w(workspace_id, delivery_id, attempts, known, place)
     cross join lateral (
-      select * from posthorn.deliveries d
+      select d.workspace_id, d.endpoint_id, d.event_type, d.payload, d.trace_id from posthorn.deliveries d
       where d.workspace_id = w.workspace_id and d.id = w.delivery_id and d.attempts = w.attempts
         and d.status in ('pending', 'failed') offset 0
     ) d
-    cross join lateral (
-      select * from posthorn.endpoints e
-      where e.workspace_id = d.workspace_id and e.id = d.endpoint_id offset 0
-    ) e;
+    left join lateral (
+      select e.xmin, e.url, e.enabled, e.generation, e.secret, e.previous_secret, e.previous_secret_expires_at
+      from posthorn.endpoints e
+      where e.workspace_id = d.workspace_id and e.id = d.endpoint_id
+        and (e.xmin <> w.known or e.previous_secret is not null) offset 0
+    ) e on true;
 end $$;
 
 -- Counts a take-up of deliveries that a dead worker may have held (`assumed` 1: it took them up once), or that ended
@@ -159,7 +173,6 @@ create trigger endpoints_enabled after update of enabled on posthorn.endpoints
 -- The primary keys of deliveries and queue are made again, so that they are their tables' newest indexes: among indexes
 -- that cost the same by the statistics PostgreSQL takes the newest, and while it holds a table to be empty, all do. With
 -- another one, looking up a row by its key reads all rows of the workspace.
-alter table posthorn.attempts drop constraint attempts_workspace_id_delivery_id_fkey;
 alter table posthorn.dead_letters drop constraint dead_letters_workspace_id_delivery_id_fkey;
 alter table posthorn.queue drop constraint queue_workspace_id_delivery_id_fkey;
 alter table posthorn.queue drop constraint queue_pkey;
@@ -167,8 +180,6 @@ alter table posthorn.deliveries drop constraint deliveries_pkey;
 alter table posthorn.deliveries add primary key (workspace_id, id);
 alter table posthorn.queue add primary key (workspace_id, delivery_id);
 alter table posthorn.queue
-  add foreign key (workspace_id, delivery_id) references posthorn.deliveries on delete cascade;
-alter table posthorn.attempts
   add foreign key (workspace_id, delivery_id) references posthorn.deliveries on delete cascade;
 alter table posthorn.dead_letters
   add foreign key (workspace_id, delivery_id) references posthorn.deliveries on delete cascade;

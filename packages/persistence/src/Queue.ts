@@ -7,7 +7,12 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import { Context, Effect, Layer } from "effect"
+import { type DispatchEndpoint, KnownEndpoints } from "./internal/KnownEndpoints.ts"
+import { Prepared, plain, layer as prepared, type Row, type Run } from "./Prepared.ts"
+
+export type { DispatchEndpoint }
 
 /** A delivery that waits: all the memory it takes until it is its turn. */
 export interface Waiting {
@@ -35,27 +40,26 @@ export interface Due {
   readonly rows: ReadonlyArray<Waiting>
 }
 
-/** What a post needs, as it stands at dispatch. */
+/** What a post needs. */
 export interface Loaded {
-  readonly workspaceId: string
-  readonly deliveryId: string
-  readonly attempts: number
   readonly eventType: string
   /** JSON text, exactly as published. */
   readonly payload: string
   readonly traceId: string
-  readonly url: string
-  readonly enabled: boolean
-  readonly generation: number
-  /** Sealed by SecretBox. */
-  readonly secret: Uint8Array
-  /** Null once the grace window is over. */
-  readonly previousSecret: Uint8Array | null
+  readonly endpoint: DispatchEndpoint
 }
 
 export interface LaneRef {
   readonly workspaceId: string
   readonly endpointId: string
+}
+
+/** The rows of one endpoint from a place in its line on. */
+export interface Refill extends LaneRef {
+  readonly due: number
+  readonly deliveryId: string
+  /** How many. */
+  readonly wanted: number
 }
 
 export class Queue extends Context.Tag("@posthorn/persistence/Queue")<
@@ -69,12 +73,10 @@ export class Queue extends Context.Tag("@posthorn/persistence/Queue")<
     ) => Effect.Effect<Due, SqlError>
     /** When the next row of these shards becomes due after now, or null. */
     readonly nextDue: (shards: ReadonlyArray<number>) => Effect.Effect<number | null, SqlError>
-    /** The oldest due rows of single endpoints, `wanted` of each. */
-    readonly dueOf: (
-      lanes: ReadonlyArray<LaneRef & { readonly wanted: number }>
-    ) => Effect.Effect<ReadonlyArray<Waiting>, SqlError>
-    /** Leaves out what is gone or was recorded meanwhile. */
-    readonly load: (rows: ReadonlyArray<Waiting>) => Effect.Effect<ReadonlyArray<Loaded>, SqlError>
+    /** What is due of single endpoints. */
+    readonly dueOf: (refills: ReadonlyArray<Refill>) => Effect.Effect<ReadonlyArray<Waiting>, SqlError>
+    /** In the order asked; null for what is gone or was recorded meanwhile. One call at a time. */
+    readonly load: (rows: ReadonlyArray<Waiting>) => Effect.Effect<ReadonlyArray<Loaded | null>, SqlError>
     /** Counts a take-up before or after the fact; gives the new counts, without what went to the dead letters. */
     readonly takeUp: (
       rows: ReadonlyArray<Waiting>,
@@ -86,102 +88,127 @@ export class Queue extends Context.Tag("@posthorn/persistence/Queue")<
   }
 >() {}
 
-interface WaitingRow {
-  readonly workspace_id: string
-  readonly delivery_id: string
-  readonly endpoint_id: string
-  readonly shard: number
-  readonly due: number
-  readonly attempts: number
-  readonly take_ups: number
+const DUE = "select * from posthorn.due($1, $2, $3, $4, $5)"
+const DUE_OF = "select * from posthorn.due_of($1, $2, $3, $4, $5)"
+const NEXT_DUE = "select posthorn.next_due($1)"
+const LOAD = "select * from posthorn.load($1, $2, $3, $4)"
+
+type Runs = [
+  workspaceId: string,
+  endpointId: string,
+  shard: number,
+  attempts: number,
+  takeUps: number,
+  deliveryIds: string,
+  dues: string
+]
+
+/** One object for each delivery; what the deliveries of an endpoint share, they share in memory. */
+const waiting = (runs: ReadonlyArray<Row>): ReadonlyArray<Waiting> => {
+  const rows: Array<Waiting> = []
+  for (const run of runs) {
+    const [workspaceId, endpointId, shard, attempts, takeUps, ids, times] = run as Runs
+    const dues = times.split(",")
+    const deliveryIds = ids.split(",")
+    for (let n = 0; n < dues.length; n++) {
+      const due = Number(dues[n])
+      rows.push({ workspaceId, deliveryId: deliveryIds[n]!, endpointId, shard, due, attempts, takeUps })
+    }
+  }
+  return rows
 }
 
-const waiting = (row: WaitingRow): Waiting => ({
-  workspaceId: row.workspace_id,
-  deliveryId: row.delivery_id,
-  endpointId: row.endpoint_id,
-  shard: row.shard,
-  due: row.due,
-  attempts: row.attempts,
-  takeUps: row.take_ups
-})
+/** The row that holds only `dues`: up to when was looked. */
+const isHorizon = (run: Row) => run[0] === null
 
-interface LoadedRow {
-  readonly workspace_id: string
-  readonly delivery_id: string
-  readonly attempts: number
-  readonly event_type: string
-  readonly payload: string
-  readonly trace_id: string
-  readonly url: string
-  readonly enabled: boolean
-  readonly generation: number
-  readonly secret: Uint8Array
-  readonly previous_secret: Uint8Array | null
+const due = (run: Run, marks: ReadonlyArray<Watermark>, skip: ReadonlyArray<string>, perShard: number) =>
+  Effect.map(
+    run("posthorn.due", DUE, [
+      plain(marks, (mark) => mark.shard),
+      plain(marks, (mark) => mark.due),
+      plain(marks, (mark) => `"${mark.deliveryId}"`),
+      plain(skip, (id) => id),
+      perShard
+    ]),
+    (runs): Due => ({
+      horizon: Number((runs.find(isHorizon) as Runs)[6]),
+      rows: waiting(runs.filter((one) => !isHorizon(one)))
+    })
+  )
+
+const dueOf = (run: Run, refills: ReadonlyArray<Refill>) =>
+  Effect.map(
+    run("posthorn.due_of", DUE_OF, [
+      plain(refills, (refill) => refill.workspaceId),
+      plain(refills, (refill) => refill.endpointId),
+      plain(refills, (refill) => refill.due),
+      plain(refills, (refill) => `"${refill.deliveryId}"`),
+      plain(refills, (refill) => refill.wanted)
+    ]),
+    waiting
+  )
+
+const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waiting>) => {
+  known.makeRoom()
+  return Effect.map(
+    run("posthorn.load", LOAD, [
+      plain(rows, (row) => row.workspaceId),
+      plain(rows, (row) => row.deliveryId),
+      plain(rows, (row) => row.attempts),
+      plain(rows, (row) => known.version(row.endpointId))
+    ]),
+    (found) => {
+      const loaded: Array<Loaded | null> = new Array(rows.length).fill(null)
+      for (const row of found) {
+        const [place, eventType, payload, traceId, ...endpoint] = row as [number, string, string, string]
+        loaded[place - 1] = {
+          eventType,
+          payload,
+          traceId,
+          endpoint: known.now(rows[place - 1]!.endpointId, endpoint)
+        }
+      }
+      return loaded
+    }
+  ).pipe(Effect.tapError(() => Effect.sync(() => known.forget())))
 }
 
-const loaded = (row: LoadedRow): Loaded => ({
-  workspaceId: row.workspace_id,
-  deliveryId: row.delivery_id,
-  attempts: row.attempts,
-  eventType: row.event_type,
-  payload: row.payload,
-  traceId: row.trace_id,
-  url: row.url,
-  enabled: row.enabled,
-  generation: row.generation,
-  secret: row.secret,
-  previousSecret: row.previous_secret
-})
-
-const workspacesOf = (rows: ReadonlyArray<{ readonly workspaceId: string }>) =>
-  rows.map((row) => row.workspaceId)
+const workspacesOf = (rows: ReadonlyArray<LaneRef>) => rows.map((row) => row.workspaceId)
 const deliveriesOf = (rows: ReadonlyArray<Waiting>) => rows.map((row) => row.deliveryId)
 const endpointsOf = (rows: ReadonlyArray<LaneRef>) => rows.map((row) => row.endpointId)
 
-export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient> = Layer.effect(
+export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = Layer.effect(
   Queue,
-  Effect.map(SqlClient.SqlClient, (sql) => ({
-    due: (marks, skip, perShard) =>
-      Effect.map(
-        sql<WaitingRow>`select * from posthorn.due(${marks.map((mark) => mark.shard)}::smallint[],
-          ${marks.map((mark) => mark.due)}::bigint[], ${marks.map((mark) => mark.deliveryId)}::text[],
-          ${[...skip]}::text[], ${perShard})`,
-        ([head, ...rows]) => ({ horizon: head!.due, rows: rows.map(waiting) })
-      ),
-    nextDue: (shards) =>
-      Effect.map(
-        sql<{ next: number | null }>`select posthorn.next_due(${[...shards]}::smallint[]) as next`,
-        ([row]) => row!.next
-      ),
-    dueOf: (lanes) =>
-      Effect.map(
-        sql<WaitingRow>`select * from posthorn.due_of(${workspacesOf(lanes)}::text[], ${endpointsOf(lanes)}::text[],
-          ${lanes.map((lane) => lane.wanted)}::integer[])`,
-        (rows) => rows.map(waiting)
-      ),
-    load: (rows) =>
-      Effect.map(
-        sql<LoadedRow>`select * from posthorn.load(${workspacesOf(rows)}::text[], ${deliveriesOf(rows)}::text[],
-          ${rows.map((row) => row.attempts)}::smallint[])`,
-        (found) => found.map(loaded)
-      ),
-    takeUp: (rows, assumed, limit) =>
-      Effect.map(
-        sql<{
-          delivery_id: string
-          take_ups: number
-        }>`select * from posthorn.take_up(${workspacesOf(rows)}::text[],
-          ${deliveriesOf(rows)}::text[], ${assumed}, ${limit})`,
-        (counted) => new Map(counted.map((row) => [row.delivery_id, row.take_ups]))
-      ),
-    disabledAmong: (lanes) =>
-      Effect.map(
-        sql<{ id: string }>`select e.id from posthorn.endpoints e
-          join unnest(${workspacesOf(lanes)}::text[], ${endpointsOf(lanes)}::text[]) as w(workspace_id, id)
-            on e.workspace_id = w.workspace_id and e.id = w.id
-          where not e.enabled`,
-        (rows) => rows.map((row) => row.id)
-      )
-  }))
-)
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const { run } = yield* Prepared
+    const known = new KnownEndpoints()
+    return {
+      due: (marks, skip, perShard) => due(run, marks, skip, perShard),
+      nextDue: (shards) =>
+        Effect.map(
+          run("posthorn.next_due", NEXT_DUE, [plain(shards, (shard) => shard)]),
+          ([row]) => row![0] as number | null
+        ),
+      dueOf: (refills) => dueOf(run, refills),
+      load: (rows) => Effect.suspend(() => load(run, known, rows)),
+      takeUp: (rows, assumed, limit) =>
+        Effect.map(
+          sql<{
+            delivery_id: string
+            take_ups: number
+          }>`select * from posthorn.take_up(${workspacesOf(rows)}::text[],
+            ${deliveriesOf(rows)}::text[], ${assumed}, ${limit})`,
+          (counted) => new Map(counted.map((row) => [row.delivery_id, row.take_ups]))
+        ),
+      disabledAmong: (lanes) =>
+        Effect.map(
+          sql<{ id: string }>`select e.id from posthorn.endpoints e
+            join unnest(${workspacesOf(lanes)}::text[], ${endpointsOf(lanes)}::text[]) as w(workspace_id, id)
+              on e.workspace_id = w.workspace_id and e.id = w.id
+            where not e.enabled`,
+          (rows) => rows.map((row) => row.id)
+        )
+    }
+  })
+).pipe(Layer.provide(prepared))

@@ -7,27 +7,29 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
 import { Context, Effect, Layer } from "effect"
+import { Prepared, plain, layer as prepared, quoted } from "./Prepared.ts"
 
-/** One attempt, judged. Named as the composite type in the database is, which takes it as JSON. */
+/** One attempt, judged. */
 export interface Observed {
-  readonly workspace_id: string
-  readonly delivery_id: string
-  readonly endpoint_id: string
+  readonly workspaceId: string
+  readonly deliveryId: string
+  readonly endpointId: string
   readonly generation: number
   readonly ordinal: number
-  readonly attempt_id: string
+  readonly attemptId: string
   readonly status: AttemptStatus
-  /** When it began. */
-  readonly at: string
-  readonly duration_ms: number
-  readonly http_status: number | null
-  readonly failure_reason: FailureReason | null
-  /** A JSON object, names in lower case. */
-  readonly request_headers: string
-  readonly response_body: string | null
-  readonly retry_after_ms: number | null
+  /** When it began, in milliseconds since 1970; its seconds are what was signed. */
+  readonly at: number
+  readonly durationMs: number
+  readonly httpStatus: number | null
+  readonly failureReason: FailureReason | null
+  /** The value of `webhook-signature`; null when no request was made, or when what was sent shall not be kept. */
+  readonly signature: string | null
+  readonly responseBody: string | null
+  readonly retryAfterMs: number | null
   readonly exhausted: boolean
 }
 
@@ -37,15 +39,17 @@ export interface Recorded {
   readonly deadLettered: number
   /** Endpoints that this call disabled. */
   readonly disabled: ReadonlyArray<string>
-  /** What `retry_after_ms` counts from, in microseconds since 1970. */
+  /** What `retryAfterMs` counts from, in microseconds since 1970. */
   readonly moment: number
 }
 
 export class Records extends Context.Tag("@posthorn/persistence/Records")<
   Records,
   {
+    /** `fixedHeaders` is a JSON object: what every request carried besides the four headers of its own. */
     readonly record: (
       observed: ReadonlyArray<Observed>,
+      fixedHeaders: string,
       failureLimit: number
     ) => Effect.Effect<Recorded, SqlError>
     /** The dead-letter consumer: marks up to `batch` spent deliveries terminal; gives how many. */
@@ -53,18 +57,47 @@ export class Records extends Context.Tag("@posthorn/persistence/Records")<
   }
 >() {}
 
-export const layer: Layer.Layer<Records, never, SqlClient.SqlClient> = Layer.effect(
+const RECORD = `select * from posthorn.record(${Array.from({ length: 17 }, (_, n) => `$${n + 1}`).join(", ")})`
+
+const columns = (observed: ReadonlyArray<Observed>) => [
+  plain(observed, (one) => one.workspaceId),
+  plain(observed, (one) => one.deliveryId),
+  plain(observed, (one) => one.endpointId),
+  plain(observed, (one) => one.generation),
+  plain(observed, (one) => one.ordinal),
+  plain(observed, (one) => one.attemptId),
+  plain(observed, (one) => one.status),
+  plain(observed, (one) => one.at),
+  plain(observed, (one) => one.durationMs),
+  plain(observed, (one) => one.httpStatus),
+  plain(observed, (one) => one.failureReason),
+  quoted(observed, (one) => one.signature),
+  quoted(observed, (one) => one.responseBody),
+  plain(observed, (one) => one.retryAfterMs),
+  plain(observed, (one) => one.exhausted)
+]
+
+/** The call of `posthorn.record`, for whoever makes it in a transaction of their own. */
+export const recording = (observed: ReadonlyArray<Observed>, fixedHeaders: string, failureLimit: number) => ({
+  text: RECORD,
+  values: [...columns(observed), fixedHeaders, failureLimit]
+})
+
+export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> = Layer.effect(
   Records,
-  Effect.map(SqlClient.SqlClient, (sql) => ({
-    record: (observed, failureLimit) =>
-      Effect.map(
-        sql<Recorded>`select recorded, dead_lettered as "deadLettered", disabled, moment_micros as moment
-          from posthorn.record(array(
-            select o from json_populate_recordset(null::posthorn.observation, ${JSON.stringify(observed)}::json) as o
-          ), ${failureLimit})`,
-        ([row]) => row!
-      ),
-    bury: (batch) =>
-      Effect.map(sql<{ buried: number }>`select posthorn.bury(${batch}) as buried`, ([row]) => row!.buried)
-  }))
-)
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const { run } = yield* Prepared
+    return {
+      record: (observed, fixedHeaders, failureLimit) => {
+        const { text, values } = recording(observed, fixedHeaders, failureLimit)
+        return Effect.map(run("posthorn.record", text, values), ([row]) => {
+          const [recorded, deadLettered, disabled, moment] = row as [number, number, Array<string>, number]
+          return { recorded, deadLettered, disabled, moment }
+        })
+      },
+      bury: (batch) =>
+        Effect.map(sql<{ buried: number }>`select posthorn.bury(${batch}) as buried`, ([row]) => row!.buried)
+    }
+  })
+).pipe(Layer.provide(prepared))

@@ -49,6 +49,22 @@ layer(TestPg, { excludeTestServices: true })("evidence", (it) => {
     })
   )
 
+  it.effect("decision §7 removes attempts with their delivery, and no others", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
+        select ${WORKSPACE}, 'whd_' || n, 'whe_1', 'a.b', '1', 't' from generate_series(2, 4) n`
+      yield* sql`insert into posthorn.attempts
+          (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, request_headers, trace_id)
+        select ${WORKSPACE}, 'whd_' || n, 1, 'wha_' || n, 'delivered', now(), 1, '{}', 't' from generate_series(2, 4) n`
+
+      yield* sql`delete from posthorn.deliveries where id in ('whd_2', 'whd_4')`
+
+      const left = yield* sql`select delivery_id as id from posthorn.attempts order by 1`
+      expect(left).toEqual([{ id: "whd_1" }, { id: "whd_3" }])
+    })
+  )
+
   it.effect("decision §4 lets evidence go with its workspace", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

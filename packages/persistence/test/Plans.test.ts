@@ -12,8 +12,8 @@ import pg from "pg"
 
 const GROUP = 100
 const WAITING = 10_000
-/** Measured 4 and 26; 8 and 30 to 35 when an index is read that has the key somewhere, or a whole one. */
-const PAGES_TO_LOAD = 5
+/** Measured 6 and 27; 10 and 30 to 35 when an index is read that has the key somewhere, or a whole one. */
+const PAGES_TO_LOAD = 7
 const PAGES_TO_RECORD = 28
 
 const connect = Effect.gen(function* () {
@@ -32,11 +32,30 @@ type Query = Effect.Effect.Success<typeof connect>
 const LOAD = `posthorn.load(
   (select array_agg(workspace_id::text order by delivery_id) from picked),
   (select array_agg(delivery_id::text order by delivery_id) from picked),
-  (select array_agg(attempts order by delivery_id) from picked))`
+  (select array_agg(attempts order by delivery_id) from picked),
+  (select array_agg('0'::xid) from picked))`
 
-const RECORD = `posthorn.record(array(
-  select row(workspace_id, delivery_id, endpoint_id, 0, attempts + 1, posthorn.new_id('wha_'), 'delivered', now(), 1, 200,
-    null, '{}', 'ok', null, false)::posthorn.observation from picked), 20)`
+const each = (value: string) => `(select array_agg(${value} order by delivery_id) from picked)`
+
+const RECORD = `posthorn.record(${[
+  "workspace_id::text",
+  "delivery_id::text",
+  "endpoint_id::text",
+  "0",
+  "attempts + 1::smallint",
+  "posthorn.new_id('wha_')",
+  "'delivered'::text",
+  "1767225600000::bigint",
+  "1",
+  "200::smallint",
+  "null::text",
+  "'v1,x'::text",
+  "'ok'::text",
+  "null::integer",
+  "false"
+]
+  .map(each)
+  .join(", ")}, '{"a":"b"}', 20)`
 
 const picked = (count: number) => `create temp table picked as
   select * from posthorn.queue order by delivery_id desc limit ${count}`

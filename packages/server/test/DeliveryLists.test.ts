@@ -290,7 +290,12 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
       ])
       expect(items[0]).toMatchObject({
         deliveryId,
-        requestHeaders: { "webhook-id": "x" },
+        requestHeaders: {
+          "content-type": "application/json",
+          "webhook-id": deliveryId,
+          "webhook-signature": "v1,x",
+          "x-trace-id": items[0]!.traceId
+        },
         responseBody: "ok"
       })
       expect(foreign).toMatchObject({ status: 404, body: { _tag: "WebhookDeliveryNotFound" } })

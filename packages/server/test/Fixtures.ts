@@ -62,28 +62,16 @@ export const observe = (ws: Entered, deliveryId: string, observed: Observed = {}
       join posthorn.endpoints e on e.workspace_id = d.workspace_id and e.id = d.endpoint_id
       where d.workspace_id = ${ws.workspaceId} and d.id = ${deliveryId}`
     const ordinal = delivery!.attempts + 1
-    const observation = {
-      workspace_id: ws.workspaceId,
-      delivery_id: deliveryId,
-      endpoint_id: delivery!.endpointId,
-      generation: delivery!.generation,
-      ordinal,
-      attempt_id: `wha_${deliveryId.slice(4, -2)}${String(ordinal).padStart(2, "0")}`,
-      status,
-      at: new Date().toISOString(),
-      duration_ms: observed.durationMs ?? 10,
-      http_status: httpStatus,
-      failure_reason:
-        status === "delivered" ? null : httpStatus === null ? "connection_failed" : "http_status",
-      request_headers: '{"webhook-id":"x"}',
-      response_body: "ok",
-      retry_after_ms:
-        status === "failed" && observed.exhausted !== true ? (observed.retryAfterMs ?? 30_000) : null,
-      exhausted: observed.exhausted ?? false
-    }
-    yield* sql`select posthorn.record(array(
-      select o from json_populate_recordset(null::posthorn.observation, ${JSON.stringify([observation])}::json) as o
-    ), 20)`
+    const failureReason =
+      status === "delivered" ? null : httpStatus === null ? "connection_failed" : "http_status"
+    const retryAfter =
+      status === "failed" && observed.exhausted !== true ? (observed.retryAfterMs ?? 30_000) : null
+    yield* sql`select posthorn.record(array[${ws.workspaceId}], array[${deliveryId}], array[${delivery!.endpointId}],
+      array[${delivery!.generation}::integer], array[${ordinal}::smallint],
+      array[${`wha_${deliveryId.slice(4, -2)}${String(ordinal).padStart(2, "0")}`}], array[${status}],
+      array[${Date.now()}::bigint], array[${observed.durationMs ?? 10}::integer], array[${httpStatus}::smallint],
+      array[${failureReason}::text], array['v1,x'], array['ok'], array[${retryAfter}::integer],
+      array[${observed.exhausted ?? false}::boolean], '{"content-type":"application/json"}', 20)`
   }).pipe(Effect.orDie)
 
 /** Every item of a list, page by page; how many pages it took. */

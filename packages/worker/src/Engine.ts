@@ -40,21 +40,24 @@ const make = Effect.gen(function* () {
   const fork = yield* FiberSet.makeRuntime<never>()
   const lanes = new Lanes({ endpointConcurrency: config.endpointConcurrency })
   const reader: Reader.Reader = yield* Reader.make(lanes, () => slots.wake())
-  const ledger: Ledger.Ledger = yield* Ledger.make({
-    stored: (entries, { deadLettered, moment }) => {
+  const ledger: Ledger.Ledger = yield* Ledger.make(JSON.stringify(receiver.fixedHeaders), {
+    stored: (entries, { deadLettered, disabled, moment }) => {
+      if (disabled.length > 0) slots.drop(({ endpointId }) => disabled.includes(endpointId))
       for (const { observed, row } of entries) {
         lanes.recorded(row)
-        if (observed.retry_after_ms !== null) reader.expect(moment + observed.retry_after_ms * 1000)
+        if (observed.retryAfterMs !== null) reader.expect(moment + observed.retryAfterMs * 1000)
       }
       if (deadLettered > 0) deadLetters.arrived()
       slots.wake()
     },
+    moreComing: () => lanes.inFlight > 0,
     heldUp: (endpointId) => lanes.holdUp(endpointId),
     refused: ({ row }) => slots.unobserved(row)
   })
   const slots: Slots = new Slots({
     slots: config.batchSize * config.maxConcurrency,
     retryDelayMs: config.retryDelayMs,
+    clock: yield* Effect.clock,
     deadLettered: () => deadLetters.arrived(),
     fork: (effect) => void fork(effect),
     ...{ lanes, ledger, ownership, prepare, queue, reader, receiver }
@@ -67,6 +70,7 @@ type Parts = Effect.Effect.Success<typeof make>
 const owner = ({ lanes, reader, slots }: Parts): Owner => {
   const drop = (shard: number) => {
     reader.drop(shard)
+    slots.drop((row) => row.shard === shard)
     lanes.dropShard(shard)
   }
   return {

@@ -8,10 +8,10 @@
  *
  * Plain data without clock or I/O; one worker's view, lost with it. Source: decision §7, docs/adr/0010-engine.md.
  */
-import type { LaneRef, Waiting } from "@posthorn/persistence/Queue"
-import { Backlog, type Refill } from "./internal/Backlog.ts"
+import type { LaneRef, Refill, Waiting } from "@posthorn/persistence/Queue"
+import { Backlog } from "./internal/Backlog.ts"
 import { Held } from "./internal/Held.ts"
-import { Lane, type Pace } from "./internal/Lane.ts"
+import { BEGINNING, Lane, type Pace } from "./internal/Lane.ts"
 import { Order } from "./internal/Order.ts"
 import { SlowCaps } from "./internal/SlowCaps.ts"
 
@@ -21,7 +21,7 @@ export interface LanesOptions {
   readonly maxWaiting?: number
 }
 
-const MAX_WAITING = 10_000
+const MAX_WAITING = 20_000
 
 export class Lanes {
   private readonly endpointConcurrency: number
@@ -70,7 +70,7 @@ export class Lanes {
   private place(row: Waiting): void {
     const lane = this.laneOf(row)
     if (lane.parked || lane.partial || lane.waiting >= this.laneLimit) {
-      this.backlog.dropped(lane, this.laneLimit)
+      this.backlog.dropped(lane, row, this.laneLimit)
       return
     }
     this.held.add(row.deliveryId)
@@ -91,9 +91,10 @@ export class Lanes {
     const limit = this.laneLimit
     for (const lane of this.lanes.values()) {
       while (lane.waiting > limit) {
-        this.unhold(lane.popLast()!, lane)
+        const last = lane.popLast()!
+        lane.leaveOut(last)
+        this.unhold(last, lane)
         this.waiting--
-        lane.partial = true
       }
     }
   }
@@ -115,10 +116,10 @@ export class Lanes {
   /** The answer to `toRefill`. */
   refill(refills: ReadonlyArray<Refill>, rows: ReadonlyArray<Waiting>): void {
     const answered = this.backlog.answered(refills, rows, this.lanes)
-    for (const { lane, whole } of answered) this.backlog.refilled(lane, whole)
+    for (const { lane, last } of answered) this.backlog.refilled(lane, last === null)
     this.add(rows)
-    for (const { lane, whole } of answered) {
-      if (!whole) lane.partial = true
+    for (const { lane, last } of answered) {
+      if (last !== null) lane.leaveOut(last)
       this.backlog.watch(lane, this.laneLimit)
       if (lane.idle) this.forget(lane)
     }
@@ -203,7 +204,7 @@ export class Lanes {
     const lane = this.lanes.get(endpointId)
     if (lane === undefined || lane.parked) return
     lane.parked = true
-    lane.partial = true
+    lane.leaveOut(BEGINNING)
     this.backlog.pause(lane)
     this.parked.add(lane)
     this.empty(lane)

@@ -25,6 +25,8 @@ export interface Entry {
 }
 
 export interface LedgerEvents {
+  /** Whether attempts are under way that may end soon. */
+  readonly moreComing: () => boolean
   /** The entries are stored, for good. */
   readonly stored: (entries: ReadonlyArray<Entry>, result: Recorded) => void
   /** Somebody holds rows of this endpoint: what is sent to it now cannot be written down for a while. */
@@ -34,6 +36,13 @@ export interface LedgerEvents {
 }
 
 const GROUP_MOST = 500
+
+/**
+ * While more is coming, a group of less waits a moment for it: each call costs PostgreSQL 0.6 ms whatever is in it, so
+ * groups of 100 instead of 40 save 9 us for each delivery. Nobody waits for it but what is in flight to failing endpoints.
+ */
+const GROUP_WANTED = 100
+const LINGER_MS = 4
 
 /** How far sending may run ahead of writing. */
 export const MOST_UNRECORDED = 1_000
@@ -52,8 +61,12 @@ export class Ledger {
   private readonly records: Records["Type"]
   private readonly events: LedgerEvents
 
-  constructor(records: Records["Type"], events: LedgerEvents) {
+  /** See `Records`. */
+  private readonly fixedHeaders: string
+
+  constructor(records: Records["Type"], fixedHeaders: string, events: LedgerEvents) {
     this.records = records
+    this.fixedHeaders = fixedHeaders
     this.events = events
   }
 
@@ -70,18 +83,26 @@ export class Ledger {
   readonly write: Effect.Effect<never> = Effect.forever(
     Effect.suspend(() => {
       if (this.entries.length === 0) return this.arrived.wait
-      const group = this.entries.splice(0, GROUP_MOST)
-      this.writing = group.length
-      const [free, held] = Arrays.partition(group, ({ row }) => this.heldUp.has(row.endpointId))
-      return Effect.zipRight(this.store(free), this.store(held)).pipe(
-        Effect.ensuring(
-          Effect.sync(() => {
-            this.writing = 0
-          })
-        )
+      if (this.entries.length >= GROUP_WANTED || !this.events.moreComing()) return this.writeGroup()
+      return Effect.zipRight(
+        Effect.sleep(LINGER_MS),
+        Effect.suspend(() => this.writeGroup())
       )
     })
   )
+
+  private writeGroup(): Effect.Effect<void> {
+    const group = this.entries.splice(0, GROUP_MOST)
+    this.writing = group.length
+    const [free, held] = Arrays.partition(group, ({ row }) => this.heldUp.has(row.endpointId))
+    return Effect.zipRight(this.store(free), this.store(held)).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          this.writing = 0
+        })
+      )
+    )
+  }
 
   private store(group: ReadonlyArray<Entry>): Effect.Effect<void> {
     if (group.length === 0) return Effect.void
@@ -110,7 +131,7 @@ export class Ledger {
   }
 
   private send(observed: ReadonlyArray<Observed>): Effect.Effect<Recorded, SqlError> {
-    return Effect.uninterruptible(this.records.record(observed, FAILURE_LIMIT)).pipe(
+    return Effect.uninterruptible(this.records.record(observed, this.fixedHeaders, FAILURE_LIMIT)).pipe(
       Effect.tapError((error) => Effect.logDebug("Recording failed", error)),
       Effect.retry({ schedule: backOff, while: (error) => isDatabaseAway(error) && !isHeldUp(error) })
     )
@@ -125,12 +146,12 @@ export class Ledger {
   }
 
   private storeBare(entry: Entry, error: SqlError): Effect.Effect<void> {
-    const bare = { ...entry.observed, response_body: null, request_headers: "{}" }
-    return Effect.logWarning(`The evidence of ${bare.delivery_id} was refused; storing it bare`, error).pipe(
+    const bare = { ...entry.observed, responseBody: null, signature: null }
+    return Effect.logWarning(`The evidence of ${bare.deliveryId} was refused; storing it bare`, error).pipe(
       Effect.zipRight(this.send([bare])),
       Effect.map((result) => this.events.stored([{ ...entry, observed: bare }], result)),
       Effect.catchAll((again) =>
-        Effect.logError(`No observation of ${bare.delivery_id} could be stored`, again).pipe(
+        Effect.logError(`No observation of ${bare.deliveryId} could be stored`, again).pipe(
           Effect.map(() => this.events.refused(entry))
         )
       )
@@ -138,5 +159,5 @@ export class Ledger {
   }
 }
 
-export const make = (events: LedgerEvents): Effect.Effect<Ledger, never, Records> =>
-  Effect.map(Records, (records) => new Ledger(records, events))
+export const make = (fixedHeaders: string, events: LedgerEvents): Effect.Effect<Ledger, never, Records> =>
+  Effect.map(Records, (records) => new Ledger(records, fixedHeaders, events))

@@ -12,6 +12,7 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import { type Due, Queue, type Waiting, type Watermark } from "@posthorn/persistence/Queue"
 import { Clock, Effect } from "effect"
+import { isBefore } from "./internal/Lane.ts"
 import { Signal } from "./internal/Signal.ts"
 import type { Lanes } from "./Lanes.ts"
 
@@ -173,17 +174,20 @@ export class Reader {
     this.lanes.add(this.ours(due.rows))
     this.horizon = due.horizon
     if (this.nextDue !== null && this.nextDue <= due.horizon) this.nextDue = null
-    let more = false
-    const counts = new Map<number, number>()
+    const last = new Map<number, { readonly row: Waiting; readonly count: number }>()
     for (const row of due.rows) {
-      const count = (counts.get(row.shard) ?? 0) + 1
-      counts.set(row.shard, count)
-      if (count === perShard) {
-        more = true
-        this.mark(row.shard, row.due, row.deliveryId)
-      }
+      const known = last.get(row.shard)
+      const later = known === undefined || isBefore(known.row, row) ? row : known.row
+      last.set(row.shard, { row: later, count: (known?.count ?? 0) + 1 })
     }
-    for (const { shard } of marks) if ((counts.get(shard) ?? 0) < perShard) this.mark(shard, due.horizon, "")
+    let more = false
+    for (const { shard } of marks) {
+      const found = last.get(shard)
+      if (found?.count === perShard) {
+        more = true
+        this.mark(shard, found.row.due, found.row.deliveryId)
+      } else this.mark(shard, due.horizon, "")
+    }
     if (due.rows.length > 0) this.filled()
     return more
   }

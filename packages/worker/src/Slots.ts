@@ -1,8 +1,9 @@
 /**
  * From the lanes to the ledger: whose turn it is gets a free slot, is loaded, signed, sent, and judged.
  *
- * Slots are independent: each is free again when its own post is over. Loading takes what is free in one statement, so
- * groups grow with the load. Nothing is sent without certain ownership of its shard, nor what was loaded for a shard
+ * Slots are independent: each is free again when its own post is over. Loading takes what is free in one statement, and
+ * what will be free in a moment: so groups grow with the load, no slot waits for the database while receivers are quick,
+ * and nothing is loaded ahead while they are slow. Nothing is sent without certain ownership of its shard, nor what was loaded for a shard
  * that was lost meanwhile. Deliveries that a dead worker may have held are counted just before they are sent.
  * Source: spec §3.1 and §8, decision §7 (Snapshot, Poison), docs/adr/0010-engine.md and 0012-poison.md.
  */
@@ -12,6 +13,7 @@ import type { Loaded, Queue, Waiting } from "@posthorn/persistence/Queue"
 import { SecretUnreadable } from "@posthorn/persistence/SecretBox"
 import { Cause, Clock, Effect, Schedule } from "effect"
 import type { Prepare } from "./Attempt.ts"
+import { Fifo } from "./internal/Fifo.ts"
 import type { Pace } from "./internal/Lane.ts"
 import { observedOf } from "./internal/Observed.ts"
 import { Signal } from "./internal/Signal.ts"
@@ -31,6 +33,7 @@ export interface SlotsParts {
   readonly lanes: Lanes
   readonly reader: Reader
   readonly ledger: Ledger
+  readonly clock: Clock.Clock
   /** Something was put into the dead-letter queue. */
   readonly deadLettered: () => void
   /** Runs beside everything else, until the engine stops. */
@@ -39,6 +42,10 @@ export interface SlotsParts {
 
 const UNCERTAIN_PAUSE_MS = 200
 const LOAD_PAUSE_MS = 500
+/** What receivers will have answered by then is loaded ahead. */
+const AHEAD_MS = 5
+/** For so long what was read of an endpoint counts as read at dispatch. */
+const FRESH_MS = 25
 const DEFECT_PAUSE = "1 second"
 
 const INVALID_URL: Observation = {
@@ -48,21 +55,33 @@ const INVALID_URL: Observation = {
   responseBody: null
 }
 
+interface Ready {
+  readonly row: Waiting
+  readonly loaded: Loaded
+  readonly loadedAt: number
+}
+
 export class Slots {
   private readonly parts: SlotsParts
-  private readonly ready = new Signal()
-  private readonly fixedEvidence: string
+  private readonly changed = new Signal()
+  /** Loaded, until a slot is free. */
+  private readonly ready = new Fifo<Ready>()
+  private sending = 0
+  /** How many slots will be free `AHEAD_MS` from now, at the rate at which they became free since the last load. */
+  private ahead = 0
+  private over = 0
+  private countedAt = 0
+  private stopped = false
   /** By shard: rows due by then may have been in flight at an owner that died. */
   private readonly suspectUntil = new Map<number, number>()
 
   constructor(parts: SlotsParts) {
     this.parts = parts
-    this.fixedEvidence = `${JSON.stringify(parts.receiver.fixedHeaders).slice(0, -1)},`
   }
 
   /** There may be something to pick. */
   wake(): void {
-    this.ready.raise()
+    this.changed.raise()
   }
 
   suspect(shard: number, until: number | null): void {
@@ -70,15 +89,21 @@ export class Slots {
     else this.suspectUntil.set(shard, until)
   }
 
-  /** Fills the slots until interrupted. */
-  readonly run: Effect.Effect<never> = Effect.forever(Effect.suspend(() => this.takeTurn()))
+  /** Fills the slots until interrupted; then nothing more is started. */
+  readonly run: Effect.Effect<never> = Effect.ensuring(
+    Effect.forever(Effect.suspend(() => this.takeTurn())),
+    Effect.sync(() => {
+      this.stopped = true
+      this.giveBack(this.ready.takeAll().map(({ row }) => row))
+    })
+  )
 
   private takeTurn(): Effect.Effect<void> {
     const { lanes, ownership, reader } = this.parts
     if (!ownership.certain()) return Effect.sleep(UNCERTAIN_PAUSE_MS)
     const wasFull = lanes.room === 0
-    const picked = this.free > 0 ? lanes.pick(this.free) : []
-    if (picked.length === 0) return this.ready.wait
+    const picked = this.pick()
+    if (picked.length === 0) return this.changed.wait
     if (wasFull || lanes.hasThin) reader.resume()
     return this.serve(picked).pipe(
       Effect.as(0),
@@ -92,27 +117,45 @@ export class Slots {
     )
   }
 
-  private get free(): number {
+  /** What is free, and what will be by the time it is loaded; not before half of that can be had at once. */
+  private pick(): ReadonlyArray<Waiting> {
     const { lanes, ledger, slots } = this.parts
-    return Math.min(slots - lanes.inFlight, MOST_UNRECORDED - ledger.unrecorded)
+    const room = MOST_UNRECORDED - ledger.unrecorded
+    const free = Math.min(slots - this.sending - this.ready.length, room)
+    const wanted = Math.min(free + this.ahead, room)
+    if (wanted <= this.ahead / 2) return []
+    const picked = lanes.pick(wanted)
+    // Suspects are counted when they are loaded, so they are loaded only to be sent.
+    if (picked.length <= free || !picked.some((row) => this.isSuspect(row))) return picked
+    const kept = Math.max(0, free)
+    this.giveBack(picked.slice(kept))
+    return picked.slice(0, kept)
   }
 
   private serve(rows: ReadonlyArray<Waiting>): Effect.Effect<void, SqlError> {
     return Effect.gen(this, function* () {
       const found = yield* this.parts.queue.load(rows)
-      const loadedOf = new Map(found.map((loaded) => [loaded.deliveryId, loaded]))
-      const innocent = yield* this.countSuspects(rows.filter((row) => this.sendable(row, loadedOf)))
-      const at = yield* Clock.currentTimeMillis
-      if (this.parts.ownership.certain()) this.launch(innocent, loadedOf, at)
-      else this.giveBack(innocent)
+      const loadedOf = new Map<Waiting, Loaded>()
+      for (const [n, row] of rows.entries()) if (this.sendable(row, found[n]!)) loadedOf.set(row, found[n]!)
+      const innocent = yield* this.countSuspects([...loadedOf.keys()])
+      const loadedAt = yield* Clock.currentTimeMillis
+      this.lookAhead(loadedAt)
+      for (const row of innocent) this.ready.push({ row, loaded: loadedOf.get(row)!, loadedAt })
+      this.launch()
     })
   }
 
+  private lookAhead(now: number): void {
+    const { slots } = this.parts
+    this.ahead = Math.min(slots, Math.floor((this.over * AHEAD_MS) / Math.max(1, now - this.countedAt)))
+    this.over = 0
+    this.countedAt = now
+  }
+
   /** What is gone, recorded by somebody else, or not to be sent now, leaves its slot. */
-  private sendable(row: Waiting, loadedOf: ReadonlyMap<string, Loaded>): boolean {
-    const loaded = loadedOf.get(row.deliveryId)
-    if (loaded?.enabled === true) return true
-    if (loaded !== undefined) this.parts.lanes.park(row.endpointId)
+  private sendable(row: Waiting, loaded: Loaded | null): loaded is Loaded {
+    if (loaded?.endpoint.enabled === true) return true
+    if (loaded !== null) this.parts.lanes.park(row.endpointId)
     this.gone(row)
     return false
   }
@@ -135,37 +178,72 @@ export class Slots {
     )
   }
 
-  private launch(rows: ReadonlyArray<Waiting>, loadedOf: ReadonlyMap<string, Loaded>, at: number): void {
-    for (const row of rows) {
-      if (this.parts.reader.has(row.shard)) this.attempt(row, loadedOf.get(row.deliveryId)!, at)
+  /** Sends what is loaded as far as slots are free. What was loaded too long ago is loaded again when its turn comes. */
+  private launch(): void {
+    const { clock, ownership, reader, slots } = this.parts
+    if (this.ready.length === 0 || this.sending >= slots) return
+    const at = clock.unsafeCurrentTimeMillis()
+    const stale: Array<Waiting> = []
+    const certain = ownership.certain() && !this.stopped
+    while (this.ready.length > 0 && this.sending < slots) {
+      const { loaded, loadedAt, row } = this.ready.shift()!
+      if (!certain || at - loadedAt > FRESH_MS) stale.push(row)
+      else if (reader.has(row.shard)) this.attempt(row, loaded, at)
       else this.gone(row)
     }
+    this.giveBack(stale)
+  }
+
+  /** The shard is another worker's, or these endpoints were disabled: nothing of them is sent that is only loaded. */
+  drop(concerned: (row: Waiting) => boolean): void {
+    const kept: Array<Ready> = []
+    const dropped: Array<Waiting> = []
+    for (const one of this.ready.takeAll()) {
+      if (concerned(one.row)) dropped.push(one.row)
+      else kept.push(one)
+    }
+    for (const one of kept) this.ready.push(one)
+    this.giveBack(dropped)
   }
 
   private attempt(row: Waiting, loaded: Loaded, at: number): void {
     const { prepare, receiver } = this.parts
+    const { generation } = loaded.endpoint
+    this.sending++
     try {
-      const prepared = prepare(row.endpointId, loaded, Math.floor(at / 1000))
+      const prepared = prepare(row, loaded, Math.floor(at / 1000))
       if (prepared === "invalid_url") {
-        this.observe(row, loaded.generation, at, "{}", INVALID_URL)
+        this.observe(row, generation, at, null, INVALID_URL)
         return
       }
-      const evidence = this.fixedEvidence + prepared.evidence
       receiver.send(prepared, (seen) => {
         // Null: the receiver closed, as the engine's last act. The delivery stays in the queue.
-        if (seen !== null) this.observe(row, loaded.generation, at, evidence, seen)
+        if (seen !== null) this.observe(row, generation, at, prepared.signature, seen)
       })
     } catch (defect) {
       this.broken(row, defect)
     }
   }
 
-  private observe(row: Waiting, generation: number, at: number, headers: string, seen: Observation): void {
+  private observe(
+    row: Waiting,
+    generation: number,
+    at: number,
+    signature: string | null,
+    seen: Observation
+  ): void {
     const { lanes, ledger, retryDelayMs } = this.parts
     const verdict = judge(row.attempts + 1, seen)
-    ledger.add({ row, observed: observedOf({ row, generation, verdict, seen, at, headers, retryDelayMs }) })
+    ledger.add({ row, observed: observedOf({ row, generation, verdict, seen, at, signature, retryDelayMs }) })
     lanes.settle(row, paceOf(seen), verdict.status === "delivered")
-    this.ready.raise()
+    this.free()
+  }
+
+  private free(): void {
+    this.sending--
+    this.over++
+    this.launch()
+    this.changed.raise()
   }
 
   private broken(row: Waiting, defect: unknown): void {
@@ -179,6 +257,7 @@ export class Slots {
     // Errors as such lose their message in JSON logs; a cause keeps it, and the stack.
     const why = defect instanceof SecretUnreadable ? defect.message : Cause.die(defect)
     fork(Effect.logError(`Delivery ${row.deliveryId} could not be attempted`, why))
+    this.free()
   }
 
   /** Ended without an observation: counted, so that a delivery that breaks the worker stops some day. */
@@ -202,7 +281,7 @@ export class Slots {
     this.parts.lanes.recorded(row)
   }
 
-  /** Not sent after all. What is of a shard that was lost meanwhile is its next owner's. */
+  /** Not sent after all, in the order in which they were picked. What is of a shard that was lost meanwhile is its next owner's. */
   private giveBack(rows: ReadonlyArray<Waiting>): void {
     for (const row of rows.toReversed()) {
       if (this.parts.reader.has(row.shard)) this.parts.lanes.giveBack(row)

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
-import type { Loaded } from "@posthorn/persistence/Queue"
+import type { Loaded, Waiting } from "@posthorn/persistence/Queue"
 import * as SecretBox from "@posthorn/persistence/SecretBox"
 import { generateSecret, verify } from "@posthorn/signature"
 import { Redacted } from "effect"
@@ -9,7 +9,15 @@ import { makePrepare, type Prepared } from "../src/Attempt.ts"
 
 const NOW = 1_767_225_600
 const box = SecretBox.make([Redacted.make(new Uint8Array(randomBytes(32)))])
-const row = { workspaceId: "wsp_1", endpointId: "whe_1" }
+const row: Waiting = {
+  workspaceId: "wsp_1",
+  endpointId: "whe_1",
+  deliveryId: "whd_1",
+  shard: 0,
+  due: 0,
+  attempts: 0,
+  takeUps: 0
+}
 const prepare = makePrepare(box, nothingAllowed)
 
 const loadedWith = (
@@ -19,17 +27,10 @@ const loadedWith = (
 ): Loaded => {
   const [secret, previousSecret = null] = secrets.map((text) => box.seal(row, Redacted.make(text)))
   return {
-    workspaceId: row.workspaceId,
-    deliveryId: "whd_1",
-    attempts: 0,
     eventType: "invoice.paid",
     payload,
     traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
-    url,
-    enabled: true,
-    generation: 0,
-    secret: secret!,
-    previousSecret
+    endpoint: { url, enabled: true, generation: 0, secret: secret!, previousSecret }
   }
 }
 
@@ -43,7 +44,7 @@ describe("Attempt", () => {
       '{"b":1.0,"a":1e3,"2":"\\u0000\\ud800"}',
       ' { "big" : 12345678901234567890 } '
     ]) {
-      const { body } = prepare(row.endpointId, loadedWith(payload, [generateSecret()]), NOW) as Prepared
+      const { body } = prepare(row, loadedWith(payload, [generateSecret()]), NOW) as Prepared
 
       assert.strictEqual(body, `{"deliveryId":"whd_1","eventType":"invoice.paid","payload":${payload}}`)
       assert.deepStrictEqual(Object.keys(JSON.parse(body)), ["deliveryId", "eventType", "payload"])
@@ -53,8 +54,8 @@ describe("Attempt", () => {
   it("§3.3 signs with the new secret first, then the old one, and never with another", () => {
     const [current, previous] = [generateSecret(), generateSecret()]
 
-    const both = prepare(row.endpointId, loadedWith("1", [current, previous]), NOW) as Prepared
-    const one = prepare(row.endpointId, loadedWith("1", [current]), NOW) as Prepared
+    const both = prepare(row, loadedWith("1", [current, previous]), NOW) as Prepared
+    const one = prepare(row, loadedWith("1", [current]), NOW) as Prepared
 
     const entries = both.headers["webhook-signature"]!.split(" ")
     assert.strictEqual(entries.length, 2)
@@ -75,10 +76,7 @@ describe("Attempt", () => {
       "https://user:pw@example.com/",
       "nonsense"
     ]) {
-      assert.strictEqual(
-        prepare(row.endpointId, loadedWith("1", [generateSecret()], url), NOW),
-        "invalid_url"
-      )
+      assert.strictEqual(prepare(row, loadedWith("1", [generateSecret()], url), NOW), "invalid_url")
     }
   })
 
@@ -88,10 +86,10 @@ describe("Attempt", () => {
     const loaded = loadedWith("1", [current])
 
     const { body, headers } = prepare(
-      row.endpointId,
+      row,
       {
         ...loaded,
-        previousSecret: lost.seal(row, Redacted.make(generateSecret()))
+        endpoint: { ...loaded.endpoint, previousSecret: lost.seal(row, Redacted.make(generateSecret())) }
       },
       NOW
     ) as Prepared
@@ -99,18 +97,44 @@ describe("Attempt", () => {
     assert.strictEqual(headers["webhook-signature"]!.split(" ").length, 1)
     assert.strictEqual(verify({ secrets: [current], headers, body, now: NOW }).id, "whd_1")
     assert.throws(
-      () => prepare(row.endpointId, { ...loaded, secret: lost.seal(row, Redacted.make(current)) }, NOW),
+      () =>
+        prepare(
+          row,
+          { ...loaded, endpoint: { ...loaded.endpoint, secret: lost.seal(row, Redacted.make(current)) } },
+          NOW
+        ),
       SecretBox.SecretUnreadable
     )
   })
 
-  it("keeps as evidence what it sends", () => {
-    const { evidence, headers } = prepare(
-      row.endpointId,
-      loadedWith("1", [generateSecret()]),
-      NOW
-    ) as Prepared
+  it("decision §7 opens keys and judges the URL once for each state of an endpoint, and anew for the next", () => {
+    const opened: Array<number> = []
+    const counting = makePrepare(
+      {
+        ...box,
+        open: (of, sealed) => {
+          opened.push(sealed.length)
+          return box.open(of, sealed)
+        }
+      },
+      nothingAllowed
+    )
+    const loaded = loadedWith("1", [generateSecret()])
+    const moved = { ...loaded, endpoint: { ...loaded.endpoint, url: "https://example.org/new" } }
 
-    assert.deepStrictEqual(JSON.parse(`{${evidence}`), headers)
+    const urls = [loaded, loaded, moved].map((one) => (counting(row, one, NOW) as Prepared).url)
+
+    assert.deepStrictEqual(urls, [
+      "https://example.com/hook",
+      "https://example.com/hook",
+      "https://example.org/new"
+    ])
+    assert.strictEqual(opened.length, 2)
+  })
+
+  it("§2.3 tells the signature as it is sent, for the evidence", () => {
+    const { headers, signature } = prepare(row, loadedWith("1", [generateSecret()]), NOW) as Prepared
+
+    assert.strictEqual(signature, headers["webhook-signature"])
   })
 })

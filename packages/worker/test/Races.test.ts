@@ -3,7 +3,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import * as Records from "@posthorn/persistence/Records"
 import { Deferred, Effect, Fiber, Layer } from "effect"
-import { record, waitingForLocks } from "./processes/Observations.ts"
+import { record, recordHere, waitingForLocks } from "./processes/Observations.ts"
 import { lawsHold } from "./processes/Story.ts"
 import {
   attempts,
@@ -86,7 +86,7 @@ layer(RacesSetting, { excludeTestServices: true })("recording while", (it) => {
     () =>
       Effect.gen(function* () {
         const { acme, id, waiting } = yield* failing(18, 6)
-        const commit = yield* heldOpen(record(acme, ...waiting.slice(0, 2)))
+        const commit = yield* heldOpen(recordHere(acme, ...waiting.slice(0, 2)))
 
         const other = yield* Effect.fork(record(acme, ...waiting.slice(2, 4)))
         yield* waitingForLocks(1)
@@ -116,7 +116,7 @@ layer(RacesSetting, { excludeTestServices: true })("recording while", (it) => {
       Effect.gen(function* () {
         const { acme, id, waiting } = yield* failing(0, 1)
         const only = waiting[0]!
-        const commit = yield* heldOpen(record(acme, { ...only, status: "delivered" }))
+        const commit = yield* heldOpen(recordHere(acme, { ...only, status: "delivered" }))
 
         const late = yield* Effect.fork(record(acme, { ...only, status: "failed" }))
         yield* waitingForLocks(1)

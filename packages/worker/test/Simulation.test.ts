@@ -10,7 +10,7 @@ import { World } from "./simulation/World.ts"
 const SEEDS = 300
 const IN_ONE_TEST = 50
 const CALM_SEEDS = 30
-const MUTANT_SEEDS = 40
+const MUTANT_SEEDS = 80
 const DEADLINE_MS = 120_000
 
 /**

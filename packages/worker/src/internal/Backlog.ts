@@ -2,8 +2,8 @@
  * Which lanes have more in the database than in memory, and what to do about it: refill those that run low, and leave
  * those out of reads that are full with much behind them, so that a million rows of one endpoint are passed once.
  */
-import type { LaneRef, Waiting } from "@posthorn/persistence/Queue"
-import type { Lane } from "./Lane.ts"
+import type { Refill, Waiting } from "@posthorn/persistence/Queue"
+import { BEGINNING, isBefore, type Lane } from "./Lane.ts"
 
 const LANE_MOST = 1_000
 const LANE_LEAST = 8
@@ -12,18 +12,13 @@ const NOISY = 200
 /** Endpoints that a read leaves out at most: the list travels with each statement. */
 const SKIP_MOST = 64
 
-export interface Refill extends LaneRef {
-  /** Rows to ask for: those already in memory come again. */
-  readonly wanted: number
-}
-
 export class Backlog {
   private readonly thin = new Set<Lane>()
   private readonly noisy = new Set<Lane>()
 
-  /** How many rows one lane may hold when `lanes` share the memory. */
+  /** How many rows one lane may hold when `lanes` share half of the memory; the other half is for whoever comes next. */
   static limit(maxWaiting: number, lanes: number): number {
-    return Math.min(LANE_MOST, Math.max(LANE_LEAST, Math.floor(maxWaiting / Math.max(1, lanes))))
+    return Math.min(LANE_MOST, Math.max(LANE_LEAST, Math.floor(maxWaiting / 2 / Math.max(1, lanes))))
   }
 
   get hasThin(): boolean {
@@ -31,8 +26,8 @@ export class Backlog {
   }
 
   /** A row of the lane was read and not kept. */
-  dropped(lane: Lane, limit: number): void {
-    lane.partial = true
+  dropped(lane: Lane, row: Waiting, limit: number): void {
+    lane.leaveOut(row)
     if (++lane.dropped >= NOISY) this.noisy.add(lane)
     this.watch(lane, limit)
   }
@@ -44,37 +39,47 @@ export class Backlog {
 
   /** All of the lane has to be read anew. */
   readAnew(lane: Lane): void {
+    lane.leaveOut(BEGINNING)
     this.thin.add(lane)
   }
 
   toRefill(most: number, limit: number): Array<Refill> {
     const refills: Array<Refill> = []
     for (const lane of this.thin) {
-      refills.push({ workspaceId: lane.workspaceId, endpointId: lane.endpointId, wanted: limit + lane.held })
+      const { endpointId, from, waiting, workspaceId } = lane
+      // One more than there is room for, since the first may be there: it tells where the lane stopped.
+      refills.push({ workspaceId, endpointId, ...from, wanted: Math.max(1, limit - waiting) + 1 })
       if (refills.length === most) break
     }
     return refills
   }
 
-  /** Which of the asked lanes there still are, and whether all that is due of them has come. */
+  /** Which of the asked lanes there still are, and where the answer stops; null when all that is due of them has come. */
   answered(
     refills: ReadonlyArray<Refill>,
     rows: ReadonlyArray<Waiting>,
     lanes: ReadonlyMap<string, Lane>
-  ): ReadonlyArray<{ readonly lane: Lane; readonly whole: boolean }> {
-    const found = new Map<string, number>()
-    for (const row of rows) found.set(row.endpointId, (found.get(row.endpointId) ?? 0) + 1)
+  ): ReadonlyArray<{ readonly lane: Lane; readonly last: Waiting | null }> {
+    const found = new Map<string, Array<Waiting>>()
+    for (const row of rows) {
+      const known = found.get(row.endpointId)
+      if (known === undefined) found.set(row.endpointId, [row])
+      else known.push(row)
+    }
     return refills.flatMap(({ endpointId, wanted }) => {
       const lane = lanes.get(endpointId)
-      return lane === undefined ? [] : [{ lane, whole: (found.get(endpointId) ?? 0) < wanted }]
+      if (lane === undefined) return []
+      const of = found.get(endpointId) ?? []
+      return [{ lane, last: of.length < wanted ? null : of.reduce((a, b) => (isBefore(a, b) ? b : a)) }]
     })
   }
 
   /** The lane is being refilled; `whole` when everything there is has come. */
   refilled(lane: Lane, whole: boolean): void {
     this.thin.delete(lane)
-    lane.partial = lane.parked
-    if (!whole || lane.parked) return
+    if (lane.parked) return
+    lane.partial = false
+    if (!whole) return
     lane.dropped = 0
     this.noisy.delete(lane)
   }

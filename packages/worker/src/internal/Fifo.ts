@@ -38,6 +38,12 @@ export class Fifo<A> {
     this.head = 0
   }
 
+  takeAll(): Array<A> {
+    const all = this.toArray()
+    this.clear()
+    return all
+  }
+
   toArray(): Array<A> {
     return this.items.slice(this.head) as Array<A>
   }

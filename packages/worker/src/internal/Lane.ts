@@ -12,6 +12,14 @@ export type Pace = "faster" | "slower" | "same"
 
 export const FIRST_CAP = 2
 
+/** A place in the order of what is due. */
+export type Position = Pick<Waiting, "due" | "deliveryId">
+
+export const BEGINNING: Position = { due: 0, deliveryId: "" }
+
+export const isBefore = (a: Position, b: Position) =>
+  a.due < b.due || (a.due === b.due && a.deliveryId < b.deliveryId)
+
 export class Lane {
   readonly workspaceId: string
   readonly endpointId: string
@@ -25,8 +33,9 @@ export class Lane {
   /** Rows in memory: waiting, in flight, or seen and not yet recorded. */
   held = 0
   cap: number
-  /** The database has due rows that are not in memory; they come by a refill. */
+  /** The database has due rows that are not in memory, from `from` on; they come by a refill. */
   partial = false
+  from: Position = BEGINNING
   /** Its endpoint is disabled or cannot be used now: nothing is started. */
   parked = false
   /** What is sent cannot be recorded now: successes keep their place as well until they are. */
@@ -43,6 +52,12 @@ export class Lane {
 
   get waiting(): number {
     return this.fresh.length + this.again.length
+  }
+
+  /** This row, and what comes after it, is not in memory. */
+  leaveOut(row: Position): void {
+    if (!this.partial || isBefore(row, this.from)) this.from = row
+    this.partial = true
   }
 
   get idle(): boolean {

@@ -11,32 +11,33 @@ export interface Attempted {
   readonly seen: Observation
   /** When it began, in milliseconds since 1970. */
   readonly at: number
-  readonly headers: string
+  /** Null when no request was made. */
+  readonly signature: string | null
   readonly retryDelayMs: number
 }
 
 export const observedOf = ({
   at,
   generation,
-  headers,
   retryDelayMs,
   row,
   seen,
+  signature,
   verdict
 }: Attempted): Observed => ({
-  workspace_id: row.workspaceId,
-  delivery_id: row.deliveryId,
-  endpoint_id: row.endpointId,
+  workspaceId: row.workspaceId,
+  deliveryId: row.deliveryId,
+  endpointId: row.endpointId,
   generation,
   ordinal: row.attempts + 1,
-  attempt_id: newId("attempt"),
+  attemptId: newId("attempt"),
   status: verdict.status,
-  at: new Date(at).toISOString(),
-  duration_ms: seen.durationMs,
-  http_status: seen.httpStatus,
-  failure_reason: verdict.failureReason,
-  request_headers: headers,
-  response_body: seen.responseBody,
-  retry_after_ms: verdict.retryAfterUnits === null ? null : verdict.retryAfterUnits * retryDelayMs,
+  at,
+  durationMs: seen.durationMs,
+  httpStatus: seen.httpStatus,
+  failureReason: verdict.failureReason,
+  signature,
+  responseBody: seen.responseBody,
+  retryAfterMs: verdict.retryAfterUnits === null ? null : verdict.retryAfterUnits * retryDelayMs,
   exhausted: verdict.exhausted
 })

@@ -2,7 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { newId } from "@posthorn/domain/Ids"
 import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
-import { type Observed, Records } from "@posthorn/persistence/Records"
+import { type Observed, Records, recording } from "@posthorn/persistence/Records"
 import { problemOf } from "@posthorn/persistence/Statement"
 import { Effect } from "effect"
 import type { Workspace } from "../Setting.ts"
@@ -18,37 +18,52 @@ export interface About {
 }
 
 const LOCK_NOT_AVAILABLE = "55P03"
+const SERIALIZATION_FAILURE = "40001"
 
 const CODES = { delivered: 200, failed: 500, failed_permanent: 404 } as const
 
 export const observed = ({ id }: Workspace, about: About): Observed => {
   const { endpointId, deliveryId, status = "failed", ordinal = 1, generation = 0, exhausted = false } = about
   return {
-    workspace_id: id,
-    delivery_id: deliveryId,
-    endpoint_id: endpointId,
+    workspaceId: id,
+    deliveryId,
+    endpointId,
     generation,
     ordinal,
-    attempt_id: newId("attempt"),
+    attemptId: newId("attempt"),
     status,
-    at: new Date().toISOString(),
-    duration_ms: 1,
-    http_status: CODES[status],
-    failure_reason: status === "delivered" ? null : "http_status",
-    request_headers: "{}",
-    response_body: null,
-    retry_after_ms: status === "failed" && !exhausted ? 3_600_000 : null,
+    at: Date.now(),
+    durationMs: 1,
+    httpStatus: CODES[status],
+    failureReason: status === "delivered" ? null : "http_status",
+    signature: null,
+    responseBody: null,
+    retryAfterMs: status === "failed" && !exhausted ? 3_600_000 : null,
     exhausted
   }
 }
 
-/** As a worker does: a call that gave up waiting for a lock is made again. */
+/** As a worker does: a call that gave up waiting for a lock, or met another one, is made again. */
 export const record = (where: Workspace, ...about: ReadonlyArray<About>) => {
   const observations = about.map((one) => observed(where, one))
-  return Effect.flatMap(Records, (records) => records.record(observations, FAILURE_LIMIT)).pipe(
-    Effect.retry({ times: 20, while: (error) => problemOf(error).code === LOCK_NOT_AVAILABLE })
+  return Effect.flatMap(Records, (records) => records.record(observations, "{}", FAILURE_LIMIT)).pipe(
+    Effect.retry({
+      times: 20,
+      while: (error) => [LOCK_NOT_AVAILABLE, SERIALIZATION_FAILURE].includes(problemOf(error).code ?? "")
+    })
   )
 }
+
+/** The same within the transaction at hand. */
+export const recordHere = (where: Workspace, ...about: ReadonlyArray<About>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => {
+    const { text, values } = recording(
+      about.map((one) => observed(where, one)),
+      "{}",
+      FAILURE_LIMIT
+    )
+    return sql.unsafe(text, values)
+  })
 
 /** Until so many connections of this database stand in line for a lock. */
 export const waitingForLocks = (count: number) =>

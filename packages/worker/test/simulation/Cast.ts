@@ -37,7 +37,7 @@ export const services = (worker: Worker, { box, model, receive, shares, statemen
   return Layer.mergeAll(
     Layer.succeed(Queue, queue),
     Layer.succeed(Records, {
-      record: (observed, limit) => statement("record", () => model.record(observed, limit)),
+      record: (observed, _, limit) => statement("record", () => model.record(observed, limit)),
       bury: (batch) => statement("bury", () => model.bury(batch))
     }),
     Layer.succeed(Retention, { daily: Effect.succeed(null), run: Effect.never }),

@@ -38,7 +38,7 @@ export const enabledAt = (world: World, endpointId: string, at: number): boolean
   let enabled = true
   for (const fact of world.model.facts) {
     if (fact.at > at) break
-    if (fact.kind === "recorded" && fact.disables && fact.observed.endpoint_id === endpointId) enabled = false
+    if (fact.kind === "recorded" && fact.disables && fact.observed.endpointId === endpointId) enabled = false
     else if ("endpointId" in fact && fact.endpointId === endpointId) {
       if (fact.kind === "disabled" || fact.kind === "deleted") enabled = false
       else if (fact.kind === "enabled") enabled = true

@@ -19,7 +19,7 @@ const recordedOf = (world: World) =>
 const byDelivery = (world: World) => {
   const facts = new Map<string, Array<Recorded>>()
   for (const fact of recordedOf(world)) {
-    const id = fact.observed.delivery_id
+    const id = fact.observed.deliveryId
     facts.set(id, [...(facts.get(id) ?? []), fact])
   }
   return facts
@@ -71,9 +71,7 @@ const schedule: Law = (world) =>
   [...byDelivery(world)].flatMap(([id, facts]) =>
     facts.slice(1).flatMap(({ observed }, n) => {
       const earliest = facts[n]!.at + retryUnits(n + 1) * RETRY_DELAY_MS
-      return Date.parse(observed.at) >= Math.floor(earliest)
-        ? []
-        : [`${id} attempt ${observed.ordinal} came too early`]
+      return observed.at >= Math.floor(earliest) ? [] : [`${id} attempt ${observed.ordinal} came too early`]
     })
   )
 
@@ -81,18 +79,18 @@ const schedule: Law = (world) =>
 const evidence: Law = (world) =>
   recordedOf(world).flatMap(({ observed }) => {
     const answered = world.answered.some(
-      ({ deliveryId, status }) => deliveryId === observed.delivery_id && status === observed.http_status
+      ({ deliveryId, status }) => deliveryId === observed.deliveryId && status === observed.httpStatus
     )
     return answered
       ? []
-      : [`${observed.delivery_id} attempt ${observed.ordinal} was recorded but not answered`]
+      : [`${observed.deliveryId} attempt ${observed.ordinal} was recorded but not answered`]
   })
 
 /** L7: without disruptions nothing is sent twice; with them, at most what was in flight or unrecorded at each. */
 const repeats: Law = (world) => {
   const attempts = new Map<string, number>()
   for (const { observed } of recordedOf(world)) {
-    attempts.set(observed.delivery_id, (attempts.get(observed.delivery_id) ?? 0) + 1)
+    attempts.set(observed.deliveryId, (attempts.get(observed.deliveryId) ?? 0) + 1)
   }
   const posts = new Map<string, number>()
   for (const { deliveryId } of world.posts) posts.set(deliveryId, (posts.get(deliveryId) ?? 0) + 1)
@@ -117,7 +115,7 @@ const streaks: Law = (world) => {
       off.delete(fact.endpointId)
     } else if (fact.kind === "disabled") off.add(fact.endpointId)
     else if (fact.kind === "recorded") {
-      const id = fact.observed.endpoint_id
+      const id = fact.observed.endpointId
       if (fact.observed.generation !== (generation.get(id) ?? 0)) {
         if (fact.streak !== null) problems.push(`${id}: an old generation counted`)
         continue

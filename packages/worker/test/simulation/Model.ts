@@ -4,7 +4,7 @@
  *
  * Each operation happens at one instant. `World.ts` puts delays and faults around it.
  */
-import type { LaneRef, Loaded, Waiting, Watermark } from "@posthorn/persistence/Queue"
+import type { LaneRef, Loaded, Refill, Waiting, Watermark } from "@posthorn/persistence/Queue"
 import type { Observed } from "@posthorn/persistence/Records"
 import type { Delivery, Endpoint, Fact } from "./Facts.ts"
 
@@ -83,35 +83,35 @@ export class Model {
     return dues.length === 0 ? null : Math.min(...dues.map((row) => row.due))
   }
 
-  dueOf(lanes: ReadonlyArray<LaneRef & { readonly wanted: number }>): ReadonlyArray<Waiting> {
+  dueOf(refills: ReadonlyArray<Refill>): ReadonlyArray<Waiting> {
     const rows = this.dueRows()
-    return lanes.flatMap(({ endpointId, wanted }) =>
-      rows.filter((row) => row.endpointId === endpointId).slice(0, wanted)
+    return refills.flatMap(({ deliveryId, due, endpointId, wanted }) =>
+      rows
+        .filter((row) => row.endpointId === endpointId)
+        .filter((row) => row.due > due || (row.due === due && row.deliveryId >= deliveryId))
+        .slice(0, wanted)
     )
   }
 
-  load(rows: ReadonlyArray<Waiting>): ReadonlyArray<Loaded> {
-    return rows.flatMap((row) => {
+  load(rows: ReadonlyArray<Waiting>): ReadonlyArray<Loaded | null> {
+    return rows.map((row) => {
       const queued = this.queue.get(row.deliveryId)
-      if (queued === undefined || queued.attempts !== row.attempts) return []
+      if (queued === undefined || queued.attempts !== row.attempts) return null
       const endpoint = this.endpoints.get(row.endpointId)!
       const previous =
         endpoint.previous !== null && endpoint.previous.until > this.now() ? endpoint.previous.secret : null
-      return [
-        {
-          workspaceId: row.workspaceId,
-          deliveryId: row.deliveryId,
-          attempts: queued.attempts,
-          eventType: "invoice.paid",
-          payload: "{}",
-          traceId: "0af7651916cd43dd8448eb211c80319c",
+      return {
+        eventType: "invoice.paid",
+        payload: "{}",
+        traceId: "0af7651916cd43dd8448eb211c80319c",
+        endpoint: {
           url: endpoint.url,
           enabled: endpoint.enabled,
           generation: endpoint.generation,
           secret: endpoint.secret,
           previousSecret: previous
         }
-      ]
+      }
     })
   }
 
@@ -146,22 +146,22 @@ export class Model {
     let deadLettered = 0
     const disabled: Array<string> = []
     for (const observed of group) {
-      const delivery = this.deliveries.get(observed.delivery_id)
+      const delivery = this.deliveries.get(observed.deliveryId)
       if (delivery === undefined || delivery.attempts !== observed.ordinal - 1) continue
       if (delivery.status !== "pending" && delivery.status !== "failed") continue
       recorded += 1
       delivery.status = observed.status
       delivery.attempts = observed.ordinal
-      delivery.lastStatus = observed.http_status
-      const retry = observed.retry_after_ms
+      delivery.lastStatus = observed.httpStatus
+      const retry = observed.retryAfterMs
       delivery.nextAttemptAt = retry === null ? null : this.now() + retry
-      const row = this.queue.get(observed.delivery_id)
+      const row = this.queue.get(observed.deliveryId)
       if (row !== undefined && retry !== null) {
         const due = this.micros + retry * 1000
         this.queue.set(row.deliveryId, { ...row, due, attempts: observed.ordinal, takeUps: 0 })
-      } else this.queue.delete(observed.delivery_id)
+      } else this.queue.delete(observed.deliveryId)
       if (observed.exhausted) {
-        this.deadLetters.add(observed.delivery_id)
+        this.deadLetters.add(observed.deliveryId)
         deadLettered += 1
       }
       this.facts.push({
@@ -175,7 +175,7 @@ export class Model {
   }
 
   private fold(observed: Observed, failureLimit: number, disabled: Array<string>) {
-    const endpoint = this.endpoints.get(observed.endpoint_id)!
+    const endpoint = this.endpoints.get(observed.endpointId)!
     if (endpoint.generation !== observed.generation) return { streak: null, disables: false }
     endpoint.streak = observed.status === "delivered" ? 0 : endpoint.streak + 1
     const disables = endpoint.enabled && endpoint.streak >= failureLimit

@@ -32,7 +32,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   "L1: a retry falls out of the queue": {
     model: changing("record", (record, model) => (group, limit) => {
       const result = record(group, limit)
-      for (const { delivery_id, ordinal } of group) if (ordinal === 2) model.queue.delete(delivery_id)
+      for (const { deliveryId, ordinal } of group) if (ordinal === 2) model.queue.delete(deliveryId)
       return result
     })
   },
@@ -44,18 +44,18 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   "L3: an ordinal is skipped": {
     model: recording((observed, model) => {
-      const delivery = model.deliveries.get(observed.delivery_id)
+      const delivery = model.deliveries.get(observed.deliveryId)
       if (delivery !== undefined && observed.ordinal === 2) delivery.attempts = 2
       return observed.ordinal === 2 ? { ...observed, ordinal: 3 } : observed
     })
   },
   "L4: a terminal delivery is opened again": {
     model: changing("record", (record, model) => (group, limit) => {
-      for (const { delivery_id } of group) {
-        const delivery = model.deliveries.get(delivery_id)
+      for (const { deliveryId } of group) {
+        const delivery = model.deliveries.get(deliveryId)
         if (delivery !== undefined && delivery.status === "delivered") {
           delivery.status = "failed"
-          delivery.attempts = group.find((one) => one.delivery_id === delivery_id)!.ordinal - 1
+          delivery.attempts = group.find((one) => one.deliveryId === deliveryId)!.ordinal - 1
         }
       }
       return record(group, limit)
@@ -70,7 +70,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   "L6: another status is written down than was seen": {
     model: recording((observed) =>
-      observed.http_status === 200 ? { ...observed, http_status: 299 } : observed
+      observed.httpStatus === 200 ? { ...observed, httpStatus: 299 } : observed
     )
   },
   "L7: what is answered is forgotten before it is recorded": {
@@ -90,9 +90,9 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     model: changing("record", (record, model) => (group, limit) => {
       const before = new Map([...model.endpoints.values()].map(({ id, streak }) => [id, streak]))
       const result = record(group, limit)
-      for (const { endpoint_id, status } of group) {
+      for (const { endpointId, status } of group) {
         if (status === "delivered")
-          model.endpoints.get(endpoint_id)!.streak = (before.get(endpoint_id) ?? 0) + 1
+          model.endpoints.get(endpointId)!.streak = (before.get(endpointId) ?? 0) + 1
       }
       return result
     })
@@ -109,7 +109,11 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     model: changing("rotate", (rotate) => (endpoint, secret) => rotate(endpoint, secret, 1e9))
   },
   "L12: a disabled endpoint is loaded as enabled": {
-    model: changing("load", (load) => (rows) => load(rows).map((loaded) => ({ ...loaded, enabled: true })))
+    model: changing(
+      "load",
+      (load) => (rows) =>
+        load(rows).map((loaded) => loaded && { ...loaded, endpoint: { ...loaded.endpoint, enabled: true } })
+    )
   },
   "L15: a delivery outlives its endpoint": {
     model: changing("delete", (remove, model) => (endpoint) => {

@@ -1,0 +1,14 @@
+/** `posthorn migrate`: brings the database up to date, and ends. */
+import { migrate as runMigrations } from "@posthorn/persistence/Migrator"
+import { Effect } from "effect"
+import { migrationsOf, required } from "./Production.ts"
+import { settings } from "./Settings.ts"
+import { say } from "./Terminal.ts"
+
+export const migrate = Effect.gen(function* () {
+  const given = yield* settings
+  yield* required(given, ["DATABASE_URL"])
+  const applied = yield* Effect.provide(runMigrations, migrationsOf(given))
+  for (const { name, version } of applied) yield* say(`applied ${String(version).padStart(4, "0")} ${name}`)
+  yield* say(applied.length === 0 ? "The database is up to date." : "Done.")
+})

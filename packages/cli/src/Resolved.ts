@@ -1,0 +1,30 @@
+/** What a role needs once everything optional has been decided, and the parts that server and worker both make of it. */
+import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
+import * as Database from "@posthorn/persistence/Database"
+import * as SecretBox from "@posthorn/persistence/SecretBox"
+import { Layer, type Redacted } from "effect"
+import type { Settings } from "./Settings.ts"
+
+export interface Resolved {
+  readonly settings: Settings
+  readonly databaseUrl: Redacted.Redacted
+  readonly encryptionKeys: ReadonlyArray<Redacted.Redacted<Uint8Array>>
+  readonly operatorToken: Redacted.Redacted
+  readonly allowedTargets: AllowedTargets
+  readonly port: number
+}
+
+export const baseUrlOf = ({ port, settings }: Resolved): string => {
+  const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host
+  const shown = host === "0.0.0.0" || host === "[::]" ? "localhost" : host
+  return settings.baseUrl._tag === "Some" ? settings.baseUrl.value : `http://${shown}:${port}`
+}
+
+export const secretBoxOf = ({ encryptionKeys }: Resolved) =>
+  Layer.succeed(SecretBox.SecretBox, SecretBox.make(encryptionKeys))
+
+export const databaseOf = (
+  { databaseUrl }: Resolved,
+  role: string,
+  limits: Omit<Database.DatabaseOptions, "url" | "applicationName">
+) => Database.layer({ url: databaseUrl, applicationName: `posthorn ${role}`, ...limits })

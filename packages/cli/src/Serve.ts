@@ -1,0 +1,50 @@
+/** `posthorn serve`: REST, MCP and the pages. */
+import * as NodeContext from "@effect/platform-node/NodeContext"
+import { DeliveryTargets } from "@posthorn/capabilities/DeliveryTargets"
+import { listenLive, serveLive } from "@posthorn/server/http/Server"
+import { memoryLive } from "@posthorn/server/RateCounters"
+import { redisLive } from "@posthorn/server/RedisCounters"
+import { ServerConfig } from "@posthorn/server/ServerConfig"
+import { Effect, Layer, Option } from "effect"
+import { freePort } from "./FreePort.ts"
+import { requireCurrent, required, resolve } from "./Production.ts"
+import { baseUrlOf, databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
+import { settings } from "./Settings.ts"
+import { say } from "./Terminal.ts"
+import { VERSION } from "./Version.ts"
+
+const CONNECTIONS = 20
+
+/** Its parts, put together from settings; `dev` has them too. */
+export const serverOf = (resolved: Resolved) =>
+  serveLive.pipe(
+    Layer.provide(listenLive),
+    Layer.provide(Option.match(resolved.settings.redisUrl, { onNone: () => memoryLive, onSome: redisLive })),
+    Layer.provide(
+      Layer.succeed(ServerConfig, {
+        host: resolved.settings.host,
+        port: resolved.port,
+        baseUrl: baseUrlOf(resolved),
+        operatorToken: resolved.operatorToken,
+        quotas: resolved.settings.quotas,
+        version: VERSION
+      })
+    ),
+    Layer.provide(Layer.succeed(DeliveryTargets, resolved.allowedTargets)),
+    Layer.provide(secretBoxOf(resolved)),
+    Layer.provide(databaseOf(resolved, "serve", { maxConnections: CONNECTIONS })),
+    Layer.provide(NodeContext.layer),
+    // Spans that nobody exports cost a fifth of a request.
+    Layer.provide(Layer.setTracerEnabled(false))
+  )
+
+export const serve = Effect.gen(function* () {
+  const given = yield* settings
+  yield* required(given, ["DATABASE_URL", "ENCRYPTION_KEY", "OPERATOR_TOKEN"])
+  yield* requireCurrent(given)
+  const port = given.port === 0 ? yield* freePort(0, given.host) : given.port
+  const resolved = { ...resolve(given), port }
+  yield* Layer.build(serverOf(resolved))
+  yield* say(`posthorn serve: listening on ${baseUrlOf(resolved)}`)
+  return yield* Effect.never
+}).pipe(Effect.scoped)
