@@ -59,6 +59,8 @@ const open = (
           Effect.timeout(Effect.interruptible(Effect.tryPromise(() => client.end())), CLOSE_TIMEOUT_MS)
         )
     )
+    // One statement at a time: the driver will stop queueing them by itself.
+    const turn = yield* Effect.makeSemaphore(1)
     return {
       broken: Deferred.await(broken),
       onNotification: (heard) => void client.on("notification", ({ payload }) => heard(payload ?? "")),
@@ -69,7 +71,7 @@ const open = (
             catch: failed("Failed to execute statement")
           }),
           (result) => result.rows
-        )
+        ).pipe(turn.withPermits(1))
     }
   })
 

@@ -16,7 +16,9 @@ import { isBefore } from "./internal/Lane.ts"
 import { Signal } from "./internal/Signal.ts"
 import type { Lanes } from "./Lanes.ts"
 
-const POLL_MS = 500
+/** While notifications are heard, and while they are not. */
+const POLL_MS = 1_000
+const DEAF_POLL_MS = 500
 const FAILURE_PAUSE_MS = 500
 const SWEEP_MS = 30_000
 /** A sweep may take a twentieth of the time. */
@@ -44,6 +46,7 @@ export class Reader {
   private nextParkedCheck = 0
   /** When the next known row becomes due, by the database's clock; null when it is not known. */
   private nextDue: number | null = null
+  /** Up to when the last read looked, by the database's clock and by ours. */
   private horizon = 0
   private horizonAt = 0
   private checkParked = false
@@ -126,9 +129,10 @@ export class Reader {
   })
 
   private pause(now: number): number {
-    if (this.nextDue === null || this.nextDue === Number.POSITIVE_INFINITY) return POLL_MS
+    const poll = this.listening ? POLL_MS : DEAF_POLL_MS
+    if (this.nextDue === null || this.nextDue === Number.POSITIVE_INFINITY) return poll
     const untilDue = (this.nextDue - this.horizon) / 1000 - (now - this.horizonAt)
-    return Math.max(1, Math.min(POLL_MS, Math.ceil(untilDue)))
+    return Math.max(1, Math.min(poll, Math.ceil(untilDue)))
   }
 
   /** True when a shard had more than was asked for. */
@@ -146,8 +150,13 @@ export class Reader {
     return this.queue.due(marks, this.lanes.skip(), perShard).pipe(
       Effect.map((due) => this.accept(marks, due, perShard)),
       Effect.ensuring(Effect.sync(() => this.lanes.readEnded())),
-      Effect.tap(() => this.paceSweep(sweeping, now))
+      Effect.tap(() => Effect.map(Clock.currentTimeMillis, (ended) => this.readUntil(ended, now, sweeping)))
     )
+  }
+
+  private readUntil(ended: number, started: number, sweeping: boolean): void {
+    this.horizonAt = ended
+    if (sweeping) this.nextSweep = ended + Math.max(SWEEP_MS, SWEEP_SHARE * (ended - started))
   }
 
   private goBack(sweeping: boolean): void {
@@ -160,14 +169,6 @@ export class Reader {
       mark.due = Math.max(0, to)
       mark.deliveryId = ""
     }
-  }
-
-  private paceSweep(sweeping: boolean, started: number): Effect.Effect<void> {
-    if (!sweeping) return Effect.void
-    return Effect.map(Clock.currentTimeMillis, (ended) => {
-      this.nextSweep = ended + Math.max(SWEEP_MS, SWEEP_SHARE * (ended - started))
-      this.horizonAt = ended
-    })
   }
 
   private accept(marks: ReadonlyArray<Watermark>, due: Due, perShard: number): boolean {
