@@ -103,11 +103,19 @@ type Runs = [
   dues: string
 ]
 
-/** One object for each delivery; what the deliveries of an endpoint share, they share in memory. */
+const byDue = (a: Waiting, b: Waiting) =>
+  a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : a.deliveryId > b.deliveryId ? 1 : 0)
+
+/**
+ * One object for each delivery; what the deliveries of an endpoint share, they share in memory. Each endpoint's by due
+ * time: they come so, but for an endpoint with several runs.
+ */
 const waiting = (runs: ReadonlyArray<Row>): ReadonlyArray<Waiting> => {
   const rows: Array<Waiting> = []
+  const endpoints = new Set<string>()
   for (const run of runs) {
     const [workspaceId, endpointId, shard, attempts, takeUps, ids, times] = run as Runs
+    endpoints.add(endpointId)
     const dues = times.split(",")
     const deliveryIds = ids.split(",")
     for (let n = 0; n < dues.length; n++) {
@@ -115,7 +123,7 @@ const waiting = (runs: ReadonlyArray<Row>): ReadonlyArray<Waiting> => {
       rows.push({ workspaceId, deliveryId: deliveryIds[n]!, endpointId, shard, due, attempts, takeUps })
     }
   }
-  return rows
+  return endpoints.size === runs.length ? rows : rows.sort(byDue)
 }
 
 /** The row that holds only `dues`: up to when was looked. */

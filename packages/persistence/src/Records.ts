@@ -46,7 +46,7 @@ export interface Recorded {
 export class Records extends Context.Tag("@posthorn/persistence/Records")<
   Records,
   {
-    /** `fixedHeaders` is a JSON object: what every request carried besides the four headers of its own. */
+    /** Each delivery at most once. `fixedHeaders` is a JSON object: what every request carried besides the four headers of its own. */
     readonly record: (
       observed: ReadonlyArray<Observed>,
       fixedHeaders: string,
@@ -57,9 +57,19 @@ export class Records extends Context.Tag("@posthorn/persistence/Records")<
   }
 >() {}
 
-const RECORD = `select * from posthorn.record(${Array.from({ length: 17 }, (_, n) => `$${n + 1}`).join(", ")})`
+interface Arrived extends Observed {
+  readonly arrival: number
+}
 
-const columns = (observed: ReadonlyArray<Observed>) => [
+/** In the order in which rows are locked. */
+const inOrder = (observed: ReadonlyArray<Observed>): ReadonlyArray<Arrived> =>
+  observed
+    .map((one, arrival) => ({ ...one, arrival }))
+    .sort((a, b) => (a.deliveryId < b.deliveryId ? -1 : a.deliveryId > b.deliveryId ? 1 : 0))
+
+const RECORD = `select * from posthorn.record(${Array.from({ length: 18 }, (_, n) => `$${n + 1}`).join(", ")})`
+
+const columns = (observed: ReadonlyArray<Arrived>) => [
   plain(observed, (one) => one.workspaceId),
   plain(observed, (one) => one.deliveryId),
   plain(observed, (one) => one.endpointId),
@@ -74,13 +84,14 @@ const columns = (observed: ReadonlyArray<Observed>) => [
   quoted(observed, (one) => one.signature),
   quoted(observed, (one) => one.responseBody),
   plain(observed, (one) => one.retryAfterMs),
-  plain(observed, (one) => one.exhausted)
+  plain(observed, (one) => one.exhausted),
+  plain(observed, (one) => one.arrival)
 ]
 
 /** The call of `posthorn.record`, for whoever makes it in a transaction of their own. */
 export const recording = (observed: ReadonlyArray<Observed>, fixedHeaders: string, failureLimit: number) => ({
   text: RECORD,
-  values: [...columns(observed), fixedHeaders, failureLimit]
+  values: [...columns(inOrder(observed)), fixedHeaders, failureLimit]
 })
 
 export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> = Layer.effect(

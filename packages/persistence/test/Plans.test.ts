@@ -52,7 +52,8 @@ const RECORD = `posthorn.record(${[
   "'v1,x'::text",
   "'ok'::text",
   "null::integer",
-  "false"
+  "false",
+  "0"
 ]
   .map(each)
   .join(", ")}, '{"a":"b"}', 20)`
@@ -111,4 +112,38 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
       })
     )
   }
+
+  it.scoped(
+    "decision §7 removes attempts with their delivery by its key, however many others came since",
+    () =>
+      Effect.gen(function* () {
+        const query = yield* connect
+        const attempts = (from: number, to: number) => `with d as (
+          insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
+          select 'wsp_1', 'whd_' || n, 'whe_1', 'a.b', '1', 't' from generate_series(${from}, ${to}) n returning id
+        ) insert into posthorn.attempts
+          (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, request_headers, trace_id)
+          select 'wsp_1', id, 1, 'wha_' || id, 'delivered', now(), 1, '{}', 't' from d`
+        yield* query(
+          "insert into posthorn.workspaces (id, slug, name) values ('wsp_1', 'removed', 'Removed')"
+        )
+        yield* query(`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret)
+        values ('wsp_1', 'whe_1', 'https://example.com/', '{*}', true, '\\x00')`)
+        yield* query(attempts(1, 3))
+        yield* query("vacuum analyze posthorn.attempts")
+        yield* query("delete from posthorn.deliveries where id = 'whd_1'")
+        yield* query(attempts(4, WAITING))
+
+        yield* query("begin")
+        yield* query("delete from posthorn.deliveries where id in ('whd_2', 'whd_5000')")
+        const { rows } = yield* query(
+          "select seq_tup_read as scanned, idx_tup_fetch as fetched from pg_stat_xact_user_tables where relname = 'attempts'"
+        )
+        yield* query("commit")
+
+        expect(rows[0]!.scanned).toBe("0")
+        // One is of the removal before.
+        expect(Number(rows[0]!.fetched)).toBeLessThanOrEqual(3)
+      })
+  )
 })

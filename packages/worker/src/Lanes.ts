@@ -45,10 +45,6 @@ export class Lanes {
     return Math.max(0, this.maxWaiting - this.waiting)
   }
 
-  holds(deliveryId: string): boolean {
-    return this.held.has(deliveryId)
-  }
-
   private get laneLimit(): number {
     return Backlog.limit(this.maxWaiting, this.lanes.size)
   }
@@ -99,9 +95,9 @@ export class Lanes {
     }
   }
 
-  /** Endpoints that a read should leave out. */
-  skip(): ReadonlyArray<string> {
-    return this.backlog.skip()
+  /** Endpoints that a read should leave out, which goes back to `backTo` (infinity when it goes on). */
+  skip(backTo: number): ReadonlyArray<string> {
+    return this.backlog.skip(backTo, this.laneLimit)
   }
 
   get hasThin(): boolean {

@@ -32,10 +32,15 @@ const SHARD_MOST = 1_000
 const SHARD_LEAST = 32
 const REFILL_MOST = 64
 
-const BEGINNING = { due: 0, deliveryId: "" }
+interface Mark {
+  due: number
+  deliveryId: string
+}
+
+const BEGINNING: Mark = { due: 0, deliveryId: "" }
 
 export class Reader {
-  private readonly marks = new Map<number, { due: number; deliveryId: string }>()
+  private readonly marks = new Map<number, Mark>()
   private readonly wake = new Signal()
   private readonly queue: Queue["Type"]
   private readonly lanes: Lanes
@@ -140,15 +145,16 @@ export class Reader {
     const { room } = this.lanes
     if (this.marks.size === 0 || room === 0) return Effect.succeed(false)
     const sweeping = now >= this.nextSweep
-    this.goBack(sweeping)
+    const backTo = this.goBack(sweeping)
     const perShard = Math.max(
       SHARD_LEAST,
       Math.min(SHARD_MOST, Math.ceil(Math.min(room, READ_MOST) / this.marks.size))
     )
-    const marks: ReadonlyArray<Watermark> = Array.from(this.marks, ([shard, mark]) => ({ shard, ...mark }))
+    const read = new Map(this.marks)
+    const marks: ReadonlyArray<Watermark> = Array.from(read, ([shard, mark]) => ({ shard, ...mark }))
     this.lanes.readStarted()
-    return this.queue.due(marks, this.lanes.skip(), perShard).pipe(
-      Effect.map((due) => this.accept(marks, due, perShard)),
+    return this.queue.due(marks, this.lanes.skip(backTo), perShard).pipe(
+      Effect.map((due) => this.accept(read, due, perShard)),
       Effect.ensuring(Effect.sync(() => this.lanes.readEnded())),
       Effect.tap(() => Effect.map(Clock.currentTimeMillis, (ended) => this.readUntil(ended, now, sweeping)))
     )
@@ -159,7 +165,8 @@ export class Reader {
     if (sweeping) this.nextSweep = ended + Math.max(SWEEP_MS, SWEEP_SHARE * (ended - started))
   }
 
-  private goBack(sweeping: boolean): void {
+  /** To when; infinity when there is nothing behind. */
+  private goBack(sweeping: boolean): number {
     const hears = this.listening || this.unfinished
     const deaf = hears ? Number.POSITIVE_INFINITY : this.horizon - DEAF_LOOK_BACK
     const to = sweeping ? 0 : Math.min(this.backTo, deaf)
@@ -169,9 +176,10 @@ export class Reader {
       mark.due = Math.max(0, to)
       mark.deliveryId = ""
     }
+    return to
   }
 
-  private accept(marks: ReadonlyArray<Watermark>, due: Due, perShard: number): boolean {
+  private accept(read: ReadonlyMap<number, Mark>, due: Due, perShard: number): boolean {
     this.lanes.add(this.ours(due.rows))
     this.horizon = due.horizon
     if (this.nextDue !== null && this.nextDue <= due.horizon) this.nextDue = null
@@ -182,12 +190,14 @@ export class Reader {
       last.set(row.shard, { row: later, count: (known?.count ?? 0) + 1 })
     }
     let more = false
-    for (const { shard } of marks) {
+    for (const [shard, mark] of read) {
+      // Lost while it was read: if it is ours again, it is read from the beginning.
+      if (this.marks.get(shard) !== mark) continue
       const found = last.get(shard)
-      if (found?.count === perShard) {
-        more = true
-        this.mark(shard, found.row.due, found.row.deliveryId)
-      } else this.mark(shard, due.horizon, "")
+      const unfinished = found?.count === perShard
+      more ||= unfinished
+      mark.due = unfinished ? found.row.due : due.horizon
+      mark.deliveryId = unfinished ? found.row.deliveryId : ""
     }
     if (due.rows.length > 0) this.filled()
     return more
@@ -198,13 +208,6 @@ export class Reader {
     return rows.every((row) => this.marks.has(row.shard))
       ? rows
       : rows.filter((row) => this.marks.has(row.shard))
-  }
-
-  private mark(shard: number, due: number, deliveryId: string): void {
-    const mark = this.marks.get(shard)
-    if (mark === undefined) return
-    mark.due = due
-    mark.deliveryId = deliveryId
   }
 
   private readonly refillLanes: Effect.Effect<void, SqlError> = Effect.suspend(() => {

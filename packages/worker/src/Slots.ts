@@ -67,6 +67,8 @@ export class Slots {
   /** Loaded, until a slot is free. */
   private readonly ready = new Fifo<Ready>()
   private sending = 0
+  /** Picked, and neither loaded nor gone. */
+  private readonly loading = new Set<Waiting>()
   /** How many slots will be free `AHEAD_MS` from now, at the rate at which they became free since the last load. */
   private ahead = 0
   private over = 0
@@ -108,7 +110,8 @@ export class Slots {
     return this.serve(picked).pipe(
       Effect.as(0),
       Effect.catchAll((error) => {
-        this.giveBack(picked.filter((row) => lanes.holds(row.deliveryId)))
+        this.giveBack([...this.loading])
+        this.loading.clear()
         return Effect.as(Effect.logWarning("Deliveries cannot be loaded", error), LOAD_PAUSE_MS)
       }),
       // What was picked is either launched or given back, also when the engine stops just now.
@@ -134,12 +137,14 @@ export class Slots {
 
   private serve(rows: ReadonlyArray<Waiting>): Effect.Effect<void, SqlError> {
     return Effect.gen(this, function* () {
+      for (const row of rows) this.loading.add(row)
       const found = yield* this.parts.queue.load(rows)
       const loadedOf = new Map<Waiting, Loaded>()
       for (const [n, row] of rows.entries()) if (this.sendable(row, found[n]!)) loadedOf.set(row, found[n]!)
       const innocent = yield* this.countSuspects([...loadedOf.keys()])
       const loadedAt = yield* Clock.currentTimeMillis
       this.lookAhead(loadedAt)
+      this.loading.clear()
       for (const row of innocent) this.ready.push({ row, loaded: loadedOf.get(row)!, loadedAt })
       this.launch()
     })
@@ -277,6 +282,7 @@ export class Slots {
   }
 
   private gone(row: Waiting): void {
+    this.loading.delete(row)
     this.parts.lanes.settle(row, "same", true)
     this.parts.lanes.recorded(row)
   }

@@ -100,7 +100,7 @@ describe("lanes", () => {
     lanes.add(rows("small", 1))
 
     expect(lanes.waiting).toBeLessThanOrEqual(101)
-    expect(lanes.skip()).toEqual(["big"])
+    expect(lanes.skip(Number.POSITIVE_INFINITY)).toEqual(["big"])
     const picked = lanes.pick(3)
     expect(endpointsOf(picked)).toContain("small")
     answer(lanes, picked)
@@ -110,8 +110,33 @@ describe("lanes", () => {
 
     lanes.refill(wanted, rows("big", 3))
 
-    expect(lanes.skip()).toEqual([])
+    expect(lanes.skip(Number.POSITIVE_INFINITY)).toEqual([])
     expect(lanes.toRefill(10)).toEqual([])
+  })
+
+  it("§3.1 goes on where a full lane stopped, but for what a read would have shown behind that", () => {
+    const table = rows("busy", 3_000)
+    const lanes = lanesWith(table)
+    const drain = () => {
+      while (lanes.toRefill(1).length === 0) answer(lanes, lanes.pick(100))
+    }
+    const read = () => {
+      const [wanted] = lanes.toRefill(1)
+      const from = table.filter((row) => row.due >= wanted!.due).slice(0, wanted!.wanted)
+      lanes.refill([wanted!], from)
+      return wanted!
+    }
+
+    drain()
+    const first = read()
+    drain()
+    const second = lanes.toRefill(1)[0]!
+    expect(first.due).toBe(table[1_000]!.due)
+    expect(second.due).toBeGreaterThan(first.due)
+
+    // A transaction that began before that row commits now: reads leave the endpoint out, so its lane has to go back.
+    expect(lanes.skip(first.due + 1)).toEqual(["busy"])
+    expect(lanes.toRefill(1)[0]).toMatchObject({ due: first.due + 1, deliveryId: "" })
   })
 
   it("decision §7 keeps nothing of a disabled endpoint in memory, and reads it anew when it is enabled", () => {

@@ -2,6 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import * as Records from "@posthorn/persistence/Records"
+import { problemOf } from "@posthorn/persistence/Statement"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { record, recordHere, waitingForLocks } from "./processes/Observations.ts"
 import { lawsHold } from "./processes/Story.ts"
@@ -16,6 +17,9 @@ import {
   type Workspace,
   workspace
 } from "./Setting.ts"
+
+/** The ledger then halves its group until each stands alone. */
+const CARDINALITY_VIOLATION = "21000"
 
 const RacesSetting = Records.layer.pipe(Layer.provideMerge(Setting))
 
@@ -138,7 +142,9 @@ layer(RacesSetting, { excludeTestServices: true })("recording while", (it) => {
         const { acme, id, waiting } = yield* failing(0, 1)
         const only = waiting[0]!
 
-        expect((yield* record(acme, only, only)).recorded).toBe(1)
+        const twice = yield* Effect.flip(record(acme, only, only))
+        expect(problemOf(twice).code).toBe(CARDINALITY_VIOLATION)
+        expect((yield* record(acme, only)).recorded).toBe(1)
         expect((yield* record(acme, only)).recorded).toBe(0)
         expect((yield* record(acme, { ...only, ordinal: 3 })).recorded).toBe(0)
 

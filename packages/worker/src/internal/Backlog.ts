@@ -84,9 +84,19 @@ export class Backlog {
     this.noisy.delete(lane)
   }
 
-  skip(): Array<string> {
+  /**
+   * What is left out of a read. When the read goes back, to `backTo`, it would have shown what came there since: so those
+   * lanes go back as well, or a row that was committed late would wait until its lane has been read to its end.
+   */
+  skip(backTo: number, limit: number): Array<string> {
     const ids: Array<string> = []
-    for (const lane of this.noisy) if (ids.push(lane.endpointId) === SKIP_MOST) break
+    for (const lane of this.noisy) {
+      if (backTo < lane.from.due) {
+        lane.leaveOut({ due: backTo, deliveryId: "" })
+        this.watch(lane, limit)
+      }
+      if (ids.push(lane.endpointId) === SKIP_MOST) break
+    }
     return ids
   }
 

@@ -38,6 +38,6 @@ export const observedOf = ({
   failureReason: verdict.failureReason,
   signature,
   responseBody: seen.responseBody,
-  retryAfterMs: verdict.retryAfterUnits === null ? null : verdict.retryAfterUnits * retryDelayMs,
+  retryAfterMs: verdict.retryAfterUnits === null ? null : Math.round(verdict.retryAfterUnits * retryDelayMs),
   exhausted: verdict.exhausted
 })
