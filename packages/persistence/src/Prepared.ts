@@ -74,14 +74,17 @@ export const layer: Layer.Layer<Prepared, never, PgClient> = Layer.scoped(
   })
 )
 
-/** A text array's input, from what needs no escaping: ids, numbers, booleans. Null is `null`. */
+/**
+ * A text array's input, from what needs no escaping: ids, numbers, booleans. Joined, because adding one piece after another
+ * leaves an object for each.
+ */
 export const plain = <A>(
   rows: ReadonlyArray<A>,
   of: (row: A) => string | number | boolean | null
 ): string => {
-  let text = "{"
-  for (let n = 0; n < rows.length; n++) text += n === 0 ? of(rows[n]!) : `,${of(rows[n]!)}`
-  return `${text}}`
+  const texts: Array<string | number | boolean> = new Array(rows.length)
+  for (let n = 0; n < rows.length; n++) texts[n] = of(rows[n]!) ?? "null"
+  return `{${texts.join(",")}}`
 }
 
 const TO_ESCAPE = /[\\"]/g

@@ -9,7 +9,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { Context, Effect, Layer } from "effect"
-import { type DispatchEndpoint, KnownEndpoints } from "./internal/KnownEndpoints.ts"
+import { type DispatchEndpoint, KnownEndpoints, type LoadedRow } from "./internal/KnownEndpoints.ts"
 import { Prepared, plain, layer as prepared, type Row, type Run } from "./Prepared.ts"
 
 export type { DispatchEndpoint }
@@ -167,13 +167,13 @@ const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waiting>) => 
     ]),
     (found) => {
       const loaded: Array<Loaded | null> = new Array(rows.length).fill(null)
-      for (const row of found) {
-        const [place, eventType, payload, traceId, ...endpoint] = row as [number, string, string, string]
-        loaded[place - 1] = {
-          eventType,
-          payload,
-          traceId,
-          endpoint: known.now(rows[place - 1]!.endpointId, endpoint)
+      for (const row of found as ReadonlyArray<LoadedRow>) {
+        const { endpointId } = rows[row[0] - 1]!
+        loaded[row[0] - 1] = {
+          eventType: row[1],
+          payload: row[2],
+          traceId: row[3],
+          endpoint: known.now(endpointId, row)
         }
       }
       return loaded

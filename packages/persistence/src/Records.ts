@@ -57,35 +57,36 @@ export class Records extends Context.Tag("@posthorn/persistence/Records")<
   }
 >() {}
 
-interface Arrived extends Observed {
+interface Arrived {
+  readonly one: Observed
   readonly arrival: number
 }
 
 /** In the order in which rows are locked. */
 const inOrder = (observed: ReadonlyArray<Observed>): ReadonlyArray<Arrived> =>
   observed
-    .map((one, arrival) => ({ ...one, arrival }))
-    .sort((a, b) => (a.deliveryId < b.deliveryId ? -1 : a.deliveryId > b.deliveryId ? 1 : 0))
+    .map((one, arrival) => ({ one, arrival }))
+    .sort((a, b) => (a.one.deliveryId < b.one.deliveryId ? -1 : a.one.deliveryId > b.one.deliveryId ? 1 : 0))
 
 const RECORD = `select * from posthorn.record(${Array.from({ length: 18 }, (_, n) => `$${n + 1}`).join(", ")})`
 
 const columns = (observed: ReadonlyArray<Arrived>) => [
-  plain(observed, (one) => one.workspaceId),
-  plain(observed, (one) => one.deliveryId),
-  plain(observed, (one) => one.endpointId),
-  plain(observed, (one) => one.generation),
-  plain(observed, (one) => one.ordinal),
-  plain(observed, (one) => one.attemptId),
-  plain(observed, (one) => one.status),
-  plain(observed, (one) => one.at),
-  plain(observed, (one) => one.durationMs),
-  plain(observed, (one) => one.httpStatus),
-  plain(observed, (one) => one.failureReason),
-  quoted(observed, (one) => one.signature),
-  quoted(observed, (one) => one.responseBody),
-  plain(observed, (one) => one.retryAfterMs),
-  plain(observed, (one) => one.exhausted),
-  plain(observed, (one) => one.arrival)
+  plain(observed, ({ one }) => one.workspaceId),
+  plain(observed, ({ one }) => one.deliveryId),
+  plain(observed, ({ one }) => one.endpointId),
+  plain(observed, ({ one }) => one.generation),
+  plain(observed, ({ one }) => one.ordinal),
+  plain(observed, ({ one }) => one.attemptId),
+  plain(observed, ({ one }) => one.status),
+  plain(observed, ({ one }) => one.at),
+  plain(observed, ({ one }) => one.durationMs),
+  plain(observed, ({ one }) => one.httpStatus),
+  plain(observed, ({ one }) => one.failureReason),
+  quoted(observed, ({ one }) => one.signature),
+  quoted(observed, ({ one }) => one.responseBody),
+  plain(observed, ({ one }) => one.retryAfterMs),
+  plain(observed, ({ one }) => one.exhausted),
+  plain(observed, ({ arrival }) => arrival)
 ]
 
 /** The call of `posthorn.record`, for whoever makes it in a transaction of their own. */

@@ -17,11 +17,11 @@ import { SlowCaps } from "./internal/SlowCaps.ts"
 
 export interface LanesOptions {
   readonly endpointConcurrency: number
-  /** Rows in memory that wait, over all lanes. About 350 bytes each. */
+  /** Rows in memory that wait, over all lanes. About 200 bytes each. */
   readonly maxWaiting?: number
 }
 
-const MAX_WAITING = 20_000
+const MAX_WAITING = 40_000
 
 export class Lanes {
   private readonly endpointConcurrency: number

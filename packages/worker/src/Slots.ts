@@ -43,9 +43,9 @@ export interface SlotsParts {
 const UNCERTAIN_PAUSE_MS = 200
 const LOAD_PAUSE_MS = 500
 /** What receivers will have answered by then is loaded ahead. */
-const AHEAD_MS = 5
+const AHEAD_MS = 10
 /** For so long what was read of an endpoint counts as read at dispatch. */
-const FRESH_MS = 25
+const FRESH_MS = 30
 const DEFECT_PAUSE = "1 second"
 
 const INVALID_URL: Observation = {
@@ -120,17 +120,27 @@ export class Slots {
     )
   }
 
-  /** What is free, and what will be by the time it is loaded; not before half of that can be had at once. */
+  /** How many to load: what is free, and what will be by the time they are loaded. */
+  private get wanted(): number {
+    return Math.min(this.empty + this.ahead, MOST_UNRECORDED - this.parts.ledger.unrecorded)
+  }
+
+  private get empty(): number {
+    return this.parts.slots - this.sending - this.ready.length
+  }
+
+  /** Not before half of what will be free can be had at once. */
+  private get ripe(): boolean {
+    return this.wanted > this.ahead / 2
+  }
+
   private pick(): ReadonlyArray<Waiting> {
-    const { lanes, ledger, slots } = this.parts
-    const room = MOST_UNRECORDED - ledger.unrecorded
-    const free = Math.min(slots - this.sending - this.ready.length, room)
-    const wanted = Math.min(free + this.ahead, room)
-    if (wanted <= this.ahead / 2) return []
-    const picked = lanes.pick(wanted)
+    if (!this.ripe) return []
+    const { empty } = this
+    const picked = this.parts.lanes.pick(this.wanted)
     // Suspects are counted when they are loaded, so they are loaded only to be sent.
-    if (picked.length <= free || !picked.some((row) => this.isSuspect(row))) return picked
-    const kept = Math.max(0, free)
+    if (picked.length <= empty || !picked.some((row) => this.isSuspect(row))) return picked
+    const kept = Math.max(0, empty)
     this.giveBack(picked.slice(kept))
     return picked.slice(0, kept)
   }
@@ -139,13 +149,16 @@ export class Slots {
     return Effect.gen(this, function* () {
       for (const row of rows) this.loading.add(row)
       const found = yield* this.parts.queue.load(rows)
-      const loadedOf = new Map<Waiting, Loaded>()
-      for (const [n, row] of rows.entries()) if (this.sendable(row, found[n]!)) loadedOf.set(row, found[n]!)
-      const innocent = yield* this.countSuspects([...loadedOf.keys()])
+      const loaded: Array<Ready> = []
       const loadedAt = yield* Clock.currentTimeMillis
+      for (let n = 0; n < rows.length; n++) {
+        const one = found[n]!
+        if (this.sendable(rows[n]!, one)) loaded.push({ row: rows[n]!, loaded: one, loadedAt })
+      }
+      const innocent = yield* this.countSuspects(loaded)
       this.lookAhead(loadedAt)
       this.loading.clear()
-      for (const row of innocent) this.ready.push({ row, loaded: loadedOf.get(row)!, loadedAt })
+      for (const one of innocent) this.ready.push(one)
       this.launch()
     })
   }
@@ -166,14 +179,14 @@ export class Slots {
   }
 
   /** Counted before they are sent; what was taken up too often goes to the dead letters instead. */
-  private countSuspects(rows: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Waiting>, SqlError> {
-    const suspects = rows.filter((row) => this.isSuspect(row))
-    if (suspects.length === 0) return Effect.succeed(rows)
+  private countSuspects(loaded: ReadonlyArray<Ready>): Effect.Effect<ReadonlyArray<Ready>, SqlError> {
+    const suspects = loaded.filter(({ row }) => this.isSuspect(row)).map(({ row }) => row)
+    if (suspects.length === 0) return Effect.succeed(loaded)
     return Effect.map(this.parts.queue.takeUp(suspects, 1, MAX_TAKE_UPS), (counts) => {
       const poison = new Set(suspects.filter((row) => !counts.has(row.deliveryId)))
       for (const row of poison) this.gone(row)
       if (poison.size > 0) this.parts.deadLettered()
-      return rows.filter((row) => !poison.has(row))
+      return loaded.filter(({ row }) => !poison.has(row))
     })
   }
 
@@ -248,7 +261,8 @@ export class Slots {
     this.sending--
     this.over++
     this.launch()
-    this.changed.raise()
+    // Waking the fiber for each post would cost more than what it does.
+    if (this.ripe) this.changed.raise()
   }
 
   private broken(row: Waiting, defect: unknown): void {

@@ -19,8 +19,19 @@ const MOST = 20_000
 /** No row of a table has it: transaction ids of rows begin at 3. */
 const UNKNOWN = "0"
 
-/** The columns of `posthorn.loaded` from `version` on; all null when the version is the one that was asked for. */
-type Columns = ReadonlyArray<unknown>
+/** `posthorn.loaded`; the endpoint's columns are null when its version is the one that was asked for. */
+export type LoadedRow = readonly [
+  place: number,
+  eventType: string,
+  payload: string,
+  traceId: string,
+  version: string | null,
+  url: string,
+  enabled: boolean,
+  generation: number,
+  secret: Uint8Array,
+  previousSecret: Uint8Array | null
+]
 
 interface Known {
   readonly version: string
@@ -42,19 +53,18 @@ export class KnownEndpoints {
     return this.known.get(endpointId)?.version ?? UNKNOWN
   }
 
-  now(endpointId: string, columns: Columns): DispatchEndpoint {
+  now(endpointId: string, row: LoadedRow): DispatchEndpoint {
     const known = this.known.get(endpointId)
-    const [version, url, enabled, generation, secret, previousSecret] = columns as [
-      string | null,
-      string,
-      boolean,
-      number,
-      Uint8Array,
-      Uint8Array | null
-    ]
-    if (known !== undefined && (version === null || this.isSame(known, version, previousSecret)))
+    const version = row[4]
+    if (known !== undefined && (version === null || this.isSame(known, version, row[9])))
       return known.endpoint
-    const endpoint = { url, enabled, generation, secret, previousSecret }
+    const endpoint = {
+      url: row[5],
+      enabled: row[6],
+      generation: row[7],
+      secret: row[8],
+      previousSecret: row[9]
+    }
     this.known.set(endpointId, { version: version!, endpoint })
     return endpoint
   }
