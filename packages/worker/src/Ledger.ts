@@ -38,11 +38,12 @@ export interface LedgerEvents {
 const GROUP_MOST = 500
 
 /**
- * While more is coming, a group of less waits a moment for it: each call costs PostgreSQL 0.6 ms whatever is in it, so
- * groups of 100 instead of 40 save 9 us for each delivery. Nobody waits for it but what is in flight to failing endpoints.
+ * While more is coming, a group of less waits a moment for it: each call costs PostgreSQL 0.6 ms and Node 0.2 whatever is in
+ * it, so groups of 200 instead of 40 save 15 us for each delivery. Nobody waits for it but what is in flight to failing
+ * endpoints.
  */
-const GROUP_WANTED = 100
-const LINGER_MS = 4
+const GROUP_WANTED = 200
+const LINGER_MS = 8
 
 /** How far sending may run ahead of writing. */
 export const MOST_UNRECORDED = 1_000

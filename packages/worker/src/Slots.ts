@@ -3,8 +3,9 @@
  *
  * Slots are independent: each is free again when its own post is over. Loading takes what is free in one statement, and
  * what will be free in a moment: so groups grow with the load, no slot waits for the database while receivers are quick,
- * and nothing is loaded ahead while they are slow. Nothing is sent without certain ownership of its shard, nor what was loaded for a shard
- * that was lost meanwhile. Deliveries that a dead worker may have held are counted just before they are sent.
+ * and nothing is loaded ahead while they are slow. Nothing is sent without certain ownership of its shard, nor what was
+ * loaded for a shard that was lost meanwhile. Deliveries that a dead worker may have held are counted just before they
+ * are sent.
  * Source: spec §3.1 and §8, decision §7 (Snapshot, Poison), docs/adr/0010-engine.md and 0012-poison.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
@@ -165,7 +166,7 @@ export class Slots {
 
   private lookAhead(now: number): void {
     const { slots } = this.parts
-    this.ahead = Math.min(slots, Math.floor((this.over * AHEAD_MS) / Math.max(1, now - this.countedAt)))
+    this.ahead = Math.min(2 * slots, Math.floor((this.over * AHEAD_MS) / Math.max(1, now - this.countedAt)))
     this.over = 0
     this.countedAt = now
   }
@@ -222,6 +223,7 @@ export class Slots {
     }
     for (const one of kept) this.ready.push(one)
     this.giveBack(dropped)
+    this.changed.raise()
   }
 
   private attempt(row: Waiting, loaded: Loaded, at: number): void {
@@ -301,7 +303,7 @@ export class Slots {
     this.parts.lanes.recorded(row)
   }
 
-  /** Not sent after all, in the order in which they were picked. What is of a shard that was lost meanwhile is its next owner's. */
+  /** Not sent after all, in the order in which they were picked. What is of a lost shard is its next owner's. */
   private giveBack(rows: ReadonlyArray<Waiting>): void {
     for (const row of rows.toReversed()) {
       if (this.parts.reader.has(row.shard)) this.parts.lanes.giveBack(row)
