@@ -12,7 +12,7 @@ const scenarios = {
   pickup: { file: "Pickup", rate: 200, seconds: 10, reps: 3 },
   fairness: { file: "Fairness", n: 5000, timeout: 2000, reps: 3 },
   growth: { file: "Growth", n: 20_000, backlog: 1_000_000, history: 2_000_000, reps: 3 },
-  workers: { file: "Workers", n: 20_000, reps: 3 }
+  workers: { file: "Workers", n: 60_000, reps: 3 }
 }
 
 const USAGE = `Usage: npm run bench -- [scenario ...] [--n count] [--reps count] [--only name,name] [--seconds s]
