@@ -46,7 +46,7 @@ const LOAD_PAUSE_MS = 500
 /** What receivers will have answered by then is loaded ahead. */
 const AHEAD_MS = 10
 /** For so long what was read of an endpoint counts as read at dispatch. */
-const FRESH_MS = 30
+export const FRESH_MS = 30
 const DEFECT_PAUSE = "1 second"
 
 const INVALID_URL: Observation = {

@@ -1,6 +1,6 @@
 /** What could be read from the database at a moment of a world: keys, and whether an endpoint was on. */
 import type { Fact } from "./Facts.ts"
-import { GRACE_MS, SLOWEST_MS, type World } from "./World.ts"
+import { GRACE_MS, REACH_MS, type World } from "./World.ts"
 
 /** Keys that were active at a moment: the current one first. */
 export const keysAt = (world: World, endpointId: string, at: number): ReadonlyArray<Buffer> => {
@@ -15,7 +15,7 @@ export const keysAt = (world: World, endpointId: string, at: number): ReadonlyAr
 }
 
 /** A post uses what was read from the database at some instant shortly before. */
-const shortlyBefore = (at: number) => [0, 0.25, 0.5, 0.75, 1].map((part) => at - part * SLOWEST_MS)
+const shortlyBefore = (at: number) => [0, 0.25, 0.5, 0.75, 1].map((part) => at - part * REACH_MS)
 
 export const endpointOf = (world: World, deliveryId: string) =>
   world.model.facts.find((fact) => fact.kind === "published" && fact.deliveryId === deliveryId) as Extract<
@@ -29,7 +29,7 @@ export const changesAround = (world: World, at: number, endpointId: string): Rea
   ...world.model.facts
     .filter(
       (fact) =>
-        "endpointId" in fact && fact.endpointId === endpointId && fact.at <= at && fact.at >= at - SLOWEST_MS
+        "endpointId" in fact && fact.endpointId === endpointId && fact.at <= at && fact.at >= at - REACH_MS
     )
     .flatMap((fact) => [fact.at - 0.001, fact.at])
 ]

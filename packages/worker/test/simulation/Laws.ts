@@ -7,7 +7,7 @@ import { signWithKeys } from "@posthorn/signature"
 import { RETRY_DELAY_MS } from "./Cast.ts"
 import type { Fact } from "./Facts.ts"
 import { changesAround, enabledAt, endpointOf, keysAt } from "./History.ts"
-import { SLOWEST_MS, type World } from "./World.ts"
+import { REACH_MS, type World } from "./World.ts"
 
 export type Law = (world: World) => ReadonlyArray<string>
 
@@ -165,7 +165,7 @@ const nothingWhileOff: Law = (world) =>
     const { endpointId } = endpointOf(world, deliveryId)
     const disabling = world.model.facts
       .filter(
-        (fact) => fact.kind === "recorded" && fact.disables && fact.at <= at && fact.at >= at - SLOWEST_MS
+        (fact) => fact.kind === "recorded" && fact.disables && fact.at <= at && fact.at >= at - REACH_MS
       )
       .map((fact) => fact.at - 0.001)
     const moments = [...changesAround(world, at, endpointId), ...disabling]

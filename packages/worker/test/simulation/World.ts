@@ -18,6 +18,7 @@ import { encodeSecret } from "@posthorn/signature"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import * as Engine from "../../src/Engine.ts"
 import type { Outgoing } from "../../src/Receiver.ts"
+import { FRESH_MS } from "../../src/Slots.ts"
 import { answerOf, MANNERS } from "./Answers.ts"
 import { services } from "./Cast.ts"
 import { type Answered, type Endpoint, type Post, type Secret, SHARDS } from "./Facts.ts"
@@ -29,6 +30,9 @@ import { type Chance, makeChance, VirtualTime } from "./VirtualTime.ts"
 export const GRACE_MS = 20_000
 /** Longest time between a statement's instant and its answer. */
 export const SLOWEST_MS = 30
+
+/** How long before a post what it uses may have been read: the answer takes its time, and then it may wait for a slot. */
+export const REACH_MS = SLOWEST_MS + FRESH_MS
 
 const TROUBLE_MS = 25_000
 const CALM_MS = 200_000
