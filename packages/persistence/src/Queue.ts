@@ -73,7 +73,7 @@ export class Queue extends Context.Tag("@posthorn/persistence/Queue")<
     ) => Effect.Effect<Due, SqlError>
     /** When the next row of these shards becomes due after now, or null. */
     readonly nextDue: (shards: ReadonlyArray<number>) => Effect.Effect<number | null, SqlError>
-    /** What is due of single endpoints. */
+    /** What is due of single endpoints, each one's by due time. */
     readonly dueOf: (refills: ReadonlyArray<Refill>) => Effect.Effect<ReadonlyArray<Waiting>, SqlError>
     /** In the order asked; null for what is gone or was recorded meanwhile. One call at a time. */
     readonly load: (rows: ReadonlyArray<Waiting>) => Effect.Effect<ReadonlyArray<Loaded | null>, SqlError>

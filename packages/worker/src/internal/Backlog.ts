@@ -3,7 +3,7 @@
  * those out of reads that are full with much behind them, so that a million rows of one endpoint are passed once.
  */
 import type { Refill, Waiting } from "@posthorn/persistence/Queue"
-import { BEGINNING, isBefore, type Lane } from "./Lane.ts"
+import { BEGINNING, type Lane } from "./Lane.ts"
 
 const LANE_MOST = 1_000
 const LANE_LEAST = 8
@@ -60,17 +60,16 @@ export class Backlog {
     rows: ReadonlyArray<Waiting>,
     lanes: ReadonlyMap<string, Lane>
   ): ReadonlyArray<{ readonly lane: Lane; readonly last: Waiting | null }> {
-    const found = new Map<string, Array<Waiting>>()
-    for (const row of rows) {
-      const known = found.get(row.endpointId)
-      if (known === undefined) found.set(row.endpointId, [row])
-      else known.push(row)
-    }
+    // The rows of an endpoint come by due time, so its last one is where the answer stops.
+    const found = new Map<string, { count: number; last: Waiting }>()
+    for (const row of rows)
+      found.set(row.endpointId, { count: (found.get(row.endpointId)?.count ?? 0) + 1, last: row })
     return refills.flatMap(({ endpointId, wanted }) => {
       const lane = lanes.get(endpointId)
-      if (lane === undefined) return []
-      const of = found.get(endpointId) ?? []
-      return [{ lane, last: of.length < wanted ? null : of.reduce((a, b) => (isBefore(a, b) ? b : a)) }]
+      const answer = found.get(endpointId)
+      return lane === undefined
+        ? []
+        : [{ lane, last: answer !== undefined && answer.count >= wanted ? answer.last : null }]
     })
   }
 

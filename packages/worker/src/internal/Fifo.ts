@@ -39,12 +39,8 @@ export class Fifo<A> {
   }
 
   takeAll(): Array<A> {
-    const all = this.toArray()
+    const all = this.items.slice(this.head) as Array<A>
     this.clear()
     return all
-  }
-
-  toArray(): Array<A> {
-    return this.items.slice(this.head) as Array<A>
   }
 }
