@@ -35,6 +35,18 @@ create table posthorn.api_tokens (
 create unique index api_tokens_lookup on posthorn.api_tokens (id);
 create index api_tokens_newest on posthorn.api_tokens (workspace_id, created_at desc, id desc);
 
+create table posthorn.members (
+  workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
+  id posthorn.id not null,
+  email text not null check (length(email) <= 254),
+  -- The address in lower case: two members of a workspace never differ in case alone.
+  email_key text collate "C" not null,
+  name text not null check (length(name) between 1 and 200),
+  role text collate "C" not null check (role in ('viewer', 'developer', 'admin')),
+  primary key (workspace_id, id),
+  constraint members_email unique (workspace_id, email_key)
+);
+
 create table posthorn.endpoints (
   workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
   id posthorn.id not null,
@@ -129,7 +141,11 @@ create table posthorn.deliveries (
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   primary key (workspace_id, id),
   foreign key (workspace_id, endpoint_id) references posthorn.endpoints on delete cascade
-) with (fillfactor = 85);
+-- Each delivery is written twice within moments: when it is published and when its attempt is recorded. With half of
+-- each page left free the second version fits beside the first and no index has to be told: 89 % of the updates instead
+-- of 19 %, 2,014 bytes of WAL per delivery instead of 2,813, the same size on disk after a burst (measured with 30,000
+-- deliveries of 500 bytes, PostgreSQL 18).
+) with (fillfactor = 55);
 create index deliveries_endpoint on posthorn.deliveries (workspace_id, endpoint_id, created_at desc, id desc);
 create index deliveries_newest on posthorn.deliveries (workspace_id, created_at desc, id desc);
 
@@ -196,6 +212,7 @@ create table posthorn.notifications (
 create index notifications_newest on posthorn.notifications (workspace_id, created_at desc, id desc);
 create unique index notifications_once on posthorn.notifications (workspace_id, delivery_id)
   where kind = 'delivery_dead_lettered';
+create index notifications_unread on posthorn.notifications (workspace_id, id) where read_at is null;
 
 create table posthorn.audit_events (
   workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
@@ -212,6 +229,9 @@ create table posthorn.audit_events (
   primary key (workspace_id, id)
 );
 create index audit_events_newest on posthorn.audit_events (workspace_id, created_at desc, id desc);
+-- What was changed on one endpoint, newest first, however much else the workspace's audit log holds: a bulk replay alone
+-- writes one event for each delivery.
+create index audit_events_target on posthorn.audit_events (workspace_id, target_id, created_at desc, id desc);
 
 create function posthorn.refuse_change() returns trigger language plpgsql as $$
 begin
