@@ -89,8 +89,9 @@ const revokeApiToken = HttpApiEndpoint.del("revokeApiToken", "/workspaces/:slug/
     })
   )
 
-export class ApiTokensApi extends HttpApiGroup.make("API tokens")
+export class ApiTokensApi extends HttpApiGroup.make("apiTokens")
   .add(createApiToken)
   .add(listApiTokens)
   .add(revokeApiToken)
+  .annotate(OpenApi.Title, "API tokens")
   .annotate(OpenApi.Description, "Bearer tokens of a workspace, each with its scopes.") {}

@@ -50,6 +50,7 @@ const listAuditEvents = HttpApiEndpoint.get("listAuditEvents", "/workspaces/:slu
   )
   .annotateContext(operation({ permission: "audit:list", bucket: "rest_read", tool: "list_audit_events" }))
 
-export class AuditEventsApi extends HttpApiGroup.make("Audit events")
+export class AuditEventsApi extends HttpApiGroup.make("auditEvents")
   .add(listAuditEvents)
+  .annotate(OpenApi.Title, "Audit events")
   .annotate(OpenApi.Description, "Who changed what, and through which door.") {}

@@ -123,10 +123,11 @@ const replayWebhookDelivery = HttpApiEndpoint.post(
     operation({ permission: "webhook:replay", bucket: "rest_write", tool: "replay_webhook_delivery" })
   )
 
-export class DeliveriesApi extends HttpApiGroup.make("Deliveries")
+export class DeliveriesApi extends HttpApiGroup.make("deliveries")
   .add(listWebhookDeliveries)
   .add(listWorkspaceDeliveries)
   .add(getWebhookDelivery)
   .add(listWebhookDeliveryAttempts)
   .add(replayWebhookDelivery)
+  .annotate(OpenApi.Title, "Deliveries")
   .annotate(OpenApi.Description, "What was sent, what came back, and sending it again.") {}

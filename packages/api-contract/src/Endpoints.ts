@@ -157,7 +157,7 @@ const rotateWebhookSecret = HttpApiEndpoint.post(
     })
   )
 
-export class EndpointsApi extends HttpApiGroup.make("Webhook endpoints")
+export class EndpointsApi extends HttpApiGroup.make("endpoints")
   .add(createWebhookEndpoint)
   .add(listWebhookEndpoints)
   .add(getWebhookEndpoint)
@@ -167,4 +167,5 @@ export class EndpointsApi extends HttpApiGroup.make("Webhook endpoints")
   .add(diagnoseWebhookEndpoint)
   .add(rotateWebhookSecret)
   .add(sendTestEvent)
+  .annotate(OpenApi.Title, "Webhook endpoints")
   .annotate(OpenApi.Description, "Where a workspace wants its events, and which.") {}

@@ -89,7 +89,8 @@ const publishEvents = HttpApiEndpoint.post("publishEvents", "/workspaces/:slug/e
     })
   )
 
-export class EventsApi extends HttpApiGroup.make("Events")
+export class EventsApi extends HttpApiGroup.make("events")
   .add(publishEvent)
   .add(publishEvents)
+  .annotate(OpenApi.Title, "Events")
   .annotate(OpenApi.Description, "What happened on the platform.") {}

@@ -88,9 +88,10 @@ const removeMember = HttpApiEndpoint.del("removeMember", "/workspaces/:slug/memb
     operation({ permission: "member:manage", bucket: "rest_write", tool: "remove_member", destructive: true })
   )
 
-export class MembersApi extends HttpApiGroup.make("Members")
+export class MembersApi extends HttpApiGroup.make("members")
   .add(listMembers)
   .add(addMember)
   .add(updateMember)
   .add(removeMember)
+  .annotate(OpenApi.Title, "Members")
   .annotate(OpenApi.Description, "The people of a workspace.") {}

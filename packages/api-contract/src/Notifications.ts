@@ -55,7 +55,8 @@ const markNotificationRead = HttpApiEndpoint.post(
     })
   )
 
-export class NotificationsApi extends HttpApiGroup.make("Notifications")
+export class NotificationsApi extends HttpApiGroup.make("notifications")
   .add(listNotifications)
   .add(markNotificationRead)
+  .annotate(OpenApi.Title, "Notifications")
   .annotate(OpenApi.Description, "What a workspace should look at.") {}

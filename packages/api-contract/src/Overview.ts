@@ -44,6 +44,7 @@ const getOverview = HttpApiEndpoint.get("getOverview", "/workspaces/:slug/overvi
     operation({ permission: "workspace:read", bucket: "rest_read", tool: "get_workspace_overview" })
   )
 
-export class OverviewApi extends HttpApiGroup.make("Overview")
+export class OverviewApi extends HttpApiGroup.make("overview")
   .add(getOverview)
+  .annotate(OpenApi.Title, "Overview")
   .annotate(OpenApi.Description, "A workspace at a glance.") {}

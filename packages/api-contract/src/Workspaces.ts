@@ -58,8 +58,9 @@ const deleteWorkspace = HttpApiEndpoint.del("deleteWorkspace", "/workspaces/:slu
   )
   .annotateContext(operation({ permission: "operator", bucket: "rest_write", tool: null, destructive: true }))
 
-export class WorkspacesApi extends HttpApiGroup.make("Workspaces")
+export class WorkspacesApi extends HttpApiGroup.make("workspaces")
   .add(createWorkspace)
   .add(listWorkspaces)
   .add(deleteWorkspace)
+  .annotate(OpenApi.Title, "Workspaces")
   .annotate(OpenApi.Description, "One workspace per customer; made by the operator.") {}

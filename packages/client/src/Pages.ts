@@ -6,7 +6,7 @@ export interface Page<A> {
   readonly nextCursor: string | null
 }
 
-/** Every item, page by page: `items((cursor) => client.Deliveries.listWebhookDeliveries({ path, urlParams: { …, cursor } }))`. */
+/** Every item, page by page: `items((cursor) => client.deliveries.listWebhookDeliveries({ path, urlParams: { …, cursor } }))`. */
 export const items = <A, E, R>(
   page: (cursor: string | undefined) => Effect.Effect<Page<A>, E, R>
 ): Stream.Stream<A, E, R> =>

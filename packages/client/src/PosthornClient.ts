@@ -44,7 +44,7 @@ const patiently = (retries: number, maxWait: Duration.Duration) => (client: Http
   return HttpClient.make((request) => attempt(request, retries))
 }
 
-/** One method per operation, in groups as in the contract: `client["API tokens"].createApiToken({ path, payload })`. */
+/** One method per operation, in groups as in the contract: `client.apiTokens.createApiToken({ path, payload })`. */
 export const make = ({ baseUrl, maxWait = "10 seconds", retries = 3, token }: Options) =>
   HttpApiClient.make(Api, {
     baseUrl: baseUrl.replace(/\/+$/, ""),

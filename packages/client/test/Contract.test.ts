@@ -79,10 +79,10 @@ layer(testServer(), { excludeTestServices: true })("the contract", (it) => {
         make({ baseUrl: `${url}/`, token: Redacted.make(token), retries: 0 })
       const path = { slug: ws.slug, deliveryId: "whd_0" }
 
-      const missing = yield* Effect.flip((yield* clientOf(ws.token)).Deliveries.getWebhookDelivery({ path }))
+      const missing = yield* Effect.flip((yield* clientOf(ws.token)).deliveries.getWebhookDelivery({ path }))
       const weak = yield* clientOf(yield* ws.tokenWith("member:list"))
-      const forbidden = yield* Effect.flip(weak.Deliveries.getWebhookDelivery({ path }))
-      const nobody = yield* Effect.flip((yield* clientOf("nobody")).Deliveries.getWebhookDelivery({ path }))
+      const forbidden = yield* Effect.flip(weak.deliveries.getWebhookDelivery({ path }))
+      const nobody = yield* Effect.flip((yield* clientOf("nobody")).deliveries.getWebhookDelivery({ path }))
 
       expect(missing._tag).toBe("WebhookDeliveryNotFound")
       expect(forbidden).toMatchObject({ _tag: "Forbidden", permission: "webhook:read" })

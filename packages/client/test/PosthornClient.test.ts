@@ -41,8 +41,7 @@ const answering = (...statuses: ReadonlyArray<readonly [status: number, retryAft
 const list = (options: { readonly retries?: number } = {}) =>
   Effect.flatMap(
     make({ baseUrl: "http://posthorn.test", token: Redacted.make("phk_x"), ...options }),
-    (client) =>
-      client["Webhook endpoints"].listWebhookEndpoints({ path: { slug: "acme" }, urlParams: { limit: 50 } })
+    (client) => client.endpoints.listWebhookEndpoints({ path: { slug: "acme" }, urlParams: { limit: 50 } })
   )
 
 it.effect("§8 a call refused with 429 or 503 is made again after Retry-After, not before", () =>
@@ -110,7 +109,7 @@ layer(testServer(), { excludeTestServices: true })("a list", (it) => {
       const all = yield* items((cursor) => {
         pages++
         const urlParams = cursor === undefined ? { limit: 3 } : { limit: 3, cursor }
-        return client.Deliveries.listWebhookDeliveries({ path: { slug: ws.slug, endpointId }, urlParams })
+        return client.deliveries.listWebhookDeliveries({ path: { slug: ws.slug, endpointId }, urlParams })
       }).pipe(Stream.runCollect)
 
       expect(new Set([...all].map(({ id }) => id)).size).toBe(7)
