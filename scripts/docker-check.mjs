@@ -16,6 +16,11 @@ import { ensureInstalled, root } from "./install.mjs"
 const dockerfile = readFileSync(join(root, "docker", "Dockerfile"), "utf8")
 const compose = readFileSync(join(root, "docker", "compose.yaml"), "utf8")
 
+const ignored = readFileSync(join(root, "docker", "Dockerfile.dockerignore"), "utf8").split("\n")
+
+/** By line of Node, from its release schedule. */
+const MAINTAINED_UNTIL = { 22: "2027-04-30", 24: "2028-04-30", 26: "2029-04-30" }
+
 let problems = 0
 const check = (what, holds) => {
   if (!holds) problems += 1
@@ -54,7 +59,11 @@ const checkFiles = () => {
     sources.every((source) => existsSync(join(root, source)))
   )
   check("the image runs as an ordinary user", !["", "root", "0"].includes(rest("USER")))
-  check("both stages build on the same Node", new Set(dockerfile.match(/^FROM \S+/gm)).size === 1)
+  const images = new Set(dockerfile.match(/^FROM \S+/gm))
+  check("both stages build on the same Node", images.size === 1)
+  const [, line] = /node:(\d+)/.exec([...images][0]) ?? []
+  check(`Node ${line} is still maintained`, Date.now() < Date.parse(MAINTAINED_UNTIL[line]))
+  check("no .env file of any folder comes near the image", ignored.includes("**/.env"))
 }
 
 const checkRoles = () => {

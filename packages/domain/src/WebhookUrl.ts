@@ -133,4 +133,7 @@ const isAmbiguous = (raw: string, authority: string): boolean =>
   authority.includes("%") ||
   INVISIBLE.test(authority) ||
   // Fullwidth, circled and other stand-ins for plain letters.
-  authority.normalize("NFC") !== authority.normalize("NFKC")
+  plainDots(authority).normalize("NFC") !== plainDots(authority).normalize("NFKC")
+
+/** Full stops as East Asian keyboards write them are dots by the rules of international names (UTS 46), and no disguise. */
+const plainDots = (authority: string) => authority.replace(/[\u3002\uff0e\uff61]/g, ".")

@@ -114,6 +114,17 @@ describe("decision §8 what the corpus leaves open", () => {
 })
 
 describe("decision §8 clause by clause", () => {
+  it.each(["\u3002", "\uff0e", "\uff61"])(
+    "takes a host written with the full stop %j as the host it maps to",
+    (dot) => {
+      expect(judge(`https://hooks${dot}example${dot}com/a`)).toBe("https://hooks.example.com/a")
+      expect(judge(`https://hooks${dot}internal/`)).toBe("<internal_name>")
+      expect(judge(`https://10${dot}0${dot}0${dot}1/`)).toBe("<private_address>")
+      expect(judge(`https://8${dot}8${dot}8${dot}8/`)).toBe("<address_spelling>")
+      expect(judge(`https://hooks${dot}example.com${dot}/`)).toBe("<invalid_host>")
+    }
+  )
+
   it("drops the fragment and keeps path and query", () => {
     expect(judge("https://Example.com/a/../Hook?x=1#secret")).toBe("https://example.com/Hook?x=1")
     expect(judge("https://example.com#")).toBe("https://example.com/")

@@ -46,12 +46,35 @@ describe("connecting", () => {
       const resolved = yield* observe(receiver.url("/ok", "localhost"), { refuses })
       const literal6 = yield* observe(receiver.url("/ok", "[::1]"), { refuses })
 
-      expect([literal, resolved, literal6]).toEqual(Array(3).fill(failed("connection_failed")))
+      expect([literal, literal6]).toEqual(Array(2).fill(failed("connection_failed")))
+      expect(resolved).toEqual(failed("dns_failed"))
       expect(receiver.connections.opened).toBe(0)
       expect(judged).toContain(`127.0.0.1 ${receiver.port} 127.0.0.1`)
       expect(judged).toContain(`127.0.0.1 ${receiver.port} localhost`)
       expect(judged).toContain(`::1 ${receiver.port} ::1`)
     })
+  )
+
+  it.scopedLive(
+    "decision §10 a name that resolves to a refused address fails like one that does not resolve, in all but its name",
+    () =>
+      Effect.gen(function* () {
+        const inner = [{ address: "10.0.0.7", family: 4 }]
+        const notFound = Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" })
+        const refuses: DispatchOptions["refuses"] = (address) => address.startsWith("10.")
+        const attempt = (resolve: DispatchOptions["resolve"]) =>
+          Effect.gen(function* () {
+            const { connections, send } = yield* dispatcher({ refuses, resolve })
+            const observation = yield* send(to("https://billing.corp.example/"))
+            return { observation: { ...observation, durationMs: 0 }, connections: connections() }
+          }).pipe(Effect.scoped)
+
+        const exists = yield* attempt((_, callback) => callback(null, inner))
+        const none = yield* attempt((_, callback) => callback(notFound, []))
+
+        expect(exists).toEqual(none)
+        expect(exists.observation.failureReason).toBe("dns_failed")
+      })
   )
 
   it.scopedLive("decision §8 connects to the addresses that are left when some are refused", () =>

@@ -19,12 +19,15 @@ export type Resolve = (
   callback: (error: Error | null, addresses: ReadonlyArray<LookupAddress>) => void
 ) => void
 
-/** The name has no address now. */
+/**
+ * The name has no address that may be connected to. Whether it has none at all or only refused ones is not told apart,
+ * neither in the record nor by when it fails: whoever may choose the name could otherwise ask which inner names exist.
+ */
 export class ResolutionFailed extends Error {
   override readonly name = "ResolutionFailed"
 }
 
-/** Every address the name has, or the literal itself, is of a refused class. */
+/** The literal address is of a refused class. */
 export class AddressRefused extends Error {
   override readonly name = "AddressRefused"
 }
@@ -51,10 +54,10 @@ export const guardedLookup =
   (resolve: Resolve, refuses: Refuses, port: number): LookupFunction =>
   (hostname, options, callback) =>
     resolve(hostname, (error, addresses) => {
-      if (error !== null || addresses.length === 0) return callback(new ResolutionFailed(), [])
-      const allowed = addresses.filter(({ address }) => !refuses(address, port, hostname))
+      const allowed =
+        error === null ? addresses.filter(({ address }) => !refuses(address, port, hostname)) : []
       const first = allowed[0]
-      if (first === undefined) return callback(new AddressRefused(), [])
+      if (first === undefined) return callback(new ResolutionFailed(), [])
       if (options.all === true) callback(null, allowed)
       else callback(null, first.address, first.family)
     })
