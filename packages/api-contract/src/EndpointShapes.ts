@@ -1,7 +1,7 @@
 /** What a webhook endpoint looks like, and what may be asked of one. Source: spec §2.1, decision §4. */
 import { EventTypePattern } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
-import { Integer, PageOf, Storable, Timestamp } from "./Wire.ts"
+import { Integer, PageOf, Storable, Timestamp, withDefault } from "./Wire.ts"
 
 export const endpointFields = {
   id: Schema.String,
@@ -59,7 +59,7 @@ export const CreateWebhookEndpoint = Schema.Struct({
   url: Url,
   eventTypes: EventTypes,
   description: Schema.optional(Schema.NullOr(Description)),
-  enabled: Schema.optionalWith(Schema.Boolean, { default: () => true })
+  enabled: withDefault(Schema.Boolean, true)
 }).annotations({ identifier: "CreateWebhookEndpoint" })
 
 export const UpdateWebhookEndpoint = Schema.Struct({

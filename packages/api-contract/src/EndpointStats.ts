@@ -9,7 +9,7 @@ import { WebhookEndpointNotFound, WorkspaceNotFound } from "@posthorn/domain/Err
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { Clamped, IdParam, Integer, Slug, Timestamp } from "./Wire.ts"
+import { Clamped, IdParam, Integer, Slug, Timestamp, withDefault } from "./Wire.ts"
 
 const figures = {
   delivered: Integer("Deliveries created in this time that were answered 2xx."),
@@ -47,13 +47,13 @@ export const getEndpointStats = HttpApiEndpoint.get(
   .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") }))
   .setUrlParams(
     Schema.Struct({
-      hours: Schema.optionalWith(
+      hours: withDefault(
         Clamped(`How many hours; out of range is clamped into 1 to ${MAX_HOURS}.`, {
           min: 1,
           max: MAX_HOURS,
           otherwise: DEFAULT_HOURS
         }),
-        { default: () => DEFAULT_HOURS }
+        DEFAULT_HOURS
       )
     })
   )

