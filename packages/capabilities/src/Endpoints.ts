@@ -132,13 +132,16 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
 
     /**
      * With its deliveries and attempts. Most of a long history goes in steps before the endpoint itself: half a million
-     * deliveries take 11 s, and for so long nobody could publish to it. Stopped in between, it is asked for again.
+     * deliveries take 11 s, and for so long nobody could publish to it. Idempotent: if it is interrupted, call it again.
+     * While a publisher's transaction is open the endpoint cannot go; that is found out before any history goes.
      */
     const remove = Effect.fn("Endpoints.remove")(function* (endpointId: string) {
       const { workspaceId } = yield* CurrentPrincipal
-      yield* Effect.repeat(endpoints.removeDeliveries(workspaceId, endpointId, REMOVED_AT_ONCE), {
-        until: (removed) => removed < REMOVED_AT_ONCE
-      })
+      yield* transactional(sql)(endpoints.lockForRemoval(workspaceId, endpointId))
+      yield* Effect.repeat(
+        transactional(sql)(endpoints.removeDeliveries(workspaceId, endpointId, REMOVED_AT_ONCE)),
+        { until: (removed) => removed < REMOVED_AT_ONCE }
+      )
       yield* Effect.gen(function* () {
         if (!(yield* endpoints.remove(workspaceId, endpointId))) return yield* new WebhookEndpointNotFound()
         yield* record("webhook.endpoint_deleted", endpointId, [])

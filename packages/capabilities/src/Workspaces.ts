@@ -49,10 +49,10 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
      */
     const remove = Effect.gen(function* () {
       const { workspaceId } = yield* CurrentPrincipal
-      yield* Effect.repeat(workspaces.removeHistory(workspaceId, REMOVED_AT_ONCE), {
+      yield* Effect.repeat(transactional(sql)(workspaces.removeHistory(workspaceId, REMOVED_AT_ONCE)), {
         until: (removed) => removed < REMOVED_AT_ONCE
       })
-      if (!(yield* workspaces.remove(workspaceId))) return yield* new WorkspaceNotFound()
+      if (!(yield* transactional(sql)(workspaces.remove(workspaceId)))) return yield* new WorkspaceNotFound()
       yield* tokens.forgetAll
     }).pipe(Effect.withSpan("Workspaces.remove"))
 

@@ -196,14 +196,20 @@ export class InternalError extends Schema.TaggedError<InternalError>()("Internal
   }
 }
 
-/** The database is away or saturated. */
+/** The database is away or saturated, or somebody else's transaction holds what this call needs. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()("ServiceUnavailable", {
   retryAfterSeconds: Schema.Int
 }) {
+  explanation = ""
   override get message() {
-    return `The service cannot answer just now (its database is away or busy): try again in ${this.retryAfterSeconds} s.`
+    const why = this.explanation || "The service cannot answer just now (its database is away or busy)"
+    return `${why}: try again in ${this.retryAfterSeconds} s.`
   }
 }
+
+/** Something is held by a transaction that is still open; `explanation` says what, without a full stop. */
+export const held = (explanation: string) =>
+  Object.assign(new ServiceUnavailable({ retryAfterSeconds: 2 }), { explanation })
 
 export type PublicError =
   | ApiTokenNotFound

@@ -230,4 +230,14 @@ language sql security definer set search_path = pg_catalog, posthorn, pg_temp as
   select posthorn.publish_events(workspace_slug, array[event_type], array[payload], array[idempotency_key], trace_id)
 $$;
 
-revoke all on function posthorn.publish, posthorn.publish_events, posthorn.fan_out from public;
+-- The same for a caller who has few connections: what another transaction holds, such as a key that it published with, is
+-- waited for no longer than this; then the call fails with 55P03 and has done nothing, so that it can be made again.
+create function posthorn.try_publish_events(
+  workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text
+) returns setof posthorn.published
+language plpgsql set lock_timeout = '100ms' as $$
+begin
+  return query select * from posthorn.publish_events(workspace_slug, event_types, payloads, idempotency_keys, trace_id);
+end $$;
+
+revoke all on function posthorn.publish, posthorn.publish_events, posthorn.fan_out, posthorn.try_publish_events from public;

@@ -6,9 +6,15 @@
  * members inside customers' payloads.
  */
 import { Socket } from "node:net"
+import * as Reactivity from "@effect/experimental/Reactivity"
+import * as SqlClient from "@effect/sql/SqlClient"
 import * as PgClient from "@effect/sql-pg/PgClient"
-import { Config, Duration, type Layer, type Redacted } from "effect"
+import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import pg from "pg"
+import * as Pool from "./internal/Pool.ts"
+
+const CONNECT_TIMEOUT = Duration.seconds(5)
+const IDLE_TIMEOUT = Duration.seconds(30)
 
 const INT8 = 20
 const TIMESTAMPTZ = 1184
@@ -51,17 +57,30 @@ const socketThatEnds = (silence: Duration.DurationInput) => () => {
  * A pool. Taking a connection inside a transaction cannot be interrupted, so `connectTimeout` bounds it.
  */
 export const layer = (options: DatabaseOptions) =>
-  PgClient.layerConfig(
-    Config.succeed({
-      url: options.url,
-      applicationName: options.applicationName,
-      maxConnections: options.maxConnections,
-      connectTimeout: Duration.seconds(5),
-      idleTimeout: Duration.seconds(30),
-      transformJson: false,
+  Layer.provide(Layer.scopedContext(connect(options)), Reactivity.layer)
+
+const connect = ({ applicationName, maxConnections, silence, url }: DatabaseOptions) =>
+  Effect.gen(function* () {
+    const stream = silence === undefined ? undefined : socketThatEnds(silence)
+    const acquire = Pool.make({
+      connectionString: Redacted.value(url),
+      application_name: applicationName,
+      max: maxConnections,
+      connectionTimeoutMillis: Duration.toMillis(CONNECT_TIMEOUT),
+      idleTimeoutMillis: Duration.toMillis(IDLE_TIMEOUT),
       types,
-      ...(options.silence !== undefined && { stream: socketThatEnds(options.silence) })
+      ...(stream && { stream })
     })
-  )
+    const client = yield* PgClient.fromPool({ acquire, transformJson: false })
+    // For those who open connections of their own, beside the pool.
+    const config: PgClient.PgClientConfig = {
+      ...client.config,
+      connectTimeout: CONNECT_TIMEOUT,
+      idleTimeout: IDLE_TIMEOUT,
+      ...(stream && { stream })
+    }
+    const database = Object.assign(client, { config })
+    return Context.make(PgClient.PgClient, database).pipe(Context.add(SqlClient.SqlClient, database))
+  })
 
 export type Database = Layer.Layer.Success<ReturnType<typeof layer>>

@@ -1,6 +1,8 @@
 /** Webhook endpoints. The signing secret goes in sealed and is read by the worker only. */
 import * as SqlClient from "@effect/sql/SqlClient"
+import { held } from "@posthorn/domain/Errors"
 import { Effect, Option } from "effect"
+import { boundedWait, refusing } from "./Statement.ts"
 
 export interface EndpointRow {
   readonly id: string
@@ -29,6 +31,10 @@ export interface NewEndpoint {
   readonly eventTypes: ReadonlyArray<string>
   readonly enabled: boolean
   readonly secret: Buffer
+}
+
+const stillInUse = {
+  "55P03": () => held("A transaction that published to this endpoint, or is changing it, is still open")
 }
 
 export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/persistence/EndpointsRepo", {
@@ -123,11 +129,24 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
     }
 
     /**
+     * Hold the endpoint for somebody who is about to remove it; false when it is gone. Like the two below it, waits for
+     * other transactions for a moment only, and belongs into a transaction of its own.
+     */
+    const lockForRemoval = (workspaceId: string, endpointId: string) =>
+      boundedWait(sql).pipe(
+        Effect.zipRight(sql`select id from posthorn.endpoints
+          where workspace_id = ${workspaceId} and id = ${endpointId} for update`),
+        Effect.map((rows) => rows.length > 0),
+        refusing(stillInUse)
+      )
+
+    /**
      * Removes up to `most` of its deliveries with their attempts, oldest first; gives how many. Locked in the order in
      * which `posthorn.record` locks them.
      */
     const removeDeliveries = (workspaceId: string, endpointId: string, most: number) =>
-      sql<{ readonly n: number }>`
+      boundedWait(sql).pipe(
+        Effect.zipRight(sql<{ readonly n: number }>`
         with oldest as materialized (
           select id from posthorn.deliveries where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
           order by created_at, id limit ${most}
@@ -138,16 +157,18 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
           delete from posthorn.deliveries d using locked
           where d.workspace_id = ${workspaceId} and d.id = locked.id returning 1
         )
-        select count(*) as n from gone`.pipe(
+        select count(*) as n from gone`),
         Effect.map((rows) => rows[0]!.n),
-        Effect.orDie
+        refusing(stillInUse)
       )
 
     /** With its deliveries and attempts; false when it was gone already. */
     const remove = (workspaceId: string, endpointId: string) =>
-      sql`delete from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId} returning 1`.pipe(
+      boundedWait(sql).pipe(
+        Effect.zipRight(sql`delete from posthorn.endpoints
+          where workspace_id = ${workspaceId} and id = ${endpointId} returning 1`),
         Effect.map((rows) => rows.length > 0),
-        Effect.orDie
+        refusing(stillInUse)
       )
 
     /** Make `secret` the current one; the one before stays for 24 hours, an older one goes at once. */
@@ -169,6 +190,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
       insert,
       list,
       lock,
+      lockForRemoval,
       lockForUpdate,
       remove,
       removeDeliveries,

@@ -3,6 +3,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { IdempotencyKeyReused, invalid, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import type { JsonText } from "@posthorn/domain/JsonText"
 import { Effect } from "effect"
+import { makeWaiting } from "./internal/Waiting.ts"
 import { refusing, type SqlProblem } from "./Statement.ts"
 
 export interface NewEvent {
@@ -46,6 +47,9 @@ export type OwnEvent =
       readonly payload: { readonly endpointId: string; readonly reason: "manual" }
     }
 
+const KEY_HELD = "Another call or transaction is still publishing with this idempotency key"
+const ENDPOINT_HELD = "The workspace, or an endpoint that wants the event, is being deleted"
+
 const refusals = {
   PH400: (problem: SqlProblem) => invalid(problem.hint ?? "", problem.message),
   PH404: () => new WorkspaceNotFound(),
@@ -59,19 +63,32 @@ export class EventsRepo extends Effect.Service<EventsRepo>()("@posthorn/persiste
     const sql = yield* SqlClient.SqlClient
     const columns = sql.literal(`id, event_type as "eventType", delivery_ids as "deliveryIds", duplicate`)
 
-    const publish = (workspaceSlug: string, event: NewEvent, traceId: string) =>
-      sql<Published>`select ${columns} from posthorn.publish(
-        ${workspaceSlug}, ${event.eventType}, ${event.payload.text}::json, ${event.idempotencyKey}, ${traceId})`.pipe(
+    const waiting = yield* makeWaiting
+
+    const attempt = (workspaceSlug: string, events: ReadonlyArray<NewEvent>, traceId: string) =>
+      sql<Published>`select ${columns} from posthorn.try_publish_events(
+        ${workspaceSlug}, ${events.map(({ eventType }) => eventType)}::text[],
+        ${events.map(({ payload }) => payload.text)}::text[]::json[],
+        ${events.map(({ idempotencyKey }) => idempotencyKey) as Array<string>}::text[], ${traceId})`
+
+    /** Waits for whoever else is publishing with the same key; their commit gives the answer, their rollback frees the key. */
+    const publish = (workspaceSlug: string, event: NewEvent, traceId: string) => {
+      const { idempotencyKey: key } = event
+      const name = key === null ? null : `${workspaceSlug} ${key}`
+      return attempt(workspaceSlug, [event], traceId).pipe(
+        waiting.forOthers(name, key === null ? ENDPOINT_HELD : KEY_HELD),
         Effect.map((rows) => rows[0]!),
         refusing(refusals)
       )
+    }
 
     /** All or nothing; the answers in the order of the events. */
     const publishAll = (workspaceSlug: string, events: ReadonlyArray<NewEvent>, traceId: string) =>
-      sql<Published>`select ${columns} from posthorn.publish_events(
-        ${workspaceSlug}, ${events.map(({ eventType }) => eventType)}::text[],
-        ${events.map(({ payload }) => payload.text)}::text[]::json[],
-        ${events.map(({ idempotencyKey }) => idempotencyKey) as Array<string>}::text[], ${traceId})`.pipe(
+      attempt(workspaceSlug, events, traceId).pipe(
+        waiting.forOthers(
+          null,
+          events.some(({ idempotencyKey }) => idempotencyKey !== null) ? KEY_HELD : ENDPOINT_HELD
+        ),
         refusing(refusals)
       )
 

@@ -11,6 +11,7 @@ import { Effect, Option } from "effect"
 
 export const UNIQUE_VIOLATION = "23505"
 const FOREIGN_KEY_VIOLATION = "23503"
+const LOCK_NOT_AVAILABLE = "55P03"
 
 /** What PostgreSQL says about a failed statement. */
 export interface SqlProblem {
@@ -22,6 +23,12 @@ export interface SqlProblem {
 
 export const problemOf = (error: SqlError): SqlProblem =>
   error.cause instanceof Error ? (error.cause as SqlProblem) : { message: String(error.cause) }
+
+/** It waited for another transaction for as long as `lock_timeout` allows. */
+export const isLockTimeout = (error: SqlError): boolean => problemOf(error).code === LOCK_NOT_AVAILABLE
+
+/** For the rest of the transaction: waits for other transactions end after two seconds, with 55P03. */
+export const boundedWait = (sql: SqlClient) => sql`select set_config('lock_timeout', '2s', true)`
 
 type Refusals = Readonly<Record<string, (problem: SqlProblem) => unknown>>
 type RefusalOf<T extends Refusals> = ReturnType<T[keyof T]>

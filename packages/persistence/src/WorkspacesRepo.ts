@@ -1,15 +1,19 @@
 /** Workspaces: the directory that every other key leads with. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { WorkspaceNotFound, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
+import { held, WorkspaceNotFound, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
 import { isSlug } from "@posthorn/domain/Slug"
 import { Effect, Option } from "effect"
-import { refusing, UNIQUE_VIOLATION } from "./Statement.ts"
+import { boundedWait, refusing, UNIQUE_VIOLATION } from "./Statement.ts"
 
 export interface WorkspaceRow {
   readonly id: string
   readonly slug: string
   readonly name: string
   readonly createdAt: string
+}
+
+const stillInUse = {
+  "55P03": () => held("A transaction that published to this workspace is still open")
 }
 
 export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/persistence/WorkspacesRepo", {
@@ -50,10 +54,12 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
 
     /**
      * Removes up to `most` of its deliveries, with their attempts, and of its events, oldest first; gives how many of the
-     * larger kind. Locked in the order in which `posthorn.record` locks them.
+     * larger kind. Locked in the order in which `posthorn.record` locks them. Like `remove`, waits for other transactions
+     * for a moment only, and belongs into a transaction of its own.
      */
     const removeHistory = (workspaceId: string, most: number) =>
-      sql<{ readonly n: number }>`
+      boundedWait(sql).pipe(
+        Effect.zipRight(sql<{ readonly n: number }>`
         with oldest as materialized (
           select id from posthorn.deliveries where workspace_id = ${workspaceId} order by id limit ${most} for update
         ), gone as (
@@ -61,16 +67,17 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
           where d.workspace_id = ${workspaceId} and d.id = oldest.id returning 1
         )
         select greatest((select count(*) from gone),
-          posthorn.remove_old_events(${workspaceId}, interval '0', ${most})) as n`.pipe(
+          posthorn.remove_old_events(${workspaceId}, interval '0', ${most})) as n`),
         Effect.map((rows) => rows[0]!.n),
-        Effect.orDie
+        refusing(stillInUse)
       )
 
     /** With everything in it; false when it was gone already. */
     const remove = (workspaceId: string) =>
-      sql`delete from posthorn.workspaces where id = ${workspaceId} returning 1`.pipe(
+      boundedWait(sql).pipe(
+        Effect.zipRight(sql`delete from posthorn.workspaces where id = ${workspaceId} returning 1`),
         Effect.map((rows) => rows.length > 0),
-        Effect.orDie
+        refusing(stillInUse)
       )
 
     return { findBySlug, get, insert, list, remove, removeHistory } as const

@@ -1,0 +1,59 @@
+/**
+ * Waiting for what another transaction holds, without a connection.
+ *
+ * A statement that gives up early (55P03) is made again, with growing pauses in between, until it goes through or
+ * `PATIENCE` is over. Whatever many callers wait for, and however long, no more than `PROBES` connections are busy with
+ * making statements again; and callers that would wait for the same thing queue up in memory behind the first of them.
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import { held, type ServiceUnavailable } from "@posthorn/domain/Errors"
+import { Duration, Effect, Schedule } from "effect"
+import { isLockTimeout } from "../Statement.ts"
+
+const PROBES = 2
+
+/** Shorter than the server's deadline for an answer (15 s), so that the caller is told why. */
+const PATIENCE = Duration.seconds(14)
+
+const pauses = Schedule.exponential("50 millis").pipe(Schedule.union(Schedule.spaced("1 second")))
+
+/** One at a time for each name; an idle name takes no memory. */
+const makeTurns = () => {
+  const turns = new Map<string, { readonly turn: Effect.Semaphore; users: number }>()
+  const enter = (name: string) => {
+    const entry = turns.get(name) ?? { turn: Effect.unsafeMakeSemaphore(1), users: 0 }
+    turns.set(name, entry)
+    entry.users += 1
+    return entry
+  }
+  return (name: string) =>
+    <A, E>(self: Effect.Effect<A, E>) =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => enter(name)),
+        ({ turn }) => turn.withPermits(1)(self),
+        (entry) =>
+          Effect.sync(() => {
+            entry.users -= 1
+            if (entry.users === 0) turns.delete(name)
+          })
+      )
+}
+
+export const makeWaiting = Effect.map(Effect.makeSemaphore(PROBES), (probes) => {
+  const inTurn = makeTurns()
+
+  /** `name` is what is waited for, where that is known; `why` is told to a caller who has waited for too long. */
+  const forOthers =
+    (name: string | null, why: string) =>
+    <A>(attempt: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError | ServiceUnavailable> => {
+      const again = probes
+        .withPermits(1)(attempt)
+        .pipe(Effect.delay("50 millis"), Effect.retry({ schedule: pauses, while: isLockTimeout }))
+      const patient = Effect.catchIf(attempt, isLockTimeout, () => again)
+      return (name === null ? patient : inTurn(name)(patient)).pipe(
+        Effect.timeoutFail({ duration: PATIENCE, onTimeout: () => held(why) })
+      )
+    }
+
+  return { forOthers } as const
+})

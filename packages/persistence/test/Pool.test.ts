@@ -1,0 +1,73 @@
+/** What becomes of statements whose answer is given up, and of the connections they ran on. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { expect, it } from "@effect/vitest"
+import * as Database from "@posthorn/persistence/Database"
+import { freshDatabase } from "@posthorn/testkit/TestPg"
+import { Clock, Effect, Fiber, Layer, Schedule } from "effect"
+
+const CONNECTIONS = 2
+
+const pool = Layer.unwrapScoped(
+  Effect.map(freshDatabase, (url) =>
+    Database.layer({ url, applicationName: "pool under test", maxConnections: CONNECTIONS })
+  )
+).pipe(Layer.orDie)
+
+const aside = Layer.unwrapScoped(
+  Effect.map(freshDatabase, (url) => Database.layer({ url, applicationName: "aside", maxConnections: 1 }))
+).pipe(Layer.orDie)
+
+/** Statements of the pool that run, seen from a connection of somebody else. */
+const running = (statement: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`select pid from pg_stat_activity
+      where application_name = 'pool under test' and state = 'active' and query = ${statement}`
+  )
+
+const until = <A, E, R>(question: Effect.Effect<A, E, R>, right: (answer: A) => boolean) =>
+  Effect.repeat(question, Schedule.recurUntil(right).pipe(Schedule.addDelay(() => "20 millis"))).pipe(
+    Effect.timeout("10 seconds")
+  )
+
+const SLEEP = "select pg_sleep(30)"
+/** Takes all connections at once. */
+const takeAll = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.all(
+    Array.from({ length: CONNECTIONS }, () =>
+      Effect.scoped(
+        Effect.flatMap(sql.reserve, (one) => one.execute("select pg_backend_pid() as pid", [], undefined))
+      )
+    ),
+    { concurrency: "unbounded" }
+  )
+)
+
+it.scopedLive("decision §10 a statement that is given up ends, also when no connection is free", () =>
+  Effect.gen(function* () {
+    const theirs = yield* Layer.build(aside)
+    yield* Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const statement = Effect.forkDaemon(sql.unsafe(SLEEP))
+      const inTransaction = Effect.forkDaemon(sql.withTransaction(sql.unsafe(SLEEP)))
+      const fibers = [yield* statement, yield* inTransaction]
+      yield* until(running(SLEEP), (rows) => rows.length === CONNECTIONS).pipe(Effect.provide(theirs))
+
+      const began = yield* Clock.currentTimeMillis
+      yield* Fiber.interruptAll(fibers)
+      yield* until(running(SLEEP), (rows) => rows.length === 0).pipe(Effect.provide(theirs))
+      yield* takeAll
+      expect((yield* Clock.currentTimeMillis) - began).toBeLessThan(2_000)
+    }).pipe(Effect.provide(pool))
+  })
+)
+
+it.scopedLive("decision §10 a statement that fails keeps its connection", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const before = yield* sql<{ pid: number }>`select pg_backend_pid() as pid`
+    for (let n = 0; n < 5; n++) yield* Effect.flip(sql`select 1 / 0`)
+    yield* Effect.flip(sql.withTransaction(sql`select 1 / 0`))
+    expect(yield* sql`select pg_backend_pid() as pid`).toEqual(before)
+  }).pipe(Effect.provide(pool))
+)
