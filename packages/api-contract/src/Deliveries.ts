@@ -12,18 +12,13 @@ import { Schema } from "effect"
 import { AttemptPage, Delivery, DeliveryPage, DeliveryStatus } from "./DeliveryShapes.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, Moment, pageQuery, Slug } from "./Wire.ts"
+import { IdParam, Moment, PayloadChoice, pageQuery, Slug } from "./Wire.ts"
 
 /** Filters that every list of deliveries takes. */
 export const deliveryFilters = {
   status: Schema.optional(DeliveryStatus),
   eventType: Schema.optional(EventType),
-  payload: Schema.optional(
-    Schema.Literal("omit").annotations({
-      description: "`omit` leaves payloads out of the list: they are then null.",
-      message: () => "Expected omit, or leave it out"
-    })
-  )
+  payload: PayloadChoice
 }
 
 const inEndpoint = Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") })
@@ -57,6 +52,7 @@ const listWorkspaceDeliveries = HttpApiEndpoint.get(
       ...pageQuery,
       ...deliveryFilters,
       endpointId: Schema.optional(IdParam("endpoint", "whe_")),
+      eventId: Schema.optional(IdParam("event", "evt_")),
       since: Schema.optional(Moment("Only deliveries created then or later.")),
       until: Schema.optional(Moment("Only deliveries created before then."))
     })

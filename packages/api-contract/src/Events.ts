@@ -3,6 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { IdempotencyKeyReused, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
+import { getEvent, listEvents, listEventTypes } from "./EventHistory.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import { JsonValue, Slug, Storable } from "./Wire.ts"
@@ -92,5 +93,8 @@ const publishEvents = HttpApiEndpoint.post("publishEvents", "/workspaces/:slug/e
 export class EventsApi extends HttpApiGroup.make("events")
   .add(publishEvent)
   .add(publishEvents)
+  .add(listEvents)
+  .add(getEvent)
+  .add(listEventTypes)
   .annotate(OpenApi.Title, "Events")
   .annotate(OpenApi.Description, "What happened on the platform.") {}

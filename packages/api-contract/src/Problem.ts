@@ -19,6 +19,7 @@ export const problems = {
   WorkspaceNotFound: { status: 404, title: "No such workspace" },
   WebhookEndpointNotFound: { status: 404, title: "No such webhook endpoint" },
   WebhookDeliveryNotFound: { status: 404, title: "No such delivery" },
+  EventNotFound: { status: 404, title: "No such event" },
   ApiTokenNotFound: { status: 404, title: "No such API token" },
   MemberNotFound: { status: 404, title: "No such member" },
   NotificationNotFound: { status: 404, title: "No such notification" },

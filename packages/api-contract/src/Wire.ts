@@ -132,6 +132,15 @@ export const pageQuery = {
   )
 }
 
+/** Whether a list shows payloads. Agents, whose memory is short, get the other default: `server/mcp/ToolCalls`. */
+export const PayloadChoice = Schema.optional(
+  Schema.Literal("include", "omit").annotations({
+    description:
+      "`omit` leaves payloads out of the list: they are then null. REST includes them, a tool omits them when nothing is said.",
+    message: () => "Expected include or omit"
+  })
+)
+
 /** `{ items, nextCursor }`; `nextCursor` is null on the last page. */
 export const PageOf = <A, I>(name: string, item: Schema.Schema<A, I>) =>
   Schema.Struct({

@@ -20,11 +20,12 @@ import { transactional } from "./Transaction.ts"
 export interface DeliveryQuery extends ListQuery {
   readonly status?: DeliveryStatus | undefined
   readonly eventType?: string | undefined
-  readonly payload?: "omit" | undefined
+  readonly payload?: "include" | "omit" | undefined
 }
 
 export interface WorkspaceDeliveryQuery extends DeliveryQuery {
   readonly endpointId?: string | undefined
+  readonly eventId?: string | undefined
   readonly since?: string | undefined
   readonly until?: string | undefined
 }
@@ -64,8 +65,16 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
       const { workspaceId } = yield* CurrentPrincipal
       const from = decodeCursor(TimePosition, query.cursor)
       if (Either.isLeft(from)) return emptyPage
-      const { endpointId, eventType, since, status, until } = query
-      const filter = { endpointId, eventType, since, status, until, omitPayload: query.payload === "omit" }
+      const { endpointId, eventId, eventType, since, status, until } = query
+      const filter = {
+        endpointId,
+        eventId,
+        eventType,
+        since,
+        status,
+        until,
+        omitPayload: query.payload === "omit"
+      }
       return yield* deliveries.list(workspaceId, filter, query.limit, from.right)
     })
 

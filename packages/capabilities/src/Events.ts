@@ -1,10 +1,13 @@
-/** Publishing domain events. Source: spec §6, decision §7. */
-import { InvalidRequest, invalid } from "@posthorn/domain/Errors"
+/** Publishing domain events, and what was published. Source: spec §6, decision §7 and §10. */
+import { EventNotFound, InvalidRequest, invalid } from "@posthorn/domain/Errors"
 import { isReserved } from "@posthorn/domain/EventType"
 import type { JsonText } from "@posthorn/domain/JsonText"
+import { decodeCursor, emptyPage, IdPosition, pageOf, TypePosition } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { EventHistoryRepo } from "@posthorn/persistence/EventHistoryRepo"
 import { EventsRepo } from "@posthorn/persistence/EventsRepo"
-import { Effect } from "effect"
+import { Effect, Either } from "effect"
+import type { ListQuery } from "./Lists.ts"
 
 export interface NewEvent {
   readonly eventType: string
@@ -12,11 +15,19 @@ export interface NewEvent {
   readonly idempotencyKey?: string | undefined
 }
 
+export interface EventQuery extends ListQuery {
+  readonly eventType?: string | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  readonly payload?: "include" | "omit" | undefined
+}
+
 const RESERVED = "The prefixes webhook., member. and api_token. are Posthorn's own"
 
 export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Events", {
-  dependencies: [EventsRepo.Default],
+  dependencies: [EventHistoryRepo.Default, EventsRepo.Default],
   effect: Effect.gen(function* () {
+    const history = yield* EventHistoryRepo
     const events = yield* EventsRepo
 
     /** Store the event and queue a delivery for each enabled endpoint that wants it. Answered means durable. */
@@ -40,6 +51,30 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
       return { items: yield* events.publishAll(workspaceSlug, rows, traceId) }
     })
 
-    return { publish, publishAll } as const
+    /** What was published, newest first. */
+    const list = Effect.fn("Events.list")(function* (query: EventQuery) {
+      const { workspaceId } = yield* CurrentPrincipal
+      const from = decodeCursor(IdPosition, query.cursor)
+      if (Either.isLeft(from)) return emptyPage
+      const { eventType, since, until } = query
+      const filter = { eventType, since, until, omitPayload: query.payload === "omit" }
+      return yield* history.list(workspaceId, filter, query.limit, from.right)
+    })
+
+    const get = Effect.fn("Events.get")(function* (eventId: string) {
+      const { workspaceId } = yield* CurrentPrincipal
+      return (yield* history.find(workspaceId, eventId)) ?? (yield* new EventNotFound())
+    })
+
+    /** Every type that was published, by name. */
+    const listTypes = Effect.fn("Events.listTypes")(function* (query: ListQuery) {
+      const { workspaceId } = yield* CurrentPrincipal
+      const from = decodeCursor(TypePosition, query.cursor)
+      if (Either.isLeft(from)) return emptyPage
+      const rows = yield* history.listTypes(workspaceId, query.limit, from.right)
+      return pageOf(rows, query.limit, ({ eventType }) => ({ type: eventType }))
+    })
+
+    return { get, list, listTypes, publish, publishAll } as const
   })
 }) {}

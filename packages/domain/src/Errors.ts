@@ -79,6 +79,12 @@ export class WebhookDeliveryNotFound extends Schema.TaggedError<WebhookDeliveryN
   }
 }
 
+export class EventNotFound extends Schema.TaggedError<EventNotFound>()("EventNotFound", {}) {
+  override get message() {
+    return "This workspace has no event with this id; events are kept for 30 days."
+  }
+}
+
 export class ApiTokenNotFound extends Schema.TaggedError<ApiTokenNotFound>()("ApiTokenNotFound", {}) {
   override get message() {
     return "This workspace has no API token with this id."
@@ -213,6 +219,7 @@ export const held = (explanation: string) =>
 
 export type PublicError =
   | ApiTokenNotFound
+  | EventNotFound
   | Forbidden
   | IdempotencyKeyReused
   | InternalError

@@ -25,7 +25,7 @@ export const clampInteger = (raw: string, { max, min, otherwise }: Bounds): numb
 export const clampLimit = (raw: string | undefined): number =>
   clampInteger(raw ?? "", { min: 1, max: MAX_LIMIT, otherwise: DEFAULT_LIMIT })
 
-/** A position in a list forward on id, or newest first on (createdAt, id), or by ordinal. */
+/** A position in a list forward on id, or newest first on (createdAt, id), by event type, or by ordinal. */
 export const IdPosition = Schema.Struct({ id: Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,64}$/)) })
 export const TimePosition = Schema.Struct({
   at: Schema.String.pipe(
@@ -34,6 +34,9 @@ export const TimePosition = Schema.Struct({
     )
   ),
   id: Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,64}$/))
+})
+export const TypePosition = Schema.Struct({
+  type: Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,128}$/))
 })
 export const OrdinalPosition = Schema.Struct({ ordinal: Schema.Int.pipe(Schema.between(0, 32_767)) })
 

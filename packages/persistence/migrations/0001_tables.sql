@@ -89,9 +89,14 @@ create table posthorn.events (
   -- The exact text that was published; jsonb would reorder members and respell numbers.
   payload text not null,
   trace_id text collate "C" not null,
+  -- What the publish made of it: deliveries, and endpoints that were disabled. Facts of that moment, so never counted again.
+  deliveries integer not null,
+  missed integer not null,
   created_at timestamptz(3) not null,
   primary key (workspace_id, id)
 );
+-- The events of one type, newest first, and the types themselves: each is one probe, however many events it has.
+create index events_type on posthorn.events (workspace_id, event_type, id desc);
 
 -- Events that matched an endpoint while it was disabled; no delivery was made for them.
 create table posthorn.missed_events (
@@ -148,6 +153,8 @@ create table posthorn.deliveries (
 ) with (fillfactor = 55);
 create index deliveries_endpoint on posthorn.deliveries (workspace_id, endpoint_id, created_at desc, id desc);
 create index deliveries_newest on posthorn.deliveries (workspace_id, created_at desc, id desc);
+-- Everything that one event became, replays included.
+create index deliveries_event on posthorn.deliveries (workspace_id, event_id);
 
 -- The outbox: a narrow row for each delivery that still has work to do, gone when it has none.
 create table posthorn.queue (

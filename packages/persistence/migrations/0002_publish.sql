@@ -61,9 +61,6 @@ begin
   return query
   with input as materialized (
     select * from unnest(event_ids, event_types, payloads) with ordinality as i(event_id, event_type, payload, n)
-  ), stored as (
-    insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, created_at)
-    select workspace, event_id, event_type, payload, trace, moment from input
   ), wanted as materialized (
     -- Looked up once for each type, however many events of it there are.
     select distinct t.event_type, s.endpoint_id
@@ -80,6 +77,14 @@ begin
     select i.*, e.id as endpoint_id, e.enabled, posthorn.new_id('whd_') as delivery_id
     from wanted w join input i using (event_type) join open_endpoints e on e.id = w.endpoint_id
     order by i.n, e.id
+  ), counted as materialized (
+    select n, array_agg(delivery_id order by delivery_id) filter (where enabled) as delivery_ids,
+      count(*) filter (where enabled) as delivered, count(*) filter (where not enabled) as missed
+    from fanned group by n
+  ), stored as (
+    insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, created_at)
+    select workspace, event_id, event_type, payload, trace, coalesce(c.delivered, 0), coalesce(c.missed, 0), moment
+    from input left join counted c using (n)
   ), delivered as (
     insert into posthorn.deliveries
       (workspace_id, id, endpoint_id, event_id, event_type, payload, trace_id, next_attempt_at, created_at)
@@ -97,9 +102,9 @@ begin
     select pg_notify('posthorn_due', (extract(epoch from moment) * 1000000)::bigint::text)
     where exists (select from fanned where enabled)
   )
-  select i.event_id, coalesce(array_agg(f.delivery_id order by f.delivery_id) filter (where f.enabled), '{}')
-  from (select count(*) from woken) as told, input i left join fanned f using (n)
-  group by i.n, i.event_id order by i.n;
+  select i.event_id, coalesce(c.delivery_ids, '{}')
+  from (select count(*) from woken) as told, input i left join counted c using (n)
+  order by i.n;
 end $$;
 
 -- Publish events, all or nothing, answers in the order given. `idempotency_keys` holds null where there is no key.

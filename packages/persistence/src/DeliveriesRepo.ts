@@ -10,7 +10,7 @@ import { JsonText } from "@posthorn/domain/JsonText"
 import { encodeCursor, pageOf } from "@posthorn/domain/Page"
 import type { FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Option } from "effect"
-import type { TimePosition } from "./Statement.ts"
+import { PAGE_BYTES, type TimePosition } from "./Statement.ts"
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "failed_permanent" | "dead_lettered"
 
@@ -43,6 +43,7 @@ export interface NewDelivery {
 
 export interface DeliveryFilter {
   readonly endpointId?: string | undefined
+  readonly eventId?: string | undefined
   /** Created then or later. */
   readonly since?: string | undefined
   /** Created before then. */
@@ -51,9 +52,6 @@ export interface DeliveryFilter {
   readonly eventType?: string | undefined
   readonly omitPayload?: boolean | undefined
 }
-
-/** Bytes of payload after which a page ends early, so that no reader can make the server hold 200 payloads of 1 MiB. */
-export const PAGE_BYTES = 4_194_304
 
 /** Rows that one page of a filtered list looks at. 10,000 index entries take some 10 ms. */
 export const SCAN_LIMIT = 10_000
@@ -138,6 +136,13 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
           : [sql`(d.created_at, d.id) < (${from.value.at}::timestamptz, ${from.value.id}::text)`])
       ])
 
+    /** Of one event there are few: found by it, then ordered. Without `offset 0` some plans walk the whole history. */
+    const source = (workspaceId: string, { eventId }: DeliveryFilter) =>
+      eventId === undefined
+        ? sql`posthorn.deliveries d`
+        : sql`(select d.* from posthorn.deliveries d
+            where d.workspace_id = ${workspaceId} and d.event_id = ${eventId} offset 0) d`
+
     const matching = (filter: DeliveryFilter) =>
       sql.and([
         sql`true`,
@@ -155,15 +160,15 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
       from: Option.Option<TimePosition>
     ) =>
       isFiltered(filter)
-        ? sql`(select d.* from posthorn.deliveries d where ${within(workspaceId, filter, from)}
+        ? sql`(select d.* from ${source(workspaceId, filter)} where ${within(workspaceId, filter, from)}
             order by d.created_at desc, d.id desc limit ${SCAN_LIMIT}) d where ${matching(filter)}
             order by d.created_at desc, d.id desc limit ${rows}`
-        : sql`posthorn.deliveries d where ${within(workspaceId, filter, from)}
+        : sql`${source(workspaceId, filter)} where ${within(workspaceId, filter, from)}
             order by d.created_at desc, d.id desc limit ${rows}`
 
     /** Where a filtered walk had to stop looking, if there were rows beyond. */
     const scanEnd = (workspaceId: string, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
-      sql<TimePosition>`select d.created_at as at, d.id from posthorn.deliveries d
+      sql<TimePosition>`select d.created_at as at, d.id from ${source(workspaceId, filter)}
         where ${within(workspaceId, filter, from)}
         order by d.created_at desc, d.id desc offset ${SCAN_LIMIT - 1} limit 1`
 

@@ -45,6 +45,9 @@ export const refusing =
         : Effect.fail(refusal(problemOf(error)) as RefusalOf<T>)
     })
 
+/** Bytes of payload after which a page ends early, so that no reader can make the server hold 200 payloads of 1 MiB. */
+export const PAGE_BYTES = 4_194_304
+
 /** A place in a list that is newest first on (created_at, id). */
 export interface TimePosition {
   readonly at: string

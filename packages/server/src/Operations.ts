@@ -81,7 +81,10 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
         Effect.flatMap(oneKey(body.idempotencyKey, headers["idempotency-key"]), (idempotencyKey) =>
           events.publish({ eventType: body.eventType, payload: body.payload as JsonText, idempotencyKey })
         ),
-      publishEvents: ({ body }) => events.publishAll(body.events as ReadonlyArray<NewEvent>)
+      publishEvents: ({ body }) => events.publishAll(body.events as ReadonlyArray<NewEvent>),
+      listEvents: ({ query }) => events.list(query),
+      getEvent: ({ path }) => events.get(path.eventId),
+      listEventTypes: ({ query }) => events.listTypes(query)
     } satisfies OperationTable
 
     return { table: table as OperationTable } as const

@@ -31,6 +31,7 @@ const normalised = (text: string, slug: string) => {
     .replace(/Workspace \d+/g, "NAME")
     .replace(/fixture\.n\d+/g, "TYPE")
     .replace(/"oldestWaitingSeconds":\d+/g, '"oldestWaitingSeconds":0')
+    .replace(/"webhook-timestamp":"\d+"/g, '"webhook-timestamp":"SECONDS"')
     .replace(/phk_[A-Za-z0-9_]+/g, "TOKEN")
     .replace(/whsec_[A-Za-z0-9+/=]+/g, "SECRET")
     .replace(/#code=[A-Za-z0-9_-]+/g, "#CODE")

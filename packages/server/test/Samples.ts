@@ -7,7 +7,7 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import { Effect } from "effect"
-import { makeDelivery, observe } from "./Fixtures.ts"
+import { makeDelivery, observe, publish } from "./Fixtures.ts"
 import type { Entered, Loose } from "./TestServer.ts"
 
 /** Path parameters by name. Each is there in every world, of the same kind. */
@@ -39,8 +39,12 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   diagnoseWebhookEndpoint: () => ({}),
   rotateWebhookSecret: () => ({}),
   sendTestEvent: () => ({}),
-  listWebhookDeliveries: () => ({ query: { status: "failed_permanent", limit: "10" } }),
-  listWorkspaceDeliveries: ({ endpointId }) => ({ query: { endpointId: endpointId!, since: SINCE } }),
+  listWebhookDeliveries: () => ({
+    query: { status: "failed_permanent", limit: "10", payload: "include" }
+  }),
+  listWorkspaceDeliveries: ({ endpointId }) => ({
+    query: { endpointId: endpointId!, since: SINCE, payload: "include" }
+  }),
   getWebhookDelivery: () => ({}),
   listWebhookDeliveryAttempts: () => ({ query: { limit: "3" } }),
   replayWebhookDelivery: () => ({}),
@@ -55,6 +59,9 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
       ]
     }
   }),
+  listEvents: () => ({ query: { eventType: "world.begun", payload: "include" } }),
+  getEvent: () => ({}),
+  listEventTypes: () => ({ query: { limit: "2" } }),
   listNotifications: () => ({ query: { limit: "5" } }),
   markNotificationRead: () => ({}),
   listMembers: () => ({}),
@@ -103,6 +110,7 @@ export const makeWorld = (ws: Entered) =>
   Effect.gen(function* () {
     const { deliveryId, endpointId } = yield* makeDelivery(ws)
     yield* observe(ws, deliveryId, { status: "failed_permanent", httpStatus: 404 })
+    const { id: eventId } = yield* publish(ws, "world.begun")
     const notificationId = yield* makeNotification(ws, endpointId, deliveryId)
     const memberId = idOf(
       yield* ws.call("POST", "/members", { body: { email: "a@example.com", name: "A", role: "viewer" } })
@@ -112,6 +120,7 @@ export const makeWorld = (ws: Entered) =>
       slug: ws.slug,
       endpointId,
       deliveryId,
+      eventId,
       notificationId,
       memberId,
       tokenId

@@ -65,6 +65,8 @@ const dealerOf = (entry: ContractEntry) => {
           message: UNKNOWN
         })
     }
+    // A page of payloads can fill a model's memory: a tool shows them only when asked to.
+    if (query.has("payload")) dealt.query.payload ??= "omit"
     dealt.path.slug = slug
     return unknown.length > 0
       ? refused(...unknown)

@@ -1,0 +1,92 @@
+/** What was published: events and their types, read back. Source: decision §4 and §10 (Events). */
+import { HttpApiEndpoint, OpenApi } from "@effect/platform"
+import { EventNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { EventType } from "@posthorn/domain/EventType"
+import { Schema } from "effect"
+import { operation } from "./Operation.ts"
+import { failure } from "./Problem.ts"
+import {
+  IdParam,
+  Integer,
+  JsonValue,
+  Moment,
+  PageOf,
+  PayloadChoice,
+  pageQuery,
+  Slug,
+  Timestamp
+} from "./Wire.ts"
+
+export const Event = Schema.Struct({
+  id: Schema.String.annotations({ description: "`evt_…`; newer events have greater ids." }),
+  eventType: Schema.String.annotations({ description: "As it was published." }),
+  payload: JsonValue,
+  traceId: Schema.String.annotations({
+    description: "Of the call that published it; its deliveries send it as `x-trace-id`."
+  }),
+  createdAt: Timestamp.annotations({ description: "When it was published." }),
+  deliveries: Integer("How many deliveries the publish made; replays are not counted."),
+  missed: Integer(
+    "How many endpoints matched and were disabled at that moment: no delivery was made for them."
+  )
+}).annotations({ identifier: "Event", description: "One thing that happened on the platform." })
+export type Event = typeof Event.Type
+
+export const EventPage = PageOf("Event", Event)
+
+export const EventTypeSummary = Schema.Struct({
+  eventType: Schema.String.annotations({ description: "The type itself." }),
+  lastSeenAt: Timestamp.annotations({ description: "When an event of it was last published." }),
+  lastDay: Integer("How many were published in the last 24 hours."),
+  endpoints: Integer("How many enabled endpoints match it now.")
+}).annotations({
+  identifier: "EventTypeSummary",
+  description: "One event type that was published, and who wants it."
+})
+export type EventTypeSummary = typeof EventTypeSummary.Type
+
+export const EventTypePage = PageOf("EventTypeSummary", EventTypeSummary)
+
+export const listEvents = HttpApiEndpoint.get("listEvents", "/workspaces/:slug/events")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setUrlParams(
+    Schema.Struct({
+      ...pageQuery,
+      eventType: Schema.optional(EventType),
+      since: Schema.optional(Moment("Only events published then or later.")),
+      until: Schema.optional(Moment("Only events published before then.")),
+      payload: PayloadChoice
+    })
+  )
+  .addSuccess(EventPage)
+  .addError(failure(WorkspaceNotFound))
+  .annotate(OpenApi.Summary, "List events")
+  .annotate(
+    OpenApi.Description,
+    "What was published, newest first, Posthorn's own events too; test sends are no events. Kept for 30 days."
+  )
+  .annotateContext(operation({ permission: "webhook:read", bucket: "rest_read", tool: "list_events" }))
+
+export const getEvent = HttpApiEndpoint.get("getEvent", "/workspaces/:slug/events/:eventId")
+  .setPath(Schema.Struct({ slug: Slug, eventId: IdParam("event", "evt_") }))
+  .addSuccess(Event)
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(EventNotFound))
+  .annotate(OpenApi.Summary, "Get an event")
+  .annotate(
+    OpenApi.Description,
+    "With its payload, and how many deliveries it became. List deliveries with its `eventId` to see them."
+  )
+  .annotateContext(operation({ permission: "webhook:read", bucket: "rest_read", tool: "get_event" }))
+
+export const listEventTypes = HttpApiEndpoint.get("listEventTypes", "/workspaces/:slug/event-types")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setUrlParams(Schema.Struct(pageQuery))
+  .addSuccess(EventTypePage)
+  .addError(failure(WorkspaceNotFound))
+  .annotate(OpenApi.Summary, "List event types")
+  .annotate(
+    OpenApi.Description,
+    "Every event type that was published in the last 30 days, by name. Compare with an endpoint's `eventTypes` when nothing arrives."
+  )
+  .annotateContext(operation({ permission: "webhook:read", bucket: "rest_read", tool: "list_event_types" }))

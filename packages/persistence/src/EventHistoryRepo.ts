@@ -1,0 +1,155 @@
+/**
+ * Reading what was published, newest first, and which types there are.
+ *
+ * Ids are made when an event is published and sort by that, so a page walks an index on them and costs the same however
+ * deep it lies. A type costs one probe for its newest event and a count, within the index, of its last 24 hours.
+ * Source: decision §10 (Events).
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { JsonText } from "@posthorn/domain/JsonText"
+import { encodeCursor, pageOf } from "@posthorn/domain/Page"
+import { Effect, Option } from "effect"
+import { PAGE_BYTES } from "./Statement.ts"
+
+export interface EventRow {
+  readonly id: string
+  readonly eventType: string
+  readonly payload: JsonText | null
+  readonly traceId: string
+  readonly createdAt: string
+  readonly deliveries: number
+  readonly missed: number
+}
+
+export interface EventFilter {
+  readonly eventType?: string | undefined
+  /** Published then or later. */
+  readonly since?: string | undefined
+  /** Published before then. */
+  readonly until?: string | undefined
+  readonly omitPayload?: boolean | undefined
+}
+
+export interface EventTypeRow {
+  readonly eventType: string
+  readonly lastSeenAt: string
+  readonly lastDay: number
+  readonly endpoints: number
+}
+
+type Raw = Omit<EventRow, "payload"> & { readonly payload: string | null }
+
+const COLUMNS = (payload: string) => `e.id, e.event_type as "eventType", ${payload} as payload,
+  e.trace_id as "traceId", e.created_at as "createdAt", e.deliveries, e.missed`
+
+const toRow = ({ payload, ...raw }: Raw): EventRow => ({
+  ...raw,
+  payload: payload === null ? null : new JsonText(payload)
+})
+
+/** How far an id may be from `createdAt`: a publish makes the id, may wait for its key, and then takes the time. */
+const APART = "1 minute"
+const KEPT = "30 days"
+
+export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
+  "@posthorn/persistence/EventHistoryRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(COLUMNS("e.payload"))
+      const withoutPayload = sql.literal(COLUMNS("null::text"))
+      const withinBudget = sql.literal(COLUMNS(`case when e.bytes_before < ${PAGE_BYTES} then e.payload end`))
+
+      const find = (workspaceId: string, eventId: string) =>
+        sql<Raw>`select ${columns} from posthorn.events e
+          where e.workspace_id = ${workspaceId} and e.id = ${eventId}`.pipe(
+          Effect.map((rows) => (rows[0] === undefined ? undefined : toRow(rows[0]))),
+          Effect.orDie
+        )
+
+      const within = (
+        workspaceId: string,
+        { eventType, since, until }: EventFilter,
+        from: Option.Option<{ readonly id: string }>
+      ) =>
+        sql.and([
+          sql`e.workspace_id = ${workspaceId}`,
+          ...(eventType === undefined ? [] : [sql`e.event_type = ${eventType}`]),
+          ...(Option.isNone(from) ? [] : [sql`e.id < ${from.value.id}`]),
+          ...(since === undefined
+            ? []
+            : [
+                sql`e.created_at >= ${since}::timestamptz
+                  and e.id >= posthorn.id_at('evt_', ${since}::timestamptz - ${APART}::interval)`
+              ]),
+          ...(until === undefined
+            ? []
+            : [
+                sql`e.created_at < ${until}::timestamptz
+                  and e.id < posthorn.id_at('evt_', ${until}::timestamptz + ${APART}::interval)`
+              ])
+        ])
+
+      /** Newest first, strictly past the position; the page ends early when its payloads have spent `PAGE_BYTES`. */
+      const list = (
+        workspaceId: string,
+        filter: EventFilter,
+        limit: number,
+        from: Option.Option<{ readonly id: string }>
+      ) =>
+        Effect.gen(function* () {
+          const walk = sql`posthorn.events e where ${within(workspaceId, filter, from)}
+            order by e.id desc limit ${limit + 1}`
+          const rows = yield* filter.omitPayload
+            ? sql<Raw>`select ${withoutPayload} from ${walk}`
+            : sql<Raw>`select ${withinBudget} from (
+                select w.*, coalesce(sum(octet_length(w.payload)) over (
+                  order by w.id desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
+                from (select e.* from ${walk}) w
+              ) e order by e.id desc`
+          const end = filter.omitPayload ? -1 : rows.findIndex(({ payload }) => payload === null)
+          const position = ({ id }: { readonly id: string }) => ({ id })
+          if (end < 0) return pageOf(rows.map(toRow), limit, position)
+          const items = rows.slice(0, end).map(toRow)
+          return { items, nextCursor: encodeCursor(position(items[end - 1]!)) }
+        }).pipe(Effect.orDie)
+
+      /** By name, strictly past the position; a type none of whose events is kept any more is not one. */
+      const listTypes = (
+        workspaceId: string,
+        limit: number,
+        from: Option.Option<{ readonly type: string }>
+      ) => {
+        const past = Option.match(from, { onNone: () => "", onSome: ({ type }) => type })
+        return sql<EventTypeRow>`
+          with recursive types as (
+            (select e.event_type, e.id from posthorn.events e
+             where e.workspace_id = ${workspaceId} and e.event_type > ${past}
+             order by e.event_type, e.id desc limit 1)
+            union all
+            select next.event_type, next.id from types t cross join lateral (
+              select e.event_type, e.id from posthorn.events e
+              where e.workspace_id = ${workspaceId} and e.event_type > t.event_type
+              order by e.event_type, e.id desc limit 1
+            ) next
+          ), page as materialized (
+            select * from types where id >= posthorn.id_at('evt_', now() - ${KEPT}::interval) limit ${limit + 1}
+          )
+          select p.event_type as "eventType", newest.created_at as "lastSeenAt",
+            (select count(*) from posthorn.events e
+             where e.workspace_id = ${workspaceId} and e.event_type = p.event_type
+               and e.id >= posthorn.id_at('evt_', now() - interval '24 hours')) as "lastDay",
+            (select count(distinct s.endpoint_id) from unnest(posthorn.patterns_of(p.event_type)) as matching(pattern)
+             join posthorn.subscriptions s
+               on s.workspace_id = ${workspaceId} and s.pattern = matching.pattern
+             join posthorn.endpoints n on n.workspace_id = ${workspaceId} and n.id = s.endpoint_id
+             where n.enabled) as endpoints
+          from page p
+          join posthorn.events newest on newest.workspace_id = ${workspaceId} and newest.id = p.id
+          order by p.event_type`.pipe(Effect.orDie)
+      }
+
+      return { find, list, listTypes } as const
+    })
+  }
+) {}

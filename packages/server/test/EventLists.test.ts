@@ -1,0 +1,231 @@
+/** Events and their types, read back: what was published, when, how often, and who wants it. */
+import { SqlClient } from "@effect/sql/SqlClient"
+import { expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { makeEndpoint, publish, unknown, walk } from "./Fixtures.ts"
+import { callTool } from "./McpCalls.ts"
+import { type Entered, type Loose, TestServer, testServer } from "./TestServer.ts"
+
+const inNewWorkspace = Effect.flatMap(TestServer, ({ enter }) => enter)
+
+/** Moves an event, id and time, so many hours back. */
+const age = (ws: Entered, eventId: string, hours: number) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* sql`delete from posthorn.missed_events where workspace_id = ${ws.workspaceId} and event_id = ${eventId}`
+    const [row] = yield* sql<{ id: string }>`
+      update posthorn.events set created_at = created_at - ${hours} * interval '1 hour',
+        id = posthorn.id_at('evt_', created_at - ${hours} * interval '1 hour') || right(id, 16)
+      where workspace_id = ${ws.workspaceId} and id = ${eventId} returning id`
+    return row!.id
+  }).pipe(Effect.orDie)
+
+layer(testServer(), { excludeTestServices: true })("events", (it) => {
+  it.effect("decision §10 an event says what was published and what became of it at that moment", () =>
+    Effect.gen(function* () {
+      const ws = yield* inNewWorkspace
+      yield* makeEndpoint(ws)
+      const gone = yield* makeEndpoint(ws, { eventTypes: ["invoice.*"] })
+      yield* makeEndpoint(ws, { enabled: false })
+      yield* makeEndpoint(ws, { eventTypes: ["order.*"] })
+      const text = '{"eventType":"invoice.paid","payload":{"b":1.50,"a":12345678901234567890}}'
+      const published = yield* ws.call("POST", "/events", { text })
+      yield* ws.call("DELETE", `/webhooks/${gone}`)
+
+      const answer = yield* ws.call("GET", `/events/${published.body.id}`)
+
+      expect(answer.body).toEqual({
+        id: published.body.id,
+        eventType: "invoice.paid",
+        payload: expect.anything(),
+        traceId: published.headers.get("x-trace-id"),
+        createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        deliveries: 2,
+        missed: 1
+      })
+      expect(answer.text).toContain('"payload":{"b":1.50,"a":12345678901234567890}')
+      const unheard = yield* publish(ws, "nobody.listens")
+      expect((yield* ws.call("GET", `/events/${unheard.id}`)).body).toMatchObject({
+        deliveries: 1,
+        missed: 1
+      })
+      const nobodys = yield* ws.call("GET", `/events/${unknown("evt_")}`)
+      expect(nobodys).toMatchObject({ status: 404, body: { _tag: "EventNotFound" } })
+    })
+  )
+
+  it.effect("decision §10 a batch counts the deliveries and misses of each of its events by itself", () =>
+    Effect.gen(function* () {
+      const ws = yield* inNewWorkspace
+      yield* makeEndpoint(ws, { eventTypes: ["a.*"] })
+      yield* makeEndpoint(ws, { eventTypes: ["a.b"] })
+      yield* makeEndpoint(ws, { eventTypes: ["b"], enabled: false })
+      const events = ["b", "a.b", "c", "a.c"].map((eventType) => ({ eventType, payload: null }))
+
+      const { body } = yield* ws.call("POST", "/events/batch", { body: { events } })
+      const read = yield* Effect.forEach(body.items, ({ id }) => ws.call("GET", `/events/${id}`))
+
+      expect(read.map((one) => [one.body.eventType, one.body.deliveries, one.body.missed])).toEqual([
+        ["b", 0, 1],
+        ["a.b", 2, 0],
+        ["c", 0, 0],
+        ["a.c", 1, 0]
+      ])
+    })
+  )
+
+  it.effect("decision §10 events are listed newest first, Posthorn's own too, test sends not", () =>
+    Effect.gen(function* () {
+      const ws = yield* inNewWorkspace
+      const endpointId = yield* makeEndpoint(ws)
+      const first = yield* publish(ws, "a")
+      const second = yield* publish(ws, "b")
+      yield* ws.call("POST", `/webhooks/${endpointId}/test-event`)
+      yield* ws.call("POST", "/members", { body: { email: "a@example.com", name: "A", role: "viewer" } })
+
+      const { items, pages } = yield* walk(ws.call, "/events", 1)
+
+      const types = items.map(({ eventType }) => eventType)
+      expect(types).toEqual(["member.added", "b", "a", "api_token.created"])
+      expect(items.map(({ id }) => id)).toEqual(
+        items
+          .map(({ id }) => id)
+          .toSorted()
+          .toReversed()
+      )
+      expect(items.slice(1, 3).map(({ id }) => id)).toEqual([second.id, first.id])
+      expect(pages).toBe(4)
+      const nonsense = yield* ws.call("GET", "/events?cursor=nonsense")
+      expect(nonsense.body).toEqual({ items: [], nextCursor: null })
+    })
+  )
+
+  it.effect("decision §10 events are filtered by type and time, since inclusive and until exclusive", () =>
+    Effect.gen(function* () {
+      const ws = yield* inNewWorkspace
+      const ids: Array<string> = []
+      for (const hours of [50, 40, 30]) ids.unshift(yield* age(ws, (yield* publish(ws, "a")).id, hours))
+      yield* age(ws, (yield* publish(ws, "b")).id, 35)
+      const at = (yield* ws.call("GET", `/events/${ids[1]}`)).body.createdAt as string
+      const of = (query: string) =>
+        Effect.map(ws.call("GET", `/events?${query}`), ({ body }) => body.items.map(({ id }) => id))
+
+      expect(yield* of("eventType=a")).toEqual(ids)
+      expect(yield* of(`eventType=a&since=${at}`)).toEqual(ids.slice(0, 2))
+      expect(yield* of(`eventType=a&until=${at}`)).toEqual(ids.slice(2))
+      expect(yield* of(`since=${at}&until=${at}`)).toEqual([])
+      expect(yield* of("eventType=A")).toEqual([])
+      for (const wrong of ["eventType=a..b", "since=yesterday", "until=", "payload=none"]) {
+        expect((yield* ws.call("GET", `/events?${wrong}`)).body._tag).toBe("InvalidRequest")
+      }
+    })
+  )
+
+  it.effect(
+    "decision §10 REST shows payloads unless told to omit them, a tool only when told to include them",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const ws = yield* inNewWorkspace
+        const endpointId = yield* makeEndpoint(ws)
+        yield* publish(ws, "a", { total: 7 })
+        const lists: ReadonlyArray<readonly [string, string, object]> = [
+          ["/events", "list_events", {}],
+          ["/webhooks/deliveries", "list_workspace_webhook_deliveries", {}],
+          [`/webhooks/${endpointId}/deliveries`, "list_webhook_deliveries", { endpointId }]
+        ]
+
+        for (const [path, tool, args] of lists) {
+          const rest = (query: string) =>
+            Effect.map(ws.call("GET", `${path}?${query}`), ({ body }) => body.items[0]!.payload)
+          const mcp = (more: object) =>
+            Effect.map(
+              callTool(url, ws.token, tool, { ...args, ...more }),
+              ({ structuredContent }) => (structuredContent as Loose).items[0]!.payload
+            )
+
+          expect([yield* rest(""), yield* rest("payload=include")]).toEqual([{ total: 7 }, { total: 7 }])
+          expect(yield* rest("payload=omit")).toBeNull()
+          expect([yield* mcp({}), yield* mcp({ payload: "omit" })]).toEqual([null, null])
+          expect(yield* mcp({ payload: "include" })).toEqual({ total: 7 })
+        }
+      })
+  )
+
+  it.effect("decision §4 a page of large payloads ends early and goes on where it ended", () =>
+    Effect.gen(function* () {
+      const ws = yield* inNewWorkspace
+      const payload = "x".repeat(1_000_000)
+      const ids: Array<string> = []
+      for (let n = 0; n < 7; n++) ids.unshift((yield* publish(ws, "large", payload)).id)
+
+      const { items, pages } = yield* walk(ws.call, "/events?eventType=large", 50)
+
+      expect(items.map(({ id }) => id)).toEqual(ids)
+      expect(pages).toBe(2)
+    })
+  )
+
+  it.effect("decision §10 deliveries of one event are found by it, replays included", () =>
+    Effect.gen(function* () {
+      const ws = yield* inNewWorkspace
+      const endpointId = yield* makeEndpoint(ws)
+      yield* makeEndpoint(ws)
+      const event = yield* publish(ws)
+      yield* publish(ws)
+      const sql = yield* SqlClient
+      yield* sql`update posthorn.deliveries set status = 'dead_lettered'
+        where workspace_id = ${ws.workspaceId} and endpoint_id = ${endpointId}`
+      const [source] = (yield* ws.call(
+        "GET",
+        `/webhooks/deliveries?eventId=${event.id}&endpointId=${endpointId}`
+      )).body.items
+      const replay = yield* ws.call("POST", `/webhooks/deliveries/${source!.id}/replay`)
+
+      const { items } = yield* walk(ws.call, `/webhooks/deliveries?eventId=${event.id}`, 1)
+      const pending = yield* ws.call("GET", `/webhooks/deliveries?eventId=${event.id}&status=pending`)
+
+      expect(items.map(({ id }) => id)).toEqual([
+        replay.body.id,
+        ...[...event.deliveryIds].sort().toReversed()
+      ])
+      expect(pending.body.items.length).toBe(2)
+      for (const nobodys of [unknown("evt_"), "nonsense"]) {
+        const page = yield* ws.call("GET", `/webhooks/deliveries?eventId=${nobodys}`)
+        expect(page.body).toEqual({ items: [], nextCursor: null })
+      }
+    })
+  )
+})
+
+layer(testServer(), { excludeTestServices: true })("event types", (it) => {
+  it.effect(
+    "decision §10 each type has its last time, its last 24 hours, and how many enabled endpoints match",
+    () =>
+      Effect.gen(function* () {
+        const ws = yield* inNewWorkspace
+        yield* makeEndpoint(ws, { eventTypes: ["*", "order.*", "order.line.added"] })
+        yield* makeEndpoint(ws, { eventTypes: ["order.line.*"] })
+        yield* makeEndpoint(ws, { eventTypes: ["order.*"], enabled: false })
+        for (const type of ["order", "order.line.added", "Order", "order"]) yield* publish(ws, type)
+        yield* age(ws, (yield* publish(ws, "order")).id, 25)
+        const old = yield* age(ws, (yield* publish(ws, "order_old")).id, 26)
+        yield* age(ws, (yield* publish(ws, "order.forgotten")).id, 31 * 24)
+
+        const { items, pages } = yield* walk(ws.call, "/event-types", 1)
+
+        expect(items.map(({ eventType, lastDay, endpoints }) => [eventType, lastDay, endpoints])).toEqual([
+          ["Order", 1, 1],
+          ["api_token.created", 1, 1],
+          ["order", 2, 1],
+          ["order.line.added", 1, 2],
+          ["order_old", 0, 1]
+        ])
+        expect(pages).toBe(5)
+        const { createdAt } = (yield* ws.call("GET", `/events/${old}`)).body
+        expect(items.at(-1)!.lastSeenAt).toBe(createdAt)
+        const nonsense = yield* ws.call("GET", "/event-types?cursor=nonsense")
+        expect(nonsense.body).toEqual({ items: [], nextCursor: null })
+      })
+  )
+})
