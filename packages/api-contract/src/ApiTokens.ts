@@ -49,10 +49,17 @@ const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug
   .annotate(OpenApi.Summary, "Create an API token")
   .annotate(
     OpenApi.Description,
-    "The answer holds the token, this once. Its scopes may grant no more than the caller may do: otherwise 403."
+    "The answer holds the token, this once. Scopes that grant more than the caller may do are refused."
   )
   .annotateContext(
-    operation({ permission: "token:create", bucket: "rest_write", tool: "create_api_token", secret: true })
+    operation({
+      permission: "token:create",
+      bucket: "rest_write",
+      tool: "create_api_token",
+      guidance:
+        "Ask for the narrowest scopes that do the job. Give the token to the user, and do not repeat it.",
+      secret: true
+    })
   )
 
 export const ApiTokenPage = PageOf("ApiToken", ApiToken)
@@ -67,7 +74,14 @@ const listApiTokens = HttpApiEndpoint.get("listApiTokens", "/workspaces/:slug/ap
     OpenApi.Description,
     "Newest first, revoked and expired ones included. Never with the token itself."
   )
-  .annotateContext(operation({ permission: "token:list", bucket: "rest_read", tool: "list_api_tokens" }))
+  .annotateContext(
+    operation({
+      permission: "token:list",
+      bucket: "rest_read",
+      tool: "list_api_tokens",
+      guidance: "Use it to find a token's id, or tokens nobody uses (lastUsedAt)."
+    })
+  )
 
 const revokeApiToken = HttpApiEndpoint.del("revokeApiToken", "/workspaces/:slug/api-tokens/:tokenId")
   .setPath(Schema.Struct({ slug: Slug, tokenId: IdParam("token", "tok_") }))
@@ -84,6 +98,7 @@ const revokeApiToken = HttpApiEndpoint.del("revokeApiToken", "/workspaces/:slug/
       permission: "token:revoke",
       bucket: "rest_write",
       tool: "revoke_api_token",
+      guidance: "Whatever uses it stops working: ask the user first.",
       destructive: true,
       idempotent: true
     })

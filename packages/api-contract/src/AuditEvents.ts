@@ -48,7 +48,14 @@ const listAuditEvents = HttpApiEndpoint.get("listAuditEvents", "/workspaces/:slu
     OpenApi.Description,
     "Newest first. Publishes and test sends are not in it: their deliveries are their record."
   )
-  .annotateContext(operation({ permission: "audit:list", bucket: "rest_read", tool: "list_audit_events" }))
+  .annotateContext(
+    operation({
+      permission: "audit:list",
+      bucket: "rest_read",
+      tool: "list_audit_events",
+      guidance: "Use it to learn who changed what, and when."
+    })
+  )
 
 export class AuditEventsApi extends HttpApiGroup.make("auditEvents")
   .add(listAuditEvents)

@@ -55,18 +55,20 @@ export const Url = Schema.String.annotations({
   examples: ["https://example.com/webhooks"]
 })
 
+const Enabled = Schema.Boolean.annotations({ description: "Whether it is sent anything." })
+
 export const CreateWebhookEndpoint = Schema.Struct({
   url: Url,
   eventTypes: EventTypes,
   description: Schema.optional(Schema.NullOr(Description)),
-  enabled: withDefault(Schema.Boolean, true)
+  enabled: withDefault(Enabled, true)
 }).annotations({ identifier: "CreateWebhookEndpoint" })
 
 export const UpdateWebhookEndpoint = Schema.Struct({
   url: Schema.optional(Url),
   eventTypes: Schema.optional(EventTypes),
   description: Schema.optional(Schema.NullOr(Description)),
-  enabled: Schema.optional(Schema.Boolean)
+  enabled: Schema.optional(Enabled)
 }).annotations({ identifier: "UpdateWebhookEndpoint" })
 
 export const RotatedSecret = Schema.Struct({

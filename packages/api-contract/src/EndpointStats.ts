@@ -66,5 +66,10 @@ export const getEndpointStats = HttpApiEndpoint.get(
     "Counts deliveries by the hour they were created in and the status they have now, and how long their last attempts took."
   )
   .annotateContext(
-    operation({ permission: "webhook:read", bucket: "rest_read", tool: "get_webhook_endpoint_stats" })
+    operation({
+      permission: "webhook:read",
+      bucket: "rest_read",
+      tool: "get_webhook_endpoint_stats",
+      guidance: "Use it to see since when and how much it fails or is slow."
+    })
   )

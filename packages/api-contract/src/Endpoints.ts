@@ -40,6 +40,8 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
       permission: "webhook:create",
       bucket: "rest_write",
       tool: "create_webhook_endpoint",
+      guidance:
+        "Next: rotate_webhook_secret gives the secret that its receiver verifies with, then send_webhook_test_event.",
       location: (path, answer) => `/workspaces/${path.slug}/webhooks/${answer.id}`
     })
   )
@@ -52,7 +54,13 @@ const listWebhookEndpoints = HttpApiEndpoint.get("listWebhookEndpoints", "/works
   .annotate(OpenApi.Summary, "List webhook endpoints")
   .annotate(OpenApi.Description, "Forward on id, so in the order they were created.")
   .annotateContext(
-    operation({ permission: "webhook:read", bucket: "rest_read", tool: "list_webhook_endpoints" })
+    operation({
+      permission: "webhook:read",
+      bucket: "rest_read",
+      tool: "list_webhook_endpoints",
+      guidance:
+        "Use it to find the id that other tools ask for; consecutiveFailures above 0 or enabled false means trouble: diagnose_webhook_endpoint."
+    })
   )
 
 const getWebhookEndpoint = HttpApiEndpoint.get("getWebhookEndpoint", "/workspaces/:slug/webhooks/:endpointId")
@@ -66,7 +74,12 @@ const getWebhookEndpoint = HttpApiEndpoint.get("getWebhookEndpoint", "/workspace
     "With its times, and what it missed while it was disabled. Never with its secret."
   )
   .annotateContext(
-    operation({ permission: "webhook:read", bucket: "rest_read", tool: "get_webhook_endpoint" })
+    operation({
+      permission: "webhook:read",
+      bucket: "rest_read",
+      tool: "get_webhook_endpoint",
+      guidance: "To learn why it does not get its webhooks, call diagnose_webhook_endpoint instead."
+    })
   )
 
 const updateWebhookEndpoint = HttpApiEndpoint.patch(
@@ -89,6 +102,8 @@ const updateWebhookEndpoint = HttpApiEndpoint.patch(
       permission: "webhook:update",
       bucket: "rest_write",
       tool: "update_webhook_endpoint",
+      guidance:
+        "Use it to correct a URL, change subscriptions, or enable it again once its cause is mended; then send_webhook_test_event shows whether it works.",
       destructive: true,
       idempotent: true
     })
@@ -112,6 +127,7 @@ const deleteWebhookEndpoint = HttpApiEndpoint.del(
       permission: "webhook:delete",
       bucket: "rest_write",
       tool: "delete_webhook_endpoint",
+      guidance: "Ask the user first.",
       destructive: true
     })
   )
@@ -131,7 +147,13 @@ const sendTestEvent = HttpApiEndpoint.post(
     "Queues a synthetic `webhook.test_event` for this endpoint, whatever it subscribes to. Watch the delivery for the outcome."
   )
   .annotateContext(
-    operation({ permission: "webhook:test", bucket: "rest_write", tool: "send_webhook_test_event" })
+    operation({
+      permission: "webhook:test",
+      bucket: "rest_write",
+      tool: "send_webhook_test_event",
+      guidance:
+        "Use it to prove that an endpoint works after a change. A disabled endpoint refuses it: enable it first."
+    })
   )
 
 const rotateWebhookSecret = HttpApiEndpoint.post(
@@ -152,6 +174,8 @@ const rotateWebhookSecret = HttpApiEndpoint.post(
       permission: "webhook:rotate_secret",
       bucket: "rest_write",
       tool: "rotate_webhook_secret",
+      guidance:
+        "Use it after creating an endpoint, when the secret was lost, or when it leaked. Give the secret to the user to put into the receiver, and do not repeat it. Not while an earlier rotation is within its 24 hours: that drops a secret the receiver may still use.",
       destructive: true,
       secret: true
     })

@@ -65,7 +65,15 @@ export const listEvents = HttpApiEndpoint.get("listEvents", "/workspaces/:slug/e
     OpenApi.Description,
     "What was published, newest first, Posthorn's own events too; test sends are no events. Kept for 30 days."
   )
-  .annotateContext(operation({ permission: "webhook:read", bucket: "rest_read", tool: "list_events" }))
+  .annotateContext(
+    operation({
+      permission: "webhook:read",
+      bucket: "rest_read",
+      tool: "list_events",
+      guidance:
+        "Use it to see whether something was published at all; missed counts endpoints that were disabled then, deliveries those it went to."
+    })
+  )
 
 export const getEvent = HttpApiEndpoint.get("getEvent", "/workspaces/:slug/events/:eventId")
   .setPath(Schema.Struct({ slug: Slug, eventId: IdParam("event", "evt_") }))
@@ -77,7 +85,14 @@ export const getEvent = HttpApiEndpoint.get("getEvent", "/workspaces/:slug/event
     OpenApi.Description,
     "With its payload, and how many deliveries it became. List deliveries with its `eventId` to see them."
   )
-  .annotateContext(operation({ permission: "webhook:read", bucket: "rest_read", tool: "get_event" }))
+  .annotateContext(
+    operation({
+      permission: "webhook:read",
+      bucket: "rest_read",
+      tool: "get_event",
+      guidance: "Use it for one event's payload."
+    })
+  )
 
 export const listEventTypes = HttpApiEndpoint.get("listEventTypes", "/workspaces/:slug/event-types")
   .setPath(Schema.Struct({ slug: Slug }))
@@ -89,4 +104,12 @@ export const listEventTypes = HttpApiEndpoint.get("listEventTypes", "/workspaces
     OpenApi.Description,
     "Every event type that was published in the last 30 days, by name. Compare with an endpoint's `eventTypes` when nothing arrives."
   )
-  .annotateContext(operation({ permission: "webhook:read", bucket: "rest_read", tool: "list_event_types" }))
+  .annotateContext(
+    operation({
+      permission: "webhook:read",
+      bucket: "rest_read",
+      tool: "list_event_types",
+      guidance:
+        "Use it when an endpoint gets nothing: a misspelt subscription shows here as a type that no endpoint matches."
+    })
+  )

@@ -50,6 +50,8 @@ const publishEvent = HttpApiEndpoint.post("publishEvent", "/workspaces/:slug/eve
       permission: "event:publish",
       bucket: "event_publish",
       tool: "publish_event",
+      guidance:
+        "Every matching endpoint gets it, so do not use it to try one out: that is send_webhook_test_event. deliveryIds is empty when no enabled endpoint subscribes to the type: list_webhook_endpoints shows what they subscribe to.",
       raw: [["payload"]]
     })
   )
@@ -86,6 +88,7 @@ const publishEvents = HttpApiEndpoint.post("publishEvents", "/workspaces/:slug/e
       permission: "event:publish",
       bucket: "event_publish",
       tool: "publish_events",
+      guidance: "Use it instead of many single publishes.",
       raw: [["events", "*", "payload"]]
     })
   )

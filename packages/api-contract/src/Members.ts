@@ -49,7 +49,14 @@ const listMembers = HttpApiEndpoint.get("listMembers", "/workspaces/:slug/member
   .addError(failure(WorkspaceNotFound))
   .annotate(OpenApi.Summary, "List members")
   .annotate(OpenApi.Description, "Forward on id, so in the order they were added.")
-  .annotateContext(operation({ permission: "member:list", bucket: "rest_read", tool: "list_members" }))
+  .annotateContext(
+    operation({
+      permission: "member:list",
+      bucket: "rest_read",
+      tool: "list_members",
+      guidance: "Use it to find a member's id."
+    })
+  )
 
 const addMember = HttpApiEndpoint.post("addMember", "/workspaces/:slug/members")
   .setPath(Schema.Struct({ slug: Slug }))
@@ -59,7 +66,14 @@ const addMember = HttpApiEndpoint.post("addMember", "/workspaces/:slug/members")
   .addError(failure(MemberEmailTaken))
   .annotate(OpenApi.Summary, "Add a member")
   .annotate(OpenApi.Description, "Nothing is mailed to them: create a console link to let them in.")
-  .annotateContext(operation({ permission: "member:manage", bucket: "rest_write", tool: "add_member" }))
+  .annotateContext(
+    operation({
+      permission: "member:manage",
+      bucket: "rest_write",
+      tool: "add_member",
+      guidance: "Use it when the user asks to give somebody access."
+    })
+  )
 
 const updateMember = HttpApiEndpoint.patch("updateMember", "/workspaces/:slug/members/:memberId")
   .setPath(inMember)
@@ -74,7 +88,13 @@ const updateMember = HttpApiEndpoint.patch("updateMember", "/workspaces/:slug/me
     "Changes only what is sent. A new role counts from the member's next request on."
   )
   .annotateContext(
-    operation({ permission: "member:manage", bucket: "rest_write", tool: "update_member", idempotent: true })
+    operation({
+      permission: "member:manage",
+      bucket: "rest_write",
+      tool: "update_member",
+      guidance: "Use it to change a role, a name or an address.",
+      idempotent: true
+    })
   )
 
 const removeMember = HttpApiEndpoint.del("removeMember", "/workspaces/:slug/members/:memberId")
@@ -85,7 +105,13 @@ const removeMember = HttpApiEndpoint.del("removeMember", "/workspaces/:slug/memb
   .annotate(OpenApi.Summary, "Remove a member")
   .annotate(OpenApi.Description, "They can no longer use the console; what they did stays in the audit log.")
   .annotateContext(
-    operation({ permission: "member:manage", bucket: "rest_write", tool: "remove_member", destructive: true })
+    operation({
+      permission: "member:manage",
+      bucket: "rest_write",
+      tool: "remove_member",
+      guidance: "Ask the user first.",
+      destructive: true
+    })
   )
 
 export class MembersApi extends HttpApiGroup.make("members")

@@ -30,7 +30,13 @@ const listNotifications = HttpApiEndpoint.get("listNotifications", "/workspaces/
   .annotate(OpenApi.Summary, "List notifications")
   .annotate(OpenApi.Description, "Newest first, read and unread alike.")
   .annotateContext(
-    operation({ permission: "notification:list", bucket: "rest_read", tool: "list_notifications" })
+    operation({
+      permission: "notification:list",
+      bucket: "rest_read",
+      tool: "list_notifications",
+      guidance:
+        "Use it to see what was given up or disabled; diagnose_webhook_endpoint with its endpointId says why."
+    })
   )
 
 const markNotificationRead = HttpApiEndpoint.post(
@@ -51,6 +57,7 @@ const markNotificationRead = HttpApiEndpoint.post(
       permission: "notification:update",
       bucket: "rest_write",
       tool: "mark_notification_read",
+      guidance: "Use it when the user has dealt with it.",
       idempotent: true
     })
   )

@@ -13,6 +13,8 @@ export interface OperationRules {
   readonly bucket: Bucket
   /** Name of its MCP tool; null for the operator's operations, which have none. */
   readonly tool: string | null
+  /** For agents, after the description: when to use the tool, and which to call next. */
+  readonly guidance?: string
   /** For agents: may it remove or stop something. Default false. */
   readonly destructive?: boolean
   /** For agents: does calling it again change nothing more. Default: only for GET. */

@@ -41,7 +41,13 @@ const getOverview = HttpApiEndpoint.get("getOverview", "/workspaces/:slug/overvi
   .annotate(OpenApi.Summary, "See a workspace at a glance")
   .annotate(OpenApi.Description, "Endpoints, the last 24 hours of deliveries, the queue, and what is unread.")
   .annotateContext(
-    operation({ permission: "workspace:read", bucket: "rest_read", tool: "get_workspace_overview" })
+    operation({
+      permission: "workspace:read",
+      bucket: "rest_read",
+      tool: "get_workspace_overview",
+      guidance:
+        "Call it first to learn where things stand. If deliveries fail, list_workspace_webhook_deliveries with a status shows which; list_notifications says what was given up."
+    })
   )
 
 export class OverviewApi extends HttpApiGroup.make("overview")

@@ -25,7 +25,10 @@ describe("the delivery state machine in words", () => {
 describe("the prompts", () => {
   test("decision §4 name only tools that exist, and arguments that they have", async () => {
     const known = new Set(
-      tools.flatMap(({ listed }) => [listed.name, ...Object.keys(listed.inputSchema.properties)])
+      tools.flatMap(({ listedForOperator: { inputSchema, name } }) => [
+        name,
+        ...Object.keys(inputSchema.properties)
+      ])
     )
 
     for (const { name, arguments: wanted } of listedPrompts) {

@@ -353,7 +353,7 @@ layer(testServer(), { excludeTestServices: true })("payloads through /mcp", (it)
         )
         const listed = yield* rpc(url, ws.token, "tools/call", {
           name: "list_workspace_webhook_deliveries",
-          arguments: {}
+          arguments: { payload: "include" }
         })
         const rest = yield* call("GET", `/workspaces/${ws.slug}/webhooks/deliveries`, { token: ws.token })
 

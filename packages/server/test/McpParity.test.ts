@@ -54,7 +54,7 @@ const validator = new AjvJsonSchemaValidator()
 const problemsOf = (schema: ObjectSchema, value: unknown) =>
   validator.getValidator(schema as never)(value).errorMessage
 
-const listedOf = (entry: ContractEntry) => tools.find((tool) => tool.entry === entry)!.listed
+const listedOf = (entry: ContractEntry) => tools.find((tool) => tool.entry === entry)!.listedForOperator
 
 /** As an agent writes them: numbers, where a query has their digits. */
 const withNumbers = (args: Readonly<Record<string, unknown>>) =>

@@ -46,13 +46,19 @@ const asText = (value: unknown) => (typeof value === "string" ? value : JSON.str
 
 const UNKNOWN = "is not known here: check the spelling, or leave it out"
 
+interface Dealt {
+  readonly path: Record<string, string>
+  readonly query: Record<string, string>
+  readonly body: object
+}
+
 /** Deals a tool's flat arguments out; what is neither path nor query is the body's, and refused where there is none. */
 const dealerOf = (entry: ContractEntry) => {
   const path = new Set(membersOf(entry.pathSchema))
   const query = new Set(membersOf(entry.querySchema))
   const hasBody = Option.isSome(entry.bodySchema)
   return (args: Arguments, slug: string): Either.Either<RawRequest, InvalidRequest> => {
-    const dealt = { path: {} as Record<string, string>, query: {} as Record<string, string>, body: {} }
+    const dealt: Dealt = { path: {}, query: {}, body: {} }
     const unknown: Array<Issue> = []
     for (const [name, value] of Object.entries(args)) {
       const part = path.has(name) ? dealt.path : query.has(name) ? dealt.query : undefined
@@ -65,7 +71,7 @@ const dealerOf = (entry: ContractEntry) => {
           message: UNKNOWN
         })
     }
-    // A page of payloads can fill a model's memory: a tool shows them only when asked to.
+    // A page of payloads can fill a model's memory (one had 9 MB): a tool shows them only when asked to.
     if (query.has("payload")) dealt.query.payload ??= "omit"
     dealt.path.slug = slug
     return unknown.length > 0

@@ -4,6 +4,7 @@
  * taken away. Source: decision §4 (MCP).
  */
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import { DEFAULT_LIMIT, MAX_LIMIT } from "@posthorn/domain/Page"
 import { JSONSchema, Option, type Schema, SchemaAST } from "effect"
 
 export interface ObjectSchema {
@@ -19,26 +20,41 @@ type Json = Readonly<Record<string, unknown>>
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const mapValues = (members: Json, clean: (value: unknown) => unknown) =>
-  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, clean(value)]))
+const mapValues = (members: Json, change: (value: unknown) => unknown) =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, change(value)]))
 
 /** Members of a schema that hold other schemas by name. */
 const BY_NAME = new Set(["properties", "patternProperties", "$defs"])
 /** Members whose value is data, not a schema. */
-const DATA = new Set(["enum", "const", "examples", "default", "required"])
+const DATA = new Set(["enum", "const", "default", "required"])
+/** What only people and generators of documents read. */
+const NOISE = new Set(["title", "$id", "examples"])
+
+const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0
+
+/** `anyOf` of one plain type and null, as one schema of both types. */
+const joinNull = (schema: Json): Json => {
+  const { anyOf, ...rest } = schema
+  if (!Array.isArray(anyOf) || anyOf.length !== 2 || anyOf[1]?.type !== "null") return schema
+  const [some] = anyOf as ReadonlyArray<Json>
+  if (typeof some?.type !== "string") return schema
+  const values = some.enum === undefined ? {} : { enum: [...(some.enum as ReadonlyArray<unknown>), null] }
+  return { ...some, ...rest, type: [some.type, "null"], ...values }
+}
 
 const clean = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(clean)
   if (!isObject(schema)) return schema
   const kept = Object.entries(schema).filter(
-    ([name, value]) =>
-      name !== "title" && name !== "$id" && !(name === "required" && (value as []).length === 0)
+    ([name, value]) => !NOISE.has(name) && !(name === "required" && isEmptyList(value))
   )
-  return Object.fromEntries(
-    kept.map(([name, value]) => [
-      name,
-      DATA.has(name) ? value : BY_NAME.has(name) ? mapValues(value as Json, clean) : clean(value)
-    ])
+  return joinNull(
+    Object.fromEntries(
+      kept.map(([name, value]) => [
+        name,
+        DATA.has(name) ? value : BY_NAME.has(name) ? mapValues(value as Json, clean) : clean(value)
+      ])
+    )
   )
 }
 
@@ -92,9 +108,36 @@ const partOf = (part: Option.Option<Schema.Schema.Any>): ObjectSchema =>
 export const membersOf = (part: Option.Option<Schema.Schema.Any>): ReadonlyArray<string> =>
   Object.keys(partOf(part).properties)
 
-/** Arguments of the tool: one flat object. Its `slug` is required only of callers who have no workspace of their own. */
+/** A page of payloads can have megabytes: `ToolCalls` leaves them out unless they are asked for. */
+const PAYLOAD = {
+  enum: ["include", "omit"],
+  default: "omit",
+  description: "Payloads are null unless included."
+}
+
+/** Members that most tools have, in the few words that an agent needs. */
+const COMMON: Json = {
+  limit: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+  cursor: { type: "string", description: "nextCursor of the page before." },
+  payload: PAYLOAD,
+  slug: { type: "string", description: "The workspace." }
+}
+const withCommon = (part: ObjectSchema, needsSlug: boolean): ObjectSchema => ({
+  ...part,
+  properties: Object.fromEntries(
+    Object.entries(part.properties)
+      .filter(([name]) => needsSlug || name !== "slug")
+      .map(([name, member]) => [name, COMMON[name] ?? member])
+  )
+})
+
+/** Arguments of the tool: one flat object. `slug` is only for callers who have no workspace of their own. */
 export const inputSchemaOf = (entry: ContractEntry, needsSlug: boolean): ObjectSchema => {
-  const parts = [entry.pathSchema, entry.querySchema, entry.bodySchema].map(partOf)
+  const parts = [
+    withCommon(partOf(entry.pathSchema), needsSlug),
+    withCommon(partOf(entry.querySchema), needsSlug),
+    partOf(entry.bodySchema)
+  ]
   const required = parts.flatMap((part) => part.required ?? []).filter((name) => needsSlug || name !== "slug")
   const $defs: Json = Object.assign({}, ...parts.map((part) => part.$defs ?? {}))
   return {
@@ -106,8 +149,54 @@ export const inputSchemaOf = (entry: ContractEntry, needsSlug: boolean): ObjectS
   }
 }
 
+/** Longer enumerations may grow, and cost more to read than they tell. */
+const MOST_VALUES = 6
+const LEFT_OUT = new Set(["additionalProperties", "description", "format"])
+
+/**
+ * An answer's names and types, open to what is not named: a newer server may add members and values. What members mean
+ * is in the tool's description where it matters, and in `posthorn://openapi`: said here, it was half of `tools/list`.
+ */
+const opened = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(opened)
+  if (!isObject(schema)) return schema
+  const kept = Object.entries(schema).filter(
+    ([name, value]) =>
+      !LEFT_OUT.has(name) && !(name === "enum" && (value as ReadonlyArray<unknown>).length > MOST_VALUES)
+  )
+  return Object.fromEntries(
+    kept.map(([name, value]) => [
+      name,
+      DATA.has(name) ? value : BY_NAME.has(name) ? mapValues(value as Json, opened) : opened(value)
+    ])
+  )
+}
+
 /** What the tool answers; an operation without an answer gives an empty object. */
 export const outputSchemaOf = (entry: ContractEntry): ObjectSchema =>
   SchemaAST.isVoidKeyword(SchemaAST.encodedAST(entry.successSchema.ast))
-    ? { ...NOTHING, additionalProperties: false }
-    : jsonSchemaOf(entry.successSchema)
+    ? NOTHING
+    : (opened(jsonSchemaOf(entry.successSchema)) as ObjectSchema)
+
+/** Shorter shapes cost less than pointing at them. */
+const WORTH_SHARING = 150
+
+/**
+ * Shares shapes among the tools of one list: a shape that an earlier tool's answer has is named by that tool. JSON Schema
+ * can only point inside one tool's schema, so the words do it; the schema then takes any object.
+ */
+export const sharing = () => {
+  const given = new Map<string, string>()
+  const share = (schema: unknown, tool: string): unknown => {
+    if (Array.isArray(schema)) return schema.map((each) => share(each, tool))
+    if (!isObject(schema)) return schema
+    const text = schema.type === "object" ? JSON.stringify(schema) : ""
+    if (text.length >= WORTH_SHARING) {
+      const before = given.get(text)
+      if (before !== undefined) return { type: "object", description: `As ${before} gives it.` }
+      given.set(text, tool)
+    }
+    return mapValues(schema, (value) => share(value, tool))
+  }
+  return (schema: ObjectSchema, tool: string) => share(schema, tool) as ObjectSchema
+}

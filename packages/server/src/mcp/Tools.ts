@@ -2,15 +2,14 @@
  * MCP tools, derived: each contract entry with a tool name is one tool over the very call its REST route makes.
  *
  * Name, title, description, schemas and hints all come from the entry; nothing here knows a single operation. A tool
- * without a declared name does not exist, and a test fails when a workspace's operation has none.
- * Source: spec §1 and §4, decision §4 (MCP).
+ * without a declared name does not exist, and a test fails when a workspace's operation has none. The whole list is read
+ * by a model before it does anything, so it is kept short: a test bounds it. Source: spec §1 and §4, decision §4 (MCP).
  */
 import { OpenApi } from "@effect/platform"
-import { problems } from "@posthorn/api-contract/Problem"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
-import { Context, Option, SchemaAST } from "effect"
+import { Context, Option } from "effect"
 import type { Caller } from "../Gate.ts"
-import { inputSchemaOf, type ObjectSchema, outputSchemaOf } from "./ToolSchemas.ts"
+import { inputSchemaOf, type ObjectSchema, outputSchemaOf, sharing } from "./ToolSchemas.ts"
 
 /** As `tools/list` shows it. */
 export interface ListedTool {
@@ -20,10 +19,10 @@ export interface ListedTool {
   readonly inputSchema: ObjectSchema
   readonly outputSchema: ObjectSchema
   readonly annotations: {
-    readonly title: string
     readonly readOnlyHint: boolean
-    readonly destructiveHint: boolean
-    readonly idempotentHint: boolean
+    /** Means nothing of a tool that only reads. */
+    readonly destructiveHint?: boolean
+    readonly idempotentHint?: boolean
     readonly openWorldHint: boolean
   }
 }
@@ -40,32 +39,12 @@ const annotation = (entry: ContractEntry, tag: typeof OpenApi.Summary | typeof O
 
 const sentence = (text: string) => (text === "" || /[.!?]$/.test(text) ? text : `${text}.`)
 
-/** The error tags that this operation declares, beyond those that any call may get. */
-const declaredErrors = (entry: ContractEntry): ReadonlyArray<string> => {
-  const { ast } = entry.endpoint.errorSchema
-  const members = SchemaAST.isUnion(ast) ? ast.types : [ast]
-  return members.flatMap((member) =>
-    Option.toArray(
-      Option.filter(
-        SchemaAST.getIdentifierAnnotation(SchemaAST.typeAST(member)),
-        (tag) => tag in problems && tag !== "WorkspaceNotFound"
-      )
-    )
-  )
-}
-
-const refusals = (entry: ContractEntry) => {
-  const tags = declaredErrors(entry).map((tag) => `${tag} (${problems[tag as keyof typeof problems].title})`)
-  return tags.length === 0 ? "" : `Refuses with ${tags.join(", ")}.`
-}
-
-/** When to use it, what it refuses, and what the token must hold. */
+/** What it is for, when to use it, and what to do next. */
 const descriptionOf = (entry: ContractEntry) =>
   [
     sentence(annotation(entry, OpenApi.Summary)),
     sentence(annotation(entry, OpenApi.Description)),
-    refusals(entry),
-    `Needs the permission ${entry.rules.permission}.`
+    entry.rules.guidance ?? ""
   ]
     .filter((part) => part !== "")
     .join(" ")
@@ -73,15 +52,14 @@ const descriptionOf = (entry: ContractEntry) =>
 /** Whether it makes Posthorn send something to a receiver. */
 const REACHES_OUT: ReadonlySet<string> = new Set(["event:publish", "webhook:replay", "webhook:test"])
 
-const annotationsOf = (entry: ContractEntry, title: string): ListedTool["annotations"] => {
-  const readOnlyHint = entry.method === "GET"
+const annotationsOf = (entry: ContractEntry): ListedTool["annotations"] => {
+  if (entry.method === "GET") return { readOnlyHint: true, openWorldHint: false }
   const removes = entry.method === "DELETE"
   return {
-    title,
-    readOnlyHint,
+    readOnlyHint: false,
     destructiveHint: entry.rules.destructive ?? removes,
-    idempotentHint: entry.rules.idempotent ?? (readOnlyHint || removes),
-    openWorldHint: !readOnlyHint && REACHES_OUT.has(entry.rules.permission)
+    idempotentHint: entry.rules.idempotent ?? removes,
+    openWorldHint: REACHES_OUT.has(entry.rules.permission)
   }
 }
 
@@ -93,7 +71,7 @@ const toolOf = (entry: ContractEntry, name: string): Tool => {
     description: descriptionOf(entry),
     inputSchema: inputSchemaOf(entry, false),
     outputSchema: outputSchemaOf(entry),
-    annotations: annotationsOf(entry, title)
+    annotations: annotationsOf(entry)
   }
   return { entry, listed, listedForOperator: { ...listed, inputSchema: inputSchemaOf(entry, true) } }
 }
@@ -103,10 +81,15 @@ export const tools: ReadonlyArray<Tool> = entries.flatMap((entry) =>
   entry.rules.tool === null ? [] : [toolOf(entry, entry.rules.tool)]
 )
 
-/** What this caller may call. */
-export const toolsFor = (caller: Caller): ReadonlyArray<ListedTool> =>
+const visibleTo = (caller: Caller): ReadonlyArray<ListedTool> =>
   caller.kind === "operator"
     ? tools.map((tool) => tool.listedForOperator)
     : tools
         .filter(({ entry }) => caller.identity.permissions.has(entry.rules.permission as never))
         .map((tool) => tool.listed)
+
+/** What this caller may call, in the order of the contract. */
+export const toolsFor = (caller: Caller): ReadonlyArray<ListedTool> => {
+  const share = sharing()
+  return visibleTo(caller).map((tool) => ({ ...tool, outputSchema: share(tool.outputSchema, tool.name) }))
+}
