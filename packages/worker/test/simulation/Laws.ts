@@ -1,22 +1,21 @@
 /**
- * What must hold of everything that happened in a world, whatever went wrong in it. Each law gives the sentences of its
+ * What must hold of everything that happened, in a simulated world or among real processes, whatever went wrong in it. Each law gives the sentences of its
  * violations; none means it held. Source: spec §3, §4.1 and §6, decision §7.
  */
 import { FAILURE_LIMIT, MAX_TAKE_UPS, retryUnits } from "@posthorn/domain/Verdict"
 import { signWithKeys } from "@posthorn/signature"
-import { RETRY_DELAY_MS } from "./Cast.ts"
 import type { Fact } from "./Facts.ts"
 import { changesAround, enabledAt, endpointOf, keysAt } from "./History.ts"
-import { REACH_MS, type World } from "./World.ts"
+import type { Judged } from "./Judged.ts"
 
-export type Law = (world: World) => ReadonlyArray<string>
+export type Law = (world: Judged) => ReadonlyArray<string>
 
 type Recorded = Extract<Fact, { readonly kind: "recorded" }>
 
-const recordedOf = (world: World) =>
+const recordedOf = (world: Judged) =>
   world.model.facts.filter((fact): fact is Recorded => fact.kind === "recorded")
 
-const byDelivery = (world: World) => {
+const byDelivery = (world: Judged) => {
   const facts = new Map<string, Array<Recorded>>()
   for (const fact of recordedOf(world)) {
     const id = fact.observed.deliveryId
@@ -70,7 +69,7 @@ const terminalIsFinal: Law = (world) =>
 const schedule: Law = (world) =>
   [...byDelivery(world)].flatMap(([id, facts]) =>
     facts.slice(1).flatMap(({ observed }, n) => {
-      const earliest = facts[n]!.at + retryUnits(n + 1) * RETRY_DELAY_MS
+      const earliest = facts[n]!.at + retryUnits(n + 1) * world.retryDelayMs
       return observed.at >= Math.floor(earliest) ? [] : [`${id} attempt ${observed.ordinal} came too early`]
     })
   )
@@ -95,7 +94,7 @@ const repeats: Law = (world) => {
   const posts = new Map<string, number>()
   for (const { deliveryId } of world.posts) posts.set(deliveryId, (posts.get(deliveryId) ?? 0) + 1)
   return [...posts].flatMap(([id, sent]) => {
-    const allowed = (attempts.get(id) ?? 0) + world.disruptions
+    const allowed = (attempts.get(id) ?? 0) + world.repeatsOf(id)
     return sent <= allowed || !world.model.deliveries.has(id)
       ? []
       : [`${id} was sent ${sent} times, ${allowed} allowed`]
@@ -133,15 +132,12 @@ const streaks: Law = (world) => {
 
 /** L10: one notification for each dead letter, and none for others. */
 const notices: Law = ({ model }) => {
-  const dead = [...model.deliveries.values()]
-    .filter(({ status }) => status === "dead_lettered")
-    .map(({ id }) => id)
-  const told = model.notified.filter((id) => model.deliveries.has(id))
-  return told.length === new Set(told).size &&
-    dead.every((id) => told.includes(id)) &&
-    told.length === dead.length
-    ? []
-    : [`dead letters ${dead}, notifications ${told}`]
+  const told = new Map<string, number>()
+  for (const id of model.notified) told.set(id, (told.get(id) ?? 0) + 1)
+  return [...model.deliveries.values()].flatMap(({ id, status }) => {
+    const [due, given] = [status === "dead_lettered" ? 1 : 0, told.get(id) ?? 0]
+    return due === given ? [] : [`${id} is ${status} and has ${given} notifications`]
+  })
 }
 
 /** L11: signed with the keys active at dispatch, the current one first. */
@@ -154,7 +150,8 @@ const signatures: Law = (world) =>
         signWithKeys(deliveryId, timestamp, request.body, keysAt(world, endpointId, moment)) ===
         request.headers["webhook-signature"]
     )
-    return right && Math.abs(Number(timestamp) * 1000 - at) < 1_100
+    // Signed to the second, when what was read was still within reach.
+    return right && Math.abs(Number(timestamp) * 1000 - at) < 1_000 + world.reachMs(at)
       ? []
       : [`${deliveryId} was signed wrongly at ${at}`]
   })
@@ -163,13 +160,7 @@ const signatures: Law = (world) =>
 const nothingWhileOff: Law = (world) =>
   world.posts.flatMap(({ at, deliveryId }) => {
     const { endpointId } = endpointOf(world, deliveryId)
-    const disabling = world.model.facts
-      .filter(
-        (fact) => fact.kind === "recorded" && fact.disables && fact.at <= at && fact.at >= at - REACH_MS
-      )
-      .map((fact) => fact.at - 0.001)
-    const moments = [...changesAround(world, at, endpointId), ...disabling]
-    return moments.some((moment) => enabledAt(world, endpointId, moment))
+    return changesAround(world, at, endpointId).some((moment) => enabledAt(world, endpointId, moment))
       ? []
       : [`${deliveryId} was sent while off`]
   })
@@ -208,5 +199,5 @@ export const laws: Readonly<Record<string, Law>> = {
   "L16 poison": poison
 }
 
-export const violations = (world: World): ReadonlyArray<string> =>
+export const violations = (world: Judged): ReadonlyArray<string> =>
   Object.entries(laws).flatMap(([name, law]) => law(world).map((violation) => `${name}: ${violation}`))

@@ -20,19 +20,20 @@ import * as Engine from "../../src/Engine.ts"
 import type { Outgoing } from "../../src/Receiver.ts"
 import { FRESH_MS } from "../../src/Slots.ts"
 import { answerOf, MANNERS } from "./Answers.ts"
-import { services } from "./Cast.ts"
+import { RETRY_DELAY_MS, services } from "./Cast.ts"
 import { type Answered, type Endpoint, type Post, type Secret, SHARDS } from "./Facts.ts"
+import type { Judged } from "./Judged.ts"
 import { Model } from "./Model.ts"
 import { LATEST_COMMIT_MS, planPublishes } from "./Publishers.ts"
 import { Shares, type Worker } from "./Shares.ts"
 import { type Chance, makeChance, VirtualTime } from "./VirtualTime.ts"
 
-export const GRACE_MS = 20_000
+const GRACE_MS = 20_000
 /** Longest time between a statement's instant and its answer. */
-export const SLOWEST_MS = 30
+const SLOWEST_MS = 30
 
 /** How long before a post what it uses may have been read: the answer takes its time, and then it may wait for a slot. */
-export const REACH_MS = SLOWEST_MS + FRESH_MS
+const REACH_MS = SLOWEST_MS + FRESH_MS
 
 const TROUBLE_MS = 25_000
 const CALM_MS = 200_000
@@ -45,7 +46,7 @@ export interface WorldOptions {
   readonly sabotage?: (model: Model) => void
 }
 
-export class World {
+export class World implements Judged {
   readonly time = new VirtualTime()
   readonly model = new Model(() => this.time.now)
   readonly posts: Array<Post> = []
@@ -54,6 +55,10 @@ export class World {
   poison: string | null = null
   /** Faults that may each repeat what was in flight at one worker. */
   disruptions = 0
+  readonly retryDelayMs = RETRY_DELAY_MS
+  readonly graceMs = GRACE_MS
+  readonly reachMs = () => REACH_MS
+  readonly repeatsOf = () => this.disruptions
   private readonly shares = new Shares(this.time)
   private readonly chance: Chance
   private readonly seed: number

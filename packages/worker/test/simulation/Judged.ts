@@ -1,0 +1,28 @@
+/** What the laws read: a history, whether it was lived in a simulated world or by real processes. */
+import type { Waiting } from "@posthorn/persistence/Queue"
+import type { Answered, Delivery, Endpoint, Fact, Post, Secret } from "./Facts.ts"
+
+export interface Judged {
+  readonly model: {
+    /** In the order of the commits. */
+    readonly facts: ReadonlyArray<Fact>
+    /** What there is at the end. */
+    readonly deliveries: ReadonlyMap<string, Pick<Delivery, "id" | "endpointId" | "status" | "attempts">>
+    readonly queue: ReadonlyMap<string, Pick<Waiting, "deliveryId" | "endpointId">>
+    /** Deleted ones too. */
+    readonly endpoints: ReadonlyMap<string, Pick<Endpoint, "enabled" | "deleted">>
+    readonly notified: ReadonlyArray<string>
+  }
+  readonly posts: ReadonlyArray<Post>
+  readonly answered: ReadonlyArray<Answered>
+  readonly secrets: ReadonlyArray<Pick<Secret, "endpointId" | "key">>
+  /** The delivery that kills whoever sends it. */
+  readonly poison: string | null
+  readonly retryDelayMs: number
+  /** How long a previous secret signs too. */
+  readonly graceMs: number
+  /** How long before this moment what a post uses may have been read: the answer takes its time, then it waits for a slot. */
+  readonly reachMs: (at: number) => number
+  /** How many more posts than recorded attempts what went wrong may explain. */
+  readonly repeatsOf: (deliveryId: string) => number
+}
