@@ -9,7 +9,7 @@ import { bundle, bundleFile } from "./bundle.mjs"
 import { ensureInstalled } from "./install.mjs"
 import { onOrphaned } from "./orphaned.mjs"
 
-ensureInstalled()
+ensureInstalled({ toRun: true })
 await bundle()
 onOrphaned(() => process.kill(process.pid, "SIGTERM"))
 process.argv = [process.argv[0], bundleFile, "dev", ...process.argv.slice(2)]

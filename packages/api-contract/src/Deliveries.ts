@@ -135,7 +135,7 @@ const replayWebhookDelivery = HttpApiEndpoint.post(
   .annotate(OpenApi.Summary, "Send a stopped delivery again")
   .annotate(
     OpenApi.Description,
-    "Makes a new pending delivery with the same event type and payload, under a new id. Only for failed, failed_permanent and dead_lettered ones; the endpoint must be enabled."
+    "Makes a new pending delivery with the same event type and payload, under a new id. Only for failed, failed_permanent and dead_lettered ones; the endpoint must be enabled. The source stays as it is: a failed one keeps being retried as well, so its message may arrive by both."
   )
   .annotateContext(
     operation({

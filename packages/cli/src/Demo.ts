@@ -7,7 +7,8 @@ import { Data, Effect, Queue } from "effect"
 import type * as DemoReceiver from "./DemoReceiver.ts"
 import type { Demo, Kept } from "./LocalSecrets.ts"
 
-const SLUG = "demo"
+/** The workspace's slug, the one that the documentation uses too. */
+export const SLUG = "acme"
 const NO_ENDPOINT = { endpointId: "", signingSecret: "", receiverPort: 0 }
 
 const receiverUrl = (port: number) => `http://127.0.0.1:${port}/inbox`
@@ -74,7 +75,7 @@ export const ensure = Effect.fnUntraced(function* (
   kept: Kept,
   receiverPort: number | undefined
 ) {
-  yield* post(baseUrl, kept.operatorToken, "/workspaces", { slug: SLUG, name: "Demo" }).pipe(
+  yield* post(baseUrl, kept.operatorToken, "/workspaces", { slug: SLUG, name: "Acme" }).pipe(
     Effect.flatMap(expectStatus(201, 409))
   )
   const token = kept.demo?.token ?? (yield* makeToken(baseUrl, kept))

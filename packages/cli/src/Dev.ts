@@ -90,21 +90,21 @@ const demonstrate = Effect.fnUntraced(function* (resolved: Resolved, kept: Local
     const demo = yield* Demo.ensure(baseUrl, { ...kept, operatorToken }, undefined)
     yield* row(
       "Demo workspace",
-      "demo · no demo endpoint, because DELIVERY_ALLOWED_TARGETS or DELIVERY_ALLOW_HTTP is set"
+      `${Demo.SLUG} · no demo endpoint, because DELIVERY_ALLOWED_TARGETS or DELIVERY_ALLOW_HTTP is set`
     )
-    return demo
+    return { demo, deliveryId: undefined }
   }
   const receiver = yield* DemoReceiver.make(kept.demo?.receiverPort ?? 0)
   const demo = yield* Demo.ensure(baseUrl, { ...kept, operatorToken }, receiver.port)
   yield* receiver.trust(demo.signingSecret)
-  yield* row("Demo workspace", `demo · its endpoint is a receiver on 127.0.0.1:${receiver.port}`)
+  yield* row("Demo workspace", `${Demo.SLUG} · its endpoint is a receiver on 127.0.0.1:${receiver.port}`)
   const { deliveryId, verified } = yield* Demo.firstDelivery(baseUrl, demo, receiver)
   yield* row(
     "First webhook",
     `${deliveryId} · 200 · signature ${verified ? "verified" : "NOT verified"} by the receiver`
   )
   yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(receiver.seen), showReceipt)))
-  return demo
+  return { demo, deliveryId }
 })
 
 const showReceipt = ({ deliveryId, eventType, verified }: DemoReceiver.Receipt) =>
@@ -112,15 +112,25 @@ const showReceipt = ({ deliveryId, eventType, verified }: DemoReceiver.Receipt) 
     `  ${dim(new Date().toISOString().slice(11, 19))}  ${verified ? eventType : "signature NOT verified"}  ${dim(`${deliveryId} received`)}`
   )
 
-const showWays = (baseUrl: string, token: string, sql: string) =>
-  say(`
-  ${bold("Publish")}    curl ${baseUrl}/workspaces/demo/events -H "authorization: Bearer ${token}" \\
-               -H "content-type: application/json" -d '{"eventType":"invoice.paid","payload":{"id":7}}'
-  ${bold("MCP")}        claude mcp add --transport http posthorn ${baseUrl}/mcp --header "Authorization: Bearer ${token}"
-  ${bold("Reference")}  ${baseUrl}/reference${sql}
+/** What to do next; last, how to see what was sent to the demo's receiver. */
+const showWays = (baseUrl: string, token: string, sql: string, deliveryId: string | undefined) => {
+  const workspace = `${baseUrl}/workspaces/${Demo.SLUG}`
+  const attempts =
+    deliveryId === undefined
+      ? ""
+      : `
+  ${bold("Attempts")}   curl ${workspace}/webhooks/deliveries/${deliveryId}/attempts -H "authorization: Bearer ${token}"`
+  return say(`
+  ${bold("Learn")}      docs/first-endpoint.md, ten minutes. Its commands need this line:
+             export POSTHORN_URL=${baseUrl} POSTHORN_TOKEN=${token}
+  ${bold("Reference")}  ${baseUrl}/reference
+  ${bold("MCP")}        claude mcp add --transport http posthorn ${baseUrl}/mcp --header "Authorization: Bearer ${token}"${sql}
+  ${bold("Publish")}    curl ${workspace}/events -H "authorization: Bearer ${token}" \\
+               -H "content-type: application/json" -d '{"eventType":"invoice.paid","payload":{"id":7}}'${attempts}
 
   Ctrl-C stops everything; the data stays.
 `)
+}
 
 /** The address with its password stays in the file, off the screen. */
 const sqlWay = ({ databaseUrl, dataDir }: Settings) =>
@@ -147,8 +157,8 @@ export const dev = Effect.gen(function* () {
   if (Option.isNone(given.allowedTargets))
     yield* row("Receivers", "http and this machine are allowed, in dev only")
   yield* warnOfNetwork(given)
-  const demo = yield* demonstrate(resolved, kept)
+  const { deliveryId, demo } = yield* demonstrate(resolved, kept)
   yield* LocalSecrets.write(given.dataDir, { ...kept, demo })
-  yield* showWays(baseUrlOf(resolved), demo.token, sqlWay(given))
+  yield* showWays(baseUrlOf(resolved), demo.token, sqlWay(given), deliveryId)
   return yield* "ended" in more && more.ended !== undefined ? more.ended : Effect.never
 }).pipe(Effect.scoped)

@@ -58,6 +58,12 @@ const program = Effect.gen(function* () {
   return yield* commands[name]
 })
 
+/** Whoever reads what we print has gone (`| head`): there is nobody left to tell, and nothing to complain of. */
+for (const stream of [process.stdout, process.stderr])
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error
+  })
+
 const explained = Effect.catchAllCause(program, (cause) =>
   Effect.flatMap(explain(cause), (lines) =>
     lines === undefined

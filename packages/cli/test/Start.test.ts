@@ -109,8 +109,9 @@ describe("npm start", () => {
 
     assert.match(lineOf(first.out, "First webhook"), /whd_[0-9a-f]{29} · 200 · signature verified/)
     assert.match(lineOf(first.out, "Migrations"), /\d+ applied/)
-    assert.match(first.out, /curl http:\/\/127\.0\.0\.1:\d+\/workspaces\/demo\/events/)
+    assert.match(first.out, /curl http:\/\/127\.0\.0\.1:\d+\/workspaces\/acme\/events/)
     assert.isAtMost(first.out.trim().split("\n").length, 20)
+    assert.match(first.out, /Attempts +curl \S+\/whd_[0-9a-f]{29}\/attempts .*\n\n +Ctrl-C stops everything/)
     assert.strictEqual(left, "")
     assert.match(lineOf(second.out, "Migrations"), /up to date/)
     assert.match(lineOf(second.out, "First webhook"), /signature verified/)
@@ -197,7 +198,7 @@ describe("a stop that takes a moment", () => {
     const ended = new Promise((resolve) => child.once("close", resolve))
     const err = saidUntil(child.stderr, STOPPING)
     const out = await saidUntil(child.stdout, "Ctrl-C stops")
-    const [, base, token] = /curl (http:\S+\/workspaces\/demo)\/events .*Bearer (\w+)/.exec(out)!
+    const [, base, token] = /curl (http:\S+\/workspaces\/acme)\/events .*Bearer (\w+)/.exec(out)!
     const post = (path: string, body: unknown) =>
       fetch(`${base}${path}`, {
         method: "POST",

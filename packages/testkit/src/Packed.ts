@@ -59,7 +59,7 @@ export const ended = (child: ChildProcess) =>
 /** The first block of that language in a package's README. */
 export const readmeBlock = (name: string, language: string) => {
   const text = readFileSync(join(root, "packages", name, "README.md"), "utf8")
-  const block = new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, "m").exec(text)?.[1]
+  const block = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, "m").exec(text)?.[1]
   if (block === undefined) throw new Error(`the README of ${name} has no block of ${language}`)
   return block
 }
