@@ -50,6 +50,8 @@ export interface Evidence {
     readonly count: number
     readonly since: string | null
     readonly newestId: string | null
+    /** How many of them were given up before anything was sent. */
+    readonly neverSent: number
   }
   readonly missedEvents: { readonly count: number; readonly since: string | null }
 }

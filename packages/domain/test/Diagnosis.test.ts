@@ -63,7 +63,7 @@ const record = (
     ...changes
   ].reverse(),
   waiting: { count: 0, oldestDueAt: null },
-  stopped: { count: 0, since: null, newestId: null },
+  stopped: { count: 0, since: null, newestId: null, neverSent: 0 },
   missedEvents: { count: 0, since: null },
   ...rest
 })
@@ -255,7 +255,7 @@ describe("diagnosing an endpoint from its record", () => {
         disabledAt: at(26),
         consecutiveFailures: 20
       },
-      stopped: { count: 2, since: at(6), newestId: "whd_25" },
+      stopped: { count: 2, since: at(6), newestId: "whd_25", neverSent: 0 },
       missedEvents: { count: 7, since: at(27) }
     })
 
@@ -306,11 +306,25 @@ describe("diagnosing an endpoint from its record", () => {
 
   it("decision §4 healthy again, with deliveries lost before: tells how to send them again", () => {
     const evidence = record([...times(3, 404), ...times(3, "ok")], {
-      stopped: { count: 3, since: at(0), newestId: "whd_2" }
+      stopped: { count: 3, since: at(0), newestId: "whd_2", neverSent: 0 }
     })
 
     expect(codes(evidence)).toEqual(["healthy", "stopped_deliveries"])
   })
+
+  it.each([
+    [1, " 1 of them was never sent: the worker failed each time it prepared the request."],
+    [2, " Never sent: the worker failed each time it prepared the request."]
+  ])(
+    "decision §7 given up before anything was sent: says that it was never sent (%i of 2)",
+    (neverSent, words) => {
+      const evidence = record([], { stopped: { count: 2, since: at(0), newestId: "whd_2", neverSent } })
+
+      expect(diagnose(evidence).findings.find(({ code }) => code === "stopped_deliveries")!.summary).toBe(
+        `2 deliveries stopped without being delivered.${words}`
+      )
+    }
+  )
 
   it("decision §4 nothing sent yet: suggests a test send", () => {
     const evidence = record([])

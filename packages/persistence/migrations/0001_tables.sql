@@ -143,6 +143,8 @@ create table posthorn.deliveries (
   last_failure_reason text collate "C",
   last_duration_ms integer,
   last_attempt_at timestamptz(3),
+  -- Why it was given up; null unless it is dead-lettered.
+  dead_letter_reason text collate "C",
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   primary key (workspace_id, id),
   foreign key (workspace_id, endpoint_id) references posthorn.endpoints on delete cascade
@@ -167,6 +169,8 @@ create table posthorn.queue (
   attempts smallint not null default 0,
   -- Take-ups in a row that left no recorded observation; written only when a worker may have died holding the row.
   take_ups smallint not null default 0,
+  -- Whether one of those may have sent it.
+  maybe_sent boolean not null default false,
   primary key (workspace_id, delivery_id),
   foreign key (workspace_id, delivery_id) references posthorn.deliveries on delete cascade
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
@@ -196,10 +200,13 @@ create table posthorn.attempts (
   check ((status = 'delivered') = (failure_reason is null))
 );
 
--- The dead-letter queue: deliveries whose retries are spent, until the dead-letter consumer has marked them.
+-- The dead-letter queue: deliveries that are given up, until the dead-letter consumer has marked them.
 create table posthorn.dead_letters (
   workspace_id posthorn.id not null,
   delivery_id posthorn.id not null,
+  -- Its retries are spent; or it was taken up too often without an outcome, and was perhaps, or certainly not, sent.
+  reason text collate "C" not null default 'retries_spent'
+    check (reason in ('retries_spent', 'no_outcome', 'never_sent')),
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   primary key (workspace_id, delivery_id),
   foreign key (workspace_id, delivery_id) references posthorn.deliveries on delete cascade

@@ -194,16 +194,28 @@ begin
     )
     delete from posthorn.dead_letters l using due
     where l.workspace_id = due.workspace_id and l.delivery_id = due.delivery_id
-    returning l.workspace_id, l.delivery_id
+    returning l.workspace_id, l.delivery_id, l.reason
   loop
-    update posthorn.deliveries set status = 'dead_lettered', next_attempt_at = null
-      where workspace_id = letter.workspace_id and id = letter.delivery_id and status in ('pending', 'failed');
     buried := buried + 1;
+    update posthorn.deliveries
+      set status = 'dead_lettered', next_attempt_at = null, dead_letter_reason = letter.reason
+      where workspace_id = letter.workspace_id and id = letter.delivery_id and status in ('pending', 'failed');
+    -- An owner that was taken for dead may have recorded it meanwhile: then there is nothing to tell.
+    continue when not found;
     begin
       insert into posthorn.notifications (workspace_id, kind, message, endpoint_id, delivery_id)
       select d.workspace_id, 'delivery_dead_lettered',
-        format('Endpoint %s stopped receiving: delivery %s (%s) was given up after %s attempts. Fix the receiver, then replay it.',
-          d.endpoint_id, d.id, d.event_type, d.attempts), d.endpoint_id, d.id
+        case letter.reason
+          when 'retries_spent' then
+            format('Endpoint %s stopped receiving: delivery %s (%s) was given up after %s attempts. Fix the receiver, then replay it.',
+              d.endpoint_id, d.id, d.event_type, d.attempts)
+          when 'never_sent' then
+            format('Delivery %s (%s) was given up and was never sent to endpoint %s: the worker failed each time it prepared it. Ask the operator for what the worker''s log says of it, then replay it.',
+              d.id, d.event_type, d.endpoint_id)
+          else
+            format('Delivery %s (%s) was given up: it was taken up again and again, each time the worker ended before an outcome was on record. Endpoint %s may have received it. Ask the operator for the workers'' logs, then replay it.',
+              d.id, d.event_type, d.endpoint_id)
+        end, d.endpoint_id, d.id
       from posthorn.deliveries d where d.workspace_id = letter.workspace_id and d.id = letter.delivery_id
       on conflict do nothing;
     exception when others then

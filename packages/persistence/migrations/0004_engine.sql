@@ -110,51 +110,75 @@ begin
     ) e on true;
 end $$;
 
--- Counts a take-up of deliveries that a dead worker may have held (`assumed` 1: it took them up once), or that ended
--- without an observation (`assumed` 0). At the limit a delivery goes to the dead-letter queue instead; those are not
--- returned, like those that are gone.
-create function posthorn.take_up(workspaces text[], deliveries text[], assumed integer, take_up_limit integer)
-returns table (delivery_id text, take_ups smallint)
+-- Writes down that deliveries are taken up: before they are sent, when a dead worker may have held them (`sending`), or
+-- afterwards, when a take-up ended without an observation. `counts` is what the caller counts up to, so a call that is
+-- repeated because its answer was lost counts nothing twice. One that stands at the limit already goes to the dead-letter
+-- queue instead. Nobody is waited for: what somebody else holds is 'held', and is left as it is. What is gone, or was
+-- recorded meanwhile, is not returned.
+create function posthorn.take_up(
+  workspaces text[], deliveries text[], attempts smallint[], counts smallint[], take_up_limit integer, sending boolean
+) returns table (delivery_id text, outcome text)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set lock_timeout = '500ms' as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set lock_timeout = '500ms' as $$
 #variable_conflict use_column
 begin
   return query
-  with wanted as materialized (
-    select q.workspace_id, q.delivery_id, q.take_ups from posthorn.queue q
-    join unnest(workspaces, deliveries) as w(workspace_id, delivery_id)
-      on q.workspace_id = w.workspace_id and q.delivery_id = w.delivery_id
-    order by q.workspace_id, q.delivery_id for update of q
-  ), poison as (
-    insert into posthorn.dead_letters (workspace_id, delivery_id)
-    select workspace_id, delivery_id from wanted where take_ups >= take_up_limit on conflict do nothing
-  ), gone as (
-    delete from posthorn.queue q using wanted w
-    where w.take_ups >= take_up_limit and q.workspace_id = w.workspace_id and q.delivery_id = w.delivery_id
+  with asked as materialized (
+    select * from unnest(workspaces, deliveries, attempts, counts) as w(workspace_id, delivery_id, attempts, count)
+  ), wanted as materialized (
+    select q.workspace_id, q.delivery_id, q.attempts, q.take_ups, q.maybe_sent, w.count from asked w
+    join posthorn.queue q
+      on q.workspace_id = w.workspace_id and q.delivery_id = w.delivery_id and q.attempts = w.attempts
+    order by q.workspace_id, q.delivery_id for update of q skip locked
+  ), poison as materialized (
+    -- A delivery that is being deleted is locked before its row in the queue is.
+    select w.* from wanted w
+    join posthorn.deliveries d on d.workspace_id = w.workspace_id and d.id = w.delivery_id
+    where w.take_ups >= take_up_limit and w.count > w.take_ups for key share of d skip locked
+  ), letters as (
+    insert into posthorn.dead_letters (workspace_id, delivery_id, reason)
+    select workspace_id, delivery_id, case when attempts = 0 and not maybe_sent then 'never_sent' else 'no_outcome' end
+    from poison on conflict do nothing
+  ), buried as (
+    delete from posthorn.queue q using poison p where q.workspace_id = p.workspace_id and q.delivery_id = p.delivery_id
+    returning q.delivery_id
+  ), counted as (
+    update posthorn.queue q
+    set take_ups = greatest(w.take_ups, least(w.count, take_up_limit)), maybe_sent = w.maybe_sent or sending
+    from wanted w
+    where not (w.take_ups >= take_up_limit and w.count > w.take_ups)
+      and q.workspace_id = w.workspace_id and q.delivery_id = w.delivery_id
+    returning q.delivery_id
+  ), done as (
+    select delivery_id, 'counted' as outcome from counted union all select delivery_id, 'buried' from buried
   )
-  update posthorn.queue q set take_ups = greatest(w.take_ups, assumed) + 1 from wanted w
-  where w.take_ups < take_up_limit and q.workspace_id = w.workspace_id and q.delivery_id = w.delivery_id
-  returning q.delivery_id::text, q.take_ups;
+  select delivery_id::text, outcome from done
+  union all
+  select q.delivery_id::text, 'held' from asked w
+  join posthorn.queue q
+    on q.workspace_id = w.workspace_id and q.delivery_id = w.delivery_id and q.attempts = w.attempts
+  where q.delivery_id not in (select delivery_id from done);
 end $$;
 
 -- Who has each shard, and whether its last owner gave it back. `owner` is still set when a worker takes a shard over:
--- then that worker died, froze or lost its connection, and may have been sending what was due by then.
+-- then that worker died, froze or lost its connection, and may have been sending what was due by then (`suspect_until`).
+-- One that takes back its own shard, after the database was away, remembers what it sent.
 create table posthorn.shards (
   shard smallint primary key,
-  owner text
+  owner text,
+  suspect_until bigint
 ) with (fillfactor = 50);
 insert into posthorn.shards (shard) select generate_series(0, posthorn.shard_count() - 1);
 
 -- The last owner's due horizon when it was not given back cleanly, else null.
-create function posthorn.take_shard(wanted smallint, new_owner text) returns bigint
-language plpgsql as $$
-declare
-  clean boolean;
-begin
-  select owner is null into clean from posthorn.shards where shard = wanted for update;
-  update posthorn.shards set owner = new_owner where shard = wanted;
-  return case when clean then null else posthorn.micros(clock_timestamp()) end;
-end $$;
+create function posthorn.take_shard(wanted smallint, new_owner text) returns bigint language sql as $$
+  update posthorn.shards
+  set suspect_until = case when owner = new_owner then suspect_until when owner is not null then posthorn.micros(clock_timestamp()) end,
+      owner = new_owner
+  where shard = wanted
+  returning suspect_until
+$$;
 
 create function posthorn.give_back_shard(given smallint, last_owner text) returns void language sql as $$
   update posthorn.shards set owner = null where shard = given and owner = last_owner

@@ -40,7 +40,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
         from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`
 
     const recent = (workspaceId: string, endpointId: string) => sql`
-      select id, event_type, status, attempts, replayed_from, created_at from posthorn.deliveries
+      select id, event_type, status, attempts, dead_letter_reason, replayed_from, created_at from posthorn.deliveries
       where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
       order by created_at desc, id desc limit ${DELIVERIES}`
 
@@ -72,8 +72,9 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
         with recent as materialized (${recent(workspaceId, endpointId)})
         select count(*) filter (where lost)::integer as count, min(created_at) filter (where lost) as since,
           max(id) filter (where lost) as "newestId",
+          count(*) filter (where lost and dead_letter_reason = 'never_sent')::integer as "neverSent",
           count(*)::integer as seen
-        from (select r.id, r.created_at, r.status in ('failed_permanent', 'dead_lettered')
+        from (select r.id, r.created_at, r.dead_letter_reason, r.status in ('failed_permanent', 'dead_lettered')
                 and r.id not in (select replayed_from from recent where replayed_from is not null) as lost
               from recent r) d`
 

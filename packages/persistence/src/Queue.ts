@@ -49,6 +49,15 @@ export interface Loaded {
   readonly endpoint: DispatchEndpoint
 }
 
+/** A take-up to be written down: `count` is how many there are with it, so writing it twice counts it once. */
+export interface TakeUp {
+  readonly row: Waiting
+  readonly count: number
+}
+
+/** It is counted; it stood at the limit and went to the dead letters; somebody holds its row. */
+export type TakeUpOutcome = "counted" | "buried" | "held"
+
 export interface LaneRef {
   readonly workspaceId: string
   readonly endpointId: string
@@ -77,12 +86,12 @@ export class Queue extends Context.Tag("@posthorn/persistence/Queue")<
     readonly dueOf: (refills: ReadonlyArray<Refill>) => Effect.Effect<ReadonlyArray<Waiting>, SqlError>
     /** In the order asked; null for what is gone or was recorded meanwhile. One call at a time. */
     readonly load: (rows: ReadonlyArray<Waiting>) => Effect.Effect<ReadonlyArray<Loaded | null>, SqlError>
-    /** Counts a take-up before or after the fact; gives the new counts, without what went to the dead letters. */
+    /** Writes take-ups down; gives what came of each, by delivery. What is gone is left out. */
     readonly takeUp: (
-      rows: ReadonlyArray<Waiting>,
-      assumed: 0 | 1,
-      limit: number
-    ) => Effect.Effect<ReadonlyMap<string, number>, SqlError>
+      takeUps: ReadonlyArray<TakeUp>,
+      limit: number,
+      sending: boolean
+    ) => Effect.Effect<ReadonlyMap<string, TakeUpOutcome>, SqlError>
     /** Which of these endpoints exist and are disabled. */
     readonly disabledAmong: (lanes: ReadonlyArray<LaneRef>) => Effect.Effect<ReadonlyArray<string>, SqlError>
   }
@@ -182,7 +191,6 @@ const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waiting>) => 
 }
 
 const workspacesOf = (rows: ReadonlyArray<LaneRef>) => rows.map((row) => row.workspaceId)
-const deliveriesOf = (rows: ReadonlyArray<Waiting>) => rows.map((row) => row.deliveryId)
 const endpointsOf = (rows: ReadonlyArray<LaneRef>) => rows.map((row) => row.endpointId)
 
 export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = Layer.effect(
@@ -200,14 +208,13 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
         ),
       dueOf: (refills) => dueOf(run, refills),
       load: (rows) => Effect.suspend(() => load(run, known, rows)),
-      takeUp: (rows, assumed, limit) =>
+      takeUp: (takeUps, limit, sending) =>
         Effect.map(
-          sql<{
-            delivery_id: string
-            take_ups: number
-          }>`select * from posthorn.take_up(${workspacesOf(rows)}::text[],
-            ${deliveriesOf(rows)}::text[], ${assumed}, ${limit})`,
-          (counted) => new Map(counted.map((row) => [row.delivery_id, row.take_ups]))
+          sql<{ id: string; outcome: TakeUpOutcome }>`select delivery_id as id, outcome from posthorn.take_up(
+            ${takeUps.map(({ row }) => row.workspaceId)}::text[], ${takeUps.map(({ row }) => row.deliveryId)}::text[],
+            ${takeUps.map(({ row }) => row.attempts)}::smallint[], ${takeUps.map(({ count }) => count)}::smallint[],
+            ${limit}, ${sending})`,
+          (rows) => new Map(rows.map(({ id, outcome }) => [id, outcome]))
         ),
       disabledAmong: (lanes) =>
         Effect.map(

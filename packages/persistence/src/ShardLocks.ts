@@ -24,7 +24,7 @@ export interface Standing {
 
 export interface Taken {
   readonly shard: number
-  /** Set when the last owner did not give it back. */
+  /** Set when the last owner did not give it back, and was somebody else: rows due by then may have been in flight. */
   readonly suspectUntil: number | null
 }
 
@@ -65,7 +65,7 @@ const GIVE_BACK = `
   select posthorn.give_back_shard(shard::smallint, $2), pg_advisory_unlock(${CLASS}, shard)
   from unnest($1::integer[]) as shard`
 
-/** `owner` is any text that no other session uses. */
+/** `owner` is any text that no other worker uses. */
 export const make = (connection: DedicatedConnection, owner: string): Effect.Effect<ShardLocks, SqlError> =>
   Effect.gen(function* () {
     yield* connection.query(`set idle_session_timeout = ${IDLE_SESSION_TIMEOUT_MS}`)

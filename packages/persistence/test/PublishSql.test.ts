@@ -3,7 +3,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
 import { TestDatabaseUrl, TestPg } from "@posthorn/testkit/TestPg"
-import { Effect, Redacted } from "effect"
+import { Effect, Fiber, Redacted, Schedule } from "effect"
 import pg from "pg"
 import { problemOf } from "../src/Statement.ts"
 
@@ -37,6 +37,31 @@ const connect = Effect.gen(function* () {
 })
 
 layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
+  it.scoped(
+    "decision §7 leaves out an endpoint that is deleted while an event is published, and fails nobody",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { endpointId, stored } = yield* seed("deleted")
+        const [remove, publish] = [yield* connect, yield* connect]
+        yield* remove("begin")
+        yield* remove(`delete from posthorn.endpoints where id = '${endpointId}'`)
+
+        const publishing = yield* Effect.fork(
+          publish(`select * from posthorn.publish('deleted', 'invoice.paid', '{"id": 7}')`)
+        )
+        // It found the endpoint, which is still there for everybody else, and waits for what becomes of it.
+        yield* sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.pipe(
+          Effect.filterOrFail((waiting) => waiting.length > 0),
+          Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurs(500))))
+        )
+        yield* remove("commit")
+
+        expect((yield* Fiber.join(publishing)).rows).toMatchObject([{ delivery_ids: [], duplicate: false }])
+        expect(yield* stored).toEqual([1, 0, 0])
+      })
+  )
+
   it.scoped(
     "decision §7 stores event, delivery and queue row with the caller's commit, never with a rollback",
     () =>

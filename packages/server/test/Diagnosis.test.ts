@@ -76,7 +76,7 @@ describe("the next steps of a diagnosis", () => {
       olderAttempts: false,
       changes: [],
       waiting: { count: 0, oldestDueAt: null },
-      stopped: { count: 1, since: at, newestId: "whd_1" },
+      stopped: { count: 1, since: at, newestId: "whd_1", neverSent: 0 },
       missedEvents: { count: 1, since: at }
     })
     const known = new Map(

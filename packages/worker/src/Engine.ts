@@ -52,7 +52,7 @@ const make = Effect.gen(function* () {
     },
     moreComing: () => lanes.inFlight > 0,
     heldUp: (endpointId) => lanes.holdUp(endpointId),
-    refused: ({ row }) => slots.unobserved(row)
+    refused: ({ row }) => slots.unobserved(row, true)
   })
   const slots: Slots = new Slots({
     slots: config.batchSize * config.maxConcurrency,
@@ -75,7 +75,7 @@ const owner = ({ lanes, reader, slots }: Parts): Owner => {
   }
   return {
     taken: (shard, suspectUntil) => {
-      slots.suspect(shard, suspectUntil)
+      slots.taken(shard, suspectUntil)
       reader.take(shard)
     },
     lost: drop,

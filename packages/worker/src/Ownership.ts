@@ -8,7 +8,7 @@ import { Context, type Effect } from "effect"
 export interface Owner {
   /**
    * The shard is ours. Rows due by `suspectUntil` (microseconds by the database's clock) may have been in flight at an
-   * owner that died; null when it was given back cleanly.
+   * owner that died; null when it was given back cleanly. Whoever takes back its own is told the same as before.
    */
   readonly taken: (shard: number, suspectUntil: number | null) => void
   /** The shard is lost, at once. */

@@ -30,12 +30,14 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const connections = yield* DedicatedConnections
     const clock = yield* Effect.clock
+    /** The same in every session: taking back its own shards, a worker has nothing to suspect. */
+    const me = newTraceId()
     let lastBeat = Number.NEGATIVE_INFINITY
 
     const session = (owner: Owner) =>
       Effect.gen(function* () {
         const connection = yield* connections.open("posthorn shards")
-        const locks = yield* ShardLocks.make(connection, newTraceId())
+        const locks = yield* ShardLocks.make(connection, me)
         const owned = new Set<number>()
         const leaving = yield* FiberMap.make<number, void, SqlError>()
         yield* Effect.addFinalizer(() =>

@@ -18,6 +18,7 @@ import { Fifo } from "./internal/Fifo.ts"
 import type { Pace } from "./internal/Lane.ts"
 import { observedOf } from "./internal/Observed.ts"
 import { Signal } from "./internal/Signal.ts"
+import { Suspects } from "./internal/Suspects.ts"
 import type { Lanes } from "./Lanes.ts"
 import { type Ledger, MOST_UNRECORDED } from "./Ledger.ts"
 import type { Ownership } from "./Ownership.ts"
@@ -43,6 +44,7 @@ export interface SlotsParts {
 
 const UNCERTAIN_PAUSE_MS = 200
 const LOAD_PAUSE_MS = 500
+const HELD_PAUSE_MS = 500
 /** What receivers will have answered by then is loaded ahead. */
 const AHEAD_MS = 10
 /** For so long what was read of an endpoint counts as read at dispatch. */
@@ -75,8 +77,7 @@ export class Slots {
   private over = 0
   private countedAt = 0
   private stopped = false
-  /** By shard: rows due by then may have been in flight at an owner that died. */
-  private readonly suspectUntil = new Map<number, number>()
+  private readonly suspects = new Suspects()
 
   constructor(parts: SlotsParts) {
     this.parts = parts
@@ -87,9 +88,9 @@ export class Slots {
     this.changed.raise()
   }
 
-  suspect(shard: number, until: number | null): void {
-    if (until === null) this.suspectUntil.delete(shard)
-    else this.suspectUntil.set(shard, until)
+  /** The shard is this worker's; see `Owner.taken`. */
+  taken(shard: number, suspectUntil: number | null): void {
+    this.suspects.taken(shard, suspectUntil)
   }
 
   /** Fills the slots until interrupted; then nothing more is started. */
@@ -140,7 +141,7 @@ export class Slots {
     const { empty } = this
     const picked = this.parts.lanes.pick(this.wanted)
     // Suspects are counted when they are loaded, so they are loaded only to be sent.
-    if (picked.length <= empty || !picked.some((row) => this.isSuspect(row))) return picked
+    if (picked.length <= empty || !picked.some((row) => this.suspects.has(row))) return picked
     const kept = Math.max(0, empty)
     this.giveBack(picked.slice(kept))
     return picked.slice(0, kept)
@@ -175,26 +176,48 @@ export class Slots {
   private sendable(row: Waiting, loaded: Loaded | null): loaded is Loaded {
     if (loaded?.endpoint.enabled === true) return true
     if (loaded !== null) this.parts.lanes.park(row.endpointId)
+    else this.suspects.forget(row)
     this.gone(row)
     return false
   }
 
   /** Counted before they are sent; what was taken up too often goes to the dead letters instead. */
   private countSuspects(loaded: ReadonlyArray<Ready>): Effect.Effect<ReadonlyArray<Ready>, SqlError> {
-    const suspects = loaded.filter(({ row }) => this.isSuspect(row)).map(({ row }) => row)
-    if (suspects.length === 0) return Effect.succeed(loaded)
-    return Effect.map(this.parts.queue.takeUp(suspects, 1, MAX_TAKE_UPS), (counts) => {
-      const poison = new Set(suspects.filter((row) => !counts.has(row.deliveryId)))
-      for (const row of poison) this.gone(row)
-      if (poison.size > 0) this.parts.deadLettered()
-      return loaded.filter(({ row }) => !poison.has(row))
+    const takeUps = this.suspects.toCount(loaded.map(({ row }) => row))
+    if (takeUps.length === 0) return Effect.succeed(loaded)
+    return Effect.map(this.parts.queue.takeUp(takeUps, MAX_TAKE_UPS, true), (outcomes) => {
+      const outcomeOf = (row: Waiting) => outcomes.get(row.deliveryId)
+      const left = new Set<Waiting>()
+      for (const { row } of takeUps) {
+        if (outcomeOf(row) === "counted") this.suspects.written(row)
+        else left.add(row)
+      }
+      const held = [...left].filter((row) => outcomeOf(row) === "held")
+      if (held.length > 0) this.later(held)
+      for (const row of left) {
+        if (outcomeOf(row) === "held") continue
+        this.suspects.forget(row)
+        this.gone(row)
+      }
+      if ([...left].some((row) => outcomeOf(row) === "buried")) this.parts.deadLettered()
+      return left.size === 0 ? loaded : loaded.filter(({ row }) => !left.has(row))
     })
   }
 
-  private isSuspect(row: Waiting): boolean {
-    return (
-      row.takeUps >= MAX_TAKE_UPS || row.due <= (this.suspectUntil.get(row.shard) ?? Number.NEGATIVE_INFINITY)
-    )
+  /** Somebody holds their rows, so they cannot be counted: nobody waits for them, and they are read again in a moment. */
+  private later(rows: ReadonlyArray<Waiting>): void {
+    const { fork, lanes, reader } = this.parts
+    for (const row of rows) {
+      this.loading.delete(row)
+      lanes.settle(row, "same", true)
+    }
+    const readAgain = Effect.sync(() => {
+      for (const row of rows) {
+        lanes.recorded(row)
+        reader.goBackTo(row.due)
+      }
+    })
+    fork(Effect.delay(readAgain, HELD_PAUSE_MS))
   }
 
   /** Sends what is loaded as far as slots are free. What was loaded too long ago is loaded again when its turn comes. */
@@ -229,6 +252,7 @@ export class Slots {
   private attempt(row: Waiting, loaded: Loaded, at: number): void {
     const { prepare, receiver } = this.parts
     const { generation } = loaded.endpoint
+    let sent = false
     this.sending++
     try {
       const prepared = prepare(row, loaded, Math.floor(at / 1000))
@@ -236,12 +260,13 @@ export class Slots {
         this.observe(row, generation, at, null, INVALID_URL)
         return
       }
+      sent = true
       receiver.send(prepared, (seen) => {
         // Null: the receiver closed, as the engine's last act. The delivery stays in the queue.
         if (seen !== null) this.observe(row, generation, at, prepared.signature, seen)
       })
     } catch (defect) {
-      this.broken(row, defect)
+      this.broken(row, sent, defect)
     }
   }
 
@@ -254,6 +279,7 @@ export class Slots {
   ): void {
     const { lanes, ledger, retryDelayMs } = this.parts
     const verdict = judge(row.attempts + 1, seen)
+    this.suspects.forget(row)
     ledger.add({ row, observed: observedOf({ row, generation, verdict, seen, at, signature, retryDelayMs }) })
     lanes.settle(row, paceOf(seen), verdict.status === "delivered")
     this.free()
@@ -267,14 +293,14 @@ export class Slots {
     if (this.ripe) this.changed.raise()
   }
 
-  private broken(row: Waiting, defect: unknown): void {
+  private broken(row: Waiting, sent: boolean, defect: unknown): void {
     const { fork, lanes } = this.parts
     lanes.settle(row, "same", false)
     if (defect instanceof SecretUnreadable) {
       // Not the delivery's fault: nothing is sent to this endpoint until the key is there again.
       lanes.park(row.endpointId)
       lanes.recorded(row)
-    } else this.unobserved(row)
+    } else this.unobserved(row, sent)
     // Errors as such lose their message in JSON logs; a cause keeps it, and the stack.
     const why = defect instanceof SecretUnreadable ? defect.message : Cause.die(defect)
     fork(Effect.logError(`Delivery ${row.deliveryId} could not be attempted`, why))
@@ -282,13 +308,15 @@ export class Slots {
   }
 
   /** Ended without an observation: counted, so that a delivery that breaks the worker stops some day. */
-  unobserved(row: Waiting): void {
+  unobserved(row: Waiting, sent: boolean): void {
     const { fork, lanes, queue, reader } = this.parts
     fork(
-      queue.takeUp([row], 0, MAX_TAKE_UPS).pipe(
+      Effect.suspend(() => queue.takeUp([this.suspects.ended(row)], MAX_TAKE_UPS, sent)).pipe(
+        Effect.filterOrFail((outcomes) => outcomes.get(row.deliveryId) !== "held"),
         Effect.retry(Schedule.spaced(DEFECT_PAUSE)),
         Effect.delay(DEFECT_PAUSE),
         Effect.map(() => {
+          this.suspects.forget(row)
           lanes.recorded(row)
           reader.goBackTo(row.due)
         }),

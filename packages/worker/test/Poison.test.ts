@@ -1,8 +1,10 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { layer } from "@effect/vitest"
+import { EvidenceRepo } from "@posthorn/persistence/EvidenceRepo"
 import * as Queue from "@posthorn/persistence/Queue"
+import * as Records from "@posthorn/persistence/Records"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
-import { Effect } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import { expect } from "vitest"
 import {
   attempts,
@@ -10,12 +12,23 @@ import {
   drained,
   endpoint,
   publish,
+  queued,
   Setting,
   statuses,
   until,
   worker,
   workspace
 } from "./Setting.ts"
+
+const waiting: Queue.Waiting = {
+  workspaceId: "",
+  deliveryId: "",
+  endpointId: "",
+  shard: 0,
+  due: 0,
+  attempts: 0,
+  takeUps: 0
+}
 
 /** As if the owner of every shard had died. */
 const ownersDied = Effect.flatMap(
@@ -100,32 +113,97 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
     })
   )
 
+  it.scoped("decision §7 counts a take-up once, however often it is written down, and never past seven", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const acme = yield* workspace
+      yield* endpoint(acme, "https://hooks.example.com/")
+      const [id] = yield* publish(acme)
+      const queue = yield* Queue.Queue
+      const row = { ...waiting, workspaceId: acme.id, deliveryId: id! }
+      const takeUp = (count: number, attempts = 0) =>
+        Effect.map(queue.takeUp([{ row: { ...row, attempts }, count }], 7, true), (all) => all.get(id!))
+      const stored = Effect.map(
+        sql<{ n: number }>`select take_ups as n from posthorn.queue where delivery_id = ${id!}`,
+        (rows) => rows[0]?.n
+      )
+
+      for (const count of [2, 3, 4, 5, 6, 7]) {
+        expect([yield* takeUp(count), yield* takeUp(count), yield* stored]).toEqual([
+          "counted",
+          "counted",
+          count
+        ])
+      }
+      // Somebody recorded an attempt meanwhile: this take-up is not of that row any more.
+      expect(yield* takeUp(8, 1)).toBeUndefined()
+      expect([yield* takeUp(8), yield* stored]).toEqual(["buried", undefined])
+      expect(yield* takeUp(8)).toBeUndefined()
+    }).pipe(Effect.provide(Queue.layer))
+  )
+
   it.scoped(
-    "decision §7 counts from one for a suspect, from nothing for a defect, and never sends past seven",
+    "decision §7 gives up what breaks its worker before it is sent, and says that it was never sent",
     () =>
       Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
         const acme = yield* workspace
-        yield* endpoint(acme, "https://hooks.example.com/")
-        const [first, second] = yield* publish(acme, 2)
+        yield* sql`update posthorn.shards set owner = null`
+        const { id: endpointId } = yield* endpoint(acme, "https://hooks.example.com/")
+        const ids = yield* publish(acme, 2)
         const queue = yield* Queue.Queue
-        const row = (deliveryId: string): Queue.Waiting => ({
-          workspaceId: acme.id,
-          deliveryId,
-          endpointId: "",
-          shard: 0,
-          due: 0,
-          attempts: 0,
-          takeUps: 0
-        })
-        const suspect = () => Effect.map(queue.takeUp([row(first!)], 1, 7), (counts) => counts.get(first!))
-        const defect = () => Effect.map(queue.takeUp([row(second!)], 0, 7), (counts) => counts.get(second!))
+        const records = yield* Records.Records
+        const giveUp = (deliveryId: string, sending: boolean) =>
+          Effect.forEach([1, 2, 3, 4, 5, 6, 7, 8], (count) =>
+            queue.takeUp([{ row: { ...waiting, workspaceId: acme.id, deliveryId }, count }], 7, sending)
+          )
+        yield* giveUp(ids[0]!, false)
+        yield* giveUp(ids[1]!, true)
+        yield* records.bury(100)
 
-        const suspected = yield* Effect.forEach(Array(7).keys(), suspect)
-        const broken = yield* Effect.forEach(Array(8).keys(), defect)
+        const told = yield* sql<{ message: string }>`select message from posthorn.notifications
+        where workspace_id = ${acme.id} order by delivery_id`
+        expect(told.map(({ message }) => message)).toEqual([
+          expect.stringContaining("was never sent"),
+          expect.stringContaining("may have received it")
+        ])
+        expect(
+          yield* sql`select dead_letter_reason as reason from posthorn.deliveries where workspace_id = ${acme.id} order by id`
+        ).toEqual([{ reason: "never_sent" }, { reason: "no_outcome" }])
+        const evidence = yield* Effect.flatMap(EvidenceRepo, (repo) => repo.gather(acme.id, endpointId))
+        expect(evidence!.stopped).toMatchObject({ count: 2, neverSent: 1 })
+      }).pipe(Effect.provide(Layer.mergeAll(Queue.layer, Records.layer, EvidenceRepo.Default)))
+  )
 
-        expect(suspected).toEqual([2, 3, 4, 5, 6, 7, undefined])
-        expect(broken).toEqual([1, 2, 3, 4, 5, 6, 7, undefined])
-        yield* drained(acme)
-      }).pipe(Effect.provide(Queue.layer))
+  it.scoped("decision §7 leaves out a suspect whose row somebody holds, and sends all others at once", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const receiver = yield* makeReceiver()
+      const [acme, globex] = [yield* workspace, yield* workspace]
+      yield* endpoint(acme, receiver.url("/status/200"))
+      yield* endpoint(globex, receiver.url("/status/204"))
+      const [held] = yield* publish(acme, 3)
+      yield* publish(globex, 10)
+      yield* ownersDied
+      const [begun, over] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const holder = yield* sql`select from posthorn.queue where delivery_id = ${held!} for update`.pipe(
+        Effect.zipRight(Deferred.succeed(begun, undefined)),
+        Effect.zipRight(Deferred.await(over)),
+        sql.withTransaction,
+        Effect.fork
+      )
+      yield* Deferred.await(begun)
+
+      yield* worker()
+      yield* until(queued(globex), (n) => n === 0)
+      yield* until(queued(acme), (n) => n === 1)
+      expect(receiver.receivedAt("/status/200")).toHaveLength(2)
+      yield* Deferred.succeed(over, undefined)
+      yield* Fiber.join(holder)
+      yield* drained(acme)
+
+      expect(receiver.receivedAt("/status/200")).toHaveLength(3)
+      expect(yield* statuses(acme)).toEqual(["delivered", "delivered", "delivered"])
+    })
   )
 })

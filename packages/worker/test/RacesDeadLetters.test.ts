@@ -85,6 +85,32 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
   )
 
   it.scoped(
+    "§3.1 leave alone, and do not announce, what an owner that was taken for dead delivered after it was given up",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const acme = yield* workspace
+        const { id } = yield* endpoint(acme, "https://receiver.example/")
+        const [delivered, given] = yield* publish(acme, 2)
+        yield* sql`with gone as (delete from posthorn.queue where workspace_id = ${acme.id})
+          insert into posthorn.dead_letters (workspace_id, delivery_id, reason)
+          select workspace_id, id, 'no_outcome' from posthorn.deliveries where workspace_id = ${acme.id}`
+        yield* record(acme, { deliveryId: delivered!, endpointId: id, status: "delivered" })
+
+        expect(yield* bury).toBe(2)
+
+        expect(yield* deliveries(acme)).toMatchObject([
+          { id: delivered, status: "delivered", attempts: 1, dead_letter_reason: null },
+          { id: given, status: "dead_lettered", attempts: 0, dead_letter_reason: "no_outcome" }
+        ])
+        expect(
+          yield* sql`select delivery_id from posthorn.notifications where workspace_id = ${acme.id}`
+        ).toEqual([{ delivery_id: given }])
+        yield* lawsHold
+      })
+  )
+
+  it.scoped(
     "§4 an endpoint is deleted while its deliveries are recorded, buried and published: nobody waits in a ring",
     () =>
       Effect.gen(function* () {

@@ -89,12 +89,17 @@ export const late = ({ attempts, endpoint, now, waiting }: Evidence): Finding | 
   })
 }
 
+const neverSent = ({ count, neverSent: unsent }: Evidence["stopped"]): string =>
+  unsent === 0
+    ? ""
+    : ` ${unsent === count ? "Never sent" : `${unsent} of them ${unsent === 1 ? "was" : "were"} never sent`}: the worker failed each time it prepared the request.`
+
 export const lost = ({ endpoint, stopped }: Evidence): Finding | undefined =>
   stopped.count === 0
     ? undefined
     : finding({
         code: "stopped_deliveries",
-        summary: `${stopped.count} ${stopped.count === 1 ? "delivery" : "deliveries"} stopped without being delivered.`,
+        summary: `${stopped.count} ${stopped.count === 1 ? "delivery" : "deliveries"} stopped without being delivered.${neverSent(stopped)}`,
         since: stopped.since,
         deliveryIds: stopped.newestId === null ? [] : [stopped.newestId],
         confidence: "high",

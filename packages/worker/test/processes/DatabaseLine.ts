@@ -17,6 +17,8 @@ export interface DatabaseLine {
   readonly forget: Effect.Effect<void>
   /** Cuts the connection that sends `text` next, once the database has answered, and before the worker hears of it. */
   readonly loseAnswerTo: (text: string) => Effect.Effect<void>
+  /** From now on everything takes so many milliseconds more, in each direction. */
+  readonly slowDown: (milliseconds: number) => Effect.Effect<void>
   readonly connections: () => number
 }
 
@@ -27,14 +29,20 @@ interface Pair {
   swallow: Deferred.Deferred<void> | null
 }
 
-const link = (pair: Pair, onStatement: (chunk: Buffer, pair: Pair) => void) => {
+/** Timers of one length run in the order in which they were set, so what is sent late keeps its order. */
+const send = (socket: Socket, chunk: Buffer, delay: number) => {
+  if (delay === 0) socket.write(chunk)
+  else setTimeout(() => socket.writable && socket.write(chunk), delay)
+}
+
+const link = (pair: Pair, onStatement: (chunk: Buffer, pair: Pair) => void, delay: () => number) => {
   pair.worker.on("data", (chunk: Buffer) => {
     onStatement(chunk, pair)
-    pair.database.write(chunk)
+    send(pair.database, chunk, delay())
   })
   pair.database.on("data", (chunk: Buffer) => {
     if (pair.swallow === null) {
-      pair.worker.write(chunk)
+      send(pair.worker, chunk, delay())
       return
     }
     Deferred.unsafeDone(pair.swallow, Effect.void)
@@ -52,6 +60,7 @@ export const makeLine = (target: URL): Effect.Effect<DatabaseLine, never, Scope.
   Effect.gen(function* () {
     const pairs = new Set<Pair>()
     let black = false
+    let delay = 0
     let awaited: { readonly text: string; readonly lost: Deferred.Deferred<void> } | null = null
     const onStatement = (chunk: Buffer, pair: Pair) => {
       if (awaited === null || !chunk.includes(awaited.text)) return
@@ -69,7 +78,7 @@ export const makeLine = (target: URL): Effect.Effect<DatabaseLine, never, Scope.
       }
       // A line that is black carries no farewell either; both ends find out when it is lit or the test is over.
       for (const socket of [worker, database]) socket.on("error", () => undefined).once("close", end)
-      link(pair, onStatement)
+      link(pair, onStatement, () => delay)
       if (black) setBlack(pair, true)
     })
     yield* Effect.acquireRelease(listen(server), () =>
@@ -95,6 +104,10 @@ export const makeLine = (target: URL): Effect.Effect<DatabaseLine, never, Scope.
         Effect.flatMap(Deferred.make<void>(), (lost) => {
           awaited = { text, lost }
           return Deferred.await(lost)
+        }),
+      slowDown: (milliseconds) =>
+        Effect.sync(() => {
+          delay = milliseconds
         }),
       connections: () => pairs.size
     }

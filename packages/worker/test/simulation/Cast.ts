@@ -31,7 +31,7 @@ export const services = (worker: Worker, { box, model, receive, shares, statemen
     nextDue: (shards) => statement("nextDue", () => model.nextDue(shards)),
     dueOf: (lanes) => statement("dueOf", () => model.dueOf(lanes)),
     load: (rows) => statement("load", () => model.load(rows)),
-    takeUp: (rows, assumed, limit) => statement("takeUp", () => model.takeUp(rows, assumed, limit)),
+    takeUp: (takeUps, limit) => statement("takeUp", () => model.takeUp(takeUps, limit)),
     disabledAmong: (lanes) => statement("disabledAmong", () => model.disabledAmong(lanes))
   }
   return Layer.mergeAll(

@@ -4,7 +4,15 @@
  *
  * Each operation happens at one instant. `World.ts` puts delays and faults around it.
  */
-import type { LaneRef, Loaded, Refill, Waiting, Watermark } from "@posthorn/persistence/Queue"
+import type {
+  LaneRef,
+  Loaded,
+  Refill,
+  TakeUp,
+  TakeUpOutcome,
+  Waiting,
+  Watermark
+} from "@posthorn/persistence/Queue"
 import type { Observed } from "@posthorn/persistence/Records"
 import type { Delivery, Endpoint, Fact } from "./Facts.ts"
 
@@ -115,21 +123,21 @@ export class Model {
     })
   }
 
-  takeUp(rows: ReadonlyArray<Waiting>, assumed: 0 | 1, limit: number): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>()
-    for (const { deliveryId } of rows) {
-      const row = this.queue.get(deliveryId)
-      if (row === undefined) continue
-      if (row.takeUps >= limit) {
-        this.queue.delete(deliveryId)
-        this.deadLetters.add(deliveryId)
+  takeUp(takeUps: ReadonlyArray<TakeUp>, limit: number): ReadonlyMap<string, TakeUpOutcome> {
+    const outcomes = new Map<string, TakeUpOutcome>()
+    for (const { count, row: asked } of takeUps) {
+      const row = this.queue.get(asked.deliveryId)
+      if (row === undefined || row.attempts !== asked.attempts) continue
+      if (row.takeUps >= limit && count > row.takeUps) {
+        this.queue.delete(row.deliveryId)
+        this.deadLetters.add(row.deliveryId)
+        outcomes.set(row.deliveryId, "buried")
         continue
       }
-      const takeUps = Math.max(row.takeUps, assumed) + 1
-      this.queue.set(deliveryId, { ...row, takeUps })
-      counts.set(deliveryId, takeUps)
+      this.queue.set(row.deliveryId, { ...row, takeUps: Math.max(row.takeUps, Math.min(count, limit)) })
+      outcomes.set(row.deliveryId, "counted")
     }
-    return counts
+    return outcomes
   }
 
   disabledAmong(lanes: ReadonlyArray<LaneRef>): ReadonlyArray<string> {
@@ -191,10 +199,9 @@ export class Model {
     for (const deliveryId of letters) {
       this.deadLetters.delete(deliveryId)
       const delivery = this.deliveries.get(deliveryId)!
-      if (delivery.status === "pending" || delivery.status === "failed") {
-        delivery.status = "dead_lettered"
-        delivery.nextAttemptAt = null
-      }
+      if (delivery.status !== "pending" && delivery.status !== "failed") continue
+      delivery.status = "dead_lettered"
+      delivery.nextAttemptAt = null
       this.notified.push(deliveryId)
       this.facts.push({ kind: "buried", at: this.now(), deliveryId })
     }

@@ -123,6 +123,9 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     })
   },
   "L16: take-ups are not counted": {
-    model: changing("takeUp", () => (rows) => new Map(rows.map(({ deliveryId }) => [deliveryId, 1])))
+    model: changing(
+      "takeUp",
+      () => (takeUps) => new Map(takeUps.map(({ row }) => [row.deliveryId, "counted"]))
+    )
   }
 }

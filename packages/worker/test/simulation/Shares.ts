@@ -23,7 +23,9 @@ export class Shares {
   readonly workers: Array<Worker> = []
   private readonly time: VirtualTime
   private readonly owners = new Map<number, Worker | null>()
-  private readonly unclean = new Set<number>()
+  /** Who had a shard that was not given back, and what the last who took it so was told; as in `posthorn.shards`. */
+  private readonly unclean = new Map<number, Worker>()
+  private readonly suspectUntil = new Map<number, number>()
 
   constructor(time: VirtualTime) {
     this.time = time
@@ -34,7 +36,7 @@ export class Shares {
   abandon(worker: Worker): void {
     for (const shard of worker.shards) {
       this.owners.set(shard, null)
-      this.unclean.add(shard)
+      this.unclean.set(shard, worker)
     }
     worker.shards.clear()
     worker.tenure += 1
@@ -59,10 +61,13 @@ export class Shares {
   }
 
   private give(shard: number, worker: Worker): void {
-    const suspectUntil = this.unclean.delete(shard) ? this.time.now * 1000 : null
+    const last = this.unclean.get(shard)
+    if (last === undefined) this.suspectUntil.delete(shard)
+    else if (last !== worker) this.suspectUntil.set(shard, this.time.now * 1000)
+    this.unclean.delete(shard)
     this.owners.set(shard, worker)
     worker.shards.add(shard)
-    worker.owner!.taken(shard, suspectUntil)
+    worker.owner!.taken(shard, this.suspectUntil.get(shard) ?? null)
   }
 
   private move(shard: number, from: Worker): void {
