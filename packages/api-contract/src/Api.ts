@@ -8,6 +8,7 @@ import { HttpApi, OpenApi } from "@effect/platform"
 import * as Errors from "@posthorn/domain/Errors"
 import { ApiTokensApi, CreatedApiToken } from "./ApiTokens.ts"
 import { AuditEventsApi } from "./AuditEvents.ts"
+import { CallerApi } from "./Caller.ts"
 import { DeliveriesApi } from "./Deliveries.ts"
 import { EndpointsApi } from "./Endpoints.ts"
 import { EventsApi, PublishedEvents } from "./Events.ts"
@@ -27,6 +28,7 @@ export class Api extends HttpApi.make("posthorn")
   .add(MembersApi)
   .add(ApiTokensApi)
   .add(AuditEventsApi)
+  .add(CallerApi)
   .addError(failure(Errors.InvalidRequest))
   .addError(failure(Errors.Unauthorized))
   .addError(failure(Errors.Forbidden))

@@ -5,7 +5,7 @@ import { Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, Label, Moment, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+import { Flag, IdParam, Label, Moment, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
 
 const fields = {
   id: Schema.String,
@@ -14,7 +14,10 @@ const fields = {
   createdAt: Timestamp,
   expiresAt: Schema.NullOr(Timestamp),
   lastUsedAt: Schema.NullOr(Timestamp).annotations({ description: "To the minute." }),
-  revokedAt: Schema.NullOr(Timestamp)
+  revokedAt: Schema.NullOr(Timestamp),
+  createdBy: Schema.NullOr(
+    Schema.Struct({ type: Schema.Literal("operator", "api_token", "member"), id: Schema.String })
+  ).annotations({ description: "Who made it; null for tokens that are older than this member." })
 }
 
 export const ApiToken = Schema.Struct(fields).annotations({ identifier: "ApiToken" })
@@ -37,7 +40,11 @@ export const CreateApiToken = Schema.Struct({
       examples: [["event:publish"]]
     }),
   expiresAt: Schema.optional(
-    Schema.NullOr(Moment("When it ends; it never does when this is null or left out."))
+    Schema.NullOr(
+      Moment(
+        "When it ends: at the latest when its maker does, as it does when this is null or left out. Never, when its maker does not."
+      )
+    )
   )
 }).annotations({ identifier: "CreateApiToken" })
 
@@ -49,7 +56,7 @@ const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug
   .annotate(OpenApi.Summary, "Create an API token")
   .annotate(
     OpenApi.Description,
-    "The answer holds the token, this once. Scopes that grant more than the caller may do are refused."
+    "The answer holds the token, this once. Scopes that grant more than the caller may do are refused. It ends when the token that makes it does at the latest."
   )
   .annotateContext(
     operation({
@@ -85,13 +92,20 @@ const listApiTokens = HttpApiEndpoint.get("listApiTokens", "/workspaces/:slug/ap
 
 const revokeApiToken = HttpApiEndpoint.del("revokeApiToken", "/workspaces/:slug/api-tokens/:tokenId")
   .setPath(Schema.Struct({ slug: Slug, tokenId: IdParam("token", "tok_") }))
+  .setUrlParams(
+    Schema.Struct({
+      descendants: Flag(
+        "Also every token made by this one, and by those in turn; revoked ones are passed through."
+      )
+    })
+  )
   .addSuccess(Schema.Void, { status: 204 })
   .addError(failure(WorkspaceNotFound))
   .addError(failure(ApiTokenNotFound))
   .annotate(OpenApi.Summary, "Revoke an API token")
   .annotate(
     OpenApi.Description,
-    "Effective everywhere within a second, and for good. Revoking it again changes nothing."
+    "Effective everywhere within a second, and for good. Revoking it again changes nothing. A token that leaked may have made others: `descendants=true` ends those too, also when the token itself is revoked already."
   )
   .annotateContext(
     operation({

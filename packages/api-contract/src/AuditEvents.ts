@@ -57,7 +57,20 @@ const listAuditEvents = HttpApiEndpoint.get("listAuditEvents", "/workspaces/:slu
     })
   )
 
+const listOperatorAuditEvents = HttpApiEndpoint.get("listOperatorAuditEvents", "/audit-events")
+  .setUrlParams(Schema.Struct(pageQuery))
+  .addSuccess(AuditEventPage)
+  .annotate(OpenApi.Summary, "List what the operator did to workspaces")
+  .annotate(
+    OpenApi.Description,
+    "Newest first: workspaces created and deleted. Kept outside the workspaces, so also of those that are gone. Needs the operator's token."
+  )
+  .annotateContext(
+    operation({ permission: "operator", bucket: "rest_read", tool: "list_operator_audit_events" })
+  )
+
 export class AuditEventsApi extends HttpApiGroup.make("auditEvents")
   .add(listAuditEvents)
+  .add(listOperatorAuditEvents)
   .annotate(OpenApi.Title, "Audit events")
   .annotate(OpenApi.Description, "Who changed what, and through which door.") {}

@@ -11,8 +11,8 @@ import { Context } from "effect"
 export interface OperationRules {
   readonly permission: Requirement
   readonly bucket: Bucket
-  /** Name of its MCP tool; null for the operator's operations, which have none. */
-  readonly tool: string | null
+  /** Name of its MCP tool. */
+  readonly tool: string
   /** For agents, after the description: when to use the tool, and which to call next. */
   readonly guidance?: string
   /** For agents: may it remove or stop something. Default false. */

@@ -94,6 +94,21 @@ export const Clamped = (description: string, bounds: Bounds) =>
     }
   })
 
+/** A choice in a query: `true` or `false`, false when it is left out. */
+export const Flag = (description: string) =>
+  Schema.optionalWith(
+    Schema.transform(Schema.Literal("true", "false"), Schema.Boolean, {
+      strict: true,
+      decode: (text) => text === "true",
+      encode: (flag) => (flag ? ("true" as const) : ("false" as const))
+    }).annotations({
+      description,
+      message: () => ({ message: "Expected true or false", override: true }),
+      jsonSchema: { type: "boolean", description, default: false }
+    }),
+    { default: () => false }
+  )
+
 const Limit = Clamped(
   `How many items at most. Anything that is no integer means ${DEFAULT_LIMIT}; out of range is clamped.`,
   { min: 1, max: MAX_LIMIT, otherwise: DEFAULT_LIMIT }

@@ -33,7 +33,7 @@ const createWorkspace = HttpApiEndpoint.post("createWorkspace", "/workspaces")
   .addError(failure(WorkspaceSlugTaken))
   .annotate(OpenApi.Summary, "Create a workspace")
   .annotate(OpenApi.Description, "A workspace is one customer of the platform. Needs the operator's token.")
-  .annotateContext(operation({ permission: "operator", bucket: "rest_write", tool: null }))
+  .annotateContext(operation({ permission: "operator", bucket: "rest_write", tool: "create_workspace" }))
 
 export const WorkspacePage = PageOf("Workspace", Workspace)
 
@@ -45,7 +45,7 @@ const listWorkspaces = HttpApiEndpoint.get("listWorkspaces", "/workspaces")
     OpenApi.Description,
     "Forward on id, so in the order they were created. Needs the operator's token."
   )
-  .annotateContext(operation({ permission: "operator", bucket: "rest_read", tool: null }))
+  .annotateContext(operation({ permission: "operator", bucket: "rest_read", tool: "list_workspaces" }))
 
 const deleteWorkspace = HttpApiEndpoint.del("deleteWorkspace", "/workspaces/:slug")
   .setPath(Schema.Struct({ slug: Slug }))
@@ -56,7 +56,14 @@ const deleteWorkspace = HttpApiEndpoint.del("deleteWorkspace", "/workspaces/:slu
     OpenApi.Description,
     "Everything in it goes: endpoints, deliveries, attempts, tokens, members and the audit log. Needs the operator's token."
   )
-  .annotateContext(operation({ permission: "operator", bucket: "rest_write", tool: null, destructive: true }))
+  .annotateContext(
+    operation({
+      permission: "operator",
+      bucket: "rest_write",
+      tool: "delete_workspace",
+      destructive: true
+    })
+  )
 
 export class WorkspacesApi extends HttpApiGroup.make("workspaces")
   .add(createWorkspace)

@@ -1,18 +1,30 @@
 /**
  * API tokens: making them, and knowing one again.
  *
- * A token never grants more than its creator may do. What a token opens is remembered for `REMEMBERED_MS`, so that
- * revoking is effective everywhere within a second and a busy token costs two look-ups a second. Source: decision §3.
+ * A token never grants more than its creator may do, nor for longer, and knows who that was. What a token opens is remembered for `REMEMBERED_MS`, so that
+ * revoking is effective everywhere within a second and a busy token costs two look-ups a second. Source: decision §3, §10 (Tokens).
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { ApiTokenNotFound, Forbidden, invalid } from "@posthorn/domain/Errors"
+import {
+  ApiTokenNotFound,
+  Forbidden,
+  invalid,
+  Unauthorized,
+  WorkspaceNotFound
+} from "@posthorn/domain/Errors"
 import { newId } from "@posthorn/domain/Ids"
 import { decodeCursor, emptyPage, pageOf, TimePosition } from "@posthorn/domain/Page"
-import { permissionsOf, type Scope } from "@posthorn/domain/Permission"
-import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { type ApiTokenRow, ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/ApiTokensRepo"
+import { firstMissing, permissionsOf, type Scope } from "@posthorn/domain/Permission"
+import { type Actor, CurrentPrincipal } from "@posthorn/domain/Principal"
+import {
+  type ApiTokenRow,
+  ApiTokensRepo,
+  type Maker,
+  type TokenIdentity
+} from "@posthorn/persistence/ApiTokensRepo"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
 import { EventsRepo } from "@posthorn/persistence/EventsRepo"
+import { WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
 import { Effect, Either, Redacted } from "effect"
 import type { ListQuery } from "./Lists.ts"
 import * as TokenText from "./TokenText.ts"
@@ -43,27 +55,37 @@ interface Remembered {
   readonly until: number
 }
 
+/** A token ends when its maker does at the latest. Null is no end. */
+const earlier = (wished: string | null, makers: string | null) =>
+  wished === null || (makers !== null && Date.parse(makers) < Date.parse(wished)) ? makers : wished
+
+/** Nobody makes tokens in the system's name. */
+const makerOf = ({ id, type }: Actor): Maker => ({ type: type as Maker["type"], id })
+
 const isPast = (time: string | null | undefined) => typeof time === "string" && Date.parse(time) <= Date.now()
 
 export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabilities/ApiTokens", {
-  dependencies: [ApiTokensRepo.Default, AuditRepo.Default, EventsRepo.Default],
+  dependencies: [ApiTokensRepo.Default, AuditRepo.Default, EventsRepo.Default, WorkspacesRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const tokens = yield* ApiTokensRepo
     const audit = yield* AuditRepo
     const events = yield* EventsRepo
+    const workspaces = yield* WorkspacesRepo
     const remembered = new Map<string, Remembered>()
     const touched = new Map<string, number>()
     let forgotten = 0
 
     const create = (request: NewToken) =>
       Effect.gen(function* () {
-        const { actor, permissions, traceId, workspaceId } = yield* CurrentPrincipal
-        for (const permission of permissionsOf(request.scopes)) {
-          if (!permissions.has(permission)) return yield* new Forbidden({ permission })
-        }
-        const { expiresAt = null } = request
-        if (isPast(expiresAt)) return yield* invalid("/expiresAt", "Expected a time in the future")
+        const { actor, expiresAt: makersEnd, permissions, traceId, workspaceId } = yield* CurrentPrincipal
+        const permission = firstMissing(permissionsOf(request.scopes), permissions)
+        if (permission !== undefined) return yield* new Forbidden({ permission })
+        if (isPast(request.expiresAt)) return yield* invalid("/expiresAt", "Expected a time in the future")
+        if (!(yield* workspaces.hold(workspaceId))) return yield* new WorkspaceNotFound()
+        // Revoked since the gate let it in: what it made now would escape the revocation of its descendants.
+        if (actor.type === "api_token" && !(yield* tokens.isOpen(workspaceId, actor.id)))
+          return yield* new Unauthorized()
         const id = newId("token")
         const { secretHash, text } = TokenText.issue(id)
         const row: ApiTokenRow = yield* tokens.insert(workspaceId, {
@@ -71,7 +93,8 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
           name: request.name,
           scopes: request.scopes,
           secretHash,
-          expiresAt
+          expiresAt: earlier(request.expiresAt ?? null, makersEnd),
+          createdBy: makerOf(actor)
         })
         yield* audit.append({
           workspaceId,
@@ -103,13 +126,9 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
       remembered.clear()
     })
 
-    /** For good; again changes nothing. In this process it is effective when this returns. */
-    const revoke = (tokenId: string) =>
+    const recordRevoked = (tokenId: string, name: string) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
-        const token = yield* tokens.revoke(workspaceId, tokenId)
-        if (token === undefined) return yield* new ApiTokenNotFound()
-        if (!token.fresh) return
         yield* audit.append({
           workspaceId,
           actor,
@@ -118,8 +137,25 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
           target: { type: "api_token", id: tokenId },
           changes: { fields: ["revokedAt"] }
         })
-        const payload = { tokenId, name: token.name }
-        yield* events.announce(workspaceId, { type: "api_token.revoked", payload }, traceId)
+        yield* events.announce(
+          workspaceId,
+          { type: "api_token.revoked", payload: { tokenId, name } },
+          traceId
+        )
+      })
+
+    /**
+     * For good; again changes nothing. With `descendants` also every token made by it, through those that are revoked
+     * already, as itself may be. In this process it is effective when this returns.
+     */
+    const revoke = (tokenId: string, descendants: boolean) =>
+      Effect.gen(function* () {
+        const { workspaceId } = yield* CurrentPrincipal
+        yield* workspaces.hold(workspaceId)
+        const revoked = yield* tokens.revoke(workspaceId, tokenId, descendants)
+        if (revoked.length === 0 && !(yield* tokens.exists(workspaceId, tokenId)))
+          return yield* new ApiTokenNotFound()
+        yield* Effect.forEach(revoked, ({ id, name }) => recordRevoked(id, name), { discard: true })
       }).pipe(transactional(sql), Effect.zipLeft(forgetAll), Effect.withSpan("ApiTokens.revoke"))
 
     const remember = (tokenId: string, identity: Identity | undefined) => {

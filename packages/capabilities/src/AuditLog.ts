@@ -18,6 +18,14 @@ export class AuditLog extends Effect.Service<AuditLog>()("@posthorn/capabilities
       return pageOf(rows, query.limit, (last) => ({ at: last.createdAt, id: last.id }))
     })
 
-    return { list } as const
+    /** What the operator did to workspaces, those that are gone included. */
+    const listOperator = Effect.fn("AuditLog.listOperator")(function* (query: ListQuery) {
+      const from = decodeCursor(TimePosition, query.cursor)
+      if (Either.isLeft(from)) return emptyPage
+      const rows = yield* audit.listOperator(query.limit, from.right)
+      return pageOf(rows, query.limit, (last) => ({ at: last.createdAt, id: last.id }))
+    })
+
+    return { list, listOperator } as const
   })
 }) {}

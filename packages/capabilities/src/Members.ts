@@ -1,13 +1,14 @@
 /** The people of a workspace. Source: spec §2.6, decision §4. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { MemberNotFound } from "@posthorn/domain/Errors"
+import { Forbidden, MemberNotFound } from "@posthorn/domain/Errors"
 import { newId } from "@posthorn/domain/Ids"
 import { decodeCursor, emptyPage, IdPosition, pageOf } from "@posthorn/domain/Page"
+import { firstMissing, permissionsOfRole, type Role } from "@posthorn/domain/Permission"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
 import { EventsRepo } from "@posthorn/persistence/EventsRepo"
 import { type MemberRow, MembersRepo } from "@posthorn/persistence/MembersRepo"
-import { Effect, Either } from "effect"
+import { Effect, Either, Option } from "effect"
 import { changedFields, pick, type Sent } from "./Changes.ts"
 import type { ListQuery } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
@@ -52,9 +53,21 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
         events.announce(workspaceId, { type, payload: { memberId: id, ...facts } }, traceId)
       )
 
+    /** A role is given, changed and taken away only by who may do all that it allows. Source: decision §10 (Roles). */
+    const mayGive = (...roles: ReadonlyArray<Role>) =>
+      Effect.flatMap(CurrentPrincipal, ({ permissions }) =>
+        Option.match(
+          Option.fromNullable(
+            firstMissing(new Set(roles.flatMap((role) => [...permissionsOfRole(role)])), permissions)
+          ),
+          { onNone: () => Effect.void, onSome: (permission) => Effect.fail(new Forbidden({ permission })) }
+        )
+      )
+
     const add = (request: NewMember) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
+        yield* mayGive(request.role)
         const { email, name, role } = request
         const member = { id: newId("member"), email, name, role }
         yield* members.insert(workspaceId, member)
@@ -70,7 +83,8 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
         if (present === undefined) return yield* new MemberNotFound()
         const fields = changedFields<NewMember>(present, sent)
         if (fields.length === 0) return present
-        const next = Object.assign({ ...present }, pick(sent, fields))
+        const next: MemberRow = Object.assign({ ...present }, pick(sent, fields))
+        if (next.role !== present.role) yield* mayGive(present.role, next.role)
         yield* members.update(workspaceId, next)
         yield* record("member.updated", memberId, fields)
         return next
@@ -81,6 +95,7 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
         const { workspaceId } = yield* CurrentPrincipal
         const member = yield* members.remove(workspaceId, memberId)
         if (member === undefined) return yield* new MemberNotFound()
+        yield* mayGive(member.role)
         yield* record("member.removed", memberId, [])
         yield* announce("member.removed", member)
       }).pipe(transactional(sql), Effect.withSpan("Members.remove"))

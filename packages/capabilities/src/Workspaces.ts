@@ -5,7 +5,7 @@ import { newId } from "@posthorn/domain/Ids"
 import { decodeCursor, emptyPage, IdPosition, pageOf } from "@posthorn/domain/Page"
 import { CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
-import { WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
+import { type WorkspaceRow, WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
 import { Effect, Either } from "effect"
 import { ApiTokens } from "./ApiTokens.ts"
 import type { ListQuery } from "./Lists.ts"
@@ -21,6 +21,18 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
     const tokens = yield* ApiTokens
     const workspaces = yield* WorkspacesRepo
 
+    /** In the operator's own log, which outlives the workspace. */
+    const record = (action: "workspace.created" | "workspace.deleted", { id, slug }: WorkspaceRow) =>
+      Effect.flatMap(CurrentOperator, ({ actor, traceId }) =>
+        audit.appendOperator({
+          actor,
+          traceId,
+          action,
+          target: { type: "workspace", id },
+          changes: { fields: action === "workspace.created" ? ["slug", "name"] : [], slug }
+        })
+      )
+
     const create = (request: { readonly slug: string; readonly name: string }) =>
       Effect.gen(function* () {
         const { actor, traceId } = yield* CurrentOperator
@@ -33,6 +45,7 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
           target: { type: "workspace", id: workspace.id },
           changes: { fields: ["slug", "name"], slug: workspace.slug }
         })
+        yield* record("workspace.created", workspace)
         return workspace
       }).pipe(transactional(sql), Effect.withSpan("Workspaces.create"))
 
@@ -44,7 +57,7 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
     })
 
     /**
-     * With everything in it, the audit log included; its tokens open nothing from now on. Its history goes in steps
+     * With everything in it, its audit log included; the operator's log keeps that it was there. Its tokens open nothing from now on. Its history goes in steps
      * first: a million deliveries take longer than a request may. Stopped in between, it is asked for again.
      */
     const remove = Effect.gen(function* () {
@@ -52,7 +65,11 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
       yield* Effect.repeat(transactional(sql)(workspaces.removeHistory(workspaceId, REMOVED_AT_ONCE)), {
         until: (removed) => removed < REMOVED_AT_ONCE
       })
-      if (!(yield* transactional(sql)(workspaces.remove(workspaceId)))) return yield* new WorkspaceNotFound()
+      yield* Effect.gen(function* () {
+        const removed = yield* workspaces.remove(workspaceId)
+        if (removed === undefined) return yield* new WorkspaceNotFound()
+        yield* record("workspace.deleted", removed)
+      }).pipe(transactional(sql))
       yield* tokens.forgetAll
     }).pipe(Effect.withSpan("Workspaces.remove"))
 

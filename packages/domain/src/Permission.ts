@@ -30,8 +30,8 @@ export const permissions = [
 
 export type Permission = (typeof permissions)[number]
 
-/** What an operation asks for: a permission, or the operator's token. */
-export type Requirement = Permission | "operator"
+/** What an operation asks for: a permission, the operator's token, or no more than a valid token. */
+export type Requirement = Permission | "operator" | "any"
 
 export const Scope = Schema.Literal(...permissions, "read", "admin").annotations({
   identifier: "Scope",
@@ -61,3 +61,23 @@ export const permissionsOf = (scopes: ReadonlyArray<string>): ReadonlySet<Permis
   if (granted.has("webhook:list")) granted.add("webhook:read")
   return granted
 }
+
+/** The scopes that a member's role stands for. Source: decision §9. */
+const roleScopes: Record<Role, ReadonlyArray<string>> = {
+  viewer: ["read", "webhook:list"],
+  developer: [
+    "read",
+    ...permissions.filter((permission) => permission.startsWith("webhook:")),
+    "event:publish"
+  ],
+  admin: ["admin"]
+}
+
+/** What a member with this role may do. */
+export const permissionsOfRole = (role: Role): ReadonlySet<Permission> => permissionsOf(roleScopes[role])
+
+/** The first permission, in the order of the list above, that is wanted and not held. */
+export const firstMissing = (
+  wanted: ReadonlySet<Permission>,
+  held: ReadonlySet<Permission>
+): Permission | undefined => permissions.find((permission) => wanted.has(permission) && !held.has(permission))

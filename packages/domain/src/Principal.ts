@@ -22,6 +22,8 @@ export interface Principal {
   readonly workspaceSlug: string
   readonly actor: Actor
   readonly permissions: ReadonlySet<Permission>
+  /** When what lets the caller in ends; null when it does not. */
+  readonly expiresAt: string | null
   readonly traceId: string
 }
 

@@ -29,11 +29,17 @@ create table posthorn.api_tokens (
   expires_at timestamptz(3),
   last_used_at timestamptz(3),
   revoked_at timestamptz(3),
-  primary key (workspace_id, id)
+  -- Who made it; null in tokens that are older than these columns.
+  created_by_type text check (created_by_type in ('operator', 'api_token', 'member')),
+  created_by_id text collate "C",
+  primary key (workspace_id, id),
+  check ((created_by_type is null) = (created_by_id is null))
 );
 -- The one lookup that cannot know the workspace: it is what the token tells.
 create unique index api_tokens_lookup on posthorn.api_tokens (id);
 create index api_tokens_newest on posthorn.api_tokens (workspace_id, created_at desc, id desc);
+-- What a token made, for revoking its descendants.
+create index api_tokens_made_by on posthorn.api_tokens (workspace_id, created_by_id) where created_by_type = 'api_token';
 
 create table posthorn.members (
   workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
@@ -247,9 +253,24 @@ create index audit_events_newest on posthorn.audit_events (workspace_id, created
 -- writes one event for each delivery.
 create index audit_events_target on posthorn.audit_events (workspace_id, target_id, created_at desc, id desc);
 
+-- What the operator did to workspaces; it outlives them, so it is no workspace's.
+create table posthorn.operator_audit_events (
+  id posthorn.id primary key default posthorn.new_id('aud_'),
+  action text not null check (action in ('workspace.created', 'workspace.deleted')),
+  actor_type text not null check (actor_type = 'operator'),
+  actor_id text not null,
+  via text not null check (via in ('rest', 'mcp', 'console', 'worker', 'sql')),
+  target_type text not null,
+  target_id text not null,
+  changes json,
+  trace_id text collate "C" not null,
+  created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp())
+);
+create index operator_audit_events_newest on posthorn.operator_audit_events (created_at desc, id desc);
+
 create function posthorn.refuse_change() returns trigger language plpgsql as $$
 begin
-  raise exception 'posthorn.% is evidence: rows are never changed', tg_table_name using errcode = 'PH001';
+  raise exception 'posthorn.% is evidence: % is refused', tg_table_name, lower(tg_op) using errcode = 'PH001';
 end $$;
 
 create function posthorn.refuse_removal() returns trigger language plpgsql as $$
@@ -276,6 +297,8 @@ end $$;
 create trigger attempts_follow after delete on posthorn.deliveries
   referencing old table as removed for each statement execute function posthorn.remove_attempts();
 create trigger attempts_immutable before update on posthorn.attempts
+  for each row execute function posthorn.refuse_change();
+create trigger operator_audit_events_immutable before update or delete on posthorn.operator_audit_events
   for each row execute function posthorn.refuse_change();
 create trigger audit_events_immutable before update on posthorn.audit_events
   for each row execute function posthorn.refuse_change();

@@ -11,6 +11,14 @@ export interface ApiTokenRow {
   readonly expiresAt: string | null
   readonly lastUsedAt: string | null
   readonly revokedAt: string | null
+  /** Null for tokens that are older than this column. */
+  readonly createdBy: Maker | null
+}
+
+/** Who makes tokens. */
+export interface Maker {
+  readonly type: "operator" | "api_token" | "member"
+  readonly id: string
 }
 
 /** What the gate needs to know of a token, and of the workspace it opens. */
@@ -30,6 +38,16 @@ export interface NewApiToken {
   readonly scopes: ReadonlyArray<string>
   readonly secretHash: Buffer
   readonly expiresAt: string | null
+  readonly createdBy: Maker
+}
+
+/** A token as its bearer sees it. */
+export interface CallerRow {
+  readonly id: string
+  readonly name: string
+  readonly scopes: ReadonlyArray<string>
+  readonly expiresAt: string | null
+  readonly workspace: { readonly slug: string; readonly name: string }
 }
 
 export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/persistence/ApiTokensRepo", {
@@ -37,14 +55,17 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
     const sql = yield* SqlClient.SqlClient
     const columns = sql.literal(
       `id, name, scopes, created_at as "createdAt", expires_at as "expiresAt", last_used_at as "lastUsedAt",
-       revoked_at as "revokedAt"`
+       revoked_at as "revokedAt",
+       case when created_by_type is not null
+         then json_build_object('type', created_by_type, 'id', created_by_id) end as "createdBy"`
     )
 
     const insert = (workspaceId: string, token: NewApiToken) =>
       sql<ApiTokenRow>`
-        insert into posthorn.api_tokens (workspace_id, id, name, scopes, secret_hash, expires_at)
+        insert into posthorn.api_tokens 
+          (workspace_id, id, name, scopes, secret_hash, expires_at, created_by_type, created_by_id)
         values (${workspaceId}, ${token.id}, ${token.name}, ${token.scopes as Array<string>}::text[],
-                ${token.secretHash}, ${token.expiresAt}::timestamptz)
+                ${token.secretHash}, ${token.expiresAt}::timestamptz, ${token.createdBy.type}, ${token.createdBy.id})
         returning ${columns}`.pipe(
         Effect.map((rows) => rows[0]!),
         Effect.orDie
@@ -57,6 +78,17 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
           t.secret_hash as "secretHash", t.expires_at as "expiresAt", t.revoked_at as "revokedAt"
         from posthorn.api_tokens t join posthorn.workspaces w on w.id = t.workspace_id
         where t.id = ${tokenId}`.pipe(
+        Effect.map((rows) => rows[0]),
+        Effect.orDie
+      )
+
+    /** The token with its workspace; undefined when it went a moment ago. */
+    const findCaller = (workspaceId: string, tokenId: string) =>
+      sql<CallerRow>`
+        select t.id, t.name, t.scopes, t.expires_at as "expiresAt",
+          json_build_object('slug', w.slug, 'name', w.name) as workspace
+        from posthorn.api_tokens t join posthorn.workspaces w on w.id = t.workspace_id
+        where t.workspace_id = ${workspaceId} and t.id = ${tokenId}`.pipe(
         Effect.map((rows) => rows[0]),
         Effect.orDie
       )
@@ -76,21 +108,40 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
         where workspace_id = ${workspaceId} and ${olderThan(sql, from)}
         order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
 
-    /** The token, and whether this call is the one that revoked it; undefined when there is no such token. */
-    const revoke = (workspaceId: string, tokenId: string) =>
-      sql<{ readonly name: string; readonly fresh: boolean }>`
-        with held as (
-          select name, revoked_at from posthorn.api_tokens
-          where workspace_id = ${workspaceId} and id = ${tokenId} for no key update
-        ), revoked as (
-          update posthorn.api_tokens set revoked_at = date_trunc('milliseconds', clock_timestamp())
-          where workspace_id = ${workspaceId} and id = ${tokenId} and (select revoked_at is null from held)
-        )
-        select name, revoked_at is null as fresh from held`.pipe(
-        Effect.map((rows) => rows[0]),
+    /** Whether this token still opens something; ask while the workspace is held, so that it stays true. */
+    const isOpen = (workspaceId: string, tokenId: string) =>
+      sql`select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}
+          and revoked_at is null and (expires_at is null or expires_at > now())`.pipe(
+        Effect.map((rows) => rows.length > 0),
         Effect.orDie
       )
 
-    return { findIdentity, insert, list, revoke, touch } as const
+    const exists = (workspaceId: string, tokenId: string) =>
+      sql`select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}`.pipe(
+        Effect.map((rows) => rows.length > 0),
+        Effect.orDie
+      )
+
+    /**
+     * Revokes the token, and with `descendants` every token made by it, through those revoked already. Gives those that
+     * this call is the one to revoke, in the order they were made. The workspace must be held: then nobody makes another
+     * descendant meanwhile.
+     */
+    const revoke = (workspaceId: string, tokenId: string, descendants: boolean) =>
+      sql<{ readonly id: string; readonly name: string }>`
+        with recursive lineage as (
+          select id from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}
+          union
+          select t.id from lineage l join posthorn.api_tokens t
+            on t.workspace_id = ${workspaceId} and t.created_by_type = 'api_token' and t.created_by_id = l.id
+          where ${descendants}
+        ), revoked as (
+          update posthorn.api_tokens t set revoked_at = date_trunc('milliseconds', clock_timestamp())
+          from lineage l where t.workspace_id = ${workspaceId} and t.id = l.id and t.revoked_at is null
+          returning t.id, t.name
+        )
+        select id, name from revoked order by id`.pipe(Effect.orDie)
+
+    return { exists, findCaller, findIdentity, insert, isOpen, list, revoke, touch } as const
   })
 }) {}

@@ -1,4 +1,7 @@
-/** The audit log: written in the transaction of the change it tells of; the database refuses to alter it. */
+/**
+ * The audit log of each workspace, and the operator's own, which outlives workspaces. Both are written in the transaction
+ * of the change they tell of; the database refuses to alter them.
+ */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { newId } from "@posthorn/domain/Ids"
 import type { Actor } from "@posthorn/domain/Principal"
@@ -7,6 +10,7 @@ import { olderThan, type TimePosition } from "./Statement.ts"
 
 export type AuditAction =
   | "workspace.created"
+  | "workspace.deleted"
   | "webhook.endpoint_created"
   | "webhook.endpoint_updated"
   | "webhook.endpoint_deleted"
@@ -42,6 +46,11 @@ export interface AuditRow {
 export class AuditRepo extends Effect.Service<AuditRepo>()("@posthorn/persistence/AuditRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const columns = sql.literal(
+      `id, action, json_build_object('type', actor_type, 'id', actor_id, 'via', via) as actor,
+       json_build_object('type', target_type, 'id', target_id) as target, changes, trace_id as "traceId",
+       created_at as "createdAt"`
+    )
 
     const append = (entry: AuditEntry) =>
       sql`insert into posthorn.audit_events
@@ -55,14 +64,26 @@ export class AuditRepo extends Effect.Service<AuditRepo>()("@posthorn/persistenc
 
     /** Newest first, strictly past the position. */
     const list = (workspaceId: string, limit: number, from: Option.Option<TimePosition>) =>
-      sql<AuditRow>`
-        select id, action, json_build_object('type', actor_type, 'id', actor_id, 'via', via) as actor,
-          json_build_object('type', target_type, 'id', target_id) as target, changes, trace_id as "traceId",
-          created_at as "createdAt"
+      sql<AuditRow>`select ${columns}
         from posthorn.audit_events
         where workspace_id = ${workspaceId} and ${olderThan(sql, from)}
         order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
 
-    return { append, list } as const
+    /** What the operator did to a workspace. */
+    const appendOperator = (entry: Omit<AuditEntry, "workspaceId">) =>
+      sql`insert into posthorn.operator_audit_events
+          (id, action, actor_type, actor_id, via, target_type, target_id, changes, trace_id)
+        values (${newId("audit")}, ${entry.action}, ${entry.actor.type}, ${entry.actor.id}, ${entry.actor.via},
+          ${entry.target.type}, ${entry.target.id}, ${JSON.stringify(entry.changes)}::json, ${entry.traceId})`.pipe(
+        Effect.orDie,
+        Effect.asVoid
+      )
+
+    /** Newest first, strictly past the position. */
+    const listOperator = (limit: number, from: Option.Option<TimePosition>) =>
+      sql<AuditRow>`select ${columns} from posthorn.operator_audit_events
+        where ${olderThan(sql, from)} order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
+
+    return { append, appendOperator, list, listOperator } as const
   })
 }) {}

@@ -46,6 +46,16 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
         Effect.catchTag("SqlError", Effect.die)
       )
 
+    /**
+     * Until the transaction ends nobody else holds this workspace: for what is counted before it is added. Publishing and
+     * everything else goes on beside it. False when the workspace went a moment ago.
+     */
+    const hold = (workspaceId: string) =>
+      sql`select from posthorn.workspaces where id = ${workspaceId} for no key update`.pipe(
+        Effect.map((rows) => rows.length > 0),
+        Effect.orDie
+      )
+
     /** Forward on id, strictly past the position. */
     const list = (limit: number, from: Option.Option<{ readonly id: string }>) =>
       sql<WorkspaceRow>`select id, slug, name, created_at as "createdAt" from posthorn.workspaces
@@ -72,14 +82,15 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
         refusing(stillInUse)
       )
 
-    /** With everything in it; false when it was gone already. */
+    /** With everything in it; undefined when it was gone already. */
     const remove = (workspaceId: string) =>
       boundedWait(sql).pipe(
-        Effect.zipRight(sql`delete from posthorn.workspaces where id = ${workspaceId} returning 1`),
-        Effect.map((rows) => rows.length > 0),
+        Effect.zipRight(sql<WorkspaceRow>`delete from posthorn.workspaces where id = ${workspaceId}
+          returning id, slug, name, created_at as "createdAt"`),
+        Effect.map((rows) => rows[0]),
         refusing(stillInUse)
       )
 
-    return { findBySlug, get, insert, list, remove, removeHistory } as const
+    return { findBySlug, get, hold, insert, list, remove, removeHistory } as const
   })
 }) {}

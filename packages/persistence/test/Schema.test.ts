@@ -8,6 +8,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   workspaces_pkey: "the directory of workspaces itself",
   workspaces_slug_key: "the directory: the slug of a path tells the workspace",
   api_tokens_lookup: "the token tells the workspace",
+  operator_audit_events_pkey: "the operator's log outlives workspaces",
+  operator_audit_events_newest: "the operator's log outlives workspaces",
   queue_due: "the claim serves all workspaces at once",
   migrations_pkey: "belongs to the program, not to a workspace",
   daily_runs_pkey: "belongs to the program, not to a workspace",
@@ -15,7 +17,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 }
 
 /** Tables without rows of a workspace. */
-const PROGRAM_TABLES = ["daily_runs", "migrations", "shards", "workspaces"]
+const PROGRAM_TABLES = ["daily_runs", "migrations", "operator_audit_events", "shards", "workspaces"]
 
 layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
   it.effect("decision §7 leads every key and index with the workspace, but for the named exceptions", () =>

@@ -92,7 +92,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
     ): Effect.Effect<Admission, Forbidden> => {
       const isOperator = caller.kind === "operator"
       const held = isOperator ? EVERYTHING : caller.identity.permissions
-      if (permission === "operator" ? !isOperator : !held.has(permission)) {
+      if (permission === "operator" ? !isOperator : permission !== "any" && !held.has(permission)) {
         return Effect.fail(reporting(new Forbidden({ permission }), bucket))
       }
       const actor = isOperator
@@ -103,6 +103,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
         workspaceSlug: workspace.slug,
         actor,
         permissions: held,
+        expiresAt: isOperator ? null : caller.identity.expiresAt,
         traceId
       }
       return Effect.succeed({ bucket, principal, operator: isOperator ? { actor, traceId } : undefined })
@@ -111,7 +112,11 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
     /** Whether this caller may run this operation, and as whom. */
     const admit = (caller: Caller, entry: ContractEntry, passage: Passage) =>
       Effect.flatMap(
-        entry.inWorkspace ? workspaceOf(caller, passage.slug) : Effect.succeed(undefined),
+        entry.inWorkspace
+          ? workspaceOf(caller, passage.slug)
+          : caller.kind === "token"
+            ? workspaceOf(caller, undefined)
+            : Effect.succeed(undefined),
         (workspace) =>
           Effect.flatMap(
             passage.bucket === null ? Effect.succeed(null) : limits.take(passage.bucket, keyOf(caller)),

@@ -8,6 +8,7 @@ import type { Api } from "@posthorn/api-contract/Api"
 import type { Bindings } from "@posthorn/api-contract/Walk"
 import { ApiTokens } from "@posthorn/capabilities/ApiTokens"
 import { AuditLog } from "@posthorn/capabilities/AuditLog"
+import { Callers } from "@posthorn/capabilities/Callers"
 import { Deliveries } from "@posthorn/capabilities/Deliveries"
 import { Diagnoses } from "@posthorn/capabilities/Diagnosis"
 import { Endpoints } from "@posthorn/capabilities/Endpoints"
@@ -27,6 +28,7 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
   dependencies: [
     ApiTokens.Default,
     AuditLog.Default,
+    Callers.Default,
     Deliveries.Default,
     Diagnoses.Default,
     Endpoints.Default,
@@ -38,6 +40,7 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
   ],
   effect: Effect.gen(function* () {
     const audit = yield* AuditLog
+    const callers = yield* Callers
     const deliveries = yield* Deliveries
     const diagnoses = yield* Diagnoses
     const endpoints = yield* Endpoints
@@ -60,8 +63,10 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
       updateMember: ({ body, path }) => members.update(path.memberId, body),
       removeMember: ({ path }) => members.remove(path.memberId),
       listApiTokens: ({ query }) => tokens.list(query),
-      revokeApiToken: ({ path }) => tokens.revoke(path.tokenId),
+      revokeApiToken: ({ path, query }) => tokens.revoke(path.tokenId, query.descendants),
       listAuditEvents: ({ query }) => audit.list(query),
+      listOperatorAuditEvents: ({ query }) => audit.listOperator(query),
+      getCaller: () => callers.describe,
       createApiToken: ({ body }) => tokens.create(body),
       createWebhookEndpoint: ({ body }) => endpoints.create(body),
       listWebhookEndpoints: ({ query }) => endpoints.list(query),

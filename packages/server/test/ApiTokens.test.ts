@@ -33,6 +33,7 @@ layer(testServer(), { excludeTestServices: true })("API tokens", (it) => {
         expiresAt: null,
         lastUsedAt: null,
         revokedAt: null,
+        createdBy: { type: "api_token", id: `tok_${ws.token.split("_")[1]}` },
         token
       })
       expect(listed.text).not.toContain(secret)

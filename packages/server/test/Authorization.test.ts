@@ -56,7 +56,9 @@ const scopesToTry = (entry: ContractEntry): ReadonlyArray<ReadonlyArray<string>>
   ...permissions.map((permission) => [permission]),
   ["read"],
   ["admin"],
-  ...(entry.rules.permission === "operator" ? [] : [allBut(entry.rules.permission)])
+  ...(entry.rules.permission === "operator" || entry.rules.permission === "any"
+    ? []
+    : [allBut(entry.rules.permission)])
 ]
 
 const send = (entry: ContractEntry, slug: string, { headers, query = "" }: Credential) =>
@@ -83,7 +85,7 @@ const expected = (entry: ContractEntry, { elsewhere, granted }: Credential) => {
   const { permission } = entry.rules
   if (granted === undefined) return { status: 401, _tag: "Unauthorized" }
   if (elsewhere === true && entry.inWorkspace) return { status: 404, _tag: "WorkspaceNotFound" }
-  if (!granted.has(permission)) return { status: 403, _tag: "Forbidden", permission }
+  if (permission !== "any" && !granted.has(permission)) return { status: 403, _tag: "Forbidden", permission }
   return admitted(entry)
 }
 

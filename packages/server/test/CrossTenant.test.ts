@@ -9,7 +9,7 @@ import { unknown, walk } from "./Fixtures.ts"
 import { makeWorld, pathOf, sampleOf, type World } from "./Samples.ts"
 import { type Answer, type Entered, type Loose, TestServer, testServer } from "./TestServer.ts"
 
-const operations = entries.filter(({ rules }) => rules.permission !== "operator")
+const operations = entries.filter(({ inWorkspace, rules }) => inWorkspace && rules.permission !== "operator")
 
 const parametersOf = (entry: ContractEntry) =>
   [...entry.path.matchAll(/:(\w+)/g)].map(([, name]) => name!).filter((name) => name !== "slug")

@@ -8,10 +8,12 @@ import { expect, layer } from "@effect/vitest"
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv"
 import { problems } from "@posthorn/api-contract/Problem"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { permissionsOf } from "@posthorn/domain/Permission"
 import { Effect, Option } from "effect"
 import { describe, it as test } from "vitest"
+import type { Caller } from "../src/Gate.ts"
 import type { ObjectSchema } from "../src/mcp/ToolSchemas.ts"
-import { tools } from "../src/mcp/Tools.ts"
+import { tools, toolsFor } from "../src/mcp/Tools.ts"
 import { unknown } from "./Fixtures.ts"
 import { callTool, type ToolResult } from "./McpCalls.ts"
 import { makeWorld, pathOf, type Sample, sampleOf, samples, type World } from "./Samples.ts"
@@ -94,16 +96,23 @@ describe("the tools", () => {
   test("§1 every operation of a workspace is a tool, under a name of its own", () => {
     const names = operations.map(({ name, rules }) => [name, rules.tool])
 
-    expect(names.filter(([, tool]) => tool === null || tool === "")).toEqual([])
+    expect(names.filter(([, tool]) => tool === "")).toEqual([])
     expect(new Set(names.map(([, tool]) => tool)).size).toBe(names.length)
   })
 
-  test("decision §4 the operator's own operations are no tools", () => {
-    const tools = entries
-      .filter(({ rules }) => rules.permission === "operator")
-      .map(({ rules }) => rules.tool)
+  test("decision §10 the operator's own operations are tools that only the operator sees", () => {
+    const own = entries.filter(({ rules }) => rules.permission === "operator").map(({ rules }) => rules.tool)
+    const shown = (caller: Caller) => toolsFor(caller).map(({ name }) => name)
+    const admin = { kind: "token", identity: { permissions: permissionsOf(["admin"]) } } as unknown as Caller
 
-    expect(tools.every((tool) => tool === null)).toBe(true)
+    expect(own.toSorted()).toEqual([
+      "create_workspace",
+      "delete_workspace",
+      "list_operator_audit_events",
+      "list_workspaces"
+    ])
+    expect(shown({ kind: "operator" })).toEqual(entries.map(({ rules }) => rules.tool))
+    expect(shown(admin)).toEqual(operations.map(({ rules }) => rules.tool))
   })
 
   test("§1 every operation has a sample request", () => {

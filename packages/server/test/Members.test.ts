@@ -120,6 +120,57 @@ layer(testServer(), { excludeTestServices: true })("members", (it) => {
     })
   )
 
+  it.effect(
+    "decision §10 a role is given, changed and taken away only by who may do all that it allows",
+    () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
+        const developer = [
+          "member:manage",
+          "read",
+          "event:publish",
+          "webhook:list",
+          "webhook:create",
+          "webhook:update",
+          "webhook:delete",
+          "webhook:rotate_secret",
+          "webhook:replay",
+          "webhook:test"
+        ]
+        const tokens = {
+          manager: yield* ws.tokenWith("member:manage"),
+          viewer: yield* ws.tokenWith("member:manage", "read", "webhook:list"),
+          developer: yield* ws.tokenWith(...developer)
+        }
+        const admin = (yield* add(ws, { ...ada, role: "admin" })).body.id
+        const viewer = (yield* add(ws, { ...ada, email: "v@example.com" })).body.id
+        const send = (by: keyof typeof tokens, method: string, path: string, body?: object) =>
+          Effect.map(ws.call(method, path, { token: tokens[by], body }), ({ body, status }) =>
+            status === 403 ? body.permission : status
+          )
+        const invite = (by: keyof typeof tokens, role: string) =>
+          send(by, "POST", "/members", { email: `${by}-${role}@example.com`, name: "N", role })
+
+        expect(yield* invite("manager", "viewer")).toBe("webhook:read")
+        expect(yield* invite("viewer", "viewer")).toBe(201)
+        expect(yield* invite("viewer", "developer")).toBe("webhook:create")
+        expect(yield* invite("developer", "developer")).toBe(201)
+        expect(yield* invite("developer", "admin")).toBe("token:list")
+        expect(yield* send("developer", "PATCH", `/members/${viewer}`, { role: "admin" })).toBe("token:list")
+        expect(yield* send("developer", "PATCH", `/members/${admin}`, { role: "viewer" })).toBe("token:list")
+        expect(yield* send("developer", "DELETE", `/members/${admin}`)).toBe("token:list")
+        expect(
+          yield* send("developer", "PATCH", `/members/${admin}`, { name: "Ada L.", role: "admin" })
+        ).toBe(200)
+        expect(yield* send("developer", "PATCH", `/members/${viewer}`, { role: "developer" })).toBe(200)
+        expect(yield* send("viewer", "DELETE", `/members/${viewer}`)).toBe("webhook:create")
+        expect(yield* send("developer", "DELETE", `/members/${viewer}`)).toBe(204)
+        const left = (yield* ws.call("GET", "/members")).body.items.map(({ id, role }) => [id, role])
+        expect(left[0]).toEqual([admin, "admin"])
+        expect(left).toHaveLength(3)
+      })
+  )
+
   it.effect("decision §3 answers a member of another workspace like an unknown one", () =>
     Effect.gen(function* () {
       const [ws, other] = [yield* entered, yield* entered]

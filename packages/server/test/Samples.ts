@@ -71,7 +71,9 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   createApiToken: () => ({ body: { name: "New", scopes: ["read"] } }),
   listApiTokens: () => ({ query: { limit: "1" } }),
   revokeApiToken: () => ({}),
-  listAuditEvents: () => ({ query: { limit: "2" } })
+  listAuditEvents: () => ({ query: { limit: "2" } }),
+  listOperatorAuditEvents: () => ({ query: { limit: "2" } }),
+  getCaller: () => ({})
 }
 
 /** The sample of an operation, or a failed test. */

@@ -24,10 +24,12 @@ const bearer = {
 }
 
 const OPERATOR_ONLY = "Needs the operator's token."
+const ANY_TOKEN = "Any valid token may ask."
+
+const NEEDS: Readonly<Record<string, string>> = { operator: OPERATOR_ONLY, any: ANY_TOKEN }
 
 const describe = ({ rules }: ContractEntry, description: unknown) => {
-  const needs =
-    rules.permission === "operator" ? OPERATOR_ONLY : `Needs the permission \`${rules.permission}\`.`
+  const needs = NEEDS[rules.permission] ?? `Needs the permission \`${rules.permission}\`.`
   const said = String(description).replace(OPERATOR_ONLY, "").trim()
   return `${said}\n\n${needs} Counts in the rate limit \`${rules.bucket}\`.`
 }

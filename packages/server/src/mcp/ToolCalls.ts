@@ -73,7 +73,7 @@ const dealerOf = (entry: ContractEntry) => {
     }
     // A page of payloads can fill a model's memory (one had 9 MB): a tool shows them only when asked to.
     if (query.has("payload")) dealt.query.payload ??= "omit"
-    dealt.path.slug = slug
+    if (entry.inWorkspace) dealt.path.slug = slug
     return unknown.length > 0
       ? refused(...unknown)
       : Either.right({ ...dealt, body: hasBody ? dealt.body : undefined, headers: {} })
@@ -81,7 +81,12 @@ const dealerOf = (entry: ContractEntry) => {
 }
 
 /** The workspace a call is for: a token has one of its own, the operator must say which. */
-const slugOf = (args: Arguments, caller: Caller): Either.Either<string | undefined, InvalidRequest> => {
+const slugOf = (
+  args: Arguments,
+  caller: Caller,
+  entry: ContractEntry
+): Either.Either<string | undefined, InvalidRequest> => {
+  if (!entry.inWorkspace) return Either.right(undefined)
   const slug = args.slug ?? undefined
   if (slug === undefined) {
     return caller.kind === "token"
@@ -111,7 +116,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
       caller: Caller,
       traceId: string
     ): Effect.Effect<Answer> => {
-      const slug = Either.flatMap(args, (given) => slugOf(given, caller))
+      const slug = Either.flatMap(args, (given) => slugOf(given, caller, entry))
       // Without a workspace there is no gate to pass; with a token's own, the gate comes first, as in REST.
       if (Either.isLeft(slug) && caller.kind === "operator") {
         return Effect.succeed(calls.refuse(slug.left, traceId))

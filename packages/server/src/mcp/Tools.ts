@@ -77,15 +77,16 @@ const toolOf = (entry: ContractEntry, name: string): Tool => {
 }
 
 /** Every tool, in the order of the contract. */
-export const tools: ReadonlyArray<Tool> = entries.flatMap((entry) =>
-  entry.rules.tool === null ? [] : [toolOf(entry, entry.rules.tool)]
-)
+export const tools: ReadonlyArray<Tool> = entries.map((entry) => toolOf(entry, entry.rules.tool))
 
 const visibleTo = (caller: Caller): ReadonlyArray<ListedTool> =>
   caller.kind === "operator"
     ? tools.map((tool) => tool.listedForOperator)
     : tools
-        .filter(({ entry }) => caller.identity.permissions.has(entry.rules.permission as never))
+        .filter(
+          ({ entry: { rules } }) =>
+            rules.permission === "any" || caller.identity.permissions.has(rules.permission as never)
+        )
         .map((tool) => tool.listed)
 
 /** What this caller may call, in the order of the contract. */
