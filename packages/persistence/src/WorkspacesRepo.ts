@@ -47,11 +47,12 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
       )
 
     /**
-     * Until the transaction ends nobody else holds this workspace: for what is counted before it is added. Publishing and
-     * everything else goes on beside it. False when the workspace went a moment ago.
+     * Until the transaction ends nobody else holds this workspace: for what is counted before it is added. Publishing goes on
+     * beside it. False when the workspace went a moment ago.
      */
     const hold = (workspaceId: string) =>
-      sql`select from posthorn.workspaces where id = ${workspaceId} for no key update`.pipe(
+      boundedWait(sql).pipe(
+        Effect.zipRight(sql`select from posthorn.workspaces where id = ${workspaceId} for no key update`),
         Effect.map((rows) => rows.length > 0),
         Effect.orDie
       )

@@ -1,6 +1,7 @@
 import { request as httpRequest } from "node:http"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
+import { entries } from "@posthorn/api-contract/Walk"
 import { Effect, Layer, Logger, LogLevel } from "effect"
 import { makeEndpoint } from "./Fixtures.ts"
 import { callTool, callToolRaw, post, rpc } from "./McpCalls.ts"
@@ -277,10 +278,16 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
         Effect.map(rpc(url, token, "tools/list"), ({ body }) => {
           const { tools } = body.result as unknown as {
             readonly tools: ReadonlyArray<{
+              readonly name: string
               readonly inputSchema: { readonly required?: ReadonlyArray<string> }
             }>
           }
-          return new Set(tools.map(({ inputSchema }) => inputSchema.required?.includes("slug") ?? false))
+          const inWorkspace = tools.filter(({ name }) =>
+            entries.some(({ inWorkspace, rules }) => inWorkspace && rules.tool === name)
+          )
+          return new Set(
+            inWorkspace.map(({ inputSchema }) => inputSchema.required?.includes("slug") ?? false)
+          )
         })
 
       const without = yield* callTool(url, OPERATOR_TOKEN, "get_workspace_overview")
