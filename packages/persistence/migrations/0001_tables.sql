@@ -100,7 +100,9 @@ create table posthorn.events (
   missed integer not null,
   created_at timestamptz(3) not null,
   primary key (workspace_id, id)
-);
+-- Vacuumed after few rows, as only new pages are looked at: until then counting a type's last day in the index below has
+-- to look at each row as well, 7 us instead of 0.2 (a million events of one day in 40 types: 7.2 s instead of 0.2 s).
+) with (autovacuum_vacuum_insert_threshold = 20000, autovacuum_vacuum_insert_scale_factor = 0);
 -- The events of one type, newest first, and the types themselves: each is one probe, however many events it has.
 create index events_type on posthorn.events (workspace_id, event_type, id desc);
 

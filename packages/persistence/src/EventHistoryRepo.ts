@@ -133,17 +133,18 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
               order by e.event_type, e.id desc limit 1
             ) next
           ), page as materialized (
-            select * from types where id >= posthorn.id_at('evt_', now() - ${KEPT}::interval) limit ${limit + 1}
+            select event_type, id, posthorn.patterns_of(event_type) as patterns from types where id >= posthorn.id_at('evt_', now() - ${KEPT}::interval) limit ${limit + 1}
+          ), wanted as materialized (
+            select s.pattern, s.endpoint_id from posthorn.subscriptions s
+            join posthorn.endpoints n on n.workspace_id = s.workspace_id and n.id = s.endpoint_id
+            where s.workspace_id = ${workspaceId} and n.enabled
           )
           select p.event_type as "eventType", newest.created_at as "lastSeenAt",
             (select count(*) from posthorn.events e
              where e.workspace_id = ${workspaceId} and e.event_type = p.event_type
                and e.id >= posthorn.id_at('evt_', now() - interval '24 hours')) as "lastDay",
-            (select count(distinct s.endpoint_id) from unnest(posthorn.patterns_of(p.event_type)) as matching(pattern)
-             join posthorn.subscriptions s
-               on s.workspace_id = ${workspaceId} and s.pattern = matching.pattern
-             join posthorn.endpoints n on n.workspace_id = ${workspaceId} and n.id = s.endpoint_id
-             where n.enabled) as endpoints
+            (select count(distinct w.endpoint_id) from wanted w
+             where w.pattern = any (p.patterns)) as endpoints
           from page p
           join posthorn.events newest on newest.workspace_id = ${workspaceId} and newest.id = p.id
           order by p.event_type`.pipe(Effect.orDie)
