@@ -2,6 +2,7 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import {
   InvalidWebhookUrl,
+  PreconditionFailed,
   WebhookEndpointDisabled,
   WebhookEndpointNotFound,
   WorkspaceNotFound
@@ -20,7 +21,7 @@ import {
 import { getEndpointStats } from "./EndpointStats.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, pageQuery, Slug } from "./Wire.ts"
+import { IdParam, ifMatch, pageQuery, Slug } from "./Wire.ts"
 
 const inEndpoint = Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") })
 
@@ -40,6 +41,7 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
       permission: "webhook:create",
       bucket: "rest_write",
       tool: "create_webhook_endpoint",
+      tagged: true,
       guidance:
         "Next: rotate_webhook_secret gives the secret that its receiver verifies with, then send_webhook_test_event.",
       location: (path, answer) => `/workspaces/${path.slug}/webhooks/${answer.id}`
@@ -78,6 +80,7 @@ const getWebhookEndpoint = HttpApiEndpoint.get("getWebhookEndpoint", "/workspace
       permission: "webhook:read",
       bucket: "rest_read",
       tool: "get_webhook_endpoint",
+      tagged: true,
       guidance: "To learn why it does not get its webhooks, call diagnose_webhook_endpoint instead."
     })
   )
@@ -87,11 +90,13 @@ const updateWebhookEndpoint = HttpApiEndpoint.patch(
   "/workspaces/:slug/webhooks/:endpointId"
 )
   .setPath(inEndpoint)
+  .setHeaders(Schema.Struct(ifMatch))
   .setPayload(UpdateWebhookEndpoint)
   .addSuccess(WebhookEndpointDetail)
   .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookEndpointNotFound))
   .addError(failure(InvalidWebhookUrl))
+  .addError(failure(PreconditionFailed))
   .annotate(OpenApi.Summary, "Update a webhook endpoint")
   .annotate(
     OpenApi.Description,
@@ -102,6 +107,7 @@ const updateWebhookEndpoint = HttpApiEndpoint.patch(
       permission: "webhook:update",
       bucket: "rest_write",
       tool: "update_webhook_endpoint",
+      tagged: true,
       guidance:
         "Use it to correct a URL, change subscriptions, or enable it again once its cause is mended; then send_webhook_test_event shows whether it works.",
       destructive: true,
@@ -114,9 +120,11 @@ const deleteWebhookEndpoint = HttpApiEndpoint.del(
   "/workspaces/:slug/webhooks/:endpointId"
 )
   .setPath(inEndpoint)
+  .setHeaders(Schema.Struct(ifMatch))
   .addSuccess(Schema.Void, { status: 204 })
   .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookEndpointNotFound))
+  .addError(failure(PreconditionFailed))
   .annotate(OpenApi.Summary, "Delete a webhook endpoint")
   .annotate(
     OpenApi.Description,

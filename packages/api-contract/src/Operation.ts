@@ -23,6 +23,8 @@ export interface OperationRules {
   readonly secret?: boolean
   /** Path of what was created, for the `Location` header, under BASE_URL. */
   readonly location?: (path: Readonly<Record<string, string>>, answer: { readonly id: string }) => string
+  /** The answer is an endpoint and comes with its `ETag`. */
+  readonly tagged?: boolean
   /** Members of the body that are carried as the exact text that was sent. */
   readonly raw?: ReadonlyArray<ReadonlyArray<string>>
 }

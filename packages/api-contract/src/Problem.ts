@@ -30,6 +30,7 @@ export const problems = {
   IdempotencyKeyReused: { status: 409, title: "The idempotency key was used for another event" },
   WorkspaceSlugTaken: { status: 409, title: "The slug is taken" },
   MemberEmailTaken: { status: 409, title: "The email address is taken" },
+  PreconditionFailed: { status: 412, title: "It is not what If-Match asks for" },
   PayloadTooLarge: { status: 413, title: "The request body is too large" },
   UnsupportedMediaType: { status: 415, title: "The request body is not JSON" },
   RateLimited: { status: 429, title: "Too many calls" },

@@ -156,6 +156,17 @@ export const PayloadChoice = Schema.optional(
   })
 )
 
+/** For operations that change what is there, if it still is what the caller has read. */
+export const ifMatch = {
+  "if-match": Schema.optional(
+    Schema.String.annotations({
+      description:
+        "The `ETag` you have read. When the endpoint was changed since, nothing is done and the answer is 412. `*` matches any.",
+      examples: ['"tRvJ2mKwQ0eT4nUzXy8sLA"']
+    })
+  )
+}
+
 /** `{ items, nextCursor }`; `nextCursor` is null on the last page. */
 export const PageOf = <A, I>(name: string, item: Schema.Schema<A, I>) =>
   Schema.Struct({

@@ -1,6 +1,11 @@
 /** Webhook endpoints: registering them and sending a test. Source: spec §2.1 and §3; decision §4 and §7. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { InvalidWebhookUrl, WebhookEndpointDisabled, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
+import {
+  InvalidWebhookUrl,
+  PreconditionFailed,
+  WebhookEndpointDisabled,
+  WebhookEndpointNotFound
+} from "@posthorn/domain/Errors"
 import { TEST_EVENT } from "@posthorn/domain/EventType"
 import { newId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
@@ -25,6 +30,9 @@ export interface NewEndpoint {
   readonly description?: string | null | undefined
   readonly enabled: boolean
 }
+
+/** Whether the endpoint still is what the caller has read; undefined when the caller does not mind. */
+export type Precondition = ((present: EndpointSettings) => boolean) | undefined
 
 const TEST_PAYLOAD = new JsonText(
   JSON.stringify({ message: "This is a test event from Posthorn. If you can read it, the endpoint works." })
@@ -119,12 +127,21 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         )
       })
 
-    /** Change what was sent. The URL is judged first, so that a bad one changes nothing. Source: spec §3.2 and §4. */
-    const update = (endpointId: string, sent: Sent<EndpointSettings>) =>
+    /** The endpoint as it is, held until the transaction ends. */
+    const hold = (endpointId: string, precondition: Precondition) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
         const present = yield* endpoints.lockForUpdate(workspaceId, endpointId)
         if (present === undefined) return yield* new WebhookEndpointNotFound()
+        if (precondition?.(present) === false) return yield* new PreconditionFailed()
+        return present
+      })
+
+    /** Change what was sent. The URL is judged first, so that a bad one changes nothing. Source: spec §3.2 and §4. */
+    const update = (endpointId: string, sent: Sent<EndpointSettings>, precondition?: Precondition) =>
+      Effect.gen(function* () {
+        const { workspaceId } = yield* CurrentPrincipal
+        const present = yield* hold(endpointId, precondition)
         const url = sent.url === undefined ? undefined : yield* checkUrl(sent.url)
         yield* change(present, { ...sent, url })
         return (yield* endpoints.findDetail(workspaceId, endpointId))!
@@ -133,16 +150,23 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     /**
      * With its deliveries and attempts. Most of a long history goes in steps before the endpoint itself: half a million
      * deliveries take 11 s, and for so long nobody could publish to it. Idempotent: if it is interrupted, call it again.
-     * While a publisher's transaction is open the endpoint cannot go; that is found out before any history goes.
+     * While a publisher's transaction is open the endpoint cannot go; that is found out before any history goes, and so is
+     * whether the precondition holds. Somebody who changes the endpoint while a long history goes keeps the endpoint.
      */
-    const remove = Effect.fn("Endpoints.remove")(function* (endpointId: string) {
+    const remove = Effect.fn("Endpoints.remove")(function* (endpointId: string, precondition?: Precondition) {
       const { workspaceId } = yield* CurrentPrincipal
-      yield* transactional(sql)(endpoints.lockForRemoval(workspaceId, endpointId))
+      yield* transactional(sql)(
+        Effect.zipRight(
+          endpoints.lockForRemoval(workspaceId, endpointId),
+          precondition === undefined ? Effect.void : hold(endpointId, precondition)
+        )
+      )
       yield* Effect.repeat(
         transactional(sql)(endpoints.removeDeliveries(workspaceId, endpointId, REMOVED_AT_ONCE)),
         { until: (removed) => removed < REMOVED_AT_ONCE }
       )
       yield* Effect.gen(function* () {
+        if (precondition !== undefined) yield* hold(endpointId, precondition)
         if (!(yield* endpoints.remove(workspaceId, endpointId))) return yield* new WebhookEndpointNotFound()
         yield* record("webhook.endpoint_deleted", endpointId, [])
       }).pipe(transactional(sql))

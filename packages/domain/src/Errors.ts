@@ -134,6 +134,13 @@ export class WebhookEndpointDisabled extends Schema.TaggedError<WebhookEndpointD
   }
 }
 
+/** The endpoint is not, or no longer, what `If-Match` names. */
+export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()("PreconditionFailed", {}) {
+  override get message() {
+    return "It was changed since you read it, or If-Match holds no strong tag of it: read it again, and send its ETag."
+  }
+}
+
 /** Only a delivery that stopped can be sent again. */
 export class WebhookDeliveryNotReplayable extends Schema.TaggedError<WebhookDeliveryNotReplayable>()(
   "WebhookDeliveryNotReplayable",
@@ -230,6 +237,7 @@ export type PublicError =
   | MethodNotAllowed
   | NotificationNotFound
   | PayloadTooLarge
+  | PreconditionFailed
   | RateLimited
   | RouteNotFound
   | ServiceUnavailable

@@ -18,6 +18,7 @@ import { stringify } from "@posthorn/domain/JsonText"
 import { CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
 import { Cause, Context, Effect } from "effect"
 import { type DecodedRequest, decoderOf, type RawRequest } from "./Decode.ts"
+import { entityTagOf, type Settings } from "./EntityTag.ts"
 import { type Caller, Gate, type Passage } from "./Gate.ts"
 import { Operations } from "./Operations.ts"
 import { type BucketState, headersOf, stateOf } from "./RateLimits.ts"
@@ -65,9 +66,10 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
       value: unknown,
       bucket: BucketState | null
     ): Answer => {
-      const { location, secret } = entry.rules
+      const { location, secret, tagged } = entry.rules
       const headers: Record<string, string> = bucket === null ? {} : headersOf(bucket)
       if (secret === true) headers["cache-control"] = "no-store"
+      if (tagged === true) headers.etag = entityTagOf(value as Settings)
       if (location !== undefined)
         headers.location = `${baseUrl}${location(raw.path, value as { readonly id: string })}`
       if (entry.successStatus === NO_CONTENT)

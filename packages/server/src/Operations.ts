@@ -21,6 +21,7 @@ import { invalid } from "@posthorn/domain/Errors"
 import type { JsonText } from "@posthorn/domain/JsonText"
 import type { CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
 import { Effect } from "effect"
+import { matching } from "./EntityTag.ts"
 
 export type OperationTable = Bindings<typeof Api, CurrentOperator | CurrentPrincipal>
 
@@ -71,8 +72,10 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
       createWebhookEndpoint: ({ body }) => endpoints.create(body),
       listWebhookEndpoints: ({ query }) => endpoints.list(query),
       getWebhookEndpoint: ({ path }) => endpoints.get(path.endpointId),
-      updateWebhookEndpoint: ({ body, path }) => endpoints.update(path.endpointId, body),
-      deleteWebhookEndpoint: ({ path }) => endpoints.remove(path.endpointId),
+      updateWebhookEndpoint: ({ body, headers, path }) =>
+        endpoints.update(path.endpointId, body, matching(headers["if-match"])),
+      deleteWebhookEndpoint: ({ headers, path }) =>
+        endpoints.remove(path.endpointId, matching(headers["if-match"])),
       getEndpointStats: ({ path, query }) => statistics.ofEndpoint(path.endpointId, query.hours),
       diagnoseWebhookEndpoint: ({ path }) => diagnoses.ofEndpoint(path.endpointId),
       rotateWebhookSecret: ({ path }) => endpoints.rotateSecret(path.endpointId),

@@ -51,6 +51,12 @@ export const headers = {
     example: '"rest_read";r=599;t=60'
   },
   RetryAfter: { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 }, example: 12 },
+  ETag: {
+    description:
+      "Stands for url, eventTypes, description and enabled: send it as `If-Match` to change just this.",
+    schema: string,
+    example: '"tRvJ2mKwQ0eT4nUzXy8sLA"'
+  },
   Location: { description: "Where what was created can be read.", schema: { ...string, format: "uri" } },
   WwwAuthenticate: { description: "Always `Bearer`.", schema: string, example: "Bearer" }
 }
@@ -120,7 +126,12 @@ const success = (entry: ContractEntry, response: Json, components: Record<string
   const [media] = Object.values((response.content ?? {}) as Json) as ReadonlyArray<Json>
   return {
     description: DESCRIPTIONS[entry.successStatus] ?? "Done.",
-    headers: { ...common, ...counted, ...(entry.rules.location ? { Location: header("Location") } : {}) },
+    headers: {
+      ...common,
+      ...counted,
+      ...(entry.rules.tagged ? { ETag: header("ETag") } : {}),
+      ...(entry.rules.location ? { Location: header("Location") } : {})
+    },
     ...(media === undefined
       ? {}
       : {
