@@ -16,7 +16,7 @@ import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
 import { freePort } from "./FreePort.ts"
 import { settingsFile } from "./internal/PostgresFolder.ts"
 import * as LocalSecrets from "./LocalSecrets.ts"
-import { baseUrlOf, type Resolved } from "./Resolved.ts"
+import { addressesOf, baseUrlOf, type Resolved } from "./Resolved.ts"
 import { serverOf } from "./Serve.ts"
 import { type Settings, settings } from "./Settings.ts"
 import { bold, complain, dim, row, say } from "./Terminal.ts"
@@ -153,7 +153,7 @@ export const dev = Effect.gen(function* () {
   const resolved = resolve(given, kept, url, yield* choosePort(given))
   yield* Layer.build(Layer.merge(serverOf(resolved), workerOf(resolved)))
   const moved = resolved.port === given.port || given.port === 0 ? "" : ` (port ${given.port} is taken)`
-  yield* row("API, MCP, worker", `${baseUrlOf(resolved)}${moved}`)
+  yield* row("API, MCP, worker", `${addressesOf(resolved)}${moved}`)
   if (Option.isNone(given.allowedTargets))
     yield* row("Receivers", "http and this machine are allowed, in dev only")
   yield* warnOfNetwork(given)

@@ -28,8 +28,28 @@ const codeOf = (error: unknown): string | undefined => {
   return undefined
 }
 
-const databaseLine = (code: string | undefined) => {
+/** The messages of the error and of its causes. */
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? `${error.message} ${messageOf(error.cause)}` : ""
+
+const UNKNOWN_AUTHORITY =
+  "nobody known vouches for its certificate: name its authority with sslrootcert=/path/to/ca.pem"
+
+/** PostgreSQL tells apart in words alone why it refuses a user: no entry in pg_hba.conf, for connections without TLS. */
+const wantsTls = (message: string) => /no pg_hba\.conf entry.*no encryption/.test(message)
+
+const databaseLine = (code: string | undefined, message: string) => {
+  if (message.includes("does not support SSL connections"))
+    return "The database of DATABASE_URL cannot be reached: it does not speak TLS. Switch `ssl` on there, or take sslmode out of DATABASE_URL."
+  if (wantsTls(message))
+    return "The database of DATABASE_URL cannot be reached: it refuses connections without TLS. Add sslmode=verify-full to DATABASE_URL."
   const why: Record<string, string> = {
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
+    SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
+    DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
+    ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host name",
+    CERT_HAS_EXPIRED: "its certificate has expired",
     ECONNREFUSED: "nothing listens there",
     ENOTFOUND: "its host name is not known",
     ETIMEDOUT: "it does not answer",
@@ -53,6 +73,6 @@ export const explain = (cause: Cause.Cause<unknown>) =>
       return ["The port is taken. Set PORT to another one, or stop what listens there."]
     if (code === "EACCES" || code === "EADDRNOTAVAIL")
       return [`Cannot listen there (${code}). Check HOST and PORT.`]
-    if (tag === "SqlError" || isDatabaseAway(error)) return [databaseLine(code)]
+    if (tag === "SqlError" || isDatabaseAway(error)) return [databaseLine(code, messageOf(error))]
     return undefined
   })

@@ -25,6 +25,13 @@ export class SecretsUnreadable extends Data.TaggedError("SecretsUnreadable")<{
   }
 }
 
+const outcome = (endpoints: number, sealed: number, unreadable: number) =>
+  endpoints === 0
+    ? "There are no endpoints yet: nothing to seal."
+    : sealed === 0 && unreadable === 0
+      ? `${endpoints} endpoints looked at: all their secrets were sealed with the newest key already. Older keys may be taken out of ENCRYPTION_KEY.`
+      : `${endpoints} endpoints looked at; the secrets of ${sealed} are now sealed with the newest key.`
+
 export const reEncrypt = Effect.gen(function* () {
   const given = yield* settings
   yield* required(given, ["DATABASE_URL", "ENCRYPTION_KEY"])
@@ -39,6 +46,6 @@ export const reEncrypt = Effect.gen(function* () {
     Layer.succeed(SecretBox, secretBox(Option.getOrThrow(given.encryptionKeys)))
   )
   const { endpoints, sealed, unreadable } = yield* Effect.provide(reEncryptAll, live)
-  yield* say(`${endpoints} endpoints looked at; the secrets of ${sealed} are now sealed with the newest key.`)
+  yield* say(outcome(endpoints, sealed, unreadable.length))
   if (unreadable.length > 0) return yield* new SecretsUnreadable({ endpointIds: unreadable })
 })

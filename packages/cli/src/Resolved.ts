@@ -2,7 +2,7 @@
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/Database"
 import * as SecretBox from "@posthorn/persistence/SecretBox"
-import { Layer, type Redacted } from "effect"
+import { Layer, Option, type Redacted } from "effect"
 import type { Settings } from "./Settings.ts"
 
 export interface Resolved {
@@ -14,10 +14,19 @@ export interface Resolved {
   readonly port: number
 }
 
-export const baseUrlOf = ({ port, settings }: Resolved): string => {
+/** Where it listens, as one writes it in a browser on the same machine. */
+const listeningOf = ({ port, settings }: Resolved): string => {
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host
-  const shown = host === "0.0.0.0" || host === "[::]" ? "localhost" : host
-  return settings.baseUrl._tag === "Some" ? settings.baseUrl.value : `http://${shown}:${port}`
+  return `http://${host === "0.0.0.0" || host === "[::]" ? "localhost" : host}:${port}`
+}
+
+export const baseUrlOf = (resolved: Resolved): string =>
+  Option.getOrElse(resolved.settings.baseUrl, () => listeningOf(resolved))
+
+/** Both addresses, where they differ: links are made of the public one. */
+export const addressesOf = (resolved: Resolved): string => {
+  const [listening, publicly] = [listeningOf(resolved), baseUrlOf(resolved)]
+  return listening === publicly ? listening : `${listening}, publicly ${publicly}`
 }
 
 export const secretBoxOf = ({ encryptionKeys }: Resolved) =>

@@ -8,7 +8,7 @@ import { ServerConfig } from "@posthorn/server/ServerConfig"
 import { Effect, Layer, Option } from "effect"
 import { freePort } from "./FreePort.ts"
 import { requireCurrent, required, resolve } from "./Production.ts"
-import { baseUrlOf, databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
+import { addressesOf, baseUrlOf, databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
 import { settings } from "./Settings.ts"
 import { say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
@@ -45,6 +45,6 @@ export const serve = Effect.gen(function* () {
   const port = given.port === 0 ? yield* freePort(0, given.host) : given.port
   const resolved = { ...resolve(given), port }
   yield* Layer.build(serverOf(resolved))
-  yield* say(`posthorn serve: listening on ${baseUrlOf(resolved)}`)
+  yield* say(`posthorn serve: listening on ${addressesOf(resolved)}`)
   return yield* Effect.never
 }).pipe(Effect.scoped)

@@ -12,6 +12,7 @@ import {
 } from "@posthorn/domain/AllowedTargets"
 import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
 import { Config, type ConfigError, Data, Duration, Effect, Either, Option, Redacted } from "effect"
+import { databaseUrl } from "./DatabaseUrl.ts"
 
 export interface Settings {
   readonly databaseUrl: Option.Option<Redacted.Redacted>
@@ -47,13 +48,18 @@ export class InvalidEnvironment extends Data.TaggedError("InvalidEnvironment")<{
 
 type Parse<A> = (text: string) => Either.Either<A, string>
 
+/** The names of all variables below, and of those that only `mcp` reads. */
+const known: Array<string> = ["POSTHORN_URL", "POSTHORN_TOKEN"]
+export const knownVariables: ReadonlyArray<string> = known
+
 /** An optional variable; the problem names it, says what is wrong, and shows an example. */
 const variable = <A>(
   name: string,
   example: string,
   parse: Parse<A>
-): Effect.Effect<Option.Option<A>, string> =>
-  Config.option(Config.string(name)).pipe(
+): Effect.Effect<Option.Option<A>, string> => {
+  known.push(name)
+  return Config.option(Config.string(name)).pipe(
     Effect.mapError((error: ConfigError.ConfigError) => `${name}: ${String(error)}`),
     Effect.flatMap(
       Option.match({
@@ -66,6 +72,7 @@ const variable = <A>(
       })
     )
   )
+}
 
 const withDefault = <A>(self: Effect.Effect<Option.Option<A>, string>, value: A) =>
   Effect.map(
@@ -92,13 +99,6 @@ const duration =
           `is "${raw}", but must be a duration from ${Duration.format(min)} to ${Duration.format(max)}`
         )
   }
-
-const databaseUrl: Parse<Redacted.Redacted> = (raw) => {
-  const url = URL.canParse(raw) ? new URL(raw) : undefined
-  return url !== undefined && /^postgres(ql)?:$/.test(url.protocol)
-    ? Either.right(Redacted.make(raw))
-    : Either.left("is not a PostgreSQL URL")
-}
 
 const redisUrl: Parse<Redacted.Redacted> = (raw) => {
   const url = URL.canParse(raw) ? new URL(raw) : undefined
@@ -156,7 +156,7 @@ const quota: Parse<Quota | null> = (raw) => {
 
 const buckets = Object.keys(defaultQuotas) as ReadonlyArray<Bucket>
 
-const quotas = Effect.validateAll(buckets, (bucket) =>
+const quotaVariables = buckets.map((bucket) =>
   Effect.map(
     withDefault(
       variable(`RATE_LIMIT_${bucket.toUpperCase()}`, "'600/60 seconds'", quota),
@@ -164,7 +164,11 @@ const quotas = Effect.validateAll(buckets, (bucket) =>
     ),
     (value) => [bucket, value] as const
   )
-).pipe(Effect.map((pairs) => Object.fromEntries(pairs) as Record<Bucket, Quota | null>))
+)
+
+const quotas = Effect.validateAll(quotaVariables, (read) => read).pipe(
+  Effect.map((pairs) => Object.fromEntries(pairs) as Record<Bucket, Quota | null>)
+)
 
 const targetVariables = {
   list: variable("DELIVERY_ALLOWED_TARGETS", "10.1.2.0/24", (raw) =>

@@ -41,6 +41,19 @@ const LASTING: ReadonlySet<string> = new Set(["dev", "serve", "work"])
 const isCommand = (name: string | undefined): name is keyof typeof commands =>
   name !== undefined && Object.hasOwn(commands, name)
 
+/** Loaded with the settings, which every command but `mcp` reads. */
+const warnOfVariables = loaded(async () => {
+  const [{ knownVariables }, { oddNodeEnv, unknownVariables }] = await Promise.all([
+    import("./Settings.ts"),
+    import("./UnknownVariables.ts")
+  ])
+  const lines = [
+    ...unknownVariables(Object.keys(process.env), knownVariables),
+    ...oddNodeEnv(process.env.NODE_ENV)
+  ]
+  return Effect.forEach(lines, (line) => complain(`posthorn: Warning: ${line}`), { discard: true })
+})
+
 const [name, ...rest] = process.argv.slice(2)
 
 const program = Effect.gen(function* () {
@@ -55,6 +68,7 @@ const program = Effect.gen(function* () {
     return yield* Effect.sync(() => (process.exitCode = 2))
   }
   if (LASTING.has(name)) yield* announceStop
+  if (name !== "mcp") yield* warnOfVariables
   return yield* commands[name]
 })
 

@@ -8,6 +8,7 @@ import type { Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
 import { freshDatabase } from "@posthorn/testkit/TestPg"
 import { Effect, Redacted } from "effect"
+import pg from "pg"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 
 const root = fileURLToPath(new URL("../../..", import.meta.url))
@@ -265,6 +266,44 @@ describe("a start that cannot be", () => {
     assert.strictEqual(code, 1)
     assert.strictEqual(err.trim().split("\n").length, 2)
     assert.include(err, 'PORT is "http", but must be')
+  })
+
+  it("decision §1 warns of variables that nobody reads, without their values", async () => {
+    const { err } = await run(["migrate"], { OPERATR_TOKEN: "hunter2", NODE_ENV: "prod" })
+
+    assert.match(err, /^posthorn: Warning: OPERATR_TOKEN is set, .* did you mean OPERATOR_TOKEN\?$/m)
+    assert.match(err, /^posthorn: Warning: NODE_ENV is "prod", .* did you mean production\?$/m)
+    assert.match(err, /^posthorn: DATABASE_URL is not set/m)
+    assert.notInclude(err, "hunter2")
+  })
+
+  it("decision §1 names the right that a migrating role lacks", async () => {
+    const migrateAs = (database: Redacted.Redacted) =>
+      Effect.promise(async () => {
+        const url = new URL(Redacted.value(database))
+        const owner = new pg.Client(url.href)
+        await owner.connect()
+        const name = url.pathname.slice(1)
+        const role = `weak_${name}`
+        await owner.query("drop schema posthorn cascade")
+        await owner.query(`create role ${role} login password 'x'`)
+        ;[url.username, url.password] = [role, "x"]
+        const weak = await run(["migrate"], { DATABASE_URL: url.href })
+        await owner.query(`grant create on database ${name} to ${role}`)
+        const granted = await run(["migrate"], { DATABASE_URL: url.href })
+        await owner.query(`drop owned by ${role} cascade`)
+        await owner.query(`drop role ${role}`)
+        await owner.end()
+        return { weak, granted, name, role }
+      })
+    const { granted, name, role, weak } = await Effect.runPromise(
+      Effect.scoped(Effect.flatMap(freshDatabase, migrateAs))
+    )
+
+    assert.strictEqual(weak.code, 1)
+    assert.include(weak.err, `The role ${role} lacks a right (permission denied for database ${name}).`)
+    assert.include(weak.err, `grant create on database ${name} to ${role};`)
+    assert.deepStrictEqual([granted.code, granted.err], [0, ""])
   })
 
   it("decision §1 names each variable that serve and work need", async () => {

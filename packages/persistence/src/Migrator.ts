@@ -8,7 +8,9 @@
 import { createHash } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
 import * as SqlClient from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
 import { Data, Effect } from "effect"
+import { problemOf } from "./Statement.ts"
 
 const folder = new URL("../migrations/", import.meta.url)
 
@@ -100,6 +102,24 @@ const refuseForeign = (applied: ReadonlyArray<Applied>) => {
 const missingAfter = (applied: ReadonlyArray<Applied>) =>
   migrations.filter((migration) => !applied.some(({ version }) => version === migration.version))
 
+const INSUFFICIENT_PRIVILEGE = "42501"
+
+/** Names the right that is missing, where that is why a migration cannot be. */
+const namingRights = (sql: SqlClient.SqlClient) => (error: SqlError | MigrationFailed) => {
+  const cause = error._tag === "SqlError" ? error : error.cause
+  const problem = cause instanceof SqlError ? problemOf(cause) : undefined
+  if (problem?.code !== INSUFFICIENT_PRIVILEGE) return Effect.fail(error)
+  return sql<{ role: string; database: string }>`
+    select quote_ident(current_user) as role, quote_ident(current_database()) as database`.pipe(
+    Effect.flatMap(([here]) =>
+      refuse(
+        `The role ${here?.role} lacks a right (${problem.message}). Migrate as the owner of the schema posthorn; ` +
+          `where there is none yet, allow it: grant create on database ${here?.database} to ${here?.role};`
+      )
+    )
+  )
+}
+
 /** Apply what is missing; gives the migrations that were applied now. */
 export const migrate = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -113,7 +133,11 @@ export const migrate = Effect.gen(function* () {
   const missing = missingAfter(applied)
   for (const migration of missing) yield* apply(sql, migration)
   return missing
-}).pipe(Effect.scoped, Effect.withSpan("Migrator.migrate"))
+}).pipe(
+  Effect.scoped,
+  Effect.catchAll((error) => Effect.flatMap(SqlClient.SqlClient, (sql) => namingRights(sql)(error))),
+  Effect.withSpan("Migrator.migrate")
+)
 
 /** The versions that are not applied yet; empty when the database is current. */
 export const pending = Effect.gen(function* () {

@@ -1,0 +1,58 @@
+/**
+ * Variables that look as if they were meant for Posthorn and that it does not know: a mistyped name would otherwise be
+ * obeyed by nobody and noticed by nobody. Only names are looked at, never values; they warn and do not stop the start.
+ * Source: decision §1.
+ */
+const PREFIXES = /^(DELIVERY|WORKER|RATE_LIMIT|LIMIT|POSTHORN|CONSOLE|ENCRYPTION|OPERATOR)_/
+
+/** What Kubernetes sets for a service that is called posthorn, and what npm and our own tests set. */
+const OTHERS = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT|PORT_\d+_\w+)$|^POSTHORN_TEST_/
+
+/** Names shorter than this are too much like other programs' for a guess. */
+const SHORTEST_GUESS = 8
+const MOST_EDITS = 2
+
+/** How many letters must be added, removed or changed to make one of the other. */
+const distance = (a: string, b: string): number => {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++)
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
+    row = next
+  }
+  return row[b.length]!
+}
+
+const nearest = (name: string, known: ReadonlyArray<string>) =>
+  known
+    .map((other) => ({ other, edits: distance(name, other) }))
+    .filter(({ edits, other }) => edits <= Math.max(MOST_EDITS, Math.floor(other.length / 5)))
+    .sort((a, b) => a.edits - b.edits)[0]
+
+/** One line for each variable that is set and not known, though it looks like one of ours. */
+export const unknownVariables = (
+  set: ReadonlyArray<string>,
+  known: ReadonlyArray<string>
+): ReadonlyArray<string> =>
+  set
+    .filter((name) => !known.includes(name) && !OTHERS.test(name))
+    .flatMap((name) => {
+      const near = nearest(name, known)
+      const ours = PREFIXES.test(name)
+      const mistyped =
+        near !== undefined &&
+        near.edits <= MOST_EDITS &&
+        name.length >= SHORTEST_GUESS &&
+        !set.includes(near.other)
+      if (!ours && !mistyped) return []
+      const guess =
+        near === undefined ? "see docs/operate.md for those it knows" : `did you mean ${near.other}?`
+      return [`${name} is set, but Posthorn knows no such variable: ${guess}`]
+    })
+
+/** NODE_ENV means something only when it is `production`; what looks like an attempt at that gets a line. */
+export const oddNodeEnv = (value: string | undefined): ReadonlyArray<string> =>
+  value === undefined || ["", "production", "development", "test"].includes(value)
+    ? []
+    : [`NODE_ENV is "${value}", which means nothing to Posthorn: did you mean production?`]

@@ -1,0 +1,169 @@
+/** PostgreSQL over TLS: the certificate is verified, by authority and by name, and what is wrong is said in one line. */
+import { execFile } from "node:child_process"
+import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { expect, layer } from "@effect/vitest"
+import { authority, type Certificate, certificate } from "@posthorn/testkit/Certificates"
+import * as OwnCluster from "@posthorn/testkit/OwnCluster"
+import { Context, Effect, Layer, Redacted } from "effect"
+import pg from "pg"
+
+const root = fileURLToPath(new URL("../../..", import.meta.url))
+
+class TlsCluster extends Context.Tag("TlsCluster")<
+  TlsCluster,
+  {
+    /** What the server shows from now on; null switches TLS off. */
+    readonly show: (name: Certificate | null) => Effect.Effect<void>
+    /** `posthorn migrate` against it. */
+    readonly migrate: (query: string) => Effect.Effect<{ readonly code: number; readonly said: string }>
+    /** The authority's file. */
+    readonly ca: string
+    readonly sql: (statement: string) => Effect.Effect<ReadonlyArray<Record<string, unknown>>>
+  }
+>() {}
+
+const run = (url: string) =>
+  Effect.async<{ readonly code: number; readonly said: string }>((resume) => {
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: url }
+    execFile(process.execPath, [join(root, "build", "posthorn.mjs"), "migrate"], { env }, (error, out, err) =>
+      resume(Effect.succeed({ code: error === null ? 0 : Number(error.code), said: out + err }))
+    )
+  })
+
+const live = Layer.scoped(
+  TlsCluster,
+  Effect.gen(function* () {
+    const { bundle } = (yield* Effect.promise(() => import(join(root, "scripts", "bundle.mjs")))) as {
+      bundle: () => Promise<void>
+    }
+    yield* Effect.promise(bundle)
+    const cluster = yield* OwnCluster.make
+    const url = Redacted.value(cluster.url)
+    const folder = yield* Effect.acquireRelease(
+      Effect.sync(() => mkdtempSync(join(tmpdir(), "posthorn-tls-"))),
+      (path) => Effect.sync(() => rmSync(path, { recursive: true }))
+    )
+    chmodSync(folder, 0o755)
+    const client = new pg.Client(url)
+    yield* Effect.acquireRelease(
+      Effect.promise(() => client.connect()),
+      () => Effect.promise(() => client.end())
+    )
+    const sql = (statement: string) =>
+      Effect.promise(async () => (await client.query<Record<string, unknown>>(statement)).rows)
+    const [backend] = yield* sql("select pg_backend_pid() as pid")
+    const { gid, uid } = statSync(`/proc/${backend?.pid}`)
+    const put = (name: string, text: string) => {
+      const path = join(folder, name)
+      writeFileSync(path, text)
+      chownSync(path, uid, gid)
+      chmodSync(path, 0o600)
+      return path
+    }
+    const ca = join(folder, "ca.pem")
+    writeFileSync(ca, authority())
+
+    const reload = (settings: Readonly<Record<string, string>>) =>
+      Effect.gen(function* () {
+        for (const [name, value] of Object.entries(settings))
+          yield* sql(`alter system set ${name} = '${value}'`)
+        yield* sql("select pg_reload_conf()")
+        // Read by each connection when it begins, once the postmaster has seen the signal.
+        yield* Effect.promise(async () => {
+          for (;;) {
+            const other = new pg.Client(url)
+            await other.connect()
+            const { rows } = await other.query(`show ssl_cert_file`)
+            const { rows: on } = await other.query(`show ssl`)
+            await other.end()
+            const seen = on[0].ssl === "off" ? "off" : rows[0].ssl_cert_file
+            if (seen === (settings.ssl === "off" ? "off" : settings.ssl_cert_file)) return
+          }
+        })
+      })
+
+    let shown = 0
+    return {
+      ca,
+      sql,
+      migrate: (query) => run(`${url}${query}`),
+      show: (name) => {
+        if (name === null) return reload({ ssl: "off" })
+        const { cert, key } = certificate(name)
+        const files = { cert: put(`${++shown}.pem`, cert), key: put(`${shown}.key`, key) }
+        return reload({ ssl: "on", ssl_cert_file: files.cert, ssl_key_file: files.key })
+      }
+    }
+  })
+)
+
+const refused = (why: string) => ({
+  code: 1,
+  said: `posthorn: The database of DATABASE_URL cannot be reached: ${why}\n`
+})
+
+const UNKNOWN =
+  "nobody known vouches for its certificate: name its authority with sslrootcert=/path/to/ca.pem. Check DATABASE_URL."
+
+layer(live, { excludeTestServices: true, timeout: "2 minutes" })("DATABASE_URL with TLS", (it) => {
+  it.effect(
+    "decision §1 connects when the authority is named, and not when nobody vouches for the server",
+    () =>
+      Effect.gen(function* () {
+        const { ca, migrate, show } = yield* TlsCluster
+        yield* show("valid")
+
+        const named = yield* migrate(`?sslmode=verify-full&sslrootcert=${ca}`)
+        const unnamed = yield* migrate("?sslmode=verify-full")
+        const required = yield* migrate("?sslmode=require")
+
+        expect(named).toEqual({ code: 0, said: "The database is up to date.\n" })
+        expect(unnamed).toEqual(refused(UNKNOWN))
+        expect(required, "require verifies too, without a page about it").toEqual(refused(UNKNOWN))
+      })
+  )
+
+  it.effect("decision §1 refuses a certificate of another name, of another authority, and an old one", () =>
+    Effect.gen(function* () {
+      const { ca, migrate, show } = yield* TlsCluster
+      const answerTo = (name: Certificate) =>
+        Effect.zipRight(show(name), migrate(`?sslmode=verify-full&sslrootcert=${ca}`))
+
+      expect(yield* answerTo("other-name")).toEqual(
+        refused("its certificate is for another host name. Check DATABASE_URL.")
+      )
+      expect(yield* answerTo("other-ca")).toEqual(refused(UNKNOWN))
+      expect(yield* answerTo("expired")).toEqual(refused("its certificate has expired. Check DATABASE_URL."))
+    })
+  )
+
+  it.effect("decision §1 says so when the server does not speak TLS", () =>
+    Effect.gen(function* () {
+      const { migrate, show } = yield* TlsCluster
+      yield* show(null)
+
+      expect(yield* migrate("?sslmode=verify-full")).toEqual(
+        refused("it does not speak TLS. Switch `ssl` on there, or take sslmode out of DATABASE_URL.")
+      )
+    })
+  )
+
+  it.effect("decision §1 refuses to switch the check off, and a file that is not there", () =>
+    Effect.gen(function* () {
+      const { migrate } = yield* TlsCluster
+
+      const unchecked = yield* migrate("?sslmode=no-verify")
+      const missing = yield* migrate("?sslmode=verify-full&sslrootcert=/nowhere/ca.pem")
+
+      expect(unchecked.said).toMatch(
+        /^posthorn: DATABASE_URL has sslmode=no-verify, but certificates are always/
+      )
+      expect(missing.said).toMatch(
+        /^posthorn: DATABASE_URL names the sslrootcert \/nowhere\/ca\.pem, which cannot be read/
+      )
+    })
+  )
+})

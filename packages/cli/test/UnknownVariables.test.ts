@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest"
+import { knownVariables } from "../src/Settings.ts"
+import { oddNodeEnv, unknownVariables } from "../src/UnknownVariables.ts"
+
+const linesFor = (...names: ReadonlyArray<string>) => unknownVariables(names, knownVariables)
+
+describe("variables that nobody reads", () => {
+  it.each([
+    ["OPERATR_TOKEN", "OPERATOR_TOKEN"],
+    ["ENCRYPTION_KEYS", "ENCRYPTION_KEY"],
+    ["DATABASE_URI", "DATABASE_URL"],
+    ["DELIVERY_RETRY_DELAYS", "DELIVERY_RETRY_DELAY"],
+    ["DELIVERY_ALLOWED_TARGET", "DELIVERY_ALLOWED_TARGETS"],
+    ["RATE_LIMIT_REST_READS", "RATE_LIMIT_REST_READ"],
+    ["WORKER_CONCURRENCY", "WORKER_MAX_CONCURRENCY"],
+    ["POSTHORN_TOKENS", "POSTHORN_TOKEN"]
+  ])("decision §1 %s brings up %s", (name, meant) => {
+    expect(linesFor(name)).toEqual([
+      `${name} is set, but Posthorn knows no such variable: did you mean ${meant}?`
+    ])
+  })
+
+  it("decision §1 says where the known ones are listed when none is near", () => {
+    expect(linesFor("DELIVERY_COLOUR")).toEqual([
+      "DELIVERY_COLOUR is set, but Posthorn knows no such variable: see docs/operate.md for those it knows"
+    ])
+  })
+
+  it("decision §1 leaves other programs' variables alone", () => {
+    const others = [
+      "PATH",
+      "HOME",
+      "HOSTNAME",
+      "PORTS",
+      "LOG_FILE",
+      "PGHOST",
+      "REDIS_HOST",
+      "npm_config_cache"
+    ]
+    const kubernetes = ["POSTHORN_SERVICE_HOST", "POSTHORN_SERVICE_PORT_HTTP", "POSTHORN_PORT_8484_TCP_ADDR"]
+
+    expect(linesFor(...others, ...kubernetes, ...knownVariables)).toEqual([])
+    expect(linesFor("DATABASE_URL", "DATABASE_URI"), "another program's, beside ours").toEqual([])
+  })
+
+  it("decision §1 asks about a NODE_ENV that nearly says production", () => {
+    expect(oddNodeEnv("prod")).toEqual([
+      'NODE_ENV is "prod", which means nothing to Posthorn: did you mean production?'
+    ])
+    for (const fine of [undefined, "", "production", "development", "test"])
+      expect(oddNodeEnv(fine)).toEqual([])
+  })
+})
