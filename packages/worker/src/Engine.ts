@@ -24,6 +24,7 @@ import { type Owner, Ownership } from "./Ownership.ts"
 import * as Reader from "./Reader.ts"
 import { Receiver } from "./Receiver.ts"
 import { Slots } from "./Slots.ts"
+import { Tuning } from "./Tuning.ts"
 import { Wakeups, type Woken } from "./Wakeups.ts"
 import { WorkerConfig } from "./WorkerConfig.ts"
 
@@ -38,7 +39,11 @@ const make = Effect.gen(function* () {
   const prepare = makePrepare(yield* SecretBox, config.allowedTargets)
   const deadLetters = yield* DeadLetters.make
   const fork = yield* FiberSet.makeRuntime<never>()
-  const lanes = new Lanes({ endpointConcurrency: config.endpointConcurrency })
+  const tuning = yield* Tuning
+  const lanes = new Lanes({
+    endpointConcurrency: config.endpointConcurrency,
+    maxWaiting: tuning.maxWaiting
+  })
   const reader: Reader.Reader = yield* Reader.make(lanes, () => slots.wake())
   const ledger: Ledger.Ledger = yield* Ledger.make(JSON.stringify(receiver.fixedHeaders), {
     stored: (entries, { deadLettered, disabled, moment }) => {
@@ -60,7 +65,7 @@ const make = Effect.gen(function* () {
     clock: yield* Effect.clock,
     deadLettered: () => deadLetters.arrived(),
     fork: (effect) => void fork(effect),
-    ...{ lanes, ledger, ownership, prepare, queue, reader, receiver }
+    ...{ lanes, ledger, ownership, prepare, queue, reader, receiver, tuning }
   })
   return { config, deadLetters, lanes, ledger, ownership, reader, slots }
 })
@@ -90,11 +95,10 @@ const owner = ({ lanes, reader, slots }: Parts): Owner => {
 
 const woken = ({ reader }: Parts): Woken => ({
   listening: () => {
-    reader.listening = true
-    reader.goBackTo(0)
+    reader.hearing()
   },
   deaf: () => {
-    reader.listening = false
+    reader.deaf()
   },
   heard: (payload) => {
     const moment = Number(payload)

@@ -14,14 +14,13 @@ import { Held } from "./internal/Held.ts"
 import { BEGINNING, Lane, type Pace } from "./internal/Lane.ts"
 import { Order } from "./internal/Order.ts"
 import { SlowCaps } from "./internal/SlowCaps.ts"
+import { tuned } from "./Tuning.ts"
 
 export interface LanesOptions {
   readonly endpointConcurrency: number
   /** Rows in memory that wait, over all lanes. About 200 bytes each. */
   readonly maxWaiting?: number
 }
-
-const MAX_WAITING = 40_000
 
 export class Lanes {
   private readonly endpointConcurrency: number
@@ -35,7 +34,7 @@ export class Lanes {
   waiting = 0
   inFlight = 0
 
-  constructor({ endpointConcurrency, maxWaiting = MAX_WAITING }: LanesOptions) {
+  constructor({ endpointConcurrency, maxWaiting = tuned.maxWaiting }: LanesOptions) {
     this.endpointConcurrency = endpointConcurrency
     this.maxWaiting = maxWaiting
   }

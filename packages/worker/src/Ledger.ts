@@ -3,7 +3,7 @@
  *
  * - One writer, so groups keep their order and cannot wait for each other's locks.
  * - The database is away: the observations are kept and tried again, without end; the engine starts no more than
- *   `MOST_UNRECORDED` ahead of what is written.
+ *   `mostUnrecorded` ahead of what is written.
  * - The answer to a COMMIT was lost: the same group is sent again, and what was stored already changes nothing.
  * - Rows that somebody else holds for long (the deletion of an endpoint with a long history) hold up their own endpoint only.
  * - A row that the database refuses does not sink its group: the group is halved until the row stands alone; then it is
@@ -18,6 +18,7 @@ import { type Observed, type Recorded, Records } from "@posthorn/persistence/Rec
 import { isDatabaseAway, problemOf } from "@posthorn/persistence/Statement"
 import { Array as Arrays, Effect, Schedule } from "effect"
 import { Signal } from "./internal/Signal.ts"
+import { Tuning, type TuningValues } from "./Tuning.ts"
 
 export interface Entry {
   readonly row: Waiting
@@ -34,19 +35,6 @@ export interface LedgerEvents {
   /** The database refuses this one whatever is left out of it. */
   readonly refused: (entry: Entry) => void
 }
-
-const GROUP_MOST = 500
-
-/**
- * While more is coming, a group of less waits a moment for it: each call costs PostgreSQL 0.6 ms and Node 0.2 whatever is in
- * it, so groups of 200 instead of 40 save 15 us for each delivery. Nobody waits for it but what is in flight to failing
- * endpoints.
- */
-const GROUP_WANTED = 200
-const LINGER_MS = 8
-
-/** How far sending may run ahead of writing. */
-export const MOST_UNRECORDED = 1_000
 
 const LOCK_NOT_AVAILABLE = "55P03"
 const isHeldUp = (error: SqlError) => problemOf(error).code === LOCK_NOT_AVAILABLE
@@ -65,8 +53,11 @@ export class Ledger {
   /** See `Records`. */
   private readonly fixedHeaders: string
 
-  constructor(records: Records["Type"], fixedHeaders: string, events: LedgerEvents) {
+  private readonly tuning: TuningValues
+
+  constructor(records: Records["Type"], fixedHeaders: string, events: LedgerEvents, tuning: TuningValues) {
     this.records = records
+    this.tuning = tuning
     this.fixedHeaders = fixedHeaders
     this.events = events
   }
@@ -84,16 +75,17 @@ export class Ledger {
   readonly write: Effect.Effect<never> = Effect.forever(
     Effect.suspend(() => {
       if (this.entries.length === 0) return this.arrived.wait
-      if (this.entries.length >= GROUP_WANTED || !this.events.moreComing()) return this.writeGroup()
+      if (this.entries.length >= this.tuning.groupWanted || !this.events.moreComing())
+        return this.writeGroup()
       return Effect.zipRight(
-        Effect.sleep(LINGER_MS),
+        Effect.sleep(this.tuning.lingerMs),
         Effect.suspend(() => this.writeGroup())
       )
     })
   )
 
   private writeGroup(): Effect.Effect<void> {
-    const group = this.entries.splice(0, GROUP_MOST)
+    const group = this.entries.splice(0, this.tuning.groupMost)
     this.writing = group.length
     const [free, held] = Arrays.partition(group, ({ row }) => this.heldUp.has(row.endpointId))
     return Effect.zipRight(this.store(free), this.store(held)).pipe(
@@ -161,4 +153,7 @@ export class Ledger {
 }
 
 export const make = (fixedHeaders: string, events: LedgerEvents): Effect.Effect<Ledger, never, Records> =>
-  Effect.map(Records, (records) => new Ledger(records, fixedHeaders, events))
+  Effect.map(
+    Effect.all([Records, Tuning]),
+    ([records, tuning]) => new Ledger(records, fixedHeaders, events, tuning)
+  )

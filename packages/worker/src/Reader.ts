@@ -6,31 +6,18 @@
  * goes back there. Where notifications may have been lost (none is listening, a connection broke, a shard was taken
  * over), it goes back further: that is what the poll and the sweep are for, and they alone make it true. The sweep is
  * paced by its own cost, at most a twentieth of the time. Cost per read: one index range per shard, whatever lies behind.
+ * Durations are of a clock that only goes forward.
  *
  * Source: decision §7 (Due times are judged by the database's clock), docs/adr/0010-engine.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { type Due, Queue, type Waiting, type Watermark } from "@posthorn/persistence/Queue"
-import { Clock, Effect } from "effect"
+import { type Clock, Effect } from "effect"
+import { elapsed } from "./internal/Elapsed.ts"
 import { isBefore } from "./internal/Lane.ts"
 import { Signal } from "./internal/Signal.ts"
 import type { Lanes } from "./Lanes.ts"
-
-/** While notifications are heard, and while they are not. */
-const POLL_MS = 1_000
-const DEAF_POLL_MS = 500
-const FAILURE_PAUSE_MS = 500
-const SWEEP_MS = 30_000
-/** A sweep may take a twentieth of the time. */
-const SWEEP_SHARE = 20
-/** How far back a poll looks while no notification can be heard. */
-const DEAF_LOOK_BACK = 5_000_000
-const PARKED_CHECK_MS = 1_000
-/** Rows that one read brings at most: what a larger answer would cost in memory is not worth the fewer reads. */
-const READ_MOST = 4_000
-const SHARD_MOST = 1_000
-const SHARD_LEAST = 32
-const REFILL_MOST = 64
+import { Tuning, type TuningValues } from "./Tuning.ts"
 
 interface Mark {
   due: number
@@ -39,16 +26,24 @@ interface Mark {
 
 const BEGINNING: Mark = { due: 0, deliveryId: "" }
 
+export interface ReaderParts {
+  readonly queue: Queue["Type"]
+  readonly lanes: Lanes
+  /** Called when there may be something to pick. */
+  readonly filled: () => void
+  readonly tuning: TuningValues
+  readonly clock: Clock.Clock
+}
+
 export class Reader {
   private readonly marks = new Map<number, Mark>()
   private readonly wake = new Signal()
   private readonly queue: Queue["Type"]
   private readonly lanes: Lanes
-  /** Called when there may be something to pick. */
   private readonly filled: () => void
   private backTo = Number.POSITIVE_INFINITY
-  private nextSweep = 0
-  private nextParkedCheck = 0
+  private nextSweep = Number.NEGATIVE_INFINITY
+  private nextParkedCheck = Number.NEGATIVE_INFINITY
   /** When the next known row becomes due, by the database's clock; null when it is not known. */
   private nextDue: number | null = null
   /** Up to when the last read looked, by the database's clock and by ours. */
@@ -57,12 +52,16 @@ export class Reader {
   private checkParked = false
   /** The last read stopped at its limit: the next one goes on from there. */
   private unfinished = false
-  listening = false
+  private listening = false
+  private readonly tuning: TuningValues
+  private readonly clock: Clock.Clock
 
-  constructor(queue: Queue["Type"], lanes: Lanes, filled: () => void) {
-    this.queue = queue
-    this.lanes = lanes
-    this.filled = filled
+  constructor(parts: ReaderParts) {
+    this.queue = parts.queue
+    this.lanes = parts.lanes
+    this.filled = parts.filled
+    this.tuning = parts.tuning
+    this.clock = parts.clock
   }
 
   take(shard: number): void {
@@ -97,7 +96,22 @@ export class Reader {
   /** Somebody says that an endpoint may be usable again, or that there is more to do without knowing since when. */
   lookAgain(): void {
     this.checkParked = true
-    this.goBackTo(this.horizon - DEAF_LOOK_BACK)
+    this.goBackTo(this.horizon - this.lookBack)
+  }
+
+  /** From now on nothing committed goes unheard; what was until now, nobody knows. */
+  hearing(): void {
+    this.listening = true
+    this.checkParked = true
+    this.goBackTo(0)
+  }
+
+  deaf(): void {
+    this.listening = false
+  }
+
+  private get lookBack(): number {
+    return this.tuning.lookBackMs * 1000
   }
 
   /** There is room again, or a lane runs low. */
@@ -112,7 +126,7 @@ export class Reader {
         this.goBackTo(0)
         return Effect.zipRight(
           Effect.logWarning("The queue cannot be read", error),
-          Effect.sleep(FAILURE_PAUSE_MS)
+          Effect.sleep(this.tuning.readPauseMs)
         )
       })
     )
@@ -121,7 +135,7 @@ export class Reader {
   private readonly round: Effect.Effect<void, SqlError> = Effect.suspend(() => {
     const self = this
     return Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
+      const now = elapsed(self.clock)
       yield* self.unparkEnabled(now)
       yield* self.refillLanes
       self.unfinished = yield* self.readOn(now)
@@ -129,12 +143,12 @@ export class Reader {
       if (self.nextDue === null && self.marks.size > 0) {
         self.nextDue = (yield* self.queue.nextDue([...self.marks.keys()])) ?? Number.POSITIVE_INFINITY
       }
-      yield* self.wake.waitAtMost(self.pause(yield* Clock.currentTimeMillis))
+      yield* self.wake.waitAtMost(self.pause(elapsed(self.clock)))
     })
   })
 
   private pause(now: number): number {
-    const poll = this.listening ? POLL_MS : DEAF_POLL_MS
+    const poll = this.listening ? this.tuning.pollMs : this.tuning.deafPollMs
     if (this.nextDue === null || this.nextDue === Number.POSITIVE_INFINITY) return poll
     const untilDue = (this.nextDue - this.horizon) / 1000 - (now - this.horizonAt)
     return Math.max(1, Math.min(poll, Math.ceil(untilDue)))
@@ -143,12 +157,13 @@ export class Reader {
   /** True when a shard had more than was asked for. */
   private readOn(now: number): Effect.Effect<boolean, SqlError> {
     const { room } = this.lanes
+    const { readMost, shardLeast, shardMost } = this.tuning
     if (this.marks.size === 0 || room === 0) return Effect.succeed(false)
     const sweeping = now >= this.nextSweep
     const backTo = this.goBack(sweeping)
     const perShard = Math.max(
-      SHARD_LEAST,
-      Math.min(SHARD_MOST, Math.ceil(Math.min(room, READ_MOST) / this.marks.size))
+      shardLeast,
+      Math.min(shardMost, Math.ceil(Math.min(room, readMost) / this.marks.size))
     )
     const read = new Map(this.marks)
     const marks: ReadonlyArray<Watermark> = Array.from(read, ([shard, mark]) => ({ shard, ...mark }))
@@ -156,19 +171,20 @@ export class Reader {
     return this.queue.due(marks, this.lanes.skip(backTo), perShard).pipe(
       Effect.map((due) => this.accept(read, due, perShard)),
       Effect.ensuring(Effect.sync(() => this.lanes.readEnded())),
-      Effect.tap(() => Effect.map(Clock.currentTimeMillis, (ended) => this.readUntil(ended, now, sweeping)))
+      Effect.tap(() => Effect.sync(() => this.readUntil(elapsed(this.clock), now, sweeping)))
     )
   }
 
   private readUntil(ended: number, started: number, sweeping: boolean): void {
     this.horizonAt = ended
-    if (sweeping) this.nextSweep = ended + Math.max(SWEEP_MS, SWEEP_SHARE * (ended - started))
+    if (sweeping)
+      this.nextSweep = ended + Math.max(this.tuning.sweepMs, this.tuning.sweepShare * (ended - started))
   }
 
   /** To when; infinity when there is nothing behind. */
   private goBack(sweeping: boolean): number {
     const hears = this.listening || this.unfinished
-    const deaf = hears ? Number.POSITIVE_INFINITY : this.horizon - DEAF_LOOK_BACK
+    const deaf = hears ? Number.POSITIVE_INFINITY : this.horizon - this.lookBack
     const to = sweeping ? 0 : Math.min(this.backTo, deaf)
     this.backTo = Number.POSITIVE_INFINITY
     for (const mark of this.marks.values()) {
@@ -211,7 +227,7 @@ export class Reader {
   }
 
   private readonly refillLanes: Effect.Effect<void, SqlError> = Effect.suspend(() => {
-    const wanted = this.lanes.toRefill(REFILL_MOST)
+    const wanted = this.lanes.toRefill(this.tuning.refillMost)
     if (wanted.length === 0) return Effect.void
     this.lanes.readStarted()
     return this.queue.dueOf(wanted).pipe(
@@ -226,7 +242,7 @@ export class Reader {
   private unparkEnabled(now: number): Effect.Effect<void, SqlError> {
     if (!this.checkParked && now < this.nextParkedCheck) return Effect.void
     this.checkParked = false
-    this.nextParkedCheck = now + PARKED_CHECK_MS
+    this.nextParkedCheck = now + this.tuning.parkedCheckMs
     const parked = this.lanes.parkedLanes()
     if (parked.length === 0) return Effect.void
     return Effect.map(this.queue.disabledAmong(parked), (disabled) => {
@@ -237,4 +253,7 @@ export class Reader {
 }
 
 export const make = (lanes: Lanes, filled: () => void): Effect.Effect<Reader, never, Queue> =>
-  Effect.map(Queue, (queue) => new Reader(queue, lanes, filled))
+  Effect.map(
+    Effect.all([Queue, Tuning, Effect.clock]),
+    ([queue, tuning, clock]) => new Reader({ queue, lanes, filled, tuning, clock })
+  )

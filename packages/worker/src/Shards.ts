@@ -15,11 +15,23 @@ import { newTraceId } from "@posthorn/domain/TraceId"
 import { DedicatedConnections } from "@posthorn/persistence/DedicatedConnection"
 import * as ShardLocks from "@posthorn/persistence/ShardLocks"
 import { Effect, FiberMap, Layer, Schedule } from "effect"
+import { elapsed } from "./internal/Elapsed.ts"
 import { type Owner, Ownership } from "./Ownership.ts"
 
 const BEAT_MS = 1_000
 const FENCE_MS = 3_000
 const RECONNECT_MS = 500
+
+/** By two clocks: the wall clock may be set back, and the other one may stand still while the machine sleeps. */
+interface Moment {
+  readonly elapsed: number
+  readonly wall: number
+}
+
+const NEVER: Moment = { elapsed: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY }
+
+const isSince = (then: Moment, now: Moment) =>
+  now.elapsed - then.elapsed < FENCE_MS && now.wall - then.wall < FENCE_MS
 
 /** Our share of `count` shards among `members` workers, when we stand at `position`. */
 export const quota = (count: number, members: number, position: number): number =>
@@ -32,7 +44,8 @@ export const layer = Layer.effect(
     const clock = yield* Effect.clock
     /** The same in every session: taking back its own shards, a worker has nothing to suspect. */
     const me = newTraceId()
-    let lastBeat = Number.NEGATIVE_INFINITY
+    const now = (): Moment => ({ elapsed: elapsed(clock), wall: clock.unsafeCurrentTimeMillis() })
+    let lastBeat = NEVER
 
     const session = (owner: Owner) =>
       Effect.gen(function* () {
@@ -42,7 +55,7 @@ export const layer = Layer.effect(
         const leaving = yield* FiberMap.make<number, void, SqlError>()
         yield* Effect.addFinalizer(() =>
           Effect.gen(function* () {
-            lastBeat = Number.NEGATIVE_INFINITY
+            lastBeat = NEVER
             for (const shard of owned) owner.lost(shard)
             const clean = [...owned].filter(owner.idle)
             yield* Effect.ignore(Effect.timeout(Effect.interruptible(locks.giveBack(clean)), "1 second"))
@@ -69,7 +82,7 @@ export const layer = Layer.effect(
 
         const beat = Effect.gen(function* () {
           // When it was asked, not when the answer was read: a worker that froze in between reads an old answer.
-          const asked = clock.unsafeCurrentTimeMillis()
+          const asked = now()
           const standing = yield* locks.standing
           lastBeat = asked
           yield* balance(standing)
@@ -85,7 +98,7 @@ export const layer = Layer.effect(
       }).pipe(Effect.scoped)
 
     return {
-      certain: () => clock.unsafeCurrentTimeMillis() - lastBeat < FENCE_MS,
+      certain: () => isSince(lastBeat, now()),
       keep: (owner) =>
         session(owner).pipe(
           Effect.tapError((error) => Effect.logWarning("The shards are lost for now: no connection", error)),

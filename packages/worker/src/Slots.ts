@@ -12,18 +12,20 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { judge, MAX_TAKE_UPS, type Observation } from "@posthorn/domain/Verdict"
 import type { Loaded, Queue, Waiting } from "@posthorn/persistence/Queue"
 import { SecretUnreadable } from "@posthorn/persistence/SecretBox"
-import { Cause, Clock, Effect, Schedule } from "effect"
+import { Cause, type Clock, Effect, Schedule } from "effect"
 import type { Prepare } from "./Attempt.ts"
+import { elapsed } from "./internal/Elapsed.ts"
 import { Fifo } from "./internal/Fifo.ts"
 import type { Pace } from "./internal/Lane.ts"
 import { observedOf } from "./internal/Observed.ts"
 import { Signal } from "./internal/Signal.ts"
 import { Suspects } from "./internal/Suspects.ts"
 import type { Lanes } from "./Lanes.ts"
-import { type Ledger, MOST_UNRECORDED } from "./Ledger.ts"
+import type { Ledger } from "./Ledger.ts"
 import type { Ownership } from "./Ownership.ts"
 import type { Reader } from "./Reader.ts"
 import type { Receiver } from "./Receiver.ts"
+import type { TuningValues } from "./Tuning.ts"
 
 export interface SlotsParts {
   readonly slots: number
@@ -36,20 +38,12 @@ export interface SlotsParts {
   readonly reader: Reader
   readonly ledger: Ledger
   readonly clock: Clock.Clock
+  readonly tuning: TuningValues
   /** Something was put into the dead-letter queue. */
   readonly deadLettered: () => void
   /** Runs beside everything else, until the engine stops. */
   readonly fork: (effect: Effect.Effect<void>) => void
 }
-
-const UNCERTAIN_PAUSE_MS = 200
-const LOAD_PAUSE_MS = 500
-const HELD_PAUSE_MS = 500
-/** What receivers will have answered by then is loaded ahead. */
-const AHEAD_MS = 10
-/** For so long what was read of an endpoint counts as read at dispatch. */
-export const FRESH_MS = 30
-const DEFECT_PAUSE = "1 second"
 
 const INVALID_URL: Observation = {
   httpStatus: null,
@@ -72,7 +66,7 @@ export class Slots {
   private sending = 0
   /** Picked, and neither loaded nor gone. */
   private readonly loading = new Set<Waiting>()
-  /** How many slots will be free `AHEAD_MS` from now, at the rate at which they became free since the last load. */
+  /** How many slots will be free `aheadMs` from now, at the rate at which they became free since the last load. */
   private ahead = 0
   private over = 0
   private countedAt = 0
@@ -103,8 +97,8 @@ export class Slots {
   )
 
   private takeTurn(): Effect.Effect<void> {
-    const { lanes, ownership, reader } = this.parts
-    if (!ownership.certain()) return Effect.sleep(UNCERTAIN_PAUSE_MS)
+    const { lanes, ownership, reader, tuning } = this.parts
+    if (!ownership.certain()) return Effect.sleep(tuning.uncertainPauseMs)
     const wasFull = lanes.room === 0
     const picked = this.pick()
     if (picked.length === 0) return this.changed.wait
@@ -114,7 +108,7 @@ export class Slots {
       Effect.catchAll((error) => {
         this.giveBack([...this.loading])
         this.loading.clear()
-        return Effect.as(Effect.logWarning("Deliveries cannot be loaded", error), LOAD_PAUSE_MS)
+        return Effect.as(Effect.logWarning("Deliveries cannot be loaded", error), tuning.loadPauseMs)
       }),
       // What was picked is either launched or given back, also when the engine stops just now.
       Effect.uninterruptible,
@@ -124,7 +118,7 @@ export class Slots {
 
   /** How many to load: what is free, and what will be by the time they are loaded. */
   private get wanted(): number {
-    return Math.min(this.empty + this.ahead, MOST_UNRECORDED - this.parts.ledger.unrecorded)
+    return Math.min(this.empty + this.ahead, this.parts.tuning.mostUnrecorded - this.parts.ledger.unrecorded)
   }
 
   private get empty(): number {
@@ -152,7 +146,7 @@ export class Slots {
       for (const row of rows) this.loading.add(row)
       const found = yield* this.parts.queue.load(rows)
       const loaded: Array<Ready> = []
-      const loadedAt = yield* Clock.currentTimeMillis
+      const loadedAt = elapsed(this.parts.clock)
       for (let n = 0; n < rows.length; n++) {
         const one = found[n]!
         if (this.sendable(rows[n]!, one)) loaded.push({ row: rows[n]!, loaded: one, loadedAt })
@@ -166,8 +160,9 @@ export class Slots {
   }
 
   private lookAhead(now: number): void {
-    const { slots } = this.parts
-    this.ahead = Math.min(2 * slots, Math.floor((this.over * AHEAD_MS) / Math.max(1, now - this.countedAt)))
+    const { slots, tuning } = this.parts
+    const passed = Math.max(1, now - this.countedAt)
+    this.ahead = Math.min(2 * slots, Math.floor((this.over * tuning.aheadMs) / passed))
     this.over = 0
     this.countedAt = now
   }
@@ -206,7 +201,7 @@ export class Slots {
 
   /** Somebody holds their rows, so they cannot be counted: nobody waits for them, and they are read again in a moment. */
   private later(rows: ReadonlyArray<Waiting>): void {
-    const { fork, lanes, reader } = this.parts
+    const { fork, lanes, reader, tuning } = this.parts
     for (const row of rows) {
       this.loading.delete(row)
       lanes.settle(row, "same", true)
@@ -217,19 +212,20 @@ export class Slots {
         reader.goBackTo(row.due)
       }
     })
-    fork(Effect.delay(readAgain, HELD_PAUSE_MS))
+    fork(Effect.delay(readAgain, tuning.heldPauseMs))
   }
 
   /** Sends what is loaded as far as slots are free. What was loaded too long ago is loaded again when its turn comes. */
   private launch(): void {
-    const { clock, ownership, reader, slots } = this.parts
+    const { clock, ownership, reader, slots, tuning } = this.parts
     if (this.ready.length === 0 || this.sending >= slots) return
     const at = clock.unsafeCurrentTimeMillis()
+    const now = elapsed(clock)
     const stale: Array<Waiting> = []
     const certain = ownership.certain() && !this.stopped
     while (this.ready.length > 0 && this.sending < slots) {
       const { loaded, loadedAt, row } = this.ready.shift()!
-      if (!certain || at - loadedAt > FRESH_MS) stale.push(row)
+      if (!certain || now - loadedAt > tuning.freshMs) stale.push(row)
       else if (reader.has(row.shard)) this.attempt(row, loaded, at)
       else this.gone(row)
     }
@@ -309,12 +305,12 @@ export class Slots {
 
   /** Ended without an observation: counted, so that a delivery that breaks the worker stops some day. */
   unobserved(row: Waiting, sent: boolean): void {
-    const { fork, lanes, queue, reader } = this.parts
+    const { fork, lanes, queue, reader, tuning } = this.parts
     fork(
       Effect.suspend(() => queue.takeUp([this.suspects.ended(row)], MAX_TAKE_UPS, sent)).pipe(
         Effect.filterOrFail((outcomes) => outcomes.get(row.deliveryId) !== "held"),
-        Effect.retry(Schedule.spaced(DEFECT_PAUSE)),
-        Effect.delay(DEFECT_PAUSE),
+        Effect.retry(Schedule.spaced(tuning.defectPauseMs)),
+        Effect.delay(tuning.defectPauseMs),
         Effect.map(() => {
           this.suspects.forget(row)
           lanes.recorded(row)

@@ -43,7 +43,7 @@ describe("the reader", () => {
       const reader = yield* Reader.make(lanes, () => {
         filledAt ||= now.unsafeCurrentTimeMillis()
       }).pipe(Effect.provideService(Queue, queue))
-      reader.listening = true
+      reader.hearing()
       reader.take(0)
 
       yield* Effect.forkScoped(reader.run)

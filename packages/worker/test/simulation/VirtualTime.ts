@@ -31,9 +31,9 @@ export class VirtualTime {
   readonly clock: Clock.Clock = {
     [Clock.ClockTypeId]: Clock.ClockTypeId,
     unsafeCurrentTimeMillis: () => this.now,
-    unsafeCurrentTimeNanos: () => BigInt(this.now) * 1_000_000n,
+    unsafeCurrentTimeNanos: () => BigInt(Math.round(this.now * 1e6)),
     currentTimeMillis: Effect.sync(() => this.now),
-    currentTimeNanos: Effect.sync(() => BigInt(this.now) * 1_000_000n),
+    currentTimeNanos: Effect.sync(() => BigInt(Math.round(this.now * 1e6))),
     sleep: (duration) =>
       Effect.async((resume) => {
         const cancel = this.after(Duration.toMillis(duration), () => resume(Effect.void))

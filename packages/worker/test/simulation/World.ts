@@ -18,7 +18,7 @@ import { encodeSecret } from "@posthorn/signature"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import * as Engine from "../../src/Engine.ts"
 import type { Outgoing } from "../../src/Receiver.ts"
-import { FRESH_MS } from "../../src/Slots.ts"
+import { tuned } from "../../src/Tuning.ts"
 import { answerOf, MANNERS } from "./Answers.ts"
 import { RETRY_DELAY_MS, services } from "./Cast.ts"
 import { type Answered, type Endpoint, type Post, type Secret, SHARDS } from "./Facts.ts"
@@ -33,7 +33,7 @@ const GRACE_MS = 20_000
 const SLOWEST_MS = 30
 
 /** How long before a post what it uses may have been read: the answer takes its time, and then it may wait for a slot. */
-const REACH_MS = SLOWEST_MS + FRESH_MS
+const REACH_MS = SLOWEST_MS + tuned.freshMs
 
 const TROUBLE_MS = 25_000
 const CALM_MS = 200_000

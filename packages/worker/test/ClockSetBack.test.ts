@@ -1,0 +1,122 @@
+/** The wall clock of a worker's machine is set back by a year: nothing that waits for a duration notices. */
+import { assert, describe, it } from "@effect/vitest"
+import { type Due, Queue, type Waiting } from "@posthorn/persistence/Queue"
+import { Effect, TestClock } from "effect"
+import { Lanes } from "../src/Lanes.ts"
+import * as Reader from "../src/Reader.ts"
+import { tuned } from "../src/Tuning.ts"
+
+const YEAR_MS = 365 * 86_400_000
+
+const row: Waiting = {
+  workspaceId: "wsp_1",
+  deliveryId: "whd_1",
+  endpointId: "whe_1",
+  shard: 0,
+  due: 1,
+  attempts: 0,
+  takeUps: 0
+}
+
+/** Remembers how far back each read went, and how often somebody asked after parked endpoints. */
+const watched = () => {
+  const from: Array<number> = []
+  const asked: Array<string> = []
+  const queue: Queue["Type"] = {
+    due: ([mark]) =>
+      Effect.sync((): Due => {
+        from.push(mark!.due)
+        return { horizon: 1_000_000_000, rows: [row] }
+      }),
+    nextDue: () => Effect.succeed(null),
+    dueOf: () => Effect.succeed([]),
+    load: () => Effect.succeed([]),
+    takeUp: () => Effect.succeed(new Map()),
+    disabledAmong: (lanes) =>
+      Effect.sync(() => {
+        asked.push(...lanes.map(({ endpointId }) => endpointId))
+        return lanes.map(({ endpointId }) => endpointId)
+      })
+  }
+  return { asked, from, queue }
+}
+
+/** A reader that listens, reads shard 0, and has a parked lane; its clock can be set back. */
+const reading = Effect.gen(function* () {
+  const { asked, from, queue } = watched()
+  const real = yield* Effect.clock
+  let behind = 0
+  const clock = { ...real, unsafeCurrentTimeMillis: () => real.unsafeCurrentTimeMillis() - behind }
+  Object.assign(clock, {
+    currentTimeMillis: Effect.sync(clock.unsafeCurrentTimeMillis),
+    unsafeCurrentTimeNanos: () => real.unsafeCurrentTimeNanos(),
+    sleep: real.sleep.bind(real)
+  })
+  const lanes = new Lanes({ endpointConcurrency: 10 })
+  const reader = yield* Reader.make(lanes, () => undefined).pipe(
+    Effect.provideService(Queue, queue),
+    Effect.withClock(clock)
+  )
+  reader.hearing()
+  reader.take(0)
+  yield* Effect.forkScoped(Effect.withClock(reader.run, clock))
+  yield* TestClock.adjust(100)
+  lanes.park(row.endpointId)
+  const setBack = Effect.sync(() => {
+    behind = YEAR_MS
+  })
+  return { asked, from, lanes, reader, setBack }
+})
+
+describe("a clock that was set back", () => {
+  it.scoped(
+    "decision §7 does not keep the reader from asking whether a parked endpoint is enabled again",
+    () =>
+      Effect.gen(function* () {
+        const { asked, setBack } = yield* reading
+        yield* TestClock.adjust(2 * tuned.parkedCheckMs)
+        const before = asked.length
+
+        yield* setBack
+        yield* TestClock.adjust(5 * tuned.parkedCheckMs)
+
+        assert.isAtLeast(before, 1)
+        assert.isAtLeast(asked.length - before, 4)
+      })
+  )
+
+  it.scoped("decision §7 does not keep the reader from sweeping", () =>
+    Effect.gen(function* () {
+      const { from, setBack } = yield* reading
+      yield* TestClock.adjust(1_000)
+      from.length = 0
+
+      yield* setBack
+      yield* TestClock.adjust(tuned.sweepMs + 2_000)
+
+      assert.lengthOf(
+        from.filter((due) => due === 0),
+        1
+      )
+    })
+  )
+})
+
+describe("a listener that hears again", () => {
+  it.scoped(
+    "decision §7 has the reader look after parked endpoints at once: it may have missed that one was enabled",
+    () =>
+      Effect.gen(function* () {
+        const { asked, lanes, reader } = yield* reading
+        yield* TestClock.adjust(2 * tuned.parkedCheckMs)
+        asked.length = 0
+        reader.deaf()
+
+        reader.hearing()
+        yield* TestClock.adjust(1)
+
+        assert.deepEqual(asked, [row.endpointId])
+        assert.lengthOf(lanes.parkedLanes(), 1)
+      })
+  )
+})
