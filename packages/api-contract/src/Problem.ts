@@ -16,6 +16,7 @@ export const problems = {
   InvalidRequest: { status: 400, title: "The request is not valid" },
   Unauthorized: { status: 401, title: "A valid API token is needed" },
   Forbidden: { status: 403, title: "The token lacks a permission" },
+  ForeignOrigin: { status: 403, title: "The request comes from a foreign page" },
   WorkspaceNotFound: { status: 404, title: "No such workspace" },
   WebhookEndpointNotFound: { status: 404, title: "No such webhook endpoint" },
   WebhookDeliveryNotFound: { status: 404, title: "No such delivery" },
@@ -25,6 +26,7 @@ export const problems = {
   NotificationNotFound: { status: 404, title: "No such notification" },
   RouteNotFound: { status: 404, title: "No such path" },
   MethodNotAllowed: { status: 405, title: "The path does not answer this method" },
+  RequestTimeout: { status: 408, title: "The request did not arrive in time" },
   WebhookEndpointDisabled: { status: 409, title: "The endpoint is disabled" },
   WebhookDeliveryNotReplayable: { status: 409, title: "The delivery cannot be replayed" },
   IdempotencyKeyReused: { status: 409, title: "The idempotency key was used for another event" },
@@ -33,6 +35,7 @@ export const problems = {
   PreconditionFailed: { status: 412, title: "It is not what If-Match asks for" },
   PayloadTooLarge: { status: 413, title: "The request body is too large" },
   UnsupportedMediaType: { status: 415, title: "The request body is not JSON" },
+  HeadersTooLarge: { status: 431, title: "The request headers are too large" },
   RateLimited: { status: 429, title: "Too many calls" },
   InternalError: { status: 500, title: "Something went wrong on our side" },
   ServiceUnavailable: { status: 503, title: "The service is not available just now" }
@@ -45,11 +48,10 @@ export const toProblem = (
 ) => {
   const { _tag, ...facts } = error as Errors.PublicError & Record<string, unknown>
   const { status, title } = problems[error._tag]
-  const isForeign = error._tag === "Forbidden" && error.permission === "origin"
   return {
     _tag,
     type: `${context.baseUrl}/reference#${_tag}`,
-    title: isForeign ? "The request comes from a foreign page" : title,
+    title,
     status,
     detail: error.message,
     traceId: context.traceId,

@@ -47,10 +47,16 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthoriz
 /** The token is valid but lacks the permission. */
 export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", { permission: Schema.String }) {
   override get message() {
-    if (this.permission === "operator") return "Only the operator's token may do this."
-    return this.permission === "origin"
-      ? "Pages of another origin may not call this: leave out the Origin header, and address this server by its own name."
+    return this.permission === "operator"
+      ? "Only the operator's token may do this."
       : `This token lacks the permission ${this.permission}: use one that holds it.`
+  }
+}
+
+/** A page of another origin calls, or the server is addressed by a name that is not its own. */
+export class ForeignOrigin extends Schema.TaggedError<ForeignOrigin>()("ForeignOrigin", {}) {
+  override get message() {
+    return "Pages of another origin may not call this: leave out the Origin header, and address this server by its own name."
   }
 }
 
@@ -174,7 +180,23 @@ export class MemberEmailTaken extends Schema.TaggedError<MemberEmailTaken>()("Me
   }
 }
 
-/** The body, or one header, is larger than accepted. */
+/** The headers or the body were not there in time. */
+export class RequestTimeout extends Schema.TaggedError<RequestTimeout>()("RequestTimeout", {}) {
+  override get message() {
+    return "The request did not arrive in time: send the headers within 10 seconds, and the body within 30 more."
+  }
+}
+
+/** Request line and headers are larger than accepted. */
+export class HeadersTooLarge extends Schema.TaggedError<HeadersTooLarge>()("HeadersTooLarge", {
+  limitBytes: Schema.Int
+}) {
+  override get message() {
+    return `Request line and headers may have at most ${this.limitBytes} bytes together.`
+  }
+}
+
+/** The body is larger than accepted. */
 export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("PayloadTooLarge", {
   limitBytes: Schema.Int
 }) {
@@ -228,6 +250,8 @@ export type PublicError =
   | ApiTokenNotFound
   | EventNotFound
   | Forbidden
+  | ForeignOrigin
+  | HeadersTooLarge
   | IdempotencyKeyReused
   | InternalError
   | InvalidRequest
@@ -239,6 +263,7 @@ export type PublicError =
   | PayloadTooLarge
   | PreconditionFailed
   | RateLimited
+  | RequestTimeout
   | RouteNotFound
   | ServiceUnavailable
   | Unauthorized

@@ -89,6 +89,8 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
         headers["retry-after"] = String(error.retryAfterSeconds)
       }
       if (error._tag === "MethodNotAllowed") headers.allow = error.allow
+      // What is still to come of it cannot be told from a next request.
+      if (error._tag === "RequestTimeout") headers.connection = "close"
       return {
         status: problems[error._tag].status,
         contentType: "application/problem+json",

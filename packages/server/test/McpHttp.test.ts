@@ -52,7 +52,7 @@ layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
       )
 
       expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 200, 200])
-      expect(answers[0]!.body).toMatchObject({ title: "The request comes from a foreign page" })
+      expect(answers[0]!.body).toMatchObject({ _tag: "ForeignOrigin", status: 403 })
     })
   )
 

@@ -1,6 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { TestServer, testServer } from "./TestServer.ts"
+import { sendRaw } from "./RawHttp.ts"
+import { OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
 
 const problem = (_tag: string, status: number) =>
   expect.objectContaining({ _tag, status, traceId: expect.any(String) })
@@ -34,6 +35,42 @@ layer(testServer(), { excludeTestServices: true })("requests", (it) => {
         expect(page.headers.get("allow")).toBe("GET, HEAD")
         for (const answer of [broken, nothing]) expect(answer.body).toEqual(problem("RouteNotFound", 404))
       })
+  )
+
+  it.effect("decision §10 a # in the request target is 400, and a ; belongs to its segment", () =>
+    Effect.gen(function* () {
+      const { call, url } = yield* TestServer
+      const ws = yield* entered
+      const { body } = yield* ws.call("POST", "/webhooks", {
+        body: { url: "https://example.com/x", eventTypes: ["*"] }
+      })
+      const remove = (path: string) => call("DELETE", path, { token: OPERATOR_TOKEN })
+      const raw = (target: string) =>
+        sendRaw(url, (socket) =>
+          socket.write(`DELETE ${target} HTTP/1.1\r\nauthorization: Bearer ${OPERATOR_TOKEN}\r\n\r\n`)
+        )
+
+      const slugs = yield* Effect.forEach([";x", "%3Bx", "%23x"], (tail) =>
+        remove(`/workspaces/${ws.slug}${tail}/webhooks/${body.id}`)
+      )
+      const ids = yield* Effect.forEach([";x", "%3bx", "%23x", "%23"], (tail) =>
+        ws.call("DELETE", `/webhooks/${body.id}${tail}`)
+      )
+      const paths = yield* Effect.forEach([";x", "%3Bx", "%23x"], (tail) =>
+        ws.call("GET", `/webhooks${tail}`)
+      )
+      const targets = yield* Effect.forEach(
+        ["#", "#/webhooks", "/webhooks#x", "/webhooks?limit=1#x"],
+        (tail) => raw(`/workspaces/${ws.slug}${tail}`)
+      )
+      const list = yield* ws.call("GET", "/webhooks")
+
+      for (const answer of slugs) expect(answer.body).toEqual(problem("WorkspaceNotFound", 404))
+      for (const answer of ids) expect(answer.body).toEqual(problem("WebhookEndpointNotFound", 404))
+      for (const answer of paths) expect(answer.body).toEqual(problem("RouteNotFound", 404))
+      for (const answer of targets) expect(answer.body).toEqual(problem("InvalidRequest", 400))
+      expect(list.body.items).toHaveLength(1)
+    })
   )
 
   it.effect(

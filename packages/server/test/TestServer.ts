@@ -12,6 +12,7 @@ import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
 import * as SecretBox from "@posthorn/persistence/SecretBox"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Context, Effect, Layer, Redacted } from "effect"
+import { ConnectionLimits, type Limits } from "../src/http/ConnectionLimits.ts"
 import { listenLive, serveLive } from "../src/http/Server.ts"
 import { memoryLive, type RateCounters } from "../src/RateCounters.ts"
 import { ServerConfig } from "../src/ServerConfig.ts"
@@ -80,6 +81,8 @@ export interface TestServerOptions {
   readonly allowedTargets?: AllowedTargets
   /** Default: a fresh one, connected directly. */
   readonly database?: typeof TestPg
+  /** Default: those of `serve`. */
+  readonly limits?: Limits
   /** Default: counted in this process. */
   readonly counters?: Layer.Layer<RateCounters>
 }
@@ -164,6 +167,9 @@ export const testServer = (options: TestServerOptions = {}) =>
     Layer.provide(listenLive),
     Layer.provide(options.counters ?? memoryLive),
     Layer.provide(configOf(options)),
+    Layer.provide(
+      options.limits === undefined ? Layer.empty : Layer.succeed(ConnectionLimits, options.limits)
+    ),
     Layer.provide(Layer.succeed(DeliveryTargets, options.allowedTargets ?? nothingAllowed)),
     Layer.provide(Layer.succeed(SecretBox.SecretBox, SecretBox.make([MASTER_KEY]))),
     Layer.provide(NodeContext.layer),

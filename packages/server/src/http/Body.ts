@@ -2,17 +2,16 @@
  * Reads a request body: at most 1 MiB, as UTF-8 that is really UTF-8.
  *
  * The bytes are counted as they come, so a body without a length, or with a wrong one, is stopped at the limit too. A
- * body that takes longer than `BODY_MS` is given up: 408, and not the 503 of a server that is slow itself.
+ * body that takes longer than its deadline is given up: 408, and not the 503 of a server that is slow itself.
  * Source: decision §2.
  */
 import type { IncomingMessage } from "node:http"
 import type { HttpServerRequest } from "@effect/platform"
 import { NodeHttpServerRequest } from "@effect/platform-node"
-import { type InvalidRequest, invalid, PayloadTooLarge } from "@posthorn/domain/Errors"
+import { type InvalidRequest, invalid, PayloadTooLarge, RequestTimeout } from "@posthorn/domain/Errors"
 import { Effect } from "effect"
 
 export const BODY_LIMIT = 1_048_576
-const BODY_MS = 10_000
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i
@@ -25,10 +24,10 @@ export const isJson = (headers: Readonly<Record<string, unknown>>) => {
   return JSON_TYPE.test(type) && /^utf-?8$/i.test(charset) && /^(identity)?$/i.test(encoding)
 }
 
-const late = new WeakSet<IncomingMessage>()
+const arriving = new WeakSet<IncomingMessage>()
 
-/** Whether the body of this request did not arrive in time. */
-export const isLate = (message: IncomingMessage) => late.has(message)
+/** Whether the body of this request is being waited for. */
+export const isArriving = (message: IncomingMessage) => arriving.has(message)
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false })
 
@@ -47,16 +46,16 @@ export const declaresTooMuch = (message: IncomingMessage) =>
 
 /** The text of the body; empty when there is none. */
 export const readMessage = (
-  message: IncomingMessage
-): Effect.Effect<string, InvalidRequest | PayloadTooLarge> => {
+  message: IncomingMessage,
+  deadlineMs: number
+): Effect.Effect<string, InvalidRequest | PayloadTooLarge | RequestTimeout> => {
   if (declaresTooMuch(message)) return tooLarge()
   return Effect.async((settle) => {
-    const timer = setTimeout(() => {
-      late.add(message)
-      resume(Effect.fail(invalid("", "The body did not arrive in time")))
-    }, BODY_MS)
+    const timer = setTimeout(() => resume(Effect.fail(new RequestTimeout())), deadlineMs)
+    arriving.add(message)
     const resume: typeof settle = (outcome) => {
       clearTimeout(timer)
+      arriving.delete(message)
       message.removeAllListeners("data")
       settle(outcome)
     }
@@ -76,5 +75,5 @@ export const readMessage = (
   })
 }
 
-export const readBody = (request: HttpServerRequest.HttpServerRequest) =>
-  readMessage(NodeHttpServerRequest.toIncomingMessage(request))
+export const readBody = (request: HttpServerRequest.HttpServerRequest, deadlineMs: number) =>
+  readMessage(NodeHttpServerRequest.toIncomingMessage(request), deadlineMs)

@@ -13,6 +13,7 @@ import { McpRoute } from "../mcp/McpRoute.ts"
 import { Pages } from "./Pages.ts"
 import { toResponse } from "./Rest.ts"
 import * as Routes from "./Routes.ts"
+import { NOSNIFF } from "./Send.ts"
 
 /** Path and query of a request target, without the cost of a URL object. */
 export const split = (url: string) => {
@@ -48,9 +49,11 @@ export class Edge extends Effect.Service<Edge>()("@posthorn/server/Edge", {
       HttpServerRequest.HttpServerRequest
     > = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
       const traceId = continueTrace(request.headers.traceparent)
-      return Effect.catchAllCause(
-        Effect.suspend(() => answer(request, traceId)),
-        (cause) => Effect.map(calls.unforeseen(cause, traceId), (given) => toResponse(given, traceId))
+      return Effect.suspend(() => answer(request, traceId)).pipe(
+        Effect.catchAllCause((cause) =>
+          Effect.map(calls.unforeseen(cause, traceId), (given) => toResponse(given, traceId))
+        ),
+        Effect.map(HttpServerResponse.setHeaders(NOSNIFF))
       )
     })
 

@@ -5,43 +5,40 @@
  * open after the grace is cut. Node's own `close` waits for idle keep-alive connections, and a request that arrives on
  * one of them in that window would find no handler and hang; here it is answered 503.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { PROBLEM_JSON, toProblem } from "@posthorn/api-contract/Problem"
-import { invalid, PayloadTooLarge, type PublicError } from "@posthorn/domain/Errors"
+import { HeadersTooLarge, invalid, type PublicError, RequestTimeout } from "@posthorn/domain/Errors"
 import { continueTrace, newTraceId } from "@posthorn/domain/TraceId"
 import { Context } from "effect"
 import { declaresTooMuch } from "./Body.ts"
+import type { Limits } from "./ConnectionLimits.ts"
+import { boundPipelining } from "./Pipelining.ts"
+import { NOSNIFF } from "./Send.ts"
 
 export const HEADER_LIMIT = 16_384
 const GRACE_MS = 10_000
+/** How often Node looks for senders that are late: they are told so at most this much later. */
+const LATE_CHECK_MS = 250
 
 /** The server that `HttpServer` listens on. */
 export class Listener extends Context.Tag("@posthorn/server/Listener")<Listener, Server>() {}
 
-/** What Node's parser refuses never becomes a request: status line and reason of each, written to the socket. */
-const refusalOf = (
-  code: string | undefined
-): readonly [status: string, error: PublicError, detail?: string] => {
-  if (code === "HPE_HEADER_OVERFLOW") {
-    return [
-      "431 Request Header Fields Too Large",
-      new PayloadTooLarge({ limitBytes: HEADER_LIMIT }),
-      `Request line and headers may have at most ${HEADER_LIMIT} bytes together.`
-    ]
-  }
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return ["408 Request Timeout", invalid("", "The request did not arrive in time")]
-  }
-  return ["400 Bad Request", invalid("", NONSENSE[code ?? ""] ?? "This is not a valid HTTP/1.1 request")]
+/** What Node's parser refuses never becomes a request. */
+const refusalOf = (code = ""): PublicError => {
+  if (code === "HPE_HEADER_OVERFLOW") return new HeadersTooLarge({ limitBytes: HEADER_LIMIT })
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new RequestTimeout()
+  return invalid("", NONSENSE[code] ?? "This is not a valid HTTP/1.1 request")
 }
+
+export const UNKNOWN_VERSION = "The version of HTTP is not known here: use HTTP/1.1"
 
 /** Why the parser refused, where it says so. */
 const NONSENSE: Readonly<Record<string, string>> = {
   HPE_INVALID_METHOD: "The method is not known, or this is not HTTP/1.1",
   HPE_INVALID_URL: "The request target is not valid",
-  HPE_INVALID_CONSTANT: "The version of HTTP is not known here: use HTTP/1.1",
-  HPE_INVALID_VERSION: "The version of HTTP is not known here: use HTTP/1.1",
+  HPE_INVALID_CONSTANT: UNKNOWN_VERSION,
+  HPE_INVALID_VERSION: UNKNOWN_VERSION,
   HPE_INVALID_HEADER_TOKEN: "A header has a character that is not allowed there",
   HPE_INVALID_CONTENT_LENGTH: "The content-length is not valid",
   HPE_UNEXPECTED_CONTENT_LENGTH: "Two headers give the length of the body: send one",
@@ -59,6 +56,7 @@ const refuseExpectation = (baseUrl: string) => (request: IncomingMessage, respon
     "content-type": PROBLEM_JSON,
     "content-length": Buffer.byteLength(body),
     "x-trace-id": traceId,
+    ...NOSNIFF,
     connection: "close"
   }
   response.writeHead(400, head).end(body)
@@ -70,27 +68,31 @@ const refuseSocket = (baseUrl: string) => (error: Error & { readonly code?: stri
     return
   }
   const traceId = newTraceId()
-  const [status, refusal, detail] = refusalOf(error.code)
-  const problem = toProblem(refusal, { baseUrl, traceId })
-  const body = JSON.stringify({
-    ...problem,
-    status: Number(status.slice(0, 3)),
-    detail: detail ?? problem.detail
-  })
-  socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
-      `x-trace-id: ${traceId}\r\nconnection: close\r\n\r\n${body}`
-  )
+  const problem = toProblem(refusalOf(error.code), { baseUrl, traceId })
+  const body = JSON.stringify(problem)
+  const head = {
+    "content-type": PROBLEM_JSON,
+    "content-length": Buffer.byteLength(body),
+    "x-trace-id": traceId,
+    ...NOSNIFF,
+    connection: "close"
+  }
+  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join("")}\r\n${body}`)
 }
 
-export const makeListener = (baseUrl: string): Server => {
+export const makeListener = (baseUrl: string, limits: Limits): Server => {
   const server = createServer({
-    requestTimeout: 30_000,
-    headersTimeout: 10_000,
+    headersTimeout: limits.headersMs,
+    // A body that an operation waits for has its own deadline in Body.ts; this is for those that nobody reads.
+    requestTimeout: limits.headersMs + limits.bodyMs,
+    connectionsCheckingInterval: LATE_CHECK_MS,
     maxHeaderSize: HEADER_LIMIT,
     // Node's own refusal has no body; nothing but /mcp looks at the host, and that refuses by itself.
     requireHostHeader: false
   })
+  server.maxConnections = limits.connections
+  boundPipelining(server, limits.requestsAtOnce)
   const open = new Set<ServerResponse>()
   server.on("request", (_request, response) => {
     open.add(response)

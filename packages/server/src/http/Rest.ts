@@ -12,8 +12,8 @@ import { Effect, Either, Option } from "effect"
 import { type Answer, Calls } from "../Calls.ts"
 import type { RawRequest } from "../Decode.ts"
 import { Gate } from "../Gate.ts"
-import { isJson, isLate, readMessage } from "./Body.ts"
-import { timedOut } from "./Refusal.ts"
+import { isJson, readMessage } from "./Body.ts"
+import { ConnectionLimits } from "./ConnectionLimits.ts"
 import type { Match } from "./Routes.ts"
 
 const parsedBody = (
@@ -44,12 +44,13 @@ export class Rest extends Effect.Service<Rest>()("@posthorn/server/Rest", {
   effect: Effect.gen(function* () {
     const calls = yield* Calls
     const gate = yield* Gate
+    const { bodyMs } = yield* ConnectionLimits
 
     const read = (message: IncomingMessage, { entry, path }: Match, search: string) => {
       const base = { path, query: queryOf(search), headers: message.headers as RawRequest["headers"] }
       if (Option.isNone(entry.bodySchema)) return Effect.succeed<RawRequest>({ ...base, body: undefined })
       if (!isJson(message.headers)) return Effect.fail(new UnsupportedMediaType())
-      return Effect.flatMap(readMessage(message), (text) =>
+      return Effect.flatMap(readMessage(message, bodyMs), (text) =>
         Either.map(parsedBody(text, entry.rules.raw ?? []), (body): RawRequest => ({ ...base, body }))
       )
     }
@@ -70,7 +71,6 @@ export class Rest extends Effect.Service<Rest>()("@posthorn/server/Rest", {
             read: read(message, match, search) as Effect.Effect<RawRequest, PublicError>
           })
         ),
-        Effect.map((answer) => (isLate(message) ? timedOut(answer) : answer)),
         Effect.catchAll((error) => Effect.succeed(calls.refuse(error, traceId))),
         Effect.catchAllCause((cause) => calls.unforeseen(cause, traceId))
       )

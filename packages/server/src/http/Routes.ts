@@ -15,9 +15,14 @@ const MAX_PARAM = 20_000
 const router = FindMyWay.make<ContractEntry>({ maxParamLength: MAX_PARAM, ignoreTrailingSlash: true })
 for (const entry of entries) router.on(entry.method, entry.path as FindMyWay.PathInput, entry)
 
-/** What does not decode is an id that nothing has. */
-const readable = (pathname: string) =>
-  pathname.includes("%") ? pathname.split("/").map(readableSegment).join("/") : pathname
+/**
+ * The path as the router is to see it. What does not decode is an id that nothing has; a `;` belongs to its segment, and
+ * is encoded because the router would end the path there.
+ */
+const readable = (pathname: string) => {
+  const path = pathname.includes(";") ? pathname.replaceAll(";", "%3B") : pathname
+  return path.includes("%") ? path.split("/").map(readableSegment).join("/") : path
+}
 
 const readableSegment = (segment: string) => {
   try {

@@ -8,6 +8,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Answer } from "../Calls.ts"
 
+/** Of every answer: a browser takes it for what it says it is, and for nothing else. */
+export const NOSNIFF = { "x-content-type-options": "nosniff" } as const
+
 const LINGER_MS = 2_000
 
 const linger = (message: IncomingMessage, response: ServerResponse) => {
@@ -29,7 +32,7 @@ const isStillSending = ({ complete, headers }: IncomingMessage) =>
 export const send = (message: IncomingMessage, response: ServerResponse, answer: Answer, traceId: string) => {
   if (response.headersSent || response.destroyed) return
   const { body, contentType, headers, status } = answer
-  const head: Record<string, string | number> = { ...headers, "x-trace-id": traceId }
+  const head: Record<string, string | number> = { ...headers, ...NOSNIFF, "x-trace-id": traceId }
   const bytes = Buffer.byteLength(body)
   if (contentType !== null) {
     head["content-type"] = contentType

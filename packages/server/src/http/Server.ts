@@ -3,20 +3,22 @@
  *
  * An operation of the contract is answered straight on Node's request and response, because that is on the way of
  * everything: the platform's own server takes half as long again per request. Everything else (MCP, the pages) goes
- * through the platform. A request is given up after `ANSWER_MS`, with 503; one whose body is late is 408 before that.
+ * through the platform. A request is given up `ANSWER_MS` after all of it has arrived, with 503.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
-import { ServiceUnavailable } from "@posthorn/domain/Errors"
+import { invalid, type PublicError, ServiceUnavailable } from "@posthorn/domain/Errors"
 import { continueTrace } from "@posthorn/domain/TraceId"
-import { Context, Effect, FiberId, Layer, Runtime } from "effect"
+import { Context, Effect, FiberId, Layer, Option, Runtime } from "effect"
 import { Calls } from "../Calls.ts"
 import { ServerConfig } from "../ServerConfig.ts"
+import { isArriving } from "./Body.ts"
+import { ConnectionLimits } from "./ConnectionLimits.ts"
 import { Edge, split } from "./Edge.ts"
-import { Listener, makeListener } from "./Listener.ts"
+import { Listener, makeListener, UNKNOWN_VERSION } from "./Listener.ts"
 import { Readiness } from "./Readiness.ts"
-import { amended } from "./Refusal.ts"
+import { closing } from "./Refusal.ts"
 import { Rest } from "./Rest.ts"
 import * as Routes from "./Routes.ts"
 import { send } from "./Send.ts"
@@ -26,8 +28,8 @@ const RETRY_AFTER_SECONDS = 2
 
 /** Listens; the address is in `HttpServer`. */
 export const listenLive = Layer.unwrapEffect(
-  Effect.map(ServerConfig, ({ baseUrl, host, port }) => {
-    const server = makeListener(baseUrl)
+  Effect.map(Effect.all([ServerConfig, ConnectionLimits]), ([{ baseUrl, host, port }, limits]) => {
+    const server = makeListener(baseUrl, limits)
     return Layer.merge(
       NodeHttpServer.layer(() => server, { host, port }),
       Layer.succeed(Listener, server)
@@ -49,12 +51,20 @@ const operations = Effect.gen(function* () {
     const traceId = continueTrace(message.headers.traceparent as string | undefined)
     const fiber = runFork(rest.handle(message, match, search, traceId))
     const giveUp = () => {
+      // A body has a deadline of its own; what is left to do is counted from its end.
+      if (isArriving(message)) return
       const refusal = calls.refuse(tooLate, traceId)
-      send(message, response, message.complete ? refusal : amended(refusal, {}), traceId)
+      send(message, response, message.complete ? refusal : closing(refusal), traceId)
       fiber.unsafeInterruptAsFork(FiberId.none)
     }
-    const timer = setTimeout(giveUp, ANSWER_MS)
+    let timer = setTimeout(giveUp, ANSWER_MS)
+    const arrived = () => {
+      clearTimeout(timer)
+      timer = setTimeout(giveUp, ANSWER_MS)
+    }
+    if (Option.isSome(match.entry.bodySchema)) message.once("end", arrived)
     fiber.addObserver((exit) => {
+      message.off("end", arrived)
       clearTimeout(timer)
       if (exit._tag === "Success") send(message, response, exit.value, traceId)
       else giveUp()
@@ -62,15 +72,27 @@ const operations = Effect.gen(function* () {
   }
 })
 
-/** The answer while stopping. */
-const unavailable =
-  ({ refuse }: Calls) =>
-  (message: IncomingMessage, response: ServerResponse) => {
+type Answering = (message: IncomingMessage, response: ServerResponse) => void
+
+/** Answers every request with this refusal, and ends its connection. */
+const refusing =
+  ({ refuse }: Calls, error: PublicError, detail?: string): Answering =>
+  (message, response) => {
     const traceId = continueTrace(message.headers.traceparent as string | undefined)
-    const refusal = refuse(new ServiceUnavailable({ retryAfterSeconds: 1 }), traceId)
-    const detail = "This server is stopping: try again in 1 s."
-    send(message, response, amended(refusal, { detail }), traceId)
+    send(message, response, closing(refuse(error, traceId), detail), traceId)
   }
+
+/** What Node takes for a request and is none here. */
+const oddities = (calls: Calls) => {
+  const ofVersion = refusing(calls, invalid("", UNKNOWN_VERSION))
+  // Programs disagree on whether it ends the path: one that checks a path must not see another than the one answered.
+  const withFragment = refusing(calls, invalid("", "The request target holds a #: write it as %23"))
+  return ({ httpVersion, url }: IncomingMessage): Answering | undefined =>
+    httpVersion !== "1.1" && httpVersion !== "1.0" ? ofVersion : url!.includes("#") ? withFragment : undefined
+}
+
+const stopping = new ServiceUnavailable({ retryAfterSeconds: 1 })
+const STOPPING = "This server is stopping: try again in 1 s."
 
 /** Serves on whatever `listenLive` listens; on the way out first no longer ready, then closed. */
 export const serveLive = Layer.scopedDiscard(
@@ -82,7 +104,10 @@ export const serveLive = Layer.scopedDiscard(
     const readiness = yield* Readiness
     const answerOperation = yield* operations
     const answerOther = yield* NodeHttpServer.makeHandler(app)
-    const answer = (message: IncomingMessage, response: ServerResponse) => {
+    const oddity = oddities(calls)
+    const answer: Answering = (message, response) => {
+      const refused = oddity(message)
+      if (refused !== undefined) return refused(message, response)
       const { pathname, search } = split(message.url!)
       const match = Routes.find(message.method!, pathname)
       return match === undefined
@@ -93,7 +118,7 @@ export const serveLive = Layer.scopedDiscard(
     yield* Effect.addFinalizer(() =>
       Effect.zipRight(
         readiness.stop,
-        Effect.sync(() => server.off("request", answer).on("request", unavailable(calls)))
+        Effect.sync(() => server.off("request", answer).on("request", refusing(calls, stopping, STOPPING)))
       )
     )
   })

@@ -7,14 +7,18 @@
  * page has pointed at 127.0.0.1 is refused even before its token is looked at. Source: decision §4 (MCP).
  */
 import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { NodeHttpServerRequest } from "@effect/platform-node"
-import { Forbidden, MethodNotAllowed, type PublicError, UnsupportedMediaType } from "@posthorn/domain/Errors"
+import {
+  ForeignOrigin,
+  MethodNotAllowed,
+  type PublicError,
+  UnsupportedMediaType
+} from "@posthorn/domain/Errors"
 import { stringify } from "@posthorn/domain/JsonText"
 import { Effect, Either, Option } from "effect"
 import { Calls } from "../Calls.ts"
 import { Gate, keyOf } from "../Gate.ts"
-import { isJson, isLate, readBody } from "../http/Body.ts"
-import { timedOut } from "../http/Refusal.ts"
+import { isJson, readBody } from "../http/Body.ts"
+import { ConnectionLimits } from "../http/ConnectionLimits.ts"
 import { toResponse } from "../http/Rest.ts"
 import { type BucketState, headersOf, RateLimits } from "../RateLimits.ts"
 import { ServerConfig } from "../ServerConfig.ts"
@@ -59,6 +63,7 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
     const limits = yield* RateLimits
     const server = yield* McpServer
     const { baseUrl, host } = yield* ServerConfig
+    const { bodyMs } = yield* ConnectionLimits
     const home = new URL(baseUrl)
     const onLoopback = LOOPBACK.test(host) || host === "::1"
 
@@ -83,12 +88,12 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
     const enter = (request: Request, traceId: string) =>
       Effect.gen(function* () {
         if (request.method !== "POST") return yield* new MethodNotAllowed({ allow: "POST" })
-        if (!comesFromHome(request.headers)) return yield* new Forbidden({ permission: "origin" })
+        if (!comesFromHome(request.headers)) return yield* new ForeignOrigin()
         const address = Option.getOrElse(request.remoteAddress, () => "")
         const caller = yield* gate.authenticate(request.headers.authorization, address)
         const bucket = yield* limits.take("mcp", keyOf(caller))
         if (!isJson(request.headers)) return yield* new UnsupportedMediaType()
-        const incoming = parseMessages(yield* readBody(request))
+        const incoming = parseMessages(yield* readBody(request, bodyMs))
         if (Either.isLeft(incoming)) return finish(rejected(incoming.left), bucket, traceId)
         const more = incoming.right.messages.filter(isRequest).slice(1)
         const states = yield* Effect.forEach(more, () => limits.take("mcp", keyOf(caller)))
@@ -98,11 +103,8 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
 
     const handle = (request: Request, traceId: string) =>
       Effect.catchAll(enter(request, traceId), (error: PublicError) => {
-        const refusal = calls.refuse(error, traceId)
-        const answer = isLate(NodeHttpServerRequest.toIncomingMessage(request)) ? timedOut(refusal) : refusal
-        return Effect.succeed(
-          HttpServerResponse.setHeader(toResponse(answer, traceId), "cache-control", "no-store")
-        )
+        const refusal = toResponse(calls.refuse(error, traceId), traceId)
+        return Effect.succeed(HttpServerResponse.setHeader(refusal, "cache-control", "no-store"))
       })
 
     return { handle } as const

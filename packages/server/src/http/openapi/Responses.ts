@@ -27,6 +27,7 @@ const samples: { readonly [T in Tag]?: Errors.PublicError } = {
     deliveryStatus: "delivered"
   }),
   PayloadTooLarge: new Errors.PayloadTooLarge({ limitBytes: 1_048_576 }),
+  HeadersTooLarge: new Errors.HeadersTooLarge({ limitBytes: 16_384 }),
   RateLimited: new Errors.RateLimited({ bucket: "rest_read", retryAfterSeconds: 12 }),
   ServiceUnavailable: new Errors.ServiceUnavailable({ retryAfterSeconds: 2 })
 }
@@ -78,7 +79,7 @@ const judgesParameters = (entry: ContractEntry) =>
 /** Errors that the contract declares for all operations, and that this one cannot give. */
 const impossible = (entry: ContractEntry): ReadonlySet<string> => {
   const hasBody = Option.isSome(entry.bodySchema)
-  const excluded = hasBody ? [] : ["PayloadTooLarge", "UnsupportedMediaType"]
+  const excluded = hasBody ? [] : ["PayloadTooLarge", "RequestTimeout", "UnsupportedMediaType"]
   return new Set(hasBody || judgesParameters(entry) ? excluded : [...excluded, "InvalidRequest"])
 }
 

@@ -1,0 +1,24 @@
+/**
+ * What one connection, and all of them together, may take up. Tests set smaller ones.
+ *
+ * Connections: with none to spare a new one is closed at once, before file descriptors run out and the database can no
+ * longer be reached either. Requests at once: a client may write the next request before it has its answer; beyond this
+ * many nothing more is read from it until answers have gone out (see `Pipelining.ts`).
+ */
+import { Context } from "effect"
+
+export interface Limits {
+  /** From the first byte, or the connection, to the end of the headers. */
+  readonly headersMs: number
+  /** From there to the end of the body. */
+  readonly bodyMs: number
+  readonly connections: number
+  readonly requestsAtOnce: number
+}
+
+const defaults: Limits = { headersMs: 10_000, bodyMs: 30_000, connections: 4_096, requestsAtOnce: 64 }
+
+export class ConnectionLimits extends Context.Reference<ConnectionLimits>()(
+  "@posthorn/server/ConnectionLimits",
+  { defaultValue: () => defaults }
+) {}
