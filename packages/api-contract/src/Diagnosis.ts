@@ -9,16 +9,21 @@ import { failure } from "./Problem.ts"
 import { IdParam, Integer, Slug, Timestamp } from "./Wire.ts"
 
 const NextStep = Schema.Struct({
-  operation: Schema.String.annotations({ description: "The operation's name, as in this document." }),
-  tool: Schema.String.annotations({ description: "The operation's MCP tool." }),
-  arguments: Schema.Record({
-    key: Schema.String,
-    value: Schema.Unknown.annotations({ jsonSchema: {} })
-  }).annotations({
-    description: "What to give it: members of path, query and body in one object."
+  operation: Schema.NullOr(Schema.String).annotations({
+    description: "The operation's name, as in this document; null when it is work for a person."
+  }),
+  tool: Schema.NullOr(Schema.String).annotations({
+    description: "The operation's MCP tool; null when it is work for a person."
+  }),
+  arguments: Schema.NullOr(
+    Schema.Record({ key: Schema.String, value: Schema.Unknown.annotations({ jsonSchema: {} }) })
+  ).annotations({
+    description:
+      "What to give it: members of path, query and body in one object; null when it is work for a person."
   }),
   fillIn: Schema.Array(Schema.String).annotations({
-    description: "Arguments that only the caller can know."
+    description:
+      "Arguments to find out, ask for, or decide on. A step of a tool that has none is safe to run as it stands: it removes nothing, rotates nothing, and sends nothing again that may already have had its effect."
   }),
   why: Schema.String
 }).annotations({ identifier: "NextStep" })
@@ -55,7 +60,8 @@ const Finding = Schema.Struct({
 export const EndpointDiagnosis = Schema.Struct({
   endpointId: Schema.String,
   health: Schema.Literal("healthy", "failing", "unstable", "disabled", "unproven").annotations({
-    description: "`unstable` delivers and fails in turn; `unproven` has no attempt on record."
+    description:
+      "`unstable` delivers and fails in turn; `unproven` has no attempt on record, or subscribes to nothing that is published."
   }),
   diagnosedAt: Timestamp,
   examined: Schema.Struct({

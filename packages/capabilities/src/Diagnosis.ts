@@ -1,7 +1,8 @@
 /**
  * Diagnosing an endpoint: gathers what is recorded and lets the rules of the domain judge it.
  *
- * Reads only; sends nothing to the receiver. Whether the URL would be accepted is judged by the rule that dispatch uses.
+ * Reads only; sends nothing to the receiver. Whether the URL would be accepted is judged by the rule that dispatch uses,
+ * and whether the secret can be opened by the master keys of this process.
  * Source: decision §4.
  */
 import { diagnose } from "@posthorn/domain/Diagnosis"
@@ -9,25 +10,34 @@ import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { EvidenceRepo } from "@posthorn/persistence/EvidenceRepo"
+import { SecretBox, SecretUnreadable } from "@posthorn/persistence/SecretBox"
 import { Effect, Either } from "effect"
 import { DeliveryTargets } from "./DeliveryTargets.ts"
+import { RequestDeadline } from "./RequestDeadline.ts"
 
 export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabilities/Diagnoses", {
   dependencies: [EvidenceRepo.Default],
   effect: Effect.gen(function* () {
     const evidence = yield* EvidenceRepo
     const targets = yield* DeliveryTargets
+    const box = yield* SecretBox
+    const { milliseconds: requestTimeoutMs } = yield* RequestDeadline
 
     const ofEndpoint = Effect.fn("Diagnoses.ofEndpoint")(function* (endpointId: string) {
       const { workspaceId } = yield* CurrentPrincipal
       const gathered = yield* evidence.gather(workspaceId, endpointId)
       if (gathered === undefined) return yield* new WebhookEndpointNotFound()
-      const { url, ...endpoint } = gathered.endpoint
+      const { secret, url, ...endpoint } = gathered.endpoint
+      const secretReadable = opens(box, { workspaceId, endpointId }, secret)
       const urlRefusal = Either.match(validateWebhookUrl(url, targets), {
         onLeft: describeReason,
         onRight: () => null
       })
-      const { findings, health } = diagnose({ ...gathered, endpoint: { ...endpoint, urlRefusal } })
+      const { findings, health } = diagnose({
+        ...gathered,
+        requestTimeoutMs,
+        endpoint: { ...endpoint, secretReadable, urlRefusal }
+      })
       const { attempts } = gathered
       return {
         endpointId,
@@ -41,3 +51,17 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
     return { ofEndpoint } as const
   })
 }) {}
+
+const opens = (
+  box: SecretBox["Type"],
+  row: { readonly workspaceId: string; readonly endpointId: string },
+  sealed: Uint8Array
+) => {
+  try {
+    box.open(row, sealed)
+    return true
+  } catch (error) {
+    if (error instanceof SecretUnreadable) return false
+    throw error
+  }
+}

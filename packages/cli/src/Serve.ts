@@ -1,11 +1,12 @@
 /** `posthorn serve`: REST, MCP and the pages. */
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { DeliveryTargets } from "@posthorn/capabilities/DeliveryTargets"
+import { RequestDeadline } from "@posthorn/capabilities/RequestDeadline"
 import { listenLive, serveLive } from "@posthorn/server/http/Server"
 import { memoryLive } from "@posthorn/server/RateCounters"
 import { redisLive } from "@posthorn/server/RedisCounters"
 import { ServerConfig } from "@posthorn/server/ServerConfig"
-import { Effect, Layer, Option } from "effect"
+import { Duration, Effect, Layer, Option } from "effect"
 import { freePort } from "./FreePort.ts"
 import { requireCurrent, required, resolve } from "./Production.ts"
 import { addressesOf, baseUrlOf, databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
@@ -31,6 +32,9 @@ export const serverOf = (resolved: Resolved) =>
       })
     ),
     Layer.provide(Layer.succeed(DeliveryTargets, resolved.allowedTargets)),
+    Layer.provide(
+      Layer.succeed(RequestDeadline, { milliseconds: Duration.toMillis(resolved.settings.requestTimeout) })
+    ),
     Layer.provide(secretBoxOf(resolved)),
     Layer.provide(databaseOf(resolved, "serve", { maxConnections: CONNECTIONS })),
     Layer.provide(NodeContext.layer),

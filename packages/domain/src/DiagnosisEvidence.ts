@@ -34,15 +34,24 @@ export interface Evidence {
     readonly disabledAt: string | null
     readonly createdAt: string
     readonly consecutiveFailures: number
+    readonly eventTypes: ReadonlyArray<string>
     /** Why its URL would be refused now; null when it would not. */
     readonly urlRefusal: string | null
+    /** Whether a master key of this process opens its signing secret. */
+    readonly secretReadable: boolean
   }
+  /** How long a receiver has to answer. */
+  readonly requestTimeoutMs: number
+  /** Event types published in the last 30 days, by name. */
+  readonly published: ReadonlyArray<string>
   /** Newest first. */
   readonly attempts: ReadonlyArray<SeenAttempt>
   /** Whether older attempts exist that were not looked at. */
   readonly olderAttempts: boolean
   /** Newest first. */
   readonly changes: ReadonlyArray<SeenChange>
+  /** Whether older changes exist that were not looked at. */
+  readonly olderChanges: boolean
   /** Deliveries that still have work to do. */
   readonly waiting: { readonly count: number; readonly oldestDueAt: string | null }
   /** Among the deliveries looked at, those that stopped without being delivered or replayed. */

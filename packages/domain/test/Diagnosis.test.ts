@@ -53,9 +53,14 @@ const record = (
     disabledAt: null,
     createdAt: at(-100_000),
     consecutiveFailures: 0,
+    eventTypes: ["*"],
     urlRefusal: null,
+    secretReadable: true,
     ...endpoint
   },
+  requestTimeoutMs: 10_000,
+  published: ["invoice.paid"],
+  olderChanges: false,
   attempts: seen.map(attemptOf).reverse(),
   olderAttempts: false,
   changes: [
@@ -70,7 +75,10 @@ const record = (
 
 const codes = (evidence: Evidence) => diagnose(evidence).findings.map(({ code }) => code)
 const first = (evidence: Evidence): Finding => diagnose(evidence).findings[0]!
+/** Null for a person's step. */
 const operations = ({ nextSteps }: Finding) => nextSteps.map(({ operation }) => operation)
+const people = ({ nextSteps }: Finding) =>
+  nextSteps.filter(({ operation }) => operation === null).map(({ why }) => why)
 
 describe("diagnosing an endpoint from its record", () => {
   it("decision §4 TLS expired: worked until a moment, nothing changed here since", () => {
@@ -87,6 +95,30 @@ describe("diagnosing an endpoint from its record", () => {
       summary: expect.stringContaining("most likely it has expired"),
       because: expect.stringContaining(at(9)),
       deliveryIds: ["whd_21", "whd_20", "whd_19"]
+    })
+  })
+
+  it("decision §10 (Diagnosis) TLS that never worked: a bad certificate, or plain HTTP behind https", () => {
+    const finding = first(record(times(4, "tls_failed")))
+
+    expect(finding.summary).toContain(
+      "certificate is not valid for this host, or what listens there speaks plain HTTP"
+    )
+    expect(people(finding)[0]).toContain("TLS in front of it")
+  })
+
+  it("decision §10 (Diagnosis) all failures of one delivery: says so, and is less sure", () => {
+    const evidence = record([...times(6, "ok"), ...times(7, 500)])
+    const attempts = evidence.attempts.map((attempt) =>
+      attempt.status === "delivered" ? attempt : { ...attempt, deliveryId: "whd_one" }
+    )
+
+    expect(first({ ...evidence, attempts })).toMatchObject({
+      code: "server_error",
+      inARow: 7,
+      confidence: "medium",
+      because: "All 7 failures are attempts of one delivery; nothing else was sent since.",
+      deliveryIds: ["whd_one"]
     })
   })
 
@@ -143,6 +175,20 @@ describe("diagnosing an endpoint from its record", () => {
 
   it("decision §4 timing out at once: does not claim that it was slow before", () => {
     expect(first(record([...times(8, "ok"), ...times(6, "request_timeout")])).summary).not.toContain("slow")
+  })
+
+  it("decision §10 (Diagnosis) tells the deadline that is configured, and judges slowness by it", () => {
+    const slow = record([...times(5, { ms: 900 }), ...times(3, "request_timeout")], {
+      requestTimeoutMs: 2_500
+    })
+
+    expect(first(slow).summary).toBe(
+      "The receiver had become slow, and now does not answer within the deadline of 2.5 seconds."
+    )
+    expect(first(record(times(3, "request_timeout"), { requestTimeoutMs: 1_000 })).summary).toContain(
+      "the deadline of 1 second."
+    )
+    expect(codes(record(times(8, { ms: 1_500 }), { requestTimeoutMs: 2_500 }))).toEqual(["slow"])
   })
 
   it("decision §4 slow but delivered: warns before the deadline is reached", () => {
@@ -215,7 +261,7 @@ describe("diagnosing an endpoint from its record", () => {
     expect(operations(row)).toContain("updateWebhookEndpoint")
   })
 
-  it("decision §4 rejected by verification since a rotation", () => {
+  it("decision §10 (Diagnosis) rejected since a rotation, within its grace: no other rotation is offered", () => {
     const rotation = change(5.5, "webhook.secret_rotated", "signingSecret")
     const finding = first(record([...times(6, "ok"), ...times(4, 401)], { changes: [rotation] }))
 
@@ -225,18 +271,50 @@ describe("diagnosing an endpoint from its record", () => {
       confidence: "high",
       summary: expect.stringContaining("since the signing secret was rotated")
     })
-    expect(operations(finding)).toContain("rotateWebhookSecret")
+    expect(finding.because).toContain(at(5.5 + 24 * 60))
+    expect(operations(finding)).not.toContain("rotateWebhookSecret")
+    expect(people(finding).join()).toContain(`Do not rotate again before ${at(5.5 + 24 * 60)}`)
   })
 
   it("decision §4 rejected since the old secret stopped signing, 24 hours after a rotation", () => {
     const rotation = change(5.5 - 24 * 60, "webhook.secret_rotated", "signingSecret")
 
-    expect(first(record([...times(6, "ok"), ...times(4, 403)], { changes: [rotation] }))).toMatchObject({
+    const finding = first(record([...times(6, "ok"), ...times(4, 403)], { changes: [rotation] }))
+
+    expect(finding).toMatchObject({
       code: "rejected",
       changedBefore: rotation,
-      confidence: "high"
+      confidence: "high",
+      summary:
+        "The receiver answers 403 since the old signing secret ended: it still verifies with the old one."
+    })
+    expect(finding.because).toContain(`the old one signed until ${at(5.5)}`)
+    expect(finding.nextSteps.find(({ operation }) => operation === "rotateWebhookSecret")).toMatchObject({
+      arguments: {},
+      fillIn: ["endpointId"]
     })
   })
+
+  it.each([401, 403, 400])(
+    "decision §10 (Diagnosis) %i from the start and no rotation on record: nobody ever saw the secret",
+    (status) => {
+      const seen = change(-1, "webhook.secret_rotated", "signingSecret")
+
+      const finding = first(record(times(4, status)))
+      const known = first(record(times(4, status), { changes: [seen] }))
+      const unknown = first(record(times(4, status), { olderChanges: true }))
+
+      expect(finding.summary).toContain("nobody has seen this endpoint's signing secret yet")
+      expect(finding).toMatchObject({ confidence: "high", changedBefore: null })
+      expect(finding.nextSteps[1]).toMatchObject({ operation: "rotateWebhookSecret", fillIn: ["endpointId"] })
+      expect(people(finding)).toHaveLength(1)
+      for (const other of [known, unknown]) {
+        expect(other.summary).not.toContain("nobody has seen")
+        expect(other.changedBefore).toBeNull()
+        expect(operations(other)).not.toContain("rotateWebhookSecret")
+      }
+    }
+  )
 
   it("decision §4 rejected with no rotation on record does not blame one", () => {
     const finding = first(record([...times(6, "ok"), ...times(4, 401)]))
@@ -273,12 +351,18 @@ describe("diagnosing an endpoint from its record", () => {
     expect(findings[1]).toMatchObject({ since: at(26), inARow: 20, changedBefore: disabling })
     expect(findings[1]!.nextSteps[0]).toMatchObject({
       operation: "updateWebhookEndpoint",
-      arguments: { endpointId: "whe_1", enabled: true }
+      arguments: { endpointId: "whe_1" },
+      fillIn: ["enabled"]
     })
     expect(findings[2]!.nextSteps[0]).toMatchObject({
       operation: "replayWebhookDelivery",
-      arguments: { deliveryId: "whd_25" }
+      arguments: {},
+      fillIn: ["deliveryId"]
     })
+    expect(findings[2]!.deliveryIds).toEqual(["whd_25"])
+    expect(findings[3]!.summary).toBe(
+      "7 events matched while it was disabled, and no delivery was made for them."
+    )
     expect(findings[3]!.nextSteps[0]).toMatchObject({
       operation: "publishEvent",
       fillIn: ["eventType", "payload"]
@@ -331,7 +415,87 @@ describe("diagnosing an endpoint from its record", () => {
 
     expect(diagnose(evidence).health).toBe("unproven")
     expect(first(evidence).code).toBe("nothing_sent")
-    expect(operations(first(evidence))).toEqual(["sendTestEvent", "getWebhookEndpoint"])
+    expect(operations(first(evidence))).toEqual([
+      "rotateWebhookSecret",
+      null,
+      "sendTestEvent",
+      "getWebhookEndpoint",
+      "listEventTypes"
+    ])
+    expect(first(record([], { published: [] })).summary).toContain("nothing was published")
+  })
+
+  it("decision §10 (Diagnosis) never matched: says what is published, and which was meant", () => {
+    const misspelt = record([], {
+      endpoint: { eventTypes: ["invoice.payed"] },
+      published: ["api_token.created", "invoice.paid", "invoice.sent"]
+    })
+
+    const { findings, health } = diagnose(misspelt)
+
+    expect([health, ...findings.map(({ code }) => code)]).toEqual(["unproven", "nothing_matches"])
+    expect(findings[0]).toMatchObject({
+      summary:
+        "None of its subscriptions matches anything that is published. invoice.payed looks like invoice.paid.",
+      because: "It subscribes to invoice.payed. Published in the last 30 days: invoice.paid, invoice.sent.",
+      confidence: "high",
+      changedBefore: null
+    })
+    expect(findings[0]!.nextSteps.map(({ fillIn, operation }) => [operation, ...fillIn])).toEqual([
+      ["listEventTypes"],
+      ["updateWebhookEndpoint", "eventTypes"],
+      [null]
+    ])
+  })
+
+  it("decision §10 (Diagnosis) subscriptions changed so that nothing matches any more: not healthy", () => {
+    const changed = change(8, "webhook.endpoint_updated", "eventTypes")
+    const evidence = record(times(6, "ok"), {
+      changes: [changed],
+      endpoint: { eventTypes: ["order.*"] },
+      published: ["invoice.paid", "invoice.sent"]
+    })
+
+    expect(diagnose(evidence).health).toBe("unproven")
+    expect(first(evidence)).toMatchObject({
+      code: "nothing_matches",
+      since: at(8),
+      changedBefore: changed,
+      confidence: "medium",
+      summary: "Since its subscriptions were changed, nothing that is published matches them."
+    })
+  })
+
+  it("decision §10 (Diagnosis) one misspelt subscription among good ones is told, and others are not guessed at", () => {
+    const one = { eventTypes: ["invoice.paid", "invocie.sent", "order.*"] }
+    const finding = first(
+      record(times(6, "ok"), { endpoint: one, published: ["invoice.paid", "invoice.sent"] })
+    )
+    const prefix = record([], { endpoint: { eventTypes: ["invoces.*"] }, published: ["invoice.paid"] })
+
+    expect(finding).toMatchObject({
+      code: "misspelt_subscription",
+      summary:
+        "One of its subscriptions matches nothing that is published. invocie.sent looks like invoice.sent."
+    })
+    expect(first(prefix).summary).toContain("invoces.* looks like invoice.paid")
+    expect(codes(record(times(6, "ok"), { endpoint: { eventTypes: ["invoice.*", "order.*"] } }))).toEqual([
+      "healthy"
+    ])
+    expect(codes(record(times(6, "ok"), { endpoint: { eventTypes: ["webhook.*"] } }))).toEqual(["healthy"])
+  })
+
+  it("decision §10 (Diagnosis) a signing secret that no master key opens: not healthy, and work for the operator", () => {
+    const waiting = { count: 3, oldestDueAt: at(-5) }
+    const evidence = record(times(6, "ok"), { endpoint: { secretReadable: false }, waiting })
+
+    expect(diagnose(evidence).health).toBe("failing")
+    expect(codes(evidence)).toEqual(["secret_unreadable"])
+    expect(people(first(evidence))[0]).toContain("ENCRYPTION_KEY")
+    expect(first(evidence).nextSteps[1]).toMatchObject({
+      operation: "rotateWebhookSecret",
+      fillIn: ["endpointId"]
+    })
   })
 
   it("decision §4 due for minutes and nothing sent: no worker seems to run", () => {
@@ -401,5 +565,35 @@ describe("diagnosing an endpoint from its record", () => {
 
   it("decision §4 every next step names another operation", () => {
     expect(new Set(everyStep.map(({ operation }) => operation)).size).toBe(everyStep.length)
+  })
+
+  it("decision §10 (Diagnosis) a step that leaves nothing to fill in only looks, or sends a test", () => {
+    const kinds: ReadonlyArray<Seen> = [301, 400, 401, 404, 429, 500, "request_timeout", "connection_failed"]
+    const more: ReadonlyArray<Seen> = ["dns_failed", "tls_failed", "invalid_response", "invalid_url"]
+    const rotation = change(5.5, "webhook.secret_rotated", "signingSecret")
+    const disabled = { enabled: false, disabledReason: "consecutive_failures", disabledAt: at(7) } as const
+    const stopped = { count: 2, since: at(6), newestId: "whd_25", neverSent: 0 }
+    const missedEvents = { count: 7, since: at(27) }
+    const records = [...kinds, ...more].flatMap((seen) => [
+      record(times(3, seen)),
+      record([...times(6, "ok"), ...times(3, seen)], {
+        changes: [rotation],
+        endpoint: disabled,
+        stopped,
+        missedEvents
+      }),
+      record(times(6, "ok", seen)),
+      record([], { endpoint: { eventTypes: ["a.b"], secretReadable: false } })
+    ])
+    const SAFE = ["listWebhookDeliveryAttempts", "getWebhookEndpoint", "listEventTypes", "sendTestEvent"]
+
+    const steps = records.flatMap((each) => diagnose(each).findings.flatMap(({ nextSteps }) => nextSteps))
+
+    const ready = steps.filter(({ fillIn, operation }) => operation !== null && fillIn.length === 0)
+    expect(new Set(ready.map(({ operation }) => operation))).toEqual(new Set(SAFE))
+    for (const step of steps.filter(({ operation }) => operation === null)) {
+      expect(step).toMatchObject({ tool: null, arguments: null, fillIn: [] })
+    }
+    expect(steps.length).toBeGreaterThan(100)
   })
 })

@@ -1,8 +1,8 @@
 /**
  * Evidence about one endpoint for a diagnosis: a few bounded statements, whatever the endpoint's history.
  *
- * At most 500 deliveries (newest first) and their attempts are looked at, 100 attempts and 50 changes are kept, and
- * counts stop at 1,000: about 10 ms for an endpoint with 100,000 deliveries.
+ * At most 500 deliveries (newest first) and their attempts are looked at, 100 attempts, 50 changes and 100 event types
+ * are kept, and counts stop at 1,000: about 10 ms for an endpoint with 100,000 deliveries.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Evidence, SeenAttempt, SeenChange } from "@posthorn/domain/DiagnosisEvidence"
@@ -11,11 +11,15 @@ import { Effect } from "effect"
 const DELIVERIES = 500
 const ATTEMPTS = 100
 const CHANGES = 50
+const TYPES = 100
 const COUNTED = 1_000
 
-/** What this room knows; whether the URL would be accepted now is the capability's to say. */
-export type Gathered = Omit<Evidence, "endpoint"> & {
-  readonly endpoint: Omit<Evidence["endpoint"], "urlRefusal"> & { readonly url: string }
+/** What this room knows; whether URL and secret are of use now is the capability's to say. */
+export type Gathered = Omit<Evidence, "endpoint" | "requestTimeoutMs"> & {
+  readonly endpoint: Omit<Evidence["endpoint"], "secretReadable" | "urlRefusal"> & {
+    readonly url: string
+    readonly secret: Uint8Array
+  }
 }
 
 interface EndpointFacts {
@@ -26,6 +30,8 @@ interface EndpointFacts {
   readonly disabledAt: string | null
   readonly createdAt: string
   readonly consecutiveFailures: number
+  readonly eventTypes: ReadonlyArray<string>
+  readonly secret: Uint8Array
   readonly now: string
 }
 
@@ -36,7 +42,8 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
     const endpointOf = (workspaceId: string, endpointId: string) =>
       sql<EndpointFacts>`
         select id, url, enabled, disabled_reason as "disabledReason", disabled_at as "disabledAt",
-          created_at as "createdAt", consecutive_failures as "consecutiveFailures", clock_timestamp() as now
+          created_at as "createdAt", consecutive_failures as "consecutiveFailures",
+          event_types as "eventTypes", secret, clock_timestamp() as now
         from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`
 
     const recent = (workspaceId: string, endpointId: string) => sql`
@@ -58,7 +65,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
         select id as "auditEventId", action, coalesce(changes -> 'fields', '[]'::json) as fields,
           created_at as at, via
         from posthorn.audit_events where workspace_id = ${workspaceId} and target_id = ${endpointId}
-        order by created_at desc, id desc limit ${CHANGES}`
+        order by created_at desc, id desc limit ${CHANGES + 1}`
 
     const waitingOf = (workspaceId: string, endpointId: string) =>
       sql<Evidence["waiting"]>`
@@ -78,6 +85,22 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
                 and r.id not in (select replayed_from from recent where replayed_from is not null) as lost
               from recent r) d`
 
+    /** By name, hopping over the index from type to type. */
+    const typesOf = (workspaceId: string) =>
+      sql<{ readonly eventType: string }>`
+        with recursive types as (
+          (select e.event_type, e.id from posthorn.events e where e.workspace_id = ${workspaceId}
+           order by e.event_type, e.id desc limit 1)
+          union all
+          select next.event_type, next.id from types t cross join lateral (
+            select e.event_type, e.id from posthorn.events e
+            where e.workspace_id = ${workspaceId} and e.event_type > t.event_type
+            order by e.event_type, e.id desc limit 1
+          ) next
+        )
+        select event_type as "eventType" from types
+        where id >= posthorn.id_at('evt_', now() - interval '30 days') limit ${TYPES}`
+
     const missedOf = (workspaceId: string, endpointId: string, since: string | null) =>
       sql<Evidence["missedEvents"]>`
         select count(*)::integer as count, min(created_at) as since
@@ -94,6 +117,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
         const { now, ...endpoint } = found
         const attempts = yield* attemptsOf(workspaceId, endpointId)
         const changes = yield* changesOf(workspaceId, endpointId)
+        const types = yield* typesOf(workspaceId)
         const [waiting] = yield* waitingOf(workspaceId, endpointId)
         const [stopped] = yield* stoppedOf(workspaceId, endpointId)
         const [missedEvents] = yield* missedOf(workspaceId, endpointId, endpoint.disabledAt)
@@ -103,7 +127,9 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
           endpoint,
           attempts: attempts.slice(0, ATTEMPTS),
           olderAttempts: attempts.length > ATTEMPTS || seen === DELIVERIES,
-          changes,
+          changes: changes.slice(0, CHANGES),
+          olderChanges: changes.length > CHANGES,
+          published: types.map(({ eventType }) => eventType),
           waiting: waiting!,
           stopped: stoppedNow,
           missedEvents: missedEvents!

@@ -60,8 +60,13 @@ describe("the next steps of a diagnosis", () => {
         disabledAt: at,
         createdAt: at,
         consecutiveFailures: 1,
-        urlRefusal: null
+        eventTypes: ["*"],
+        urlRefusal: null,
+        secretReadable: true
       },
+      requestTimeoutMs: 10_000,
+      published: [],
+      olderChanges: false,
       attempts: [
         {
           deliveryId: "whd_1",
@@ -84,7 +89,8 @@ describe("the next steps of a diagnosis", () => {
     )
 
     for (const { arguments: given, fillIn, tool } of findings.flatMap(({ nextSteps }) => nextSteps)) {
-      expect(known.get(tool), tool).toEqual(expect.arrayContaining([...Object.keys(given), ...fillIn]))
+      if (tool === null) continue
+      expect(known.get(tool), tool).toEqual(expect.arrayContaining([...Object.keys(given ?? {}), ...fillIn]))
     }
   })
 })
@@ -108,7 +114,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
         changedBefore: { action: "webhook.endpoint_updated", fields: ["url"] },
         deliveryIds: lost.toReversed()
       })
-      expect(diagnosis.findings[1]!.nextSteps[0]!.arguments).toEqual({ deliveryId: lost[2] })
+      expect(diagnosis.findings[1]!.deliveryIds).toEqual([lost[2]])
     })
   )
 

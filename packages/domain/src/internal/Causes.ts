@@ -4,7 +4,8 @@
  * Sentences name no address and repeat nothing a receiver said.
  */
 import type { Evidence, SeenAttempt, SeenChange } from "../DiagnosisEvidence.ts"
-import { type NextStep, readEndpoint, rotate, update } from "./Steps.ts"
+import { afterRotation, neverSeen, rotated, unseen } from "./Secret.ts"
+import { compare, fixEventTypes, fixUrl, type NextStep, person } from "./Steps.ts"
 import { type Kind, median } from "./Streak.ts"
 
 /** What a cause is judged from. */
@@ -16,6 +17,10 @@ export interface Facts {
   readonly change: SeenChange | undefined
   /** Delivered attempts before, newest first. */
   readonly successes: ReadonlyArray<SeenAttempt>
+  /** When it began, as far as was looked. */
+  readonly since: string
+  /** Nothing was ever delivered to the endpoint. */
+  readonly never: boolean
 }
 
 export interface Cause {
@@ -27,14 +32,10 @@ export interface Cause {
 
 export const changedUrl = ({ action, fields }: SeenChange) =>
   action === "webhook.endpoint_updated" && fields.includes("url")
-export const rotated = ({ action }: SeenChange) => action === "webhook.secret_rotated"
 
-const SLOW_MS = 2_500
 const SLOW_SAMPLE = 10
 
 const answered = ({ httpStatus }: SeenAttempt) => `The receiver answers ${httpStatus}`
-
-const fixUrl = ({ endpoint }: Evidence, why: string) => update({ endpointId: endpoint.id }, why, "url")
 
 const sinceUrl = (change: SeenChange | undefined) =>
   change !== undefined && changedUrl(change)
@@ -47,57 +48,70 @@ const wrongAddress =
   (what: (facts: Facts) => string, remedy: string) =>
   (facts: Facts): Cause => {
     const reason = sinceUrl(facts.change)
-    const steps =
-      reason === undefined
-        ? [
-            readEndpoint(
-              { endpointId: facts.evidence.endpoint.id },
-              `Compare its URL with the receiver's. ${remedy}`
-            )
-          ]
-        : []
+    const { id } = facts.evidence.endpoint
     return {
       summary: what(facts) + (reason === undefined ? "." : " since the URL was changed."),
       ...because(reason),
-      steps: [...steps, fixUrl(facts.evidence, remedy)]
+      steps: [
+        ...(reason === undefined ? [compare(id, `Compare its URL with the receiver's. ${remedy}`)] : []),
+        fixUrl(id, remedy)
+      ]
     }
   }
 
+/** Answers by which a receiver says that a signature does not fit. */
+const UNSIGNED: ReadonlySet<number | null> = new Set([400, 401, 403])
+
 const rejected = (facts: Facts): Cause => {
-  const { change, evidence, example } = facts
-  if (change === undefined || !rotated(change)) {
-    return wrongAddress(
-      () => `${answered(example)}: it does not accept who is sending, or the signature`,
-      "If the receiver verifies signatures, check that it has the present secret and verifies the raw body."
-    )(facts)
-  }
+  const { change, evidence, example, never, since } = facts
+  const said = answered(example)
+  if (never && UNSIGNED.has(example.httpStatus) && neverSeen(evidence)) return unseen(said)
+  if (change !== undefined && rotated(change)) return afterRotation(said, change, since, evidence.now)
+  const cause = wrongAddress(
+    () => `${said}: it does not accept who is sending, or the signature`,
+    "If it is the wrong address, correct it."
+  )(facts)
   return {
-    summary: `${answered(example)} since the signing secret was rotated: it verifies with another secret.`,
-    because: `The secret was rotated at ${change.at}, and nothing was rejected before. A receiver that checks every entry of webhook-signature accepts both secrets for 24 hours.`,
+    ...cause,
     steps: [
-      rotate(
-        { endpointId: evidence.endpoint.id },
-        "Give the receiver the secret that the rotation showed. Only if it is lost, rotate again, which drops the oldest secret at once."
-      )
+      person(
+        "Check that the receiver has the secret that the last rotation showed, and verifies the body as it came, before parsing it."
+      ),
+      ...cause.steps
     ]
   }
 }
 
+const refused = (facts: Facts): Cause =>
+  facts.never && UNSIGNED.has(facts.example.httpStatus) && neverSeen(facts.evidence)
+    ? unseen(answered(facts.example))
+    : facts.change !== undefined && rotated(facts.change)
+      ? afterRotation(answered(facts.example), facts.change, facts.since, facts.evidence.now)
+      : wrongAddress(
+          ({ example }) => `${answered(example)}: it refuses the request`,
+          "Look at the answer's body for what it misses; the URL may be that of something else."
+        )(facts)
+
+export const inSeconds = (ms: number) => {
+  const seconds = Math.round(ms / 100) / 10
+  return `${seconds} ${seconds === 1 ? "second" : "seconds"}`
+}
+
 const timingOut = ({ evidence, successes }: Facts): Cause => {
   const sample = successes.slice(0, SLOW_SAMPLE).map(({ durationMs }) => durationMs)
-  const slow = sample.length >= 3 && median(sample) >= SLOW_MS
+  const slow = sample.length >= 3 && median(sample) >= evidence.requestTimeoutMs / 4
+  const deadline = `the deadline of ${inSeconds(evidence.requestTimeoutMs)}`
   return {
     summary: slow
-      ? "The receiver had become slow, and now does not answer within the deadline of 10 seconds."
-      : "The receiver does not answer within the deadline of 10 seconds.",
+      ? `The receiver had become slow, and now does not answer within ${deadline}.`
+      : `The receiver does not answer within ${deadline}.`,
     ...because(
       slow
         ? `Half of the ${sample.length} attempts delivered before took ${median(sample)} ms or more.`
         : undefined
     ),
     steps: [
-      readEndpoint(
-        { endpointId: evidence.endpoint.id },
+      person(
         "On the receiver's side: answer 2xx at once and do the work afterwards. Nothing here needs to be changed."
       )
     ]
@@ -106,17 +120,22 @@ const timingOut = ({ evidence, successes }: Facts): Cause => {
 
 const tlsFailed = (facts: Facts): Cause => {
   const worked = facts.successes[0]
-  const cause = wrongAddress(
-    () => "The TLS handshake fails: the receiver's certificate is not valid for this URL",
-    "Use a host that the receiver's certificate names."
-  )(facts)
-  if (worked === undefined || facts.change !== undefined) return cause
+  if (worked === undefined || facts.change !== undefined) {
+    const cause = wrongAddress(
+      () =>
+        "TLS cannot be set up: the receiver's certificate is not valid for this host, or what listens there speaks plain HTTP",
+      "Use a host that the receiver's certificate names, and the port on which it speaks TLS."
+    )(facts)
+    const ask = person(
+      "Find out which: `openssl s_client -connect HOST:PORT -servername HOST` shows the certificate, or that there is none. A receiver that speaks plain HTTP needs TLS in front of it."
+    )
+    return { ...cause, steps: [ask, ...cause.steps] }
+  }
   return {
     summary: "The receiver's certificate is no longer accepted: most likely it has expired or was replaced.",
     because: `TLS worked until ${worked.at}, and nothing was changed here since.`,
     steps: [
-      readEndpoint(
-        { endpointId: facts.evidence.endpoint.id },
+      person(
         "On the receiver's side: renew the certificate for the URL's host and serve its whole chain. Nothing here needs to be changed."
       )
     ]
@@ -130,12 +149,9 @@ const urlRefused = ({ evidence }: Facts): Cause => ({
     "Every attempt was refused at dispatch, but the URL would be accepted now: the rules for URLs have changed since.",
   steps: [
     evidence.endpoint.urlRefusal === null
-      ? readEndpoint(
-          { endpointId: evidence.endpoint.id },
-          "The URL is accepted again: nothing needs to be changed."
-        )
+      ? compare(evidence.endpoint.id, "The URL is accepted again: nothing needs to be changed.")
       : fixUrl(
-          evidence,
+          evidence.endpoint.id,
           "Give it a URL that may be delivered to, or ask the operator about DELIVERY_ALLOWED_TARGETS."
         )
   ]
@@ -143,20 +159,17 @@ const urlRefused = ({ evidence }: Facts): Cause => ({
 
 const receiversSide =
   (what: (example: SeenAttempt) => string, remedy: string) =>
-  ({ change, evidence, example }: Facts): Cause => ({
+  ({ change, example }: Facts): Cause => ({
     summary: what(example),
     ...because(sinceUrl(change)),
-    steps: [readEndpoint({ endpointId: evidence.endpoint.id }, remedy)]
+    steps: [person(remedy)]
   })
 
 /** One rule for each kind. */
 export const causes: Readonly<Record<Kind, (facts: Facts) => Cause>> = {
   rejected,
   not_found: wrongAddress(({ example }) => answered(example), "Correct the path of the URL."),
-  refused: wrongAddress(
-    ({ example }) => `${answered(example)}: it refuses the request`,
-    "Look at the answer's body for what it misses; the URL may be that of something else."
-  ),
+  refused,
   redirected: wrongAddress(
     ({ example }) => `${answered(example)}, a redirect, and redirects are never followed`,
     "Use the URL that it redirects to."
@@ -179,11 +192,8 @@ export const causes: Readonly<Record<Kind, (facts: Facts) => Cause>> = {
   rate_limited: ({ evidence, example }) => ({
     summary: `${answered(example)}: it is sent more than it takes.`,
     steps: [
-      update(
-        { endpointId: evidence.endpoint.id },
-        "Raise the receiver's limit, or subscribe to fewer event types.",
-        "eventTypes"
-      )
+      person("Raise the receiver's limit."),
+      fixEventTypes(evidence.endpoint.id, "Or subscribe to fewer event types: all that it shall get.")
     ]
   }),
   server_error: receiversSide(

@@ -2,10 +2,11 @@
 import type { Evidence } from "../DiagnosisEvidence.ts"
 import type { Finding } from "../Finding.ts"
 import { FAILURE_LIMIT } from "../Verdict.ts"
-import { listDeliveries, publish, readEndpoint, replay, sendTest, update } from "./Steps.ts"
+import { inSeconds } from "./Causes.ts"
+import { neverSeen, storeFirst } from "./Secret.ts"
+import { compare, enable, person, publish, replay, rotate, seeTypes, test } from "./Steps.ts"
 import { hasFailed, median, type Streak } from "./Streak.ts"
 
-const SLOW_MS = 5_000
 const FEWEST_SLOW = 5
 /** A delivery that is due for longer than this has nobody who takes it up. */
 const LATE_MS = 60_000
@@ -22,18 +23,35 @@ const finding = (told: Told): Finding => ({
   ...told
 })
 
-export const testing = ({ endpoint }: Evidence) =>
-  sendTest({ endpointId: endpoint.id }, "Shows at once whether it works; watch the delivery it gives.")
+/** The worker that sends may have other keys than the server that says this, so it says whose keys they are. */
+export const unreadable = ({ endpoint }: Evidence): Finding | undefined =>
+  endpoint.secretReadable
+    ? undefined
+    : finding({
+        code: "secret_unreadable",
+        summary:
+          "Its signing secret cannot be opened with this server's ENCRYPTION_KEY: a worker with the same key sends nothing to it.",
+        confidence: "high",
+        because: "The secret was sealed with a master key that this server does not have.",
+        nextSteps: [
+          person(
+            "Ask the operator to give serve and work the ENCRYPTION_KEY that was used before, beside the present one. What waits is then sent."
+          ),
+          rotate(
+            "Only if that key is lost for good: endpointId is the endpoint's id. It shows a new secret, which the receiver must get."
+          )
+        ]
+      })
 
 export const disabled = (evidence: Evidence, streak: Streak | undefined): Finding | undefined => {
   const { consecutiveFailures, disabledAt, disabledReason, enabled, id } = evidence.endpoint
   if (enabled) return undefined
-  const enable = [
-    update(
-      { endpointId: id, enabled: true },
-      "Once the cause is gone: starts the streak anew and lets waiting deliveries go on."
+  const steps = [
+    enable(
+      id,
+      "true, once the cause is gone: starts the streak anew and lets waiting deliveries go on. Before that it is soon disabled again."
     ),
-    testing(evidence)
+    test(id)
   ]
   const byHand = disabledReason === "manual"
   return finding({
@@ -47,33 +65,29 @@ export const disabled = (evidence: Evidence, streak: Streak | undefined): Findin
     changedBefore: evidence.changes.find(({ fields }) => fields.includes("enabled")) ?? null,
     confidence: "high",
     because: "The endpoint's own record says so.",
-    nextSteps: enable
+    nextSteps: steps
   })
 }
 
-export const slow = ({ attempts, endpoint }: Evidence): Finding | undefined => {
+export const slow = ({ attempts, requestTimeoutMs }: Evidence): Finding | undefined => {
   const delivered = attempts.filter((attempt) => !hasFailed(attempt)).slice(0, 10)
   const middle = median(delivered.map(({ durationMs }) => durationMs))
-  if (delivered.length < FEWEST_SLOW || middle < SLOW_MS) return undefined
+  if (delivered.length < FEWEST_SLOW || middle < requestTimeoutMs / 2) return undefined
   return finding({
     code: "slow",
-    summary: "The receiver is slow: its answers come close to the deadline of 10 seconds.",
+    summary: `The receiver is slow: its answers come close to the deadline of ${inSeconds(requestTimeoutMs)}.`,
     since: delivered[delivered.length - 1]!.at,
     confidence: "high",
     because: `Half of the last ${delivered.length} delivered attempts took ${middle} ms or more.`,
     deliveryIds: delivered.slice(0, 3).map(({ deliveryId }) => deliveryId),
-    nextSteps: [
-      readEndpoint(
-        { endpointId: endpoint.id },
-        "On the receiver's side: answer 2xx at once and do the work afterwards."
-      )
-    ]
+    nextSteps: [person("On the receiver's side: answer 2xx at once and do the work afterwards.")]
   })
 }
 
 export const late = ({ attempts, endpoint, now, waiting }: Evidence): Finding | undefined => {
   const before = new Date(Date.parse(now) - LATE_MS).toISOString()
-  if (!endpoint.enabled || waiting.oldestDueAt === null || waiting.oldestDueAt > before) return undefined
+  if (!endpoint.enabled || !endpoint.secretReadable) return undefined
+  if (waiting.oldestDueAt === null || waiting.oldestDueAt > before) return undefined
   const idle = attempts.every(({ at }) => at < before)
   return finding({
     code: "not_taken_up",
@@ -84,7 +98,9 @@ export const late = ({ attempts, endpoint, now, waiting }: Evidence): Finding | 
     confidence: idle ? "high" : "medium",
     because: `${waiting.count} deliveries wait; the oldest was due at ${waiting.oldestDueAt}.`,
     nextSteps: [
-      readEndpoint({ endpointId: endpoint.id }, "Ask the operator to look at the workers (posthorn work).")
+      person(
+        "Ask the operator to look at the workers (posthorn work): that they run, and that their ENCRYPTION_KEY opens the endpoint's secret, which they say when they start."
+      )
     ]
   })
 }
@@ -94,7 +110,7 @@ const neverSent = ({ count, neverSent: unsent }: Evidence["stopped"]): string =>
     ? ""
     : ` ${unsent === count ? "Never sent" : `${unsent} of them ${unsent === 1 ? "was" : "were"} never sent`}: the worker failed each time it prepared the request.`
 
-export const lost = ({ endpoint, stopped }: Evidence): Finding | undefined =>
+export const lost = ({ stopped }: Evidence): Finding | undefined =>
   stopped.count === 0
     ? undefined
     : finding({
@@ -106,12 +122,7 @@ export const lost = ({ endpoint, stopped }: Evidence): Finding | undefined =>
         because: "Counted among the newest deliveries; those that were replayed are left out.",
         nextSteps: [
           replay(
-            { deliveryId: stopped.newestId },
-            "When the endpoint works again: sends it again under a new id. Each of the others likewise."
-          ),
-          listDeliveries(
-            { endpointId: endpoint.id, payload: "omit" },
-            "Shows the others: those that are failed_permanent or dead_lettered."
+            "When the endpoint works again: sends it again under a new id; the receiver may have had it already. deliveryId is the one named here; list_webhook_deliveries with status failed_permanent, then dead_lettered, shows the others."
           )
         ]
       })
@@ -127,10 +138,7 @@ export const missed = ({ missedEvents }: Evidence): Finding | undefined =>
         because: "Each was recorded when it was published.",
         nextSteps: [
           publish(
-            {},
-            "If the receiver needs them, publish them again when the endpoint works; every other endpoint that matches then gets them a second time.",
-            "eventType",
-            "payload"
+            "If the receiver needs them, publish them again when the endpoint works; every other endpoint that matches then gets them a second time. list_events shows them."
           )
         ]
       })
@@ -147,18 +155,23 @@ export const fine = (evidence: Evidence): Finding => {
       nextSteps: []
     })
   }
+  const { endpoint, published, waiting } = evidence
   return finding({
     code: "nothing_sent",
     summary:
-      evidence.waiting.count > 0
+      waiting.count > 0
         ? "Deliveries wait for their first attempt; nothing has been sent yet."
-        : "Nothing has been sent to this endpoint yet: no published event matched its subscriptions, or nothing was published.",
-    since: evidence.endpoint.createdAt,
+        : published.length === 0
+          ? "Nothing has been sent to this endpoint yet, as nothing was published in the last 30 days."
+          : "Nothing has been sent to this endpoint yet: no event that matches was published since it was made.",
+    since: endpoint.createdAt,
     confidence: "high",
     because: "There is no attempt on record; attempts are kept for 30 days.",
     nextSteps: [
-      testing(evidence),
-      readEndpoint({ endpointId: evidence.endpoint.id }, "Compare its eventTypes with what is published.")
+      ...(neverSeen(evidence) ? storeFirst : []),
+      test(endpoint.id),
+      compare(endpoint.id, "Compare its eventTypes with what is published."),
+      seeTypes("Shows what is published.")
     ]
   })
 }

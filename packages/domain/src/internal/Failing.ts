@@ -1,19 +1,18 @@
 /** The finding about failures that last: those in a row up to now, unless deliveries come in between. */
 import type { Evidence, SeenChange } from "../DiagnosisEvidence.ts"
 import type { Confidence, Finding } from "../Finding.ts"
-import { causes, changedUrl, rotated } from "./Causes.ts"
+import { causes, changedUrl } from "./Causes.ts"
+import { graceEnd, rotated } from "./Secret.ts"
 import { look } from "./Steps.ts"
 import { changesBefore, deliveriesOf, dominant, type Kind, type Streak } from "./Streak.ts"
 import { unsteady } from "./Unsteady.ts"
-
-const DAY_MS = 86_400_000
 
 /** A rotation whose old secret stopped signing between the last success and the first failure. */
 const graceEnded = (streak: Streak, { changes }: Evidence): SeenChange | undefined => {
   const { before } = streak
   if (before === undefined) return undefined
   return changes.find((change) => {
-    const end = new Date(Date.parse(change.at) + DAY_MS).toISOString()
+    const end = graceEnd(change)
     return rotated(change) && end > before.at && end <= streak.first.at
   })
 }
@@ -23,9 +22,11 @@ const SECRET_MATTERS: ReadonlySet<Kind> = new Set(["rejected", "refused"])
 /** The change that may explain this kind of failure. */
 const explaining = (kind: Kind, streak: Streak, evidence: Evidence): SeenChange | undefined => {
   const changes = changesBefore(streak, evidence)
-  const rotation = SECRET_MATTERS.has(kind)
-    ? (changes.find(rotated) ?? graceEnded(streak, evidence))
-    : undefined
+  // What never worked, a rotation did not break.
+  const rotation =
+    SECRET_MATTERS.has(kind) && streak.before !== undefined
+      ? (changes.find(rotated) ?? graceEnded(streak, evidence))
+      : undefined
   const other = changes.find(
     ({ action, fields }) => fields.includes("enabled") && action === "webhook.endpoint_updated"
   )
@@ -40,6 +41,10 @@ const certainty = (
 ): readonly [Confidence, string] => {
   const count = streak.failures.length
   if (count === 1) return ["low", "Only one attempt has failed so far."]
+  if (new Set(streak.failures.map(({ deliveryId }) => deliveryId)).size === 1) {
+    const one = `All ${count} failures are attempts of one delivery; nothing else was sent since.`
+    return ["medium", because === undefined ? one : `${one} ${because}`]
+  }
   const same = `${Math.round(share * count)} of ${count} failures in a row are of this kind.`
   if (share < 0.8) return ["low", `${same} The others differ.`]
   if (because !== undefined) return [count >= 3 ? "high" : "medium", `${same} ${because}`]
@@ -49,13 +54,14 @@ const certainty = (
 const failing = (streak: Streak, evidence: Evidence): Finding => {
   const { example, kind, share } = dominant(streak.failures)
   const change = explaining(kind, streak, evidence)
-  const cause = causes[kind]({ evidence, kind, example, change, successes: streak.successes })
-  const [confidence, because] = certainty(streak, share, cause.because)
   const never = streak.before === undefined && !streak.openEnded
+  const since = streak.first.at
+  const cause = causes[kind]({ evidence, kind, example, change, successes: streak.successes, since, never })
+  const [confidence, because] = certainty(streak, share, cause.because)
   return {
     code: kind,
     summary: never ? `${cause.summary} Nothing has been delivered to this endpoint yet.` : cause.summary,
-    since: streak.first.at,
+    since,
     reason: example.failureReason,
     httpStatus: example.httpStatus,
     inARow: streak.failures.length,

@@ -1,11 +1,18 @@
-/** Next steps of a diagnosis: an operation, what to give it, and why. A test holds the names against the contract. */
+/**
+ * Next steps of a diagnosis: an operation with its arguments and why, or a person's work outside of Posthorn.
+ *
+ * A step whose `fillIn` is empty is safe to run as it stands: it removes nothing, rotates nothing, and sends nothing again
+ * that may already have had its effect. Where a step is not, the argument that starts it is left for the caller to fill
+ * in. A test holds the names against the contract. Source: decision §10 (Diagnosis).
+ */
 
 export interface NextStep {
-  readonly operation: string
+  /** Null for a person's step, and so are the tool and the arguments. */
+  readonly operation: string | null
   /** Its MCP tool. */
-  readonly tool: string
-  readonly arguments: Readonly<Record<string, unknown>>
-  /** Arguments only the caller can know. */
+  readonly tool: string | null
+  readonly arguments: Readonly<Record<string, unknown>> | null
+  /** Arguments that the caller must find out, ask for, or decide on. */
   readonly fillIn: ReadonlyArray<string>
   readonly why: string
 }
@@ -20,26 +27,49 @@ const step =
     why
   })
 
-export const update = step("updateWebhookEndpoint", "update_webhook_endpoint")
-export const sendTest = step("sendTestEvent", "send_webhook_test_event")
-export const rotate = step("rotateWebhookSecret", "rotate_webhook_secret")
-export const replay = step("replayWebhookDelivery", "replay_webhook_delivery")
-export const publish = step("publishEvent", "publish_event")
-export const listAttempts = step("listWebhookDeliveryAttempts", "list_webhook_delivery_attempts")
-export const listDeliveries = step("listWebhookDeliveries", "list_webhook_deliveries")
-export const readEndpoint = step("getWebhookEndpoint", "get_webhook_endpoint")
+/** Work that no tool can do: on the receiver, in DNS, by the operator. */
+export const person = (why: string): NextStep => ({
+  operation: null,
+  tool: null,
+  arguments: null,
+  fillIn: [],
+  why
+})
 
-/** At the evidence itself. */
-export const look = (deliveryId: string): NextStep =>
+const changeEndpoint = step("updateWebhookEndpoint", "update_webhook_endpoint")
+const rotateSecret = step("rotateWebhookSecret", "rotate_webhook_secret")
+const replayDelivery = step("replayWebhookDelivery", "replay_webhook_delivery")
+const publishEvent = step("publishEvent", "publish_event")
+const sendTest = step("sendTestEvent", "send_webhook_test_event")
+const listAttempts = step("listWebhookDeliveryAttempts", "list_webhook_delivery_attempts")
+const readEndpoint = step("getWebhookEndpoint", "get_webhook_endpoint")
+const listTypes = step("listEventTypes", "list_event_types")
+
+export const fixUrl = (endpointId: string, why: string) => changeEndpoint({ endpointId }, why, "url")
+export const fixEventTypes = (endpointId: string, why: string) =>
+  changeEndpoint({ endpointId }, why, "eventTypes")
+/** Lets waiting deliveries go on, so the caller says when. */
+export const enable = (endpointId: string, why: string) => changeEndpoint({ endpointId }, why, "enabled")
+/** A rotation may drop a secret that is in use, so the caller says of which endpoint. */
+export const rotate = (why: string) => rotateSecret({}, why, "endpointId")
+/** The receiver may have had it already, so the caller says which. */
+export const replay = (why: string) => replayDelivery({}, why, "deliveryId")
+export const publish = (why: string) => publishEvent({}, why, "eventType", "payload")
+export const test = (endpointId: string) =>
+  sendTest({ endpointId }, "Shows at once whether it works; watch the delivery it gives.")
+export const look = (deliveryId: string) =>
   listAttempts({ deliveryId }, "Shows what was sent and what came back.")
+export const compare = (endpointId: string, why: string) => readEndpoint({ endpointId }, why)
+export const seeTypes = (why: string) => listTypes({}, why)
 
+/** One of each that names an operation. */
 export const everyStep: ReadonlyArray<NextStep> = [
-  update,
+  changeEndpoint,
+  rotateSecret,
+  replayDelivery,
+  publishEvent,
   sendTest,
-  rotate,
-  replay,
-  publish,
   listAttempts,
-  listDeliveries,
-  readEndpoint
+  readEndpoint,
+  listTypes
 ].map((make) => make({}, ""))

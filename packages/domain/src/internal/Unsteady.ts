@@ -5,7 +5,7 @@
 import type { Evidence, SeenAttempt } from "../DiagnosisEvidence.ts"
 import type { Finding } from "../Finding.ts"
 import { causes } from "./Causes.ts"
-import { look, type NextStep, update } from "./Steps.ts"
+import { fixEventTypes, look, type NextStep } from "./Steps.ts"
 import { deliveriesOf, dominant, hasFailed, type Streak, switchesIn } from "./Streak.ts"
 
 const WINDOW = 30
@@ -52,7 +52,9 @@ const findingOf = ({ failures }: Split, streak: Streak | undefined, told: Told):
 
 const causeOf = ({ failures, successes }: Split, evidence: Evidence) => {
   const { example, kind, share } = dominant(failures)
-  return { kind, share, cause: causes[kind]({ evidence, kind, example, change: undefined, successes }) }
+  const since = failures[failures.length - 1]!.at
+  const facts = { evidence, kind, example, change: undefined, successes, since, never: false }
+  return { kind, share, cause: causes[kind](facts) }
 }
 
 const counted = ({ failures, turns, window }: Split) =>
@@ -66,10 +68,9 @@ const someEventTypes = (split: Split, { endpoint }: Evidence): Told | undefined 
   const failing = valuesOf(split.failures, ({ eventType }) => eventType)
   if (split.successes.some(({ eventType }) => failing.has(eventType))) return undefined
   const types = [...failing].sort().join(", ")
-  const remedy: NextStep = update(
-    { endpointId: endpoint.id },
-    "Have the receiver handle these events, or subscribe to the others only.",
-    "eventTypes"
+  const remedy: NextStep = fixEventTypes(
+    endpoint.id,
+    "Have the receiver handle these events, or subscribe to the others only."
   )
   return {
     code: "some_event_types",
