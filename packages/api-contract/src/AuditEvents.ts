@@ -66,7 +66,12 @@ const listOperatorAuditEvents = HttpApiEndpoint.get("listOperatorAuditEvents", "
     "Newest first: workspaces created and deleted. Kept outside the workspaces, so also of those that are gone. Needs the operator's token."
   )
   .annotateContext(
-    operation({ permission: "operator", bucket: "rest_read", tool: "list_operator_audit_events" })
+    operation({
+      permission: "operator",
+      bucket: "rest_read",
+      tool: "list_operator_audit_events",
+      guidance: "Use it to learn when a workspace was made or deleted, also one that is gone."
+    })
   )
 
 export class AuditEventsApi extends HttpApiGroup.make("auditEvents")

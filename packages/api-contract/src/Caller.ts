@@ -29,7 +29,14 @@ const getCaller = HttpApiEndpoint.get("getCaller", "/caller")
     OpenApi.Description,
     "Which workspace this token opens, what it may do, and until when. Start here with a token you know nothing about."
   )
-  .annotateContext(operation({ permission: "any", bucket: "rest_read", tool: "get_caller" }))
+  .annotateContext(
+    operation({
+      permission: "any",
+      bucket: "rest_read",
+      tool: "get_caller",
+      guidance: "It needs no argument."
+    })
+  )
 
 export class CallerApi extends HttpApiGroup.make("Caller")
   .add(getCaller)

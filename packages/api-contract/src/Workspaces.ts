@@ -33,7 +33,14 @@ const createWorkspace = HttpApiEndpoint.post("createWorkspace", "/workspaces")
   .addError(failure(WorkspaceSlugTaken))
   .annotate(OpenApi.Summary, "Create a workspace")
   .annotate(OpenApi.Description, "A workspace is one customer of the platform. Needs the operator's token.")
-  .annotateContext(operation({ permission: "operator", bucket: "rest_write", tool: "create_workspace" }))
+  .annotateContext(
+    operation({
+      permission: "operator",
+      bucket: "rest_write",
+      tool: "create_workspace",
+      guidance: "Use it for a new customer; next, create_api_token with its slug gives that customer a token."
+    })
+  )
 
 export const WorkspacePage = PageOf("Workspace", Workspace)
 
@@ -45,7 +52,14 @@ const listWorkspaces = HttpApiEndpoint.get("listWorkspaces", "/workspaces")
     OpenApi.Description,
     "Forward on id, so in the order they were created. Needs the operator's token."
   )
-  .annotateContext(operation({ permission: "operator", bucket: "rest_read", tool: "list_workspaces" }))
+  .annotateContext(
+    operation({
+      permission: "operator",
+      bucket: "rest_read",
+      tool: "list_workspaces",
+      guidance: "Use it to find the slug that every other tool asks for."
+    })
+  )
 
 const deleteWorkspace = HttpApiEndpoint.del("deleteWorkspace", "/workspaces/:slug")
   .setPath(Schema.Struct({ slug: Slug }))
@@ -61,6 +75,7 @@ const deleteWorkspace = HttpApiEndpoint.del("deleteWorkspace", "/workspaces/:slu
       permission: "operator",
       bucket: "rest_write",
       tool: "delete_workspace",
+      guidance: "It cannot be undone: ask the user first, by name.",
       destructive: true
     })
   )

@@ -4,8 +4,9 @@
  * Sentences name no address and repeat nothing a receiver said.
  */
 import type { Evidence, SeenAttempt, SeenChange } from "../DiagnosisEvidence.ts"
+import type { Cause } from "./Cause.ts"
 import { afterRotation, neverSeen, rotated, unseen } from "./Secret.ts"
-import { compare, fixEventTypes, fixUrl, type NextStep, person } from "./Steps.ts"
+import { compare, fixEventTypes, fixUrl, person } from "./Steps.ts"
 import { type Kind, median } from "./Streak.ts"
 
 /** What a cause is judged from. */
@@ -21,13 +22,6 @@ export interface Facts {
   readonly since: string
   /** Nothing was ever delivered to the endpoint. */
   readonly never: boolean
-}
-
-export interface Cause {
-  readonly summary: string
-  /** What in the evidence speaks for it; undefined when only the kind of failure does. */
-  readonly because?: string
-  readonly steps: ReadonlyArray<NextStep>
 }
 
 export const changedUrl = ({ action, fields }: SeenChange) =>
