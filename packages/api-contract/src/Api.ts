@@ -9,6 +9,7 @@ import * as Errors from "@posthorn/domain/Errors"
 import { ApiTokensApi, CreatedApiToken } from "./ApiTokens.ts"
 import { AuditEventsApi } from "./AuditEvents.ts"
 import { CallerApi } from "./Caller.ts"
+import { ConsoleLink, ConsoleLinksApi } from "./ConsoleLinks.ts"
 import { DeliveriesApi } from "./Deliveries.ts"
 import { EndpointsApi } from "./Endpoints.ts"
 import { EventsApi, PublishedEvents } from "./Events.ts"
@@ -29,6 +30,7 @@ export class Api extends HttpApi.make("posthorn")
   .add(ApiTokensApi)
   .add(AuditEventsApi)
   .add(CallerApi)
+  .add(ConsoleLinksApi)
   .addError(failure(Errors.InvalidRequest))
   .addError(failure(Errors.Unauthorized))
   .addError(failure(Errors.Forbidden))
@@ -41,4 +43,4 @@ export class Api extends HttpApi.make("posthorn")
   .addError(failure(Errors.ServiceUnavailable))
   .annotate(OpenApi.Title, "Posthorn")
   // A schema that is answered with another status than 200 only loses its name in OpenAPI unless it is listed here.
-  .annotate(HttpApi.AdditionalSchemas, [CreatedApiToken, PublishedEvents]) {}
+  .annotate(HttpApi.AdditionalSchemas, [ConsoleLink, CreatedApiToken, PublishedEvents]) {}

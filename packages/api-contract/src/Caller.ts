@@ -6,11 +6,13 @@ import { operation } from "./Operation.ts"
 import { Timestamp } from "./Wire.ts"
 
 export const Caller = Schema.Struct({
-  type: Schema.Literal("operator", "api_token"),
-  id: Schema.String.annotations({ description: "The token's id; `operator` for the operator." }),
+  type: Schema.Literal("operator", "api_token", "member"),
+  id: Schema.String.annotations({
+    description: "The token's or the member's id; `operator` for the operator."
+  }),
   name: Schema.String,
   workspace: Schema.NullOr(Schema.Struct({ slug: Schema.String, name: Schema.String })).annotations({
-    description: "The workspace that the token opens; null for the operator, who opens every one."
+    description: "The workspace that is open to the caller; null for the operator, to whom every one is."
   }),
   scopes: Schema.Array(Scope).annotations({ description: "As they were given." }),
   permissions: Schema.Array(Schema.Literal(...permissions)).annotations({

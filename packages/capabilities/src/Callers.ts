@@ -1,8 +1,10 @@
 /** Who is calling, as the caller may know it: the first question of an agent that was handed a token. Source: decision §10. */
 import { Unauthorized } from "@posthorn/domain/Errors"
 import { permissions, type Scope } from "@posthorn/domain/Permission"
-import { CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
+import { CurrentOperator, CurrentPrincipal, type Principal } from "@posthorn/domain/Principal"
 import { ApiTokensRepo } from "@posthorn/persistence/ApiTokensRepo"
+import { MembersRepo } from "@posthorn/persistence/MembersRepo"
+import { WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
 import { Effect, Option } from "effect"
 
 const OPERATOR = {
@@ -15,21 +17,45 @@ const OPERATOR = {
   expiresAt: null
 }
 
+const held = (principal: Principal) =>
+  permissions.filter((permission) => principal.permissions.has(permission))
+
 export class Callers extends Effect.Service<Callers>()("@posthorn/capabilities/Callers", {
-  dependencies: [ApiTokensRepo.Default],
+  dependencies: [ApiTokensRepo.Default, MembersRepo.Default, WorkspacesRepo.Default],
   effect: Effect.gen(function* () {
+    const members = yield* MembersRepo
     const tokens = yield* ApiTokensRepo
+    const workspaces = yield* WorkspacesRepo
+
+    /** Through the console: a member, or whom the operator let in. */
+    const describeSession = (principal: Principal) =>
+      Effect.gen(function* () {
+        const { actor, workspaceId, workspaceSlug: slug } = principal
+        const { name } = yield* Effect.mapError(workspaces.get(workspaceId), () => new Unauthorized())
+        const member = actor.type === "member" ? yield* members.find(workspaceId, actor.id) : undefined
+        const allowed = held(principal)
+        return {
+          type: actor.type === "member" ? ("member" as const) : ("operator" as const),
+          id: actor.id,
+          name: member?.name ?? "operator",
+          workspace: { slug, name },
+          scopes: allowed as ReadonlyArray<Scope>,
+          permissions: allowed,
+          expiresAt: null
+        }
+      })
 
     const describe = Effect.gen(function* () {
       if (Option.isSome(yield* Effect.serviceOption(CurrentOperator))) return OPERATOR
       const principal = yield* CurrentPrincipal
+      if (principal.actor.type !== "api_token") return yield* describeSession(principal)
       const token = yield* tokens.findCaller(principal.workspaceId, principal.actor.id)
       if (token === undefined) return yield* new Unauthorized()
       return {
         type: "api_token" as const,
         ...token,
         scopes: token.scopes as ReadonlyArray<Scope>,
-        permissions: permissions.filter((permission) => principal.permissions.has(permission))
+        permissions: held(principal)
       }
     }).pipe(Effect.withSpan("Callers.describe"))
 

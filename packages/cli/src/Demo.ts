@@ -97,6 +97,13 @@ export const ensure = Effect.fnUntraced(function* (
   return { token, receiverPort, ...(yield* makeEndpoint(baseUrl, token, receiverPort)) } satisfies Demo
 })
 
+/** A link that opens the console once. */
+export const consoleLink = (baseUrl: string, token: string) =>
+  post(baseUrl, token, `/workspaces/${SLUG}/console-links`, {}).pipe(
+    Effect.flatMap(expectStatus(201)),
+    Effect.map(({ url }) => String(url))
+  )
+
 /** Publish one event and wait until the receiver has it. */
 export const firstDelivery = Effect.fnUntraced(function* (
   baseUrl: string,

@@ -1,6 +1,6 @@
 /**
- * `posthorn dev`: everything in one process, with nothing to install: embedded PostgreSQL, migrations, API, worker, and
- * a demo whose first webhook is delivered before the prompt is back.
+ * `posthorn dev`: everything in one process, with nothing to install: embedded PostgreSQL, migrations, API, console,
+ * worker, and a demo whose first webhook is delivered before the prompt is back.
  *
  * Deliveries to this machine are allowed here, and only here, unless the environment says otherwise; so it is not for
  * production, and warns when the network can reach it. Source: decision §1.
@@ -113,7 +113,13 @@ const showReceipt = ({ deliveryId, eventType, verified }: DemoReceiver.Receipt) 
   )
 
 /** What to do next; last, how to see what was sent to the demo's receiver. */
-const showWays = (baseUrl: string, token: string, sql: string, deliveryId: string | undefined) => {
+const showWays = (
+  baseUrl: string,
+  token: string,
+  link: string,
+  sql: string,
+  deliveryId: string | undefined
+) => {
   const workspace = `${baseUrl}/workspaces/${Demo.SLUG}`
   const attempts =
     deliveryId === undefined
@@ -121,6 +127,8 @@ const showWays = (baseUrl: string, token: string, sql: string, deliveryId: strin
       : `
   ${bold("Attempts")}   curl ${workspace}/webhooks/deliveries/${deliveryId}/attempts -H "authorization: Bearer ${token}"`
   return say(`
+  ${bold("Console")}    ${link}
+             ${dim(`opens once, within 10 minutes; for another: node build/posthorn.mjs console-link ${Demo.SLUG}`)}
   ${bold("Learn")}      docs/first-endpoint.md, ten minutes. Its commands need this line:
              export POSTHORN_URL=${baseUrl} POSTHORN_TOKEN=${token}
   ${bold("Reference")}  ${baseUrl}/reference
@@ -153,12 +161,13 @@ export const dev = Effect.gen(function* () {
   const resolved = resolve(given, kept, url, yield* choosePort(given))
   yield* Layer.build(Layer.merge(serverOf(resolved), workerOf(resolved)))
   const moved = resolved.port === given.port || given.port === 0 ? "" : ` (port ${given.port} is taken)`
-  yield* row("API, MCP, worker", `${addressesOf(resolved)}${moved}`)
+  yield* row("API, console, worker", `${addressesOf(resolved)}${moved}`)
   if (Option.isNone(given.allowedTargets))
     yield* row("Receivers", "http and this machine are allowed, in dev only")
   yield* warnOfNetwork(given)
   const { deliveryId, demo } = yield* demonstrate(resolved, kept)
   yield* LocalSecrets.write(given.dataDir, { ...kept, demo })
-  yield* showWays(baseUrlOf(resolved), demo.token, sqlWay(given), deliveryId)
+  const link = yield* Demo.consoleLink(hereOf(resolved), demo.token)
+  yield* showWays(baseUrlOf(resolved), demo.token, link, sqlWay(given), deliveryId)
   return yield* "ended" in more && more.ended !== undefined ? more.ended : Effect.never
 }).pipe(Effect.scoped)

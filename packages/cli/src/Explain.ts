@@ -10,6 +10,7 @@ const KNOWN = new Set([
   "DemoFailed",
   "DevInProduction",
   "CannotListen",
+  "ConsoleLinkRefused",
   "LocalSecretsUnusable",
   "SecretsUnreadable"
 ])

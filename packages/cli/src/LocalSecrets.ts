@@ -52,8 +52,8 @@ const keptIn = (text: string): Kept | undefined => {
   }
 }
 
-/** Undefined only when there is no such file and nothing that needs it. */
-const read = (dataDir: string) => {
+/** What was kept before; undefined only when there is no such file and nothing that needs it. */
+export const find = (dataDir: string) => {
   const file = fileOf(resolve(dataDir))
   return Effect.try({
     try: () => readFileSync(file, "utf8"),
@@ -87,7 +87,7 @@ export const write = (dataDir: string, kept: Kept) =>
 
 /** What is kept, made on the first start. */
 export const load = (dataDir: string) =>
-  Effect.flatMap(read(dataDir), (kept) => {
+  Effect.flatMap(find(dataDir), (kept) => {
     if (kept !== undefined) return Effect.succeed(kept)
     const fresh: Kept = {
       operatorToken: `pho_${randomBytes(32).toString("hex")}`,

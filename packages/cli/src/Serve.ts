@@ -1,7 +1,9 @@
-/** `posthorn serve`: REST, MCP and the pages. */
+/** `posthorn serve`: REST, MCP, the console and the pages. */
+import { fileURLToPath } from "node:url"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { DeliveryTargets } from "@posthorn/capabilities/DeliveryTargets"
 import { RequestDeadline } from "@posthorn/capabilities/RequestDeadline"
+import { ConsoleConfig } from "@posthorn/server/console/ConsoleConfig"
 import { listenLive, serveLive } from "@posthorn/server/http/Server"
 import { memoryLive } from "@posthorn/server/RateCounters"
 import { redisLive } from "@posthorn/server/RedisCounters"
@@ -15,6 +17,9 @@ import { say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
 
 const CONNECTIONS = 20
+
+/** The built application lies beside the bundle; `scripts/console.mjs` puts it there. */
+const consoleFolder = fileURLToPath(new URL("console", import.meta.url))
 
 /** Its parts, put together from settings; `dev` has them too. */
 export const serverOf = (resolved: Resolved) =>
@@ -31,6 +36,7 @@ export const serverOf = (resolved: Resolved) =>
         version: VERSION
       })
     ),
+    Layer.provide(Layer.succeed(ConsoleConfig, { ...resolved.settings.consoleLook, folder: consoleFolder })),
     Layer.provide(Layer.succeed(DeliveryTargets, resolved.allowedTargets)),
     Layer.provide(
       Layer.succeed(RequestDeadline, { milliseconds: Duration.toMillis(resolved.settings.requestTimeout) })

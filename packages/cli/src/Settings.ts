@@ -11,7 +11,9 @@ import {
   productionProblems
 } from "@posthorn/domain/AllowedTargets"
 import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
+import type { Logo } from "@posthorn/server/console/ConsoleConfig"
 import { Config, type ConfigError, Data, Duration, Effect, Either, Option, Redacted } from "effect"
+import { type ConsoleLook, consoleAccent, consoleLogo, consoleName } from "./ConsoleSettings.ts"
 import { databaseUrl } from "./DatabaseUrl.ts"
 
 export interface Settings {
@@ -32,6 +34,7 @@ export interface Settings {
   readonly maxConcurrency: number
   readonly endpointConcurrency: number
   readonly quotas: Readonly<Record<Bucket, Quota | null>>
+  readonly consoleLook: ConsoleLook
   readonly redisUrl: Option.Option<Redacted.Redacted>
   readonly logLevel: string
   readonly logFormat: "json" | "pretty"
@@ -196,6 +199,15 @@ const allowedTargets = Effect.gen(function* () {
   return Option.some(targets)
 })
 
+const consoleLook = Effect.all(
+  {
+    name: withDefault(variable("CONSOLE_NAME", "'Acme webhooks'", consoleName), "Posthorn"),
+    accent: withDefault<string | null>(variable("CONSOLE_ACCENT", "'#2563eb'", consoleAccent), null),
+    logo: withDefault<Logo | null>(variable("CONSOLE_LOGO", "/etc/posthorn/logo.svg", consoleLogo), null)
+  },
+  { mode: "validate" }
+).pipe(Effect.mapError((problems) => Object.values(problems).flatMap(Option.toArray)))
+
 const second = Duration.seconds(1)
 
 const parts = {
@@ -227,6 +239,7 @@ const parts = {
   maxConcurrency: withDefault(variable("WORKER_MAX_CONCURRENCY", "4", integer(1, 100)), 4),
   endpointConcurrency: withDefault(variable("WORKER_ENDPOINT_CONCURRENCY", "10", integer(1, 1000)), 10),
   quotas,
+  consoleLook,
   redisUrl: variable("REDIS_URL", "redis://:password@redis.example.com:6379", redisUrl),
   logLevel: withDefault(
     variable("LOG_LEVEL", "info", oneOf("debug", "info", "warning", "error", "none")),

@@ -13,11 +13,13 @@ const HELP = `posthorn ${VERSION}: delivers a platform's webhooks: signed, retri
 Usage: posthorn <command>
 
   dev         everything in one process, with an embedded PostgreSQL and a demo
-  serve       REST, MCP and the reference
+  serve       REST, MCP, the console and the reference
   work        the delivery worker; run as many as you like
   migrate     bring the database up to date
   mcp         MCP over standard input and output, for POSTHORN_URL with POSTHORN_TOKEN
   re-encrypt  seal every signing secret with the newest ENCRYPTION_KEY
+  console-link <workspace> [--role viewer|developer|admin | --member mem_…]
+              a link that opens the console once
 
 Everything is configured through the environment: see docs/operate.md.`
 
@@ -26,6 +28,10 @@ Everything is configured through the environment: see docs/operate.md.`
  * and every command but `serve` and `dev` starts in about half the time. So nothing here may import a command directly.
  */
 const loaded = <A, E>(load: () => Promise<Effect.Effect<A, E>>) => Effect.flatten(Effect.promise(load))
+
+/** The one command that takes arguments. */
+const consoleLink = (args: ReadonlyArray<string>) =>
+  loaded(async () => (await import("./ConsoleLink.ts")).consoleLink(args))
 
 const commands = {
   dev: loaded(async () => (await import("./Dev.ts")).dev),
@@ -59,6 +65,7 @@ const [name, ...rest] = process.argv.slice(2)
 const program = Effect.gen(function* () {
   if (name === "--version" || name === "-v") return yield* say(VERSION)
   if (name === undefined || name === "help" || name === "--help" || name === "-h") return yield* say(HELP)
+  if (name === "console-link") return yield* consoleLink(rest)
   if (!isCommand(name) || rest.length > 0) {
     yield* complain(
       isCommand(name)

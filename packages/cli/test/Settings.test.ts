@@ -50,7 +50,10 @@ describe("Settings", () => {
         DATABASE_URL: "mysql://root:hunter2@db/x",
         WORKER_BATCH_SIZE: "0",
         RATE_LIMIT_MCP: "many",
-        DELIVERY_ALLOWED_TARGETS: "10.0.0.0/99"
+        DELIVERY_ALLOWED_TARGETS: "10.0.0.0/99",
+        CONSOLE_NAME: " ",
+        CONSOLE_ACCENT: "blue",
+        CONSOLE_LOGO: "/no/such/logo.svg"
       })
 
       const names = lines.map((line) => line.split(/[ :]/)[0])
@@ -59,6 +62,9 @@ describe("Settings", () => {
         "DELIVERY_RETRY_DELAY",
         "ENCRYPTION_KEY",
         "OPERATOR_TOKEN",
+        "CONSOLE_NAME",
+        "CONSOLE_ACCENT",
+        "CONSOLE_LOGO",
         "DATABASE_URL",
         "WORKER_BATCH_SIZE",
         "RATE_LIMIT_MCP",

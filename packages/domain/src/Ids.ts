@@ -16,7 +16,9 @@ export const prefixes = {
   token: "tok_",
   audit: "aud_",
   notification: "ntf_",
-  member: "mem_"
+  member: "mem_",
+  consoleLink: "lnk_",
+  consoleSession: "ses_"
 } as const
 
 export type Noun = keyof typeof prefixes

@@ -21,6 +21,7 @@ export type AuditAction =
   | "member.added"
   | "member.updated"
   | "member.removed"
+  | "console.link_created"
 
 export interface AuditEntry {
   readonly workspaceId: string

@@ -31,6 +31,13 @@ export class MembersRepo extends Effect.Service<MembersRepo>()("@posthorn/persis
         values (${workspaceId}, ${member.id}, ${member.email}, ${keyOf(member.email)}, ${member.name},
           ${member.role})`.pipe(taken, Effect.asVoid)
 
+    const find = (workspaceId: string, memberId: string) =>
+      sql<MemberRow>`select ${columns} from posthorn.members
+        where workspace_id = ${workspaceId} and id = ${memberId}`.pipe(
+        Effect.map((rows) => rows[0]),
+        Effect.orDie
+      )
+
     /** The member as it is; nobody changes it until the transaction ends. */
     const lock = (workspaceId: string, memberId: string) =>
       sql<MemberRow>`select ${columns} from posthorn.members
@@ -52,6 +59,6 @@ export class MembersRepo extends Effect.Service<MembersRepo>()("@posthorn/persis
         Effect.orDie
       )
 
-    return { insert, list, lock, remove, update } as const
+    return { find, insert, list, lock, remove, update } as const
   })
 }) {}

@@ -10,6 +10,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   api_tokens_lookup: "the token tells the workspace",
   operator_audit_events_pkey: "the operator's log outlives workspaces",
   operator_audit_events_newest: "the operator's log outlives workspaces",
+  console_links_lookup: "the code tells the workspace",
   queue_due: "the claim serves all workspaces at once",
   migrations_pkey: "belongs to the program, not to a workspace",
   daily_runs_pkey: "belongs to the program, not to a workspace",

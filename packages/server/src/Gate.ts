@@ -9,17 +9,21 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import { ApiTokens, type Identity } from "@posthorn/capabilities/ApiTokens"
+import type { ConsoleSession } from "@posthorn/capabilities/ConsoleSessions"
 import { Workspaces } from "@posthorn/capabilities/Workspaces"
 import type { Bucket } from "@posthorn/domain/Bucket"
 import { Forbidden, Unauthorized, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { permissions as allPermissions } from "@posthorn/domain/Permission"
-import type { Operator, Principal, Via } from "@posthorn/domain/Principal"
+import type { Actor, Operator, Principal, Via } from "@posthorn/domain/Principal"
 import { Effect, Redacted } from "effect"
 import { type BucketState, clientKey, RateLimits, reporting } from "./RateLimits.ts"
 import { ServerConfig } from "./ServerConfig.ts"
 
 /** Somebody known, before it is known what they want. */
-export type Caller = { readonly kind: "token"; readonly identity: Identity } | { readonly kind: "operator" }
+export type Caller =
+  | { readonly kind: "token"; readonly identity: Identity }
+  | { readonly kind: "session"; readonly session: ConsoleSession }
+  | { readonly kind: "operator" }
 
 export interface Admission {
   readonly bucket: BucketState | null
@@ -40,7 +44,27 @@ const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 const EVERYTHING: ReadonlySet<(typeof allPermissions)[number]> = new Set(allPermissions)
 const digest = (text: string) => createHash("sha256").update(text).digest()
 
-export const keyOf = (caller: Caller) => (caller.kind === "operator" ? "operator" : caller.identity.tokenId)
+/** What a caller's calls are counted under. */
+export const keyOf = (caller: Caller) =>
+  caller.kind === "operator"
+    ? "operator"
+    : caller.kind === "session"
+      ? caller.session.id
+      : caller.identity.tokenId
+
+/** The one workspace that a token or a session opens. */
+const openTo = (caller: Exclude<Caller, { readonly kind: "operator" }>) =>
+  caller.kind === "session" ? caller.session : caller.identity
+
+export const permissionsOf = (caller: Caller) =>
+  caller.kind === "operator" ? EVERYTHING : openTo(caller).permissions
+
+const actorOf = (caller: Caller): Omit<Actor, "via"> =>
+  caller.kind === "operator"
+    ? { type: "operator", id: "operator" }
+    : caller.kind === "session"
+      ? caller.session.actor
+      : { type: "api_token", id: caller.identity.tokenId }
 
 export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
   dependencies: [ApiTokens.Default, RateLimits.Default, Workspaces.Default],
@@ -70,8 +94,8 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
     }
 
     const workspaceOf = (caller: Caller, slug: string | undefined) => {
-      if (caller.kind === "token") {
-        const { workspaceId: id, workspaceSlug } = caller.identity
+      if (caller.kind !== "operator") {
+        const { workspaceId: id, workspaceSlug } = openTo(caller)
         return slug === undefined || slug === workspaceSlug
           ? Effect.succeed({ id, slug: workspaceSlug })
           : Effect.fail(new WorkspaceNotFound())
@@ -91,19 +115,17 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
       bucket: BucketState | null
     ): Effect.Effect<Admission, Forbidden> => {
       const isOperator = caller.kind === "operator"
-      const held = isOperator ? EVERYTHING : caller.identity.permissions
+      const held = permissionsOf(caller)
       if (permission === "operator" ? !isOperator : permission !== "any" && !held.has(permission)) {
         return Effect.fail(reporting(new Forbidden({ permission }), bucket))
       }
-      const actor = isOperator
-        ? { type: "operator" as const, id: "operator", via }
-        : { type: "api_token" as const, id: caller.identity.tokenId, via }
+      const actor = { ...actorOf(caller), via }
       const principal = workspace && {
         workspaceId: workspace.id,
         workspaceSlug: workspace.slug,
         actor,
         permissions: held,
-        expiresAt: isOperator ? null : caller.identity.expiresAt,
+        expiresAt: isOperator ? null : openTo(caller).expiresAt,
         traceId
       }
       return Effect.succeed({ bucket, principal, operator: isOperator ? { actor, traceId } : undefined })
@@ -114,7 +136,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
       Effect.flatMap(
         entry.inWorkspace
           ? workspaceOf(caller, passage.slug)
-          : caller.kind === "token"
+          : caller.kind !== "operator"
             ? workspaceOf(caller, undefined)
             : Effect.succeed(undefined),
         (workspace) =>

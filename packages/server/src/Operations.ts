@@ -9,6 +9,7 @@ import type { Bindings } from "@posthorn/api-contract/Walk"
 import { ApiTokens } from "@posthorn/capabilities/ApiTokens"
 import { AuditLog } from "@posthorn/capabilities/AuditLog"
 import { Callers } from "@posthorn/capabilities/Callers"
+import { ConsoleLinks } from "@posthorn/capabilities/ConsoleLinks"
 import { Deliveries } from "@posthorn/capabilities/Deliveries"
 import { Diagnoses } from "@posthorn/capabilities/Diagnosis"
 import { Endpoints } from "@posthorn/capabilities/Endpoints"
@@ -22,6 +23,7 @@ import type { JsonText } from "@posthorn/domain/JsonText"
 import type { CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
 import { Effect } from "effect"
 import { matching } from "./EntityTag.ts"
+import { ServerConfig } from "./ServerConfig.ts"
 
 export type OperationTable = Bindings<typeof Api, CurrentOperator | CurrentPrincipal>
 
@@ -30,6 +32,7 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
     ApiTokens.Default,
     AuditLog.Default,
     Callers.Default,
+    ConsoleLinks.Default,
     Deliveries.Default,
     Diagnoses.Default,
     Endpoints.Default,
@@ -42,6 +45,7 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
   effect: Effect.gen(function* () {
     const audit = yield* AuditLog
     const callers = yield* Callers
+    const consoleLinks = yield* ConsoleLinks
     const deliveries = yield* Deliveries
     const diagnoses = yield* Diagnoses
     const endpoints = yield* Endpoints
@@ -51,6 +55,7 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
     const statistics = yield* Statistics
     const tokens = yield* ApiTokens
     const workspaces = yield* Workspaces
+    const { baseUrl } = yield* ServerConfig
 
     const table = {
       createWorkspace: ({ body }) => workspaces.create(body),
@@ -68,6 +73,12 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
       listAuditEvents: ({ query }) => audit.list(query),
       listOperatorAuditEvents: ({ query }) => audit.listOperator(query),
       getCaller: () => callers.describe,
+      createConsoleLink: ({ body }) =>
+        Effect.map(consoleLinks.create(body), ({ code, expiresAt }) => ({
+          // In the fragment, which no server, proxy or Referer ever sees.
+          url: `${baseUrl}/console/sign-in#code=${code}`,
+          expiresAt
+        })),
       createApiToken: ({ body }) => tokens.create(body),
       createWebhookEndpoint: ({ body }) => endpoints.create(body),
       listWebhookEndpoints: ({ query }) => endpoints.list(query),

@@ -73,7 +73,8 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   revokeApiToken: () => ({}),
   listAuditEvents: () => ({ query: { limit: "2" } }),
   listOperatorAuditEvents: () => ({ query: { limit: "2" } }),
-  getCaller: () => ({})
+  getCaller: () => ({}),
+  createConsoleLink: () => ({ body: { role: "viewer" } })
 }
 
 /** The sample of an operation, or a failed test. */

@@ -1,5 +1,5 @@
 /**
- * The edge: everything that is no operation of the contract comes in here: MCP, the pages, and what does not exist.
+ * The edge: everything that is no operation of the contract comes in here: MCP, the console, the pages, and what does not exist.
  *
  * Gives each request its trace id, finds who answers it, and turns what nobody foresaw into an answer of the common
  * shape.
@@ -9,6 +9,7 @@ import { MethodNotAllowed, RouteNotFound } from "@posthorn/domain/Errors"
 import { continueTrace } from "@posthorn/domain/TraceId"
 import { Effect } from "effect"
 import { Calls } from "../Calls.ts"
+import { ConsolePages } from "../console/ConsolePages.ts"
 import { McpRoute } from "../mcp/McpRoute.ts"
 import { Pages } from "./Pages.ts"
 import { toResponse } from "./Rest.ts"
@@ -22,9 +23,10 @@ export const split = (url: string) => {
 }
 
 export class Edge extends Effect.Service<Edge>()("@posthorn/server/Edge", {
-  dependencies: [Calls.Default, McpRoute.Default, Pages.Default],
+  dependencies: [Calls.Default, ConsolePages.Default, McpRoute.Default, Pages.Default],
   effect: Effect.gen(function* () {
     const calls = yield* Calls
+    const console = yield* ConsolePages
     const mcp = yield* McpRoute
     const pages = yield* Pages
 
@@ -37,6 +39,8 @@ export class Edge extends Effect.Service<Edge>()("@posthorn/server/Edge", {
     const answer = (request: HttpServerRequest.HttpServerRequest, traceId: string) => {
       const { pathname } = split(request.url)
       if (pathname === "/mcp") return mcp.handle(request, traceId)
+      if (pathname === "/console" || pathname.startsWith("/console/"))
+        return console.handle(request, pathname, traceId)
       const page = pages.find(request.method, pathname)
       return page === undefined
         ? missing(pathname, traceId)

@@ -8,10 +8,11 @@ import type { IncomingMessage } from "node:http"
 import { HttpServerResponse } from "@effect/platform"
 import { type InvalidRequest, invalid, type PublicError, UnsupportedMediaType } from "@posthorn/domain/Errors"
 import { parseJson } from "@posthorn/domain/JsonText"
+import type { Via } from "@posthorn/domain/Principal"
 import { Effect, Either, Option } from "effect"
 import { type Answer, Calls } from "../Calls.ts"
 import type { RawRequest } from "../Decode.ts"
-import { Gate } from "../Gate.ts"
+import { type Caller, Gate } from "../Gate.ts"
 import { isJson, readMessage } from "./Body.ts"
 import { ConnectionLimits } from "./ConnectionLimits.ts"
 import type { Match } from "./Routes.ts"
@@ -39,6 +40,15 @@ export const toResponse = (answer: Answer, traceId: string) =>
     ...(answer.contentType === null ? {} : { contentType: answer.contentType })
   })
 
+/** Who lets callers in: the public API by their token, the console by its cookie. */
+export interface Door {
+  readonly via: Via
+  readonly authenticate: (
+    message: IncomingMessage,
+    slug: string | undefined
+  ) => Effect.Effect<Caller, PublicError>
+}
+
 export class Rest extends Effect.Service<Rest>()("@posthorn/server/Rest", {
   dependencies: [Calls.Default, Gate.Default],
   effect: Effect.gen(function* () {
@@ -55,19 +65,26 @@ export class Rest extends Effect.Service<Rest>()("@posthorn/server/Rest", {
       )
     }
 
+    const bearer: Door = {
+      via: "rest",
+      authenticate: ({ headers, socket }) =>
+        gate.authenticate(headers.authorization, socket.remoteAddress ?? "")
+    }
+
     /** Run the operation that the request names; every outcome is an answer. */
     const handle = (
       message: IncomingMessage,
       match: Match,
       search: string,
-      traceId: string
+      traceId: string,
+      door: Door = bearer
     ): Effect.Effect<Answer> =>
-      gate.authenticate(message.headers.authorization, message.socket.remoteAddress ?? "").pipe(
+      door.authenticate(message, match.path.slug).pipe(
         Effect.flatMap((caller) =>
           calls.call({
             entry: match.entry,
             caller,
-            passage: { via: "rest", traceId, slug: match.path.slug, bucket: match.entry.rules.bucket },
+            passage: { via: door.via, traceId, slug: match.path.slug, bucket: match.entry.rules.bucket },
             read: read(message, match, search) as Effect.Effect<RawRequest, PublicError>
           })
         ),

@@ -12,6 +12,7 @@ import { invalid, type PublicError, ServiceUnavailable } from "@posthorn/domain/
 import { continueTrace } from "@posthorn/domain/TraceId"
 import { Context, Effect, FiberId, Layer, Option, Runtime } from "effect"
 import { Calls } from "../Calls.ts"
+import { SessionDoor } from "../console/SessionDoor.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { isArriving } from "./Body.ts"
 import { ConnectionLimits } from "./ConnectionLimits.ts"
@@ -19,10 +20,12 @@ import { Edge, split } from "./Edge.ts"
 import { Listener, makeListener, UNKNOWN_VERSION } from "./Listener.ts"
 import { Readiness } from "./Readiness.ts"
 import { closing } from "./Refusal.ts"
-import { Rest } from "./Rest.ts"
+import { type Door, Rest } from "./Rest.ts"
 import * as Routes from "./Routes.ts"
 import { send } from "./Send.ts"
 
+/** Under it the operations again, for the console's sessions. */
+const CONSOLE_API = "/console/api/"
 const ANSWER_MS = 15_000
 const RETRY_AFTER_SECONDS = 2
 
@@ -41,15 +44,25 @@ export const listenLive = Layer.unwrapEffect(
 const operations = Effect.gen(function* () {
   const calls = yield* Calls
   const rest = yield* Rest
+  const { authenticate } = yield* SessionDoor
+  const console: Door = { via: "console", authenticate }
   // Everything an operation needs it holds already: an empty context, because each step that adds to a context copies
   // and compares all of it, and the server's has some forty entries.
   const runtime = yield* Effect.runtime<never>()
   const runFork = Runtime.runFork(Runtime.make({ ...runtime, context: Context.empty() }))
   const tooLate = new ServiceUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS })
 
-  return (message: IncomingMessage, response: ServerResponse, match: Routes.Match, search: string) => {
+  return (
+    message: IncomingMessage,
+    response: ServerResponse,
+    match: Routes.Match,
+    search: string,
+    isConsole: boolean
+  ) => {
     const traceId = continueTrace(message.headers.traceparent as string | undefined)
-    const fiber = runFork(rest.handle(message, match, search, traceId))
+    if (isConsole)
+      response.setHeader("cache-control", "no-store").setHeader("x-content-type-options", "nosniff")
+    const fiber = runFork(rest.handle(message, match, search, traceId, isConsole ? console : undefined))
     const giveUp = () => {
       // A body has a deadline of its own; what is left to do is counted from its end.
       if (isArriving(message)) return
@@ -109,10 +122,14 @@ export const serveLive = Layer.scopedDiscard(
       const refused = oddity(message)
       if (refused !== undefined) return refused(message, response)
       const { pathname, search } = split(message.url!)
-      const match = Routes.find(message.method!, pathname)
+      const isConsole = pathname.startsWith(CONSOLE_API)
+      const match = Routes.find(
+        message.method!,
+        isConsole ? pathname.slice(CONSOLE_API.length - 1) : pathname
+      )
       return match === undefined
         ? answerOther(message, response)
-        : answerOperation(message, response, match, search)
+        : answerOperation(message, response, match, search, isConsole)
     }
     server.on("request", answer)
     yield* Effect.addFinalizer(() =>
@@ -122,4 +139,4 @@ export const serveLive = Layer.scopedDiscard(
       )
     )
   })
-).pipe(Layer.provide([Calls.Default, Edge.Default, Readiness.Default, Rest.Default]))
+).pipe(Layer.provide([Calls.Default, Edge.Default, Readiness.Default, Rest.Default, SessionDoor.Default]))

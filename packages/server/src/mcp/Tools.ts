@@ -8,7 +8,7 @@
 import { OpenApi } from "@effect/platform"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
 import { Context, Option } from "effect"
-import type { Caller } from "../Gate.ts"
+import { type Caller, permissionsOf } from "../Gate.ts"
 import { inputSchemaOf, type ObjectSchema, outputSchemaOf, sharing } from "./ToolSchemas.ts"
 
 /** As `tools/list` shows it. */
@@ -88,7 +88,7 @@ const visibleTo = (caller: Caller): ReadonlyArray<ListedTool> =>
     : tools
         .filter(
           ({ entry: { rules } }) =>
-            rules.permission === "any" || caller.identity.permissions.has(rules.permission as never)
+            rules.permission === "any" || permissionsOf(caller).has(rules.permission as never)
         )
         .map((tool) => tool.listed)
 

@@ -1,0 +1,63 @@
+/** Links that open the console once. Source: decision §4, §9 and §10. */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { MemberNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { Role, Scope } from "@posthorn/domain/Permission"
+import { Schema } from "effect"
+import { operation } from "./Operation.ts"
+import { failure } from "./Problem.ts"
+import { Slug, Timestamp } from "./Wire.ts"
+
+const MAX_SECONDS = 3600
+
+export const CreateConsoleLink = Schema.Struct({
+  memberId: Schema.optional(
+    Schema.String.annotations({
+      description: "Signs in as this member, with the role the member has at the time."
+    })
+  ),
+  role: Schema.optional(Role),
+  scopes: Schema.optional(
+    Schema.Array(Scope)
+      .pipe(Schema.minItems(1), Schema.maxItems(50))
+      .annotations({ description: "Permissions or bundles.", examples: [["read", "webhook:list"]] })
+  ),
+  expiresInSeconds: Schema.optional(
+    Schema.Number.pipe(Schema.int(), Schema.between(1, MAX_SECONDS)).annotations({
+      description: "How long the link waits to be opened. Default 600.",
+      jsonSchema: { type: "integer", minimum: 1, maximum: MAX_SECONDS, default: 600 },
+      message: () => `Expected a whole number from 1 to ${MAX_SECONDS}`
+    })
+  )
+}).annotations({
+  identifier: "CreateConsoleLink",
+  description:
+    "Whose rights the link gives: a member's, a role's, these scopes', or, with none of them, your own."
+})
+
+export const ConsoleLink = Schema.Struct({
+  url: Schema.String.annotations({
+    description: "Opens the console once. Whoever opens it is signed in, so give it to nobody else.",
+    examples: ["https://hooks.example.com/console/sign-in#code=…"]
+  }),
+  expiresAt: Timestamp
+}).annotations({ identifier: "ConsoleLink" })
+export type ConsoleLink = typeof ConsoleLink.Type
+
+const createConsoleLink = HttpApiEndpoint.post("createConsoleLink", "/workspaces/:slug/console-links")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setPayload(CreateConsoleLink)
+  .addSuccess(ConsoleLink, { status: 201 })
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(MemberNotFound))
+  .annotate(OpenApi.Summary, "Create a console link")
+  .annotate(
+    OpenApi.Description,
+    "A link that signs one browser in to the console, once. It may grant no more than the caller may do: otherwise 403."
+  )
+  .annotateContext(
+    operation({ permission: "console:link", bucket: "rest_write", tool: "create_console_link", secret: true })
+  )
+
+export class ConsoleLinksApi extends HttpApiGroup.make("Console")
+  .add(createConsoleLink)
+  .annotate(OpenApi.Description, "Letting people in to the console.") {}

@@ -1,0 +1,108 @@
+/**
+ * Links that open the console once, for oneself, for a member, a role or a list of scopes.
+ *
+ * Nobody gives more than they hold: every permission that the link would grant must be the caller's. The code is 192
+ * random bits, stored hashed. Source: decision §9 and §10.
+ */
+import { createHash, randomBytes } from "node:crypto"
+import * as SqlClient from "@effect/sql/SqlClient"
+import { Forbidden, invalid, MemberNotFound } from "@posthorn/domain/Errors"
+import { newId } from "@posthorn/domain/Ids"
+import {
+  firstMissing,
+  type Permission,
+  permissionsOf,
+  permissionsOfRole,
+  type Role,
+  type Scope
+} from "@posthorn/domain/Permission"
+import { CurrentPrincipal, type Principal } from "@posthorn/domain/Principal"
+import { AuditRepo } from "@posthorn/persistence/AuditRepo"
+import { ConsoleRepo, type Grant } from "@posthorn/persistence/ConsoleRepo"
+import { MembersRepo } from "@posthorn/persistence/MembersRepo"
+import { Effect } from "effect"
+import { transactional } from "./Transaction.ts"
+
+export const LINK_SECONDS = 600
+const CODE_BYTES = 24
+
+export interface NewConsoleLink {
+  readonly memberId?: string | undefined
+  readonly role?: Role | undefined
+  readonly scopes?: ReadonlyArray<Scope> | undefined
+  readonly expiresInSeconds?: number | undefined
+}
+
+export const hashOf = (secret: string) => createHash("sha256").update(secret).digest()
+
+/** What the link stands on: the caller, whose end is its end too. */
+const ownGrant = ({ actor }: Principal): Grant => ({
+  tokenId: actor.type === "api_token" ? actor.id : null,
+  memberId: actor.type === "member" ? actor.id : null,
+  permissions: null
+})
+
+export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capabilities/ConsoleLinks", {
+  dependencies: [AuditRepo.Default, ConsoleRepo.Default, MembersRepo.Default],
+  effect: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const audit = yield* AuditRepo
+    const links = yield* ConsoleRepo
+    const members = yield* MembersRepo
+
+    const held = (principal: Principal, granted: ReadonlySet<Permission>) => {
+      const permission = firstMissing(granted, principal.permissions)
+      return permission === undefined ? Effect.void : Effect.fail(new Forbidden({ permission }))
+    }
+
+    const grantOf = (principal: Principal, { memberId, role, scopes }: NewConsoleLink) =>
+      Effect.gen(function* () {
+        const own = ownGrant(principal)
+        if (memberId !== undefined) {
+          const member = yield* members.lock(principal.workspaceId, memberId)
+          if (member === undefined) return yield* new MemberNotFound()
+          yield* held(principal, permissionsOfRole(member.role))
+          return { ...own, memberId }
+        }
+        const granted =
+          role !== undefined
+            ? permissionsOfRole(role)
+            : scopes === undefined
+              ? principal.permissions
+              : permissionsOf(scopes)
+        yield* held(principal, granted)
+        return { ...own, permissions: [...granted] }
+      })
+
+    /** The code of a new link, shown this once, and when it ends. */
+    const create = (request: NewConsoleLink) =>
+      Effect.gen(function* () {
+        const principal = yield* CurrentPrincipal
+        const { memberId, role, scopes, expiresInSeconds = LINK_SECONDS } = request
+        const chosen = Object.entries({ memberId, role, scopes }).filter(([, value]) => value !== undefined)
+        if (chosen.length > 1) {
+          return yield* invalid(`/${chosen[1]![0]}`, "Name a member, a role or scopes: one of them, or none")
+        }
+        const grant = yield* grantOf(principal, request)
+        const code = randomBytes(CODE_BYTES).toString("base64url")
+        const id = newId("consoleLink")
+        const expiresAt = yield* links.insertLink(principal.workspaceId, {
+          ...grant,
+          id,
+          codeHash: hashOf(code),
+          lifeMs: expiresInSeconds * 1000
+        })
+        yield* audit.append({
+          workspaceId: principal.workspaceId,
+          actor: principal.actor,
+          traceId: principal.traceId,
+          action: "console.link_created",
+          target: { type: "console_link", id },
+          changes: { fields: [], ...Object.fromEntries(chosen), expiresAt }
+        })
+        return { code, expiresAt }
+      }).pipe(transactional(sql), Effect.withSpan("ConsoleLinks.create"))
+
+    return { create } as const
+  })
+}) {}

@@ -1,0 +1,65 @@
+/**
+ * The built console in memory, with what the build compressed beside each file.
+ *
+ * Read when the first browser asks, and again when it was built again: a server that nobody opens the console of spends
+ * nothing on it, and one that was started before the build ended shows the console as soon as it is there.
+ */
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
+
+export interface Asset {
+  readonly contentType: string
+  readonly plain: Buffer
+  readonly br: Buffer | undefined
+  readonly gzip: Buffer | undefined
+}
+
+export type Assets = ReadonlyMap<string, Asset>
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+  png: "image/png",
+  woff2: "font/woff2",
+  txt: "text/plain; charset=utf-8"
+}
+
+const suffixOf = (name: string) => name.slice(name.lastIndexOf(".") + 1)
+
+const readAll = (folder: string): Assets => {
+  const names = (readdirSync(folder, { recursive: true }) as Array<string>).map((name) =>
+    name.replaceAll("\\", "/")
+  )
+  const present = new Set(names)
+  const read = (name: string) => (present.has(name) ? readFileSync(join(folder, name)) : undefined)
+  return new Map(
+    names
+      .filter((name) => suffixOf(name) in TYPES)
+      .map((name) => [
+        name,
+        {
+          contentType: TYPES[suffixOf(name)]!,
+          plain: read(name)!,
+          br: read(`${name}.br`),
+          gzip: read(`${name}.gz`)
+        }
+      ])
+  )
+}
+
+/** The files by their names under `/console/`; undefined while there are none. */
+export const makeAssets = (folder: string | null) => {
+  let assets: Assets | undefined
+  let builtAt = 0
+  return (): Assets | undefined => {
+    if (folder === null) return undefined
+    const built = statSync(join(folder, "index.html"), { throwIfNoEntry: false })
+    if (built !== undefined && built.mtimeMs !== builtAt) {
+      assets = new Map([...(assets ?? []), ...readAll(folder)])
+      builtAt = built.mtimeMs
+    }
+    return assets
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Everything under `/console` that is no operation: the application, its files, the logo, and the session.
+ *
+ * A path that names no file is a place in the application: it gets `index.html`, so that links into it work. The policy
+ * allows what comes from here and nothing written into the page; a receiver's answer shown there stays text.
+ */
+import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { MethodNotAllowed, RouteNotFound } from "@posthorn/domain/Errors"
+import { Effect } from "effect"
+import { Calls } from "../Calls.ts"
+import { toResponse } from "../http/Rest.ts"
+import { type Asset, makeAssets } from "./Assets.ts"
+import { ConsoleConfig } from "./ConsoleConfig.ts"
+import { SessionRoutes } from "./SessionRoutes.ts"
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'"
+].join("; ")
+
+const SAFE = {
+  "content-security-policy": POLICY,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "x-frame-options": "DENY",
+  "permissions-policy": "camera=(), geolocation=(), microphone=()"
+}
+
+const FOR_EVER = "public, max-age=31536000, immutable"
+
+const BUILDING = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Posthorn</title>
+<p>The console is being built. It appears here by itself, in a few seconds.</p></html>`
+
+/** Shown while `npm start` still builds the application; it keeps the link's fragment while it waits. */
+const building = HttpServerResponse.text(BUILDING, {
+  status: 503,
+  contentType: "text/html; charset=utf-8",
+  headers: { ...SAFE, refresh: "1", "retry-after": "1", "cache-control": "no-store" }
+})
+
+const encodingOf = (asset: Asset, accepted: string) =>
+  asset.br !== undefined && /\bbr\b/.test(accepted)
+    ? { bytes: asset.br, header: { "content-encoding": "br" } }
+    : asset.gzip !== undefined && /\bgzip\b/.test(accepted)
+      ? { bytes: asset.gzip, header: { "content-encoding": "gzip" } }
+      : { bytes: asset.plain, header: {} }
+
+const fileResponse = (asset: Asset, accepted: string, cacheControl: string) => {
+  const { bytes, header } = encodingOf(asset, accepted)
+  return HttpServerResponse.uint8Array(bytes, {
+    contentType: asset.contentType,
+    headers: { ...SAFE, ...header, "cache-control": cacheControl, vary: "accept-encoding" }
+  })
+}
+
+export class ConsolePages extends Effect.Service<ConsolePages>()("@posthorn/server/ConsolePages", {
+  dependencies: [Calls.Default, SessionRoutes.Default],
+  effect: Effect.gen(function* () {
+    const calls = yield* Calls
+    const session = yield* SessionRoutes
+    const { folder, logo } = yield* ConsoleConfig
+    const current = makeAssets(folder)
+
+    const logoResponse =
+      logo === null
+        ? undefined
+        : HttpServerResponse.uint8Array(logo.bytes, {
+            contentType: logo.contentType,
+            headers: {
+              ...SAFE,
+              "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+              "cache-control": "no-cache"
+            }
+          })
+
+    /** A file, or the application; undefined for a file that is not there. */
+    const page = (name: string, accepted: string) => {
+      if (name === "logo" && logoResponse !== undefined) return logoResponse
+      const assets = folder === null ? undefined : current()
+      if (assets === undefined) return folder === null ? undefined : building
+      const asset = assets.get(name)
+      if (name !== "index.html" && asset !== undefined)
+        return fileResponse(asset, accepted, name.startsWith("assets/") ? FOR_EVER : "no-cache")
+      return name.startsWith("assets/") || name.startsWith("api/")
+        ? undefined
+        : fileResponse(assets.get("index.html")!, accepted, "no-cache")
+    }
+
+    const handle = (request: HttpServerRequest.HttpServerRequest, pathname: string, traceId: string) => {
+      if (pathname === "/console/session") return session.handle(request, traceId)
+      const isRead = request.method === "GET" || request.method === "HEAD"
+      if (pathname === "/console" && isRead) return Effect.succeed(HttpServerResponse.redirect("/console/"))
+      const found = page(pathname.slice("/console/".length), request.headers["accept-encoding"] ?? "")
+      const answer =
+        found === undefined
+          ? toResponse(calls.refuse(new RouteNotFound(), traceId), traceId)
+          : isRead
+            ? HttpServerResponse.setHeader(found, "x-trace-id", traceId)
+            : toResponse(calls.refuse(new MethodNotAllowed({ allow: "GET, HEAD" }), traceId), traceId)
+      return Effect.succeed(answer)
+    }
+
+    return { handle } as const
+  })
+}) {}
