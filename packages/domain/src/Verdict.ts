@@ -18,6 +18,9 @@ export const MAX_TAKE_UPS = 7
 /** Consecutive failures at which an endpoint is disabled. Source: spec §2.1. */
 export const FAILURE_LIMIT = 20
 
+/** Attempts of an endpoint in a row that were not delivered, after which it is tried slowly. Source: decision §10. */
+export const SLOW_AFTER = 3
+
 export type FailureReason =
   | "http_status"
   | "request_timeout"
@@ -72,6 +75,13 @@ const failed = (ordinal: number, failureReason: FailureReason): Verdict => {
 
 /** Units of the retry delay (30 s) to wait after attempt `ordinal` (from 1) failed: 1, 2, … at most 6. */
 export const retryUnits = (ordinal: number): number => Math.min(ordinal, MAX_RETRIES)
+
+/**
+ * Units of the retry delay to pause before an endpoint's next attempt, after so many in a row that were not delivered: 1/120,
+ * 1/60, then 1/30. So a receiver that restarts is not disabled in a moment, whatever waits for it.
+ */
+export const pauseUnits = (failuresInARow: number): number =>
+  failuresInARow < SLOW_AFTER ? 0 : Math.min(4, 2 ** (failuresInARow - SLOW_AFTER)) / 120
 
 const isRejection = (status: number) => status >= 400 && status < 500 && status !== 408 && status !== 429
 

@@ -1,5 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { judge, MAX_RETRIES, type Observation, retryUnits } from "@posthorn/domain/Verdict"
+import {
+  FAILURE_LIMIT,
+  judge,
+  MAX_RETRIES,
+  type Observation,
+  pauseUnits,
+  retryUnits
+} from "@posthorn/domain/Verdict"
 import { FastCheck as fc } from "effect"
 
 const answered = (httpStatus: number): Observation => ({
@@ -21,6 +28,21 @@ const anyOrdinal = fc.integer({ min: 1, max: MAX_RETRIES + 1 })
 describe("Verdict", () => {
   it("§8 waits min(attempts, 6) units of the retry delay", () => {
     assert.deepStrictEqual([1, 2, 3, 4, 5, 6, 7, 60].map(retryUnits), [1, 2, 3, 4, 5, 6, 6, 6])
+  })
+
+  it("decision §10 pauses from the third failure in a row on, from 1/120 to 1/30 of the retry delay", () => {
+    assert.deepStrictEqual(
+      [0, 1, 2, 3, 4, 5, 6, 19, 5_000].map((failures) => Math.round(pauseUnits(failures) * 120)),
+      [0, 0, 0, 1, 2, 4, 4, 4, 4]
+    )
+  })
+
+  it("decision §10 spreads 20 failures in a row over a quarter of the retry delay, with twelve in flight", () => {
+    const atOnce = 12
+    let pauses = 0
+    for (let failures = atOnce; failures < FAILURE_LIMIT; failures++) pauses += pauseUnits(failures)
+
+    assert.isAtLeast(pauses, 0.25)
   })
 
   it.prop(

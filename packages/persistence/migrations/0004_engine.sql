@@ -77,7 +77,7 @@ end $$;
 
 create type posthorn.loaded as (
   place integer, event_type text, payload text, trace_id text,
-  version xid, url text, enabled boolean, generation integer, secret bytea, previous_secret bytea
+  version xid, url text, enabled boolean, generation integer, failures integer, secret bytea, previous_secret bytea
 );
 
 -- All that a post needs, read at dispatch; `place` counts from 1 in the arrays. A delivery that is gone, or was recorded
@@ -93,8 +93,8 @@ language plpgsql stable
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   return query
-    select w.place::integer, d.event_type, d.payload, d.trace_id, e.xmin, e.url, e.enabled, e.generation, e.secret,
-      case when e.previous_secret_expires_at > now() then e.previous_secret end
+    select w.place::integer, d.event_type, d.payload, d.trace_id, e.xmin, e.url, e.enabled, e.generation,
+      e.consecutive_failures, e.secret, case when e.previous_secret_expires_at > now() then e.previous_secret end
     from unnest(workspaces, deliveries, attempts, known) with ordinality
       as w(workspace_id, delivery_id, attempts, known, place)
     cross join lateral (
@@ -103,7 +103,8 @@ begin
         and d.status in ('pending', 'failed') offset 0
     ) d
     left join lateral (
-      select e.xmin, e.url, e.enabled, e.generation, e.secret, e.previous_secret, e.previous_secret_expires_at
+      select e.xmin, e.url, e.enabled, e.generation, e.consecutive_failures, e.secret, e.previous_secret,
+        e.previous_secret_expires_at
       from posthorn.endpoints e
       where e.workspace_id = d.workspace_id and e.id = d.endpoint_id
         and (e.xmin <> w.known or e.previous_secret is not null) offset 0

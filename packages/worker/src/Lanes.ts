@@ -11,9 +11,9 @@
 import type { LaneRef, Refill, Waiting } from "@posthorn/persistence/Queue"
 import { Backlog } from "./internal/Backlog.ts"
 import { Held } from "./internal/Held.ts"
-import { BEGINNING, Lane, type Pace } from "./internal/Lane.ts"
+import { BEGINNING, FIRST_CAP, Lane, type Pace, type Rest } from "./internal/Lane.ts"
 import { Order } from "./internal/Order.ts"
-import { SlowCaps } from "./internal/SlowCaps.ts"
+import { Reputations } from "./internal/Reputations.ts"
 import { tuned } from "./Tuning.ts"
 
 export interface LanesOptions {
@@ -30,7 +30,7 @@ export class Lanes {
   private readonly order = new Order()
   private readonly backlog = new Backlog()
   private readonly parked = new Set<Lane>()
-  private readonly slowCaps = new SlowCaps()
+  private readonly reputations = new Reputations()
   waiting = 0
   inFlight = 0
 
@@ -77,7 +77,8 @@ export class Lanes {
   private laneOf(row: Waiting): Lane {
     const known = this.lanes.get(row.endpointId)
     if (known !== undefined) return known
-    const lane = new Lane(row, this.slowCaps.first(row.endpointId, this.endpointConcurrency))
+    const lane = new Lane(row, Math.min(FIRST_CAP, this.endpointConcurrency))
+    this.reputations.recall(lane)
     this.lanes.set(row.endpointId, lane)
     return lane
   }
@@ -132,6 +133,38 @@ export class Lanes {
       picked.push(next.row)
     }
     return picked
+  }
+
+  /** What came of an attempt; gives the pause that has to be over before the next one. Slot and place: see `settle`. */
+  observed(row: Waiting, pace: Pace, delivered: boolean): Rest | null {
+    const lane = this.lanes.get(row.endpointId)
+    if (delivered) lane?.succeeded()
+    else lane?.failed((lane.failures ?? 0) + 1)
+    const rest = lane?.rest() ?? null
+    this.settle(row, pace, delivered)
+    return rest
+  }
+
+  /** How many attempts in a row failed as far as it was recorded: for a lane that has seen none itself. */
+  learn(row: Waiting, failures: number): Rest | null {
+    const lane = this.lanes.get(row.endpointId)
+    if (lane === undefined || lane.failures !== null) return null
+    lane.failed(failures)
+    return lane.rest()
+  }
+
+  /** Whether it may still be sent: its lane may have become slow since it was picked. */
+  maySend(row: Waiting): boolean {
+    const lane = this.lanes.get(row.endpointId)
+    return lane === undefined || !lane.slow || lane.turn === row.deliveryId
+  }
+
+  /** The pause is over. */
+  rested({ endpointId, number }: Rest): void {
+    const lane = this.lanes.get(endpointId)
+    if (lane === undefined || !lane.rested(number)) return
+    if (lane.idle) this.forget(lane)
+    else this.order.offer(lane)
   }
 
   /**
@@ -191,7 +224,7 @@ export class Lanes {
   private forget(lane: Lane): void {
     this.lanes.delete(lane.endpointId)
     this.backlog.forget(lane)
-    this.slowCaps.remember(lane)
+    this.reputations.remember(lane)
   }
 
   /** Its endpoint is disabled or unusable: keep nothing of it in memory but the fact. */
@@ -221,6 +254,7 @@ export class Lanes {
     const lane = this.lanes.get(endpointId)
     if (lane === undefined || !lane.parked) return
     lane.parked = false
+    lane.startAnew()
     this.parked.delete(lane)
     this.backlog.readAnew(lane)
   }

@@ -16,7 +16,7 @@ import { Cause, type Clock, Effect, Schedule } from "effect"
 import type { Prepare } from "./Attempt.ts"
 import { elapsed } from "./internal/Elapsed.ts"
 import { Fifo } from "./internal/Fifo.ts"
-import type { Pace } from "./internal/Lane.ts"
+import type { Pace, Rest } from "./internal/Lane.ts"
 import { observedOf } from "./internal/Observed.ts"
 import { Signal } from "./internal/Signal.ts"
 import { Suspects } from "./internal/Suspects.ts"
@@ -169,8 +169,15 @@ export class Slots {
 
   /** What is gone, recorded by somebody else, or not to be sent now, leaves its slot. */
   private sendable(row: Waiting, loaded: Loaded | null): loaded is Loaded {
-    if (loaded?.endpoint.enabled === true) return true
-    if (loaded !== null) this.parts.lanes.park(row.endpointId)
+    const { lanes } = this.parts
+    if (loaded?.endpoint.enabled === true) {
+      this.rest(lanes.learn(row, loaded.endpoint.failures))
+      if (lanes.maySend(row)) return true
+      this.loading.delete(row)
+      this.giveBack([row])
+      return false
+    }
+    if (loaded !== null) lanes.park(row.endpointId)
     else this.suspects.forget(row)
     this.gone(row)
     return false
@@ -215,9 +222,9 @@ export class Slots {
     fork(Effect.delay(readAgain, tuning.heldPauseMs))
   }
 
-  /** Sends what is loaded as far as slots are free. What was loaded too long ago is loaded again when its turn comes. */
+  /** Sends what is loaded as far as slots are free. What may not be sent yet, or was loaded too long ago, waits again. */
   private launch(): void {
-    const { clock, ownership, reader, slots, tuning } = this.parts
+    const { clock, lanes, ownership, reader, slots, tuning } = this.parts
     if (this.ready.length === 0 || this.sending >= slots) return
     const at = clock.unsafeCurrentTimeMillis()
     const now = elapsed(clock)
@@ -225,7 +232,7 @@ export class Slots {
     const certain = ownership.certain() && !this.stopped
     while (this.ready.length > 0 && this.sending < slots) {
       const { loaded, loadedAt, row } = this.ready.shift()!
-      if (!certain || now - loadedAt > tuning.freshMs) stale.push(row)
+      if (!certain || now - loadedAt > tuning.freshMs || !lanes.maySend(row)) stale.push(row)
       else if (reader.has(row.shard)) this.attempt(row, loaded, at)
       else this.gone(row)
     }
@@ -277,8 +284,19 @@ export class Slots {
     const verdict = judge(row.attempts + 1, seen)
     this.suspects.forget(row)
     ledger.add({ row, observed: observedOf({ row, generation, verdict, seen, at, signature, retryDelayMs }) })
-    lanes.settle(row, paceOf(seen), verdict.status === "delivered")
+    this.rest(lanes.observed(row, paceOf(seen), verdict.status === "delivered"))
     this.free()
+  }
+
+  /** Wakes a slow lane when its pause is over. */
+  private rest(rest: Rest | null): void {
+    if (rest === null) return
+    const { fork, lanes, retryDelayMs } = this.parts
+    const over = Effect.sync(() => {
+      lanes.rested(rest)
+      this.wake()
+    })
+    fork(Effect.delay(over, rest.units * retryDelayMs))
   }
 
   private free(): void {

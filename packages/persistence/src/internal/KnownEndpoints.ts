@@ -8,6 +8,8 @@ export interface DispatchEndpoint {
   readonly url: string
   readonly enabled: boolean
   readonly generation: number
+  /** Recorded attempts in a row that were not delivered. */
+  readonly failures: number
   /** Sealed by SecretBox. */
   readonly secret: Uint8Array
   /** Null once the grace window is over. */
@@ -29,6 +31,7 @@ export type LoadedRow = readonly [
   url: string,
   enabled: boolean,
   generation: number,
+  failures: number,
   secret: Uint8Array,
   previousSecret: Uint8Array | null
 ]
@@ -56,14 +59,15 @@ export class KnownEndpoints {
   now(endpointId: string, row: LoadedRow): DispatchEndpoint {
     const known = this.known.get(endpointId)
     const version = row[4]
-    if (known !== undefined && (version === null || this.isSame(known, version, row[9])))
+    if (known !== undefined && (version === null || this.isSame(known, version, row[10])))
       return known.endpoint
     const endpoint = {
       url: row[5],
       enabled: row[6],
       generation: row[7],
-      secret: row[8],
-      previousSecret: row[9]
+      failures: row[8],
+      secret: row[9],
+      previousSecret: row[10]
     }
     this.known.set(endpointId, { version: version!, endpoint })
     return endpoint

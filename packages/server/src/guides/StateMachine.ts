@@ -10,7 +10,9 @@ import {
   MAX_RETRIES,
   MAX_TAKE_UPS,
   type Observation,
-  retryUnits
+  pauseUnits,
+  retryUnits,
+  SLOW_AFTER
 } from "@posthorn/domain/Verdict"
 
 const RETRY_DELAY_SECONDS = 30
@@ -49,6 +51,9 @@ const ordinals = Array.from({ length: MAX_RETRIES }, (_, index) => index + 1)
 const waits = ordinals.map((ordinal) => retryUnits(ordinal) * RETRY_DELAY_SECONDS)
 const total = waits.reduce((sum, wait) => sum + wait, 0)
 const last = MAX_RETRIES + 1
+const pauseSeconds = (failures: number) => pauseUnits(failures) * RETRY_DELAY_SECONDS
+const LONGEST_PAUSE = pauseSeconds(FAILURE_LIMIT)
+const firstPauses = [SLOW_AFTER, SLOW_AFTER + 1].map(pauseSeconds)
 
 export const stateMachineText = `# The delivery state machine
 
@@ -89,6 +94,11 @@ worker died each time, is dead-lettered too.
 
 Every recorded attempt that is not \`delivered\` adds one to \`consecutiveFailures\`, also across deliveries; one that is
 \`delivered\` sets it to zero. At ${FAILURE_LIMIT} in a row the endpoint is disabled (\`disabledReason\` \`consecutive_failures\`).
+
+After ${SLOW_AFTER} in a row the endpoint is tried slowly: one attempt at a time, with a pause before each of ${firstPauses.join(", then ")}
+and from then on ${LONGEST_PAUSE} seconds. The first attempt that is \`delivered\` ends that. So ${FAILURE_LIMIT} in a row take at least
+${RETRY_DELAY_SECONDS / 4} seconds, and a receiver that restarts is not disabled by what waited for it; \`nextAttemptAt\` is the earliest
+time of an attempt, not a promise.
 
 A disabled endpoint is sent nothing: waiting deliveries wait, new events make no delivery for it (they are counted in
 \`missedEvents\`), replay and test send are refused with 409. Enabling it (\`update_webhook_endpoint\` with \`enabled: true\`)

@@ -27,7 +27,9 @@ export class Alone {
 
   next(): Turn | undefined {
     if (this.inFlight !== null) return undefined
-    const turn = this.waiting.shift()
+    const next = this.waiting.findIndex(({ lane }) => lane.open)
+    if (next === -1) return undefined
+    const [turn] = this.waiting.splice(next, 1)
     if (turn !== undefined) this.inFlight = turn.row.deliveryId
     return turn
   }

@@ -3,7 +3,11 @@
  *
  * The cap starts at 2 and grows by one with each answer in time, up to the endpoint's limit; a timeout halves it. So an
  * endpoint that answers earns its ten slots within a few milliseconds, and a dead one costs two slots, then one.
+ *
+ * After three attempts in a row that were not delivered the lane is slow: one attempt at a time, with a pause before each,
+ * until one is delivered (decision §10).
  */
+import { pauseUnits, SLOW_AFTER } from "@posthorn/domain/Verdict"
 import type { Waiting } from "@posthorn/persistence/Queue"
 import { Fifo } from "./Fifo.ts"
 
@@ -20,6 +24,15 @@ export const BEGINNING: Position = { due: 0, deliveryId: "" }
 export const isBefore = (a: Position, b: Position) =>
   a.due < b.due || (a.due === b.due && a.deliveryId < b.deliveryId)
 
+/** A pause of a slow lane. */
+export interface Rest {
+  readonly endpointId: string
+  /** Which of the lane's pauses this is. */
+  readonly number: number
+  /** In units of the retry delay. */
+  readonly units: number
+}
+
 export class Lane {
   readonly workspaceId: string
   readonly endpointId: string
@@ -33,6 +46,13 @@ export class Lane {
   /** Rows in memory: waiting, in flight, or seen and not yet recorded. */
   held = 0
   cap: number
+  /** Attempts in a row that were not delivered; null until one was seen here or the database has told. */
+  failures: number | null = null
+  /** A pause is not over yet. */
+  resting = false
+  private rests = 0
+  /** The delivery that was picked last: the only one that may be sent while the lane is slow. */
+  turn: string | null = null
   /** The database has due rows that are not in memory, from `from` on; they come by a refill. */
   partial = false
   from: Position = BEGINNING
@@ -61,11 +81,46 @@ export class Lane {
   }
 
   get idle(): boolean {
-    return this.held === 0 && !this.partial && !this.parked
+    return this.held === 0 && !this.partial && !this.parked && !this.resting
+  }
+
+  get slow(): boolean {
+    return this.failures !== null && this.failures >= SLOW_AFTER
   }
 
   get open(): boolean {
-    return !this.parked && this.inFlight < this.cap
+    return !this.parked && !this.resting && this.inFlight < (this.slow ? 1 : this.cap)
+  }
+
+  /** So many attempts in a row failed. What was picked before the lane became slow may not be sent any more. */
+  failed(inARow: number): void {
+    if (!this.slow) this.turn = null
+    this.failures = inARow
+  }
+
+  succeeded(): void {
+    this.failures = 0
+    this.resting = false
+  }
+
+  /** A slow lane begins to pause. */
+  rest(): Rest | null {
+    if (!this.slow) return null
+    this.resting = true
+    return { endpointId: this.endpointId, number: ++this.rests, units: pauseUnits(this.failures!) }
+  }
+
+  /** False when another pause has begun since. */
+  rested(number: number): boolean {
+    if (number !== this.rests) return false
+    this.resting = false
+    return true
+  }
+
+  /** It was disabled: how it fares after that is for the database to tell. */
+  startAnew(): void {
+    this.failures = null
+    this.resting = false
   }
 
   lineOf(row: Waiting): Fifo<Waiting> {

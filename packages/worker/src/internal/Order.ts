@@ -58,10 +58,7 @@ export class Order {
   /** The next delivery, taken out of its lane; its lane stands in line again if it can use another turn. */
   next(): Turn | undefined {
     const alone = this.alone.next()
-    if (alone !== undefined) {
-      alone.lane.inFlight++
-      return alone
-    }
+    if (alone !== undefined) return start(alone)
     this.turn = (this.turn + 1) % RETRY_TURN
     return this.turn === 0
       ? (this.from(this.retries, "again") ?? this.from(this.firsts, "fresh"))
@@ -73,10 +70,16 @@ export class Order {
       if (!lane.open) continue
       const row = lane[line].shift()
       if (row === undefined) continue
-      lane.inFlight++
+      const turn = start({ lane, row })
       this.offer(lane)
-      return { lane, row }
+      return turn
     }
     return undefined
   }
+}
+
+const start = (turn: Turn): Turn => {
+  turn.lane.inFlight++
+  turn.lane.turn = turn.row.deliveryId
+  return turn
 }

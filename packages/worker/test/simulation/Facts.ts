@@ -65,6 +65,7 @@ export interface Secret {
 
 export interface Answered {
   readonly deliveryId: string
+  readonly worker: number
   readonly at: number
   readonly status: number | null
 }

@@ -26,3 +26,6 @@ export interface Judged {
   /** How many more posts than recorded attempts what went wrong may explain. */
   readonly repeatsOf: (deliveryId: string) => number
 }
+
+/** Gives the sentences of its violations; none means that it held. */
+export type Law = (world: Judged) => ReadonlyArray<string>

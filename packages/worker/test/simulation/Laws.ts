@@ -5,10 +5,9 @@
 import { FAILURE_LIMIT, MAX_TAKE_UPS, retryUnits } from "@posthorn/domain/Verdict"
 import { signWithKeys } from "@posthorn/signature"
 import type { Fact } from "./Facts.ts"
+import { pauses } from "./FairLaws.ts"
 import { changesAround, enabledAt, endpointOf, keysAt } from "./History.ts"
-import type { Judged } from "./Judged.ts"
-
-export type Law = (world: Judged) => ReadonlyArray<string>
+import type { Judged, Law } from "./Judged.ts"
 
 type Recorded = Extract<Fact, { readonly kind: "recorded" }>
 
@@ -196,7 +195,8 @@ export const laws: Readonly<Record<string, Law>> = {
   "L11 signatures": signatures,
   "L12 nothing while off": nothingWhileOff,
   "L15 nothing of the deleted": nothingOfTheDeleted,
-  "L16 poison": poison
+  "L16 poison": poison,
+  "L17 pauses": pauses
 }
 
 export const violations = (world: Judged): ReadonlyArray<string> =>

@@ -116,6 +116,7 @@ export class Model {
           url: endpoint.url,
           enabled: endpoint.enabled,
           generation: endpoint.generation,
+          failures: endpoint.streak,
           secret: endpoint.secret,
           previousSecret: previous
         }

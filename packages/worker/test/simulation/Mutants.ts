@@ -1,5 +1,6 @@
 /** Each law broken once on purpose, by the law it breaks: a law that does not notice proves nothing. */
 import type { Observed } from "@posthorn/persistence/Records"
+import { Lane } from "../../src/internal/Lane.ts"
 import { Lanes } from "../../src/Lanes.ts"
 import type { Model } from "./Model.ts"
 
@@ -121,6 +122,24 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       remove(endpoint)
       if (kept !== undefined) model.deliveries.set(kept.id, kept)
     })
+  },
+  "L17: a failing lane goes on without a pause": {
+    engine: () => {
+      const original = Lane.prototype.rest
+      Lane.prototype.rest = () => null
+      return () => {
+        Lane.prototype.rest = original
+      }
+    }
+  },
+  "L17: what was picked before its lane became slow is sent": {
+    engine: () => {
+      const original = Lanes.prototype.maySend
+      Lanes.prototype.maySend = () => true
+      return () => {
+        Lanes.prototype.maySend = original
+      }
+    }
   },
   "L16: take-ups are not counted": {
     model: changing(

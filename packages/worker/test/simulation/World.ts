@@ -187,7 +187,7 @@ export class World implements Judged {
     const { after, seen } = answerOf(request.url, this.chance)
     this.time.after(after, () => {
       if (!worker.alive) return
-      this.answered.push({ deliveryId, at: this.time.now, status: seen.httpStatus })
+      this.answered.push({ deliveryId, worker: worker.id, at: this.time.now, status: seen.httpStatus })
       done({ ...seen, durationMs: Math.round(after) })
       if (this.troubled(0.004)) this.kill(worker)
     })

@@ -1,0 +1,22 @@
+/** What is known about endpoints that are slow or fail, kept after their lanes are forgotten. */
+import { FIRST_CAP, type Lane } from "./Lane.ts"
+
+const MOST = 10_000
+
+export class Reputations {
+  private readonly known = new Map<string, Pick<Lane, "cap" | "failures">>()
+
+  recall(lane: Lane): void {
+    const known = this.known.get(lane.endpointId)
+    if (known === undefined) return
+    lane.cap = Math.min(known.cap, lane.cap)
+    lane.failures = known.failures
+  }
+
+  remember({ cap, endpointId, failures }: Lane): void {
+    this.known.delete(endpointId)
+    if (cap >= FIRST_CAP && !failures) return
+    this.known.set(endpointId, { cap: Math.min(cap, FIRST_CAP), failures })
+    if (this.known.size > MOST) this.known.delete(this.known.keys().next().value!)
+  }
+}

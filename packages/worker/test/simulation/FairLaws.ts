@@ -1,0 +1,60 @@
+/** What the engine owes to receivers that fail, and to the workspaces beside them. */
+import { pauseUnits, SLOW_AFTER } from "@posthorn/domain/Verdict"
+import { endpointOf } from "./History.ts"
+import type { Judged, Law } from "./Judged.ts"
+
+type Step =
+  | { readonly kind: "post"; readonly at: number }
+  | { readonly kind: "answer"; readonly at: number; readonly delivered: boolean }
+  | { readonly kind: "reset"; readonly at: number }
+
+/** What one worker saw of one endpoint, and what may have told it that the endpoint recovered. */
+const stepsOf = (world: Judged): ReadonlyMap<string, Array<Step>> => {
+  const steps = new Map<string, Array<Step>>()
+  const add = (worker: number, endpointId: string, step: Step) => {
+    const key = `${endpointId} at worker ${worker}`
+    steps.set(key, [...(steps.get(key) ?? []), step])
+  }
+  for (const { at, deliveryId, worker } of world.posts)
+    add(worker, endpointOf(world, deliveryId).endpointId, { kind: "post", at })
+  for (const { at, deliveryId, status, worker } of world.answered) {
+    const delivered = status !== null && status >= 200 && status < 300
+    add(worker, endpointOf(world, deliveryId).endpointId, { kind: "answer", at, delivered })
+  }
+  const workers = new Set(world.posts.map(({ worker }) => worker))
+  for (const fact of world.model.facts) {
+    const recovered = fact.kind === "recorded" && fact.observed.status === "delivered"
+    if (!recovered && fact.kind !== "enabled") continue
+    const id = fact.kind === "recorded" ? fact.observed.endpointId : fact.endpointId
+    for (const worker of workers) add(worker, id, { kind: "reset", at: fact.at })
+  }
+  for (const [key, those] of steps)
+    steps.set(
+      key,
+      those.toSorted((a, b) => a.at - b.at)
+    )
+  return steps
+}
+
+/** L17: after three in a row that were not delivered, an endpoint's attempts are made one at a time, with pauses. */
+export const pauses: Law = (world) =>
+  [...stepsOf(world)].flatMap(([where, steps]) => {
+    const problems: Array<string> = []
+    let [failures, inFlight, last] = [0, 0, 0]
+    for (const step of steps) {
+      if (step.kind === "reset") failures = 0
+      else if (step.kind === "answer") {
+        inFlight -= 1
+        failures = step.delivered ? 0 : failures + 1
+        last = step.at
+      } else {
+        inFlight += 1
+        if (failures < SLOW_AFTER) continue
+        // The engine's clock is in whole milliseconds.
+        const early = step.at - last < pauseUnits(failures) * world.retryDelayMs - 1
+        if (inFlight > 1 || early)
+          problems.push(`${where}: ${failures} failures, then ${inFlight} at once after ${step.at - last} ms`)
+      }
+    }
+    return problems
+  })
