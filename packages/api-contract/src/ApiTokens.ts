@@ -1,11 +1,16 @@
 /** API tokens of a workspace. The token itself is shown once, in the answer that creates it. Source: decision §3. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { ApiTokenNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import {
+  ApiTokenNotFound,
+  IdempotencyKeyInUse,
+  IdempotencyKeyReused,
+  WorkspaceNotFound
+} from "@posthorn/domain/Errors"
 import { Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { Flag, IdParam, Label, Moment, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+import { Flag, IdParam, idempotencyKey, Label, Moment, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
 
 const fields = {
   id: Schema.String,
@@ -50,9 +55,12 @@ export const CreateApiToken = Schema.Struct({
 
 const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug/api-tokens")
   .setPath(Schema.Struct({ slug: Slug }))
+  .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(CreateApiToken)
   .addSuccess(CreatedApiToken, { status: 201 })
   .addError(failure(WorkspaceNotFound))
+  .addError(failure(IdempotencyKeyReused))
+  .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Create an API token")
   .annotate(
     OpenApi.Description,

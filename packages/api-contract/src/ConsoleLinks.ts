@@ -1,11 +1,16 @@
 /** Links that open the console once. Source: decision §4, §9 and §10. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { MemberNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import {
+  IdempotencyKeyInUse,
+  IdempotencyKeyReused,
+  MemberNotFound,
+  WorkspaceNotFound
+} from "@posthorn/domain/Errors"
 import { Role, Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { Slug, Timestamp } from "./Wire.ts"
+import { idempotencyKey, Slug, Timestamp } from "./Wire.ts"
 
 const MAX_SECONDS = 3600
 
@@ -45,10 +50,13 @@ export type ConsoleLink = typeof ConsoleLink.Type
 
 const createConsoleLink = HttpApiEndpoint.post("createConsoleLink", "/workspaces/:slug/console-links")
   .setPath(Schema.Struct({ slug: Slug }))
+  .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(CreateConsoleLink)
   .addSuccess(ConsoleLink, { status: 201 })
   .addError(failure(WorkspaceNotFound))
   .addError(failure(MemberNotFound))
+  .addError(failure(IdempotencyKeyReused))
+  .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Create a console link")
   .annotate(
     OpenApi.Description,

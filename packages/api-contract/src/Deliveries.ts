@@ -1,6 +1,8 @@
 /** Deliveries, their attempts, and sending one again. Source: spec §2.2, §2.3, §4; decision §4. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import {
+  IdempotencyKeyInUse,
+  IdempotencyKeyReused,
   WebhookDeliveryNotFound,
   WebhookDeliveryNotReplayable,
   WebhookEndpointDisabled,
@@ -12,7 +14,7 @@ import { Schema } from "effect"
 import { AttemptPage, Delivery, DeliveryPage, DeliveryStatus } from "./DeliveryShapes.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, Moment, PayloadChoice, pageQuery, Slug } from "./Wire.ts"
+import { IdParam, idempotencyKey, Moment, PayloadChoice, pageQuery, Slug } from "./Wire.ts"
 
 /** Filters that every list of deliveries takes. */
 export const deliveryFilters = {
@@ -127,11 +129,14 @@ const replayWebhookDelivery = HttpApiEndpoint.post(
   "/workspaces/:slug/webhooks/deliveries/:deliveryId/replay"
 )
   .setPath(inDelivery)
+  .setHeaders(Schema.Struct(idempotencyKey))
   .addSuccess(Delivery, { status: 202 })
   .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookDeliveryNotFound))
   .addError(failure(WebhookDeliveryNotReplayable))
   .addError(failure(WebhookEndpointDisabled))
+  .addError(failure(IdempotencyKeyReused))
+  .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Send a stopped delivery again")
   .annotate(
     OpenApi.Description,

@@ -1,14 +1,14 @@
 /** Webhook endpoints: where a workspace wants its events. Source: spec §2.1, decision §4. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import {
+  IdempotencyKeyInUse,
+  IdempotencyKeyReused,
   InvalidWebhookUrl,
   PreconditionFailed,
-  WebhookEndpointDisabled,
   WebhookEndpointNotFound,
   WorkspaceNotFound
 } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
-import { Delivery } from "./DeliveryShapes.ts"
 import { diagnoseWebhookEndpoint } from "./Diagnosis.ts"
 import {
   CreateWebhookEndpoint,
@@ -21,16 +21,20 @@ import {
 import { getEndpointStats } from "./EndpointStats.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, ifMatch, pageQuery, Slug } from "./Wire.ts"
+import { sendTestEvent } from "./TestSends.ts"
+import { IdParam, idempotencyKey, ifMatch, pageQuery, Slug } from "./Wire.ts"
 
 const inEndpoint = Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") })
 
 const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/workspaces/:slug/webhooks")
   .setPath(Schema.Struct({ slug: Slug }))
+  .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(CreateWebhookEndpoint)
   .addSuccess(WebhookEndpoint, { status: 201 })
   .addError(failure(WorkspaceNotFound))
   .addError(failure(InvalidWebhookUrl))
+  .addError(failure(IdempotencyKeyReused))
+  .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Create a webhook endpoint")
   .annotate(
     OpenApi.Description,
@@ -140,38 +144,17 @@ const deleteWebhookEndpoint = HttpApiEndpoint.del(
     })
   )
 
-const sendTestEvent = HttpApiEndpoint.post(
-  "sendTestEvent",
-  "/workspaces/:slug/webhooks/:endpointId/test-event"
-)
-  .setPath(inEndpoint)
-  .addSuccess(Delivery, { status: 202 })
-  .addError(failure(WorkspaceNotFound))
-  .addError(failure(WebhookEndpointNotFound))
-  .addError(failure(WebhookEndpointDisabled))
-  .annotate(OpenApi.Summary, "Send a test event")
-  .annotate(
-    OpenApi.Description,
-    "Queues a synthetic `webhook.test_event` for this endpoint, whatever it subscribes to. Watch the delivery for the outcome."
-  )
-  .annotateContext(
-    operation({
-      permission: "webhook:test",
-      bucket: "rest_write",
-      tool: "send_webhook_test_event",
-      guidance:
-        "Use it to prove that an endpoint works after a change. A disabled endpoint refuses it: enable it first."
-    })
-  )
-
 const rotateWebhookSecret = HttpApiEndpoint.post(
   "rotateWebhookSecret",
   "/workspaces/:slug/webhooks/:endpointId/rotate-secret"
 )
   .setPath(inEndpoint)
+  .setHeaders(Schema.Struct(idempotencyKey))
   .addSuccess(RotatedSecret)
   .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookEndpointNotFound))
+  .addError(failure(IdempotencyKeyReused))
+  .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Rotate the signing secret")
   .annotate(
     OpenApi.Description,

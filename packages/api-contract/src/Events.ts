@@ -1,12 +1,12 @@
 /** Publishing domain events. Source: spec §6, decision §4 and §7. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { IdempotencyKeyReused, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { IdempotencyKeyInUse, IdempotencyKeyReused, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { getEvent, listEvents, listEventTypes } from "./EventHistory.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { JsonValue, Slug, Storable } from "./Wire.ts"
+import { idempotencyKey, JsonValue, Slug, Storable } from "./Wire.ts"
 
 export const IdempotencyKey = Storable.pipe(Schema.minLength(1), Schema.maxLength(255)).annotations({
   description:
@@ -50,6 +50,7 @@ const publishEvent = HttpApiEndpoint.post("publishEvent", "/workspaces/:slug/eve
       permission: "event:publish",
       bucket: "event_publish",
       tool: "publish_event",
+      ownKeys: true,
       guidance:
         "Every matching endpoint gets it, so do not use it to try one out: that is send_webhook_test_event. deliveryIds is empty when no enabled endpoint subscribes to the type: list_webhook_endpoints shows what they subscribe to.",
       raw: [["payload"]]
@@ -74,10 +75,12 @@ export type PublishedEvents = typeof PublishedEvents.Type
 
 const publishEvents = HttpApiEndpoint.post("publishEvents", "/workspaces/:slug/events/batch")
   .setPath(Schema.Struct({ slug: Slug }))
+  .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(PublishEvents)
   .addSuccess(PublishedEvents, { status: 202 })
   .addError(failure(WorkspaceNotFound))
   .addError(failure(IdempotencyKeyReused))
+  .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Publish several events")
   .annotate(
     OpenApi.Description,
@@ -88,6 +91,9 @@ const publishEvents = HttpApiEndpoint.post("publishEvents", "/workspaces/:slug/e
       permission: "event:publish",
       bucket: "event_publish",
       tool: "publish_events",
+      repeated: ({ items }: PublishedEvents) => ({
+        items: items.map((item) => ({ ...item, duplicate: true }))
+      }),
       guidance: "Use it instead of many single publishes.",
       raw: [["events", "*", "payload"]]
     })

@@ -1,11 +1,17 @@
 /** Members: the people of a workspace, for the console. Source: spec §2.6 and §4, decision §4 and §9. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { MemberEmailTaken, MemberNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import {
+  IdempotencyKeyInUse,
+  IdempotencyKeyReused,
+  MemberEmailTaken,
+  MemberNotFound,
+  WorkspaceNotFound
+} from "@posthorn/domain/Errors"
 import { Role } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, Label, PageOf, pageQuery, Slug } from "./Wire.ts"
+import { IdParam, idempotencyKey, Label, PageOf, pageQuery, Slug } from "./Wire.ts"
 
 export const Member = Schema.Struct({
   id: Schema.String,
@@ -60,10 +66,13 @@ const listMembers = HttpApiEndpoint.get("listMembers", "/workspaces/:slug/member
 
 const addMember = HttpApiEndpoint.post("addMember", "/workspaces/:slug/members")
   .setPath(Schema.Struct({ slug: Slug }))
+  .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(AddMember)
   .addSuccess(Member, { status: 201 })
   .addError(failure(WorkspaceNotFound))
   .addError(failure(MemberEmailTaken))
+  .addError(failure(IdempotencyKeyReused))
+  .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Add a member")
   .annotate(OpenApi.Description, "Nothing is mailed to them: create a console link to let them in.")
   .annotateContext(

@@ -1,10 +1,15 @@
 /** Notifications: what a workspace should look at. Source: spec §3.1 and §4, decision §4. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { NotificationNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import {
+  IdempotencyKeyInUse,
+  IdempotencyKeyReused,
+  NotificationNotFound,
+  WorkspaceNotFound
+} from "@posthorn/domain/Errors"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+import { IdParam, idempotencyKey, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
 
 export const Notification = Schema.Struct({
   id: Schema.String,
@@ -44,9 +49,12 @@ const markNotificationRead = HttpApiEndpoint.post(
   "/workspaces/:slug/notifications/:notificationId/read"
 )
   .setPath(Schema.Struct({ slug: Slug, notificationId: IdParam("notification", "ntf_") }))
+  .setHeaders(Schema.Struct(idempotencyKey))
   .addSuccess(Notification)
   .addError(failure(WorkspaceNotFound))
   .addError(failure(NotificationNotFound))
+  .addError(failure(IdempotencyKeyReused))
+  .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Mark a notification as read")
   .annotate(
     OpenApi.Description,

@@ -25,6 +25,14 @@ export interface OperationRules {
   readonly location?: (path: Readonly<Record<string, string>>, answer: { readonly id: string }) => string
   /** The answer is an endpoint and comes with its `ETag`. */
   readonly tagged?: boolean
+  /** It has a rule of its own for idempotency keys: its answer is not kept by the common one. */
+  readonly ownKeys?: boolean
+  /** What is given to whoever repeats the call under its idempotency key. Default: the answer itself. */
+  readonly repeated?: (answer: never) => unknown
+  /** A call without a body is one with an empty object. */
+  readonly optionalBody?: boolean
+  /** How much longer than others it may take to answer. */
+  readonly waitsMs?: number
   /** Members of the body that are carried as the exact text that was sent. */
   readonly raw?: ReadonlyArray<ReadonlyArray<string>>
 }

@@ -156,6 +156,18 @@ export const PayloadChoice = Schema.optional(
   })
 )
 
+/** For every POST: the same call again gives the first answer and changes nothing. */
+export const idempotencyKey = {
+  "idempotency-key": Schema.optional(
+    Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{1,255}$/)).annotations({
+      description:
+        "Makes it safe to send the call again: within 24 hours the same call with the same key changes nothing and gives the first answer.",
+      examples: ["order-7-endpoint"],
+      message: () => "Expected 1 to 255 visible ASCII characters"
+    })
+  )
+}
+
 /** For operations that change what is there, if it still is what the caller has read. */
 export const ifMatch = {
   "if-match": Schema.optional(

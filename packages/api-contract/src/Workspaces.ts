@@ -1,11 +1,16 @@
 /** Workspaces: the operator's operations. Source: decision §3 and §4. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { WorkspaceNotFound, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
+import {
+  IdempotencyKeyInUse,
+  IdempotencyKeyReused,
+  WorkspaceNotFound,
+  WorkspaceSlugTaken
+} from "@posthorn/domain/Errors"
 import { SLUG_PATTERN } from "@posthorn/domain/Slug"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { Label, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+import { idempotencyKey, Label, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
 
 export const Workspace = Schema.Struct({
   id: Schema.String,
@@ -28,9 +33,12 @@ export const CreateWorkspace = Schema.Struct({
 }).annotations({ identifier: "CreateWorkspace" })
 
 const createWorkspace = HttpApiEndpoint.post("createWorkspace", "/workspaces")
+  .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(CreateWorkspace)
   .addSuccess(Workspace, { status: 201 })
   .addError(failure(WorkspaceSlugTaken))
+  .addError(failure(IdempotencyKeyReused))
+  .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Create a workspace")
   .annotate(OpenApi.Description, "A workspace is one customer of the platform. Needs the operator's token.")
   .annotateContext(

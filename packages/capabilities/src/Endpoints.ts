@@ -1,19 +1,11 @@
-/** Webhook endpoints: registering them and sending a test. Source: spec §2.1 and §3; decision §4 and §7. */
+/** Webhook endpoints: registering, changing and removing them. Source: spec §2.1 and §3; decision §4 and §7. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import {
-  InvalidWebhookUrl,
-  PreconditionFailed,
-  WebhookEndpointDisabled,
-  WebhookEndpointNotFound
-} from "@posthorn/domain/Errors"
-import { TEST_EVENT } from "@posthorn/domain/EventType"
+import { InvalidWebhookUrl, PreconditionFailed, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { newId } from "@posthorn/domain/Ids"
-import { JsonText } from "@posthorn/domain/JsonText"
 import { decodeCursor, emptyPage, IdPosition, pageOf } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
-import { DeliveriesRepo } from "@posthorn/persistence/DeliveriesRepo"
 import { type EndpointRow, type EndpointSettings, EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
 import { EventsRepo } from "@posthorn/persistence/EventsRepo"
 import { SecretBox } from "@posthorn/persistence/SecretBox"
@@ -34,18 +26,13 @@ export interface NewEndpoint {
 /** Whether the endpoint still is what the caller has read; undefined when the caller does not mind. */
 export type Precondition = ((present: EndpointSettings) => boolean) | undefined
 
-const TEST_PAYLOAD = new JsonText(
-  JSON.stringify({ message: "This is a test event from Posthorn. If you can read it, the endpoint works." })
-)
-
 const REMOVED_AT_ONCE = 2000
 
 export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabilities/Endpoints", {
-  dependencies: [AuditRepo.Default, DeliveriesRepo.Default, EndpointsRepo.Default, EventsRepo.Default],
+  dependencies: [AuditRepo.Default, EndpointsRepo.Default, EventsRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const audit = yield* AuditRepo
-    const deliveries = yield* DeliveriesRepo
     const endpoints = yield* EndpointsRepo
     const events = yield* EventsRepo
     const box = yield* SecretBox
@@ -191,24 +178,6 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         return { endpointId, signingSecret, previousSecretExpiresAt: rotated.previousSecretExpiresAt }
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.rotateSecret"))
 
-    /** Queue a synthetic event for this endpoint, whatever it subscribes to. */
-    const sendTestEvent = (endpointId: string) =>
-      Effect.gen(function* () {
-        const { traceId, workspaceId } = yield* CurrentPrincipal
-        const endpoint = yield* endpoints.lock(workspaceId, endpointId)
-        if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
-        if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId })
-        return yield* deliveries.insert(workspaceId, {
-          id: newId("delivery"),
-          endpointId,
-          eventId: null,
-          eventType: TEST_EVENT,
-          payload: TEST_PAYLOAD,
-          replayedFrom: null,
-          traceId
-        })
-      }).pipe(transactional(sql), Effect.withSpan("Endpoints.sendTestEvent"))
-
-    return { create, get, list, remove, rotateSecret, sendTestEvent, update } as const
+    return { create, get, list, remove, rotateSecret, update } as const
   })
 }) {}

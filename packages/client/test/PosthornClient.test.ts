@@ -106,6 +106,7 @@ layer(testServer(), { excludeTestServices: true })("the client", (it) => {
 
       const endpoint = yield* client.endpoints.createWebhookEndpoint({
         path,
+        headers: {},
         payload: { url: "https://example.com/hooks", eventTypes: ["*"] }
       })
       const listed = yield* client.endpoints.listWebhookEndpoints({ path, urlParams: {} })

@@ -157,13 +157,23 @@ export class WebhookDeliveryNotReplayable extends Schema.TaggedError<WebhookDeli
   }
 }
 
-/** The key was used within 24 hours for another event. */
+/** The key was used within 24 hours for another event or call, or its answer held a secret and is not given again. */
 export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()(
   "IdempotencyKeyReused",
   {}
 ) {
   override get message() {
-    return "This idempotency key was used within 24 hours with another event type or payload: use a new key for a new event."
+    return "This idempotency key was used within 24 hours for something else, or its answer held a secret and is not given again: use a new key for a new call."
+  }
+}
+
+/** The first call with the key is still running. */
+export class IdempotencyKeyInUse extends Schema.TaggedError<IdempotencyKeyInUse>()(
+  "IdempotencyKeyInUse",
+  {}
+) {
+  override get message() {
+    return "A call with this idempotency key is still running: repeat this one in a moment, and it gives that one's answer."
   }
 }
 
@@ -252,6 +262,7 @@ export type PublicError =
   | Forbidden
   | ForeignOrigin
   | HeadersTooLarge
+  | IdempotencyKeyInUse
   | IdempotencyKeyReused
   | InternalError
   | InvalidRequest

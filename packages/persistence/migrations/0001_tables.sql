@@ -130,6 +130,28 @@ create table posthorn.idempotency_keys (
 );
 create index idempotency_keys_age on posthorn.idempotency_keys (workspace_id, created_at);
 
+-- Answers kept under idempotency keys, but for single publishes, whose keys are above: a caller's own, and whole answers.
+create table posthorn.idempotent_answers (
+  -- Null for what the operator does outside of workspaces.
+  workspace_id posthorn.id references posthorn.workspaces on delete cascade,
+  caller text collate "C" not null,
+  key text collate "C" not null,
+  -- SHA-256 of operation, path, query and body.
+  fingerprint bytea not null,
+  status smallint not null,
+  headers json not null,
+  body text,
+  -- The body when it holds a secret; see SecretBox. Erased after ten minutes.
+  sealed bytea,
+  -- Until then the call may still be going on after its change, as a test send that waits for its outcome does.
+  running_until timestamptz(3),
+  created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
+  constraint idempotent_answers_key unique nulls not distinct (workspace_id, caller, key),
+  check (body is null or sealed is null)
+);
+create index idempotent_answers_age on posthorn.idempotent_answers (workspace_id, created_at);
+create index idempotent_answers_sealed on posthorn.idempotent_answers (workspace_id, created_at) where sealed is not null;
+
 -- The summary of each delivery. No index on status or next_attempt_at: the queue decides what is due, and updates of
 -- this wide row stay cheap.
 create table posthorn.deliveries (

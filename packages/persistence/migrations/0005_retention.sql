@@ -38,6 +38,8 @@ language sql stable as $$
     or exists (select from posthorn.events e where e.workspace_id = w.id and e.id < posthorn.id_at('evt_', now() - kept))
     or exists (select from posthorn.idempotency_keys k
                where k.workspace_id = w.id and k.created_at < now() - keys_kept)
+    or exists (select from posthorn.idempotent_answers a
+               where a.workspace_id = w.id and a.created_at < now() - keys_kept)
 $$;
 
 -- Removes up to `most` old deliveries past the given position, with their attempts; never one that is in the queue,
@@ -80,4 +82,26 @@ language sql as $$
     ) old where k.workspace_id = workspace and k.key = old.key returning 1
   )
   select count(*)::integer from gone
+$$;
+
+-- The workspace is null for what the operator did outside of workspaces.
+create function posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
+language sql as $$
+  with gone as (
+    delete from posthorn.idempotent_answers a using (
+      select ctid as place from posthorn.idempotent_answers
+      where (workspace_id = workspace or (workspace is null and workspace_id is null)) and created_at < now() - kept
+      order by created_at limit most
+    ) old where a.ctid = old.place returning 1
+  )
+  select count(*)::integer from gone
+$$;
+
+-- Answers that hold a secret are given again for so long only.
+create function posthorn.erase_sealed_answers(kept interval) returns integer language sql as $$
+  with erased as (
+    update posthorn.idempotent_answers set sealed = null
+    where sealed is not null and created_at < now() - kept returning 1
+  )
+  select count(*)::integer from erased
 $$;

@@ -8,6 +8,8 @@ import { Context, Effect, Layer } from "effect"
 /** Deliveries and events. */
 const KEPT = "30 days"
 const KEYS_KEPT = "24 hours"
+/** Answers to a call with an idempotency key that hold a secret. Source: decision §10. */
+const SEALED_KEPT = "10 minutes"
 /** Rows that one pass may remove. Source: spec §8. */
 export const PASS = 100
 
@@ -24,6 +26,8 @@ export class Retention extends Context.Tag("@posthorn/persistence/Retention")<
     readonly daily: Effect.Effect<Removed | null, SqlError>
     /** One whole run, whatever was done before. */
     readonly run: Effect.Effect<Removed, SqlError>
+    /** Erases the secrets in answers that are kept under idempotency keys, once they are not given again. */
+    readonly erase: Effect.Effect<number, SqlError>
   }
 >() {}
 
@@ -59,6 +63,16 @@ const number = (rows: ReadonlyArray<{ readonly n: number }>) => rows[0]!.n
 export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.effect(
   Retention,
   Effect.map(SqlClient.SqlClient, (sql) => {
+    const removeAnswers = (workspace: string | null) =>
+      passes(
+        Effect.map(
+          sql<{
+            n: number
+          }>`select posthorn.remove_old_answers(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`,
+          number
+        )
+      )
+
     const tidy = (workspace: string): Effect.Effect<Removed, SqlError> =>
       Effect.all({
         deliveries: removeDeliveries(sql, workspace),
@@ -70,13 +84,17 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
             number
           )
         ),
-        idempotencyKeys: passes(
-          Effect.map(
-            sql<{
-              n: number
-            }>`select posthorn.remove_old_keys(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`,
-            number
-          )
+        idempotencyKeys: Effect.zipWith(
+          passes(
+            Effect.map(
+              sql<{
+                n: number
+              }>`select posthorn.remove_old_keys(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`,
+              number
+            )
+          ),
+          removeAnswers(workspace),
+          (keys, answers) => keys + answers
         )
       })
 
@@ -84,10 +102,11 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
       id: string
     }>`select posthorn.workspaces_to_tidy(${KEPT}::interval, ${KEYS_KEPT}::interval) as id`.pipe(
       Effect.flatMap(Effect.forEach(({ id }) => tidy(id))),
-      Effect.map((all) => ({
+      Effect.zip(removeAnswers(null)),
+      Effect.map(([all, operators]) => ({
         deliveries: all.reduce((sum, one) => sum + one.deliveries, 0),
         events: all.reduce((sum, one) => sum + one.events, 0),
-        idempotencyKeys: all.reduce((sum, one) => sum + one.idempotencyKeys, 0)
+        idempotencyKeys: all.reduce((sum, one) => sum + one.idempotencyKeys, operators)
       }))
     )
 
@@ -96,6 +115,10 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
         row!.ours ? Effect.tap(run, () => sql`select posthorn.end_daily_run(${JOB})`) : Effect.succeed(null)
       )
     )
-    return { run, daily }
+    const erase = Effect.map(
+      sql<{ n: number }>`select posthorn.erase_sealed_answers(${SEALED_KEPT}::interval) as n`,
+      number
+    )
+    return { daily, erase, run }
   })
 )

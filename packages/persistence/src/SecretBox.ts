@@ -1,8 +1,10 @@
 /**
  * Encrypts signing secrets at rest: AES-256-GCM, bound to the row it lies in, under one of several master keys.
  *
+ * Answers that hold a secret and are kept under an idempotency key are sealed in the same way.
+ *
  * A sealed secret is  key id (8 bytes) · nonce (12) · ciphertext · tag (16).  The workspace and endpoint ids are
- * associated data, so a ciphertext moved to another row does not open. The first key seals; all of them open, so that
+ * associated data (of an answer, its key), so a ciphertext moved to another row does not open. The first key seals; all of them open, so that
  * the master key can be changed: put the new one first, re-encrypt, then drop the old one. The key id is a hash of the
  * key, so no numbering has to be kept. Nothing here protects against somebody who has both database and key.
  * Source: decision §7 (Secrets), §1 (ENCRYPTION_KEY).
@@ -26,10 +28,13 @@ export class SecretUnreadable extends Data.TaggedError("SecretUnreadable")<{ rea
   }
 }
 
-export interface SecretRow {
-  readonly workspaceId: string
-  readonly endpointId: string
-}
+/** An endpoint, or an answer that is kept under an idempotency key. */
+export type SecretRow =
+  | { readonly workspaceId: string; readonly endpointId: string }
+  | { readonly workspaceId: string; readonly idempotencyKey: string }
+
+const nameOf = (row: SecretRow) =>
+  "endpointId" in row ? row.endpointId : `idempotency key|${row.idempotencyKey}`
 
 export class SecretBox extends Context.Tag("@posthorn/persistence/SecretBox")<
   SecretBox,
@@ -43,7 +48,7 @@ export class SecretBox extends Context.Tag("@posthorn/persistence/SecretBox")<
   }
 >() {}
 
-const associated = (row: SecretRow) => Buffer.from(`${row.workspaceId}|${row.endpointId}`)
+const associated = (row: SecretRow) => Buffer.from(`${row.workspaceId}|${nameOf(row)}`)
 
 const masterKey = (key: Buffer): MasterKey => ({
   id: createHash("sha256").update("posthorn key id").update(key).digest().subarray(0, ID_BYTES),
@@ -65,7 +70,7 @@ export const make = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>): Secret
   const open = (row: SecretRow, sealed: Uint8Array) => {
     const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
     const master = masters.find(({ id }) => id.equals(bytes.subarray(0, ID_BYTES)))
-    if (master === undefined) throw new SecretUnreadable({ endpointId: row.endpointId })
+    if (master === undefined) throw new SecretUnreadable({ endpointId: nameOf(row) })
     const nonce = bytes.subarray(ID_BYTES, ID_BYTES + NONCE_BYTES)
     const decipher = createDecipheriv("aes-256-gcm", master.key, nonce).setAAD(associated(row))
     decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES))
@@ -73,7 +78,7 @@ export const make = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>): Secret
       const body = bytes.subarray(ID_BYTES + NONCE_BYTES, bytes.length - TAG_BYTES)
       return Redacted.make(decipher.update(body, undefined, "utf8") + decipher.final("utf8"))
     } catch {
-      throw new SecretUnreadable({ endpointId: row.endpointId })
+      throw new SecretUnreadable({ endpointId: nameOf(row) })
     }
   }
 

@@ -17,8 +17,15 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   shards_pkey: "belongs to the workers, not to a workspace"
 }
 
-/** Tables without rows of a workspace. */
-const PROGRAM_TABLES = ["daily_runs", "migrations", "operator_audit_events", "shards", "workspaces"]
+/** Tables without rows of a workspace, or, like idempotent_answers, with some that are the operator's. */
+const PROGRAM_TABLES = [
+  "daily_runs",
+  "idempotent_answers",
+  "migrations",
+  "operator_audit_events",
+  "shards",
+  "workspaces"
+]
 
 layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
   it.effect("decision §7 leads every key and index with the workspace, but for the named exceptions", () =>

@@ -19,18 +19,13 @@ import { CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
 import { Cause, Context, Effect } from "effect"
 import { type DecodedRequest, decoderOf, type RawRequest } from "./Decode.ts"
 import { entityTagOf, type Settings } from "./EntityTag.ts"
-import { type Caller, Gate, type Passage } from "./Gate.ts"
+import { type Caller, Gate, keyOf, type Passage } from "./Gate.ts"
 import { Operations } from "./Operations.ts"
+import { type Answer, Performance } from "./Performance.ts"
 import { type BucketState, headersOf, stateOf } from "./RateLimits.ts"
 import { ServerConfig } from "./ServerConfig.ts"
 
-/** What goes back through the door. */
-export interface Answer {
-  readonly status: number
-  readonly contentType: string | null
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-}
+export type { Answer }
 
 type Run = (
   request: DecodedRequest
@@ -47,10 +42,11 @@ const NO_CONTENT = 204
 const RETRY_AFTER_SECONDS = 2
 
 export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
-  dependencies: [Gate.Default, Operations.Default],
+  dependencies: [Gate.Default, Operations.Default, Performance.Default],
   effect: Effect.gen(function* () {
     const { baseUrl } = yield* ServerConfig
     const gate = yield* Gate
+    const keyed = yield* Performance
     const { table } = yield* Operations
 
     const prepared = new Map(
@@ -60,18 +56,13 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
       ])
     )
 
-    const succeed = (
-      entry: ContractEntry,
-      raw: RawRequest,
-      value: unknown,
-      bucket: BucketState | null
-    ): Answer => {
+    const succeed = (entry: ContractEntry, path: RawRequest["path"], value: unknown): Answer => {
       const { location, secret, tagged } = entry.rules
-      const headers: Record<string, string> = bucket === null ? {} : headersOf(bucket)
+      const headers: Record<string, string> = {}
       if (secret === true) headers["cache-control"] = "no-store"
       if (tagged === true) headers.etag = entityTagOf(value as Settings)
       if (location !== undefined)
-        headers.location = `${baseUrl}${location(raw.path, value as { readonly id: string })}`
+        headers.location = `${baseUrl}${location(path, value as { readonly id: string })}`
       if (entry.successStatus === NO_CONTENT)
         return { status: NO_CONTENT, contentType: null, headers, body: "" }
       return { status: entry.successStatus, contentType: "application/json", headers, body: stringify(value) }
@@ -129,7 +120,16 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
           const { decode, run } = prepared.get(entry.name)!
           return read.pipe(
             Effect.flatMap((raw) =>
-              Effect.map(Effect.flatMap(decode(raw), run), (value) => succeed(entry, raw, value, bucket))
+              Effect.flatMap(decode(raw), (request) =>
+                keyed.perform(
+                  { entry, raw, request, caller: keyOf(caller), workspaceId: principal?.workspaceId ?? null },
+                  run(request),
+                  (value) => succeed(entry, raw.path, value)
+                )
+              )
+            ),
+            Effect.map((answer) =>
+              bucket === null ? answer : { ...answer, headers: { ...headersOf(bucket), ...answer.headers } }
             ),
             Effect.catchAll((error) => Effect.succeed(refuse(error, passage.traceId, bucket))),
             Effect.catchAllCause((cause) => unforeseen(cause, passage.traceId, bucket)),

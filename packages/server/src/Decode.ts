@@ -16,6 +16,8 @@ export interface RawRequest {
   readonly headers: Readonly<Record<string, string | undefined>>
   /** Parsed JSON, raw members as `JsonText`; undefined when there was none. */
   readonly body: unknown
+  /** The same as it was sent, and members of it that belong elsewhere; undefined when there was none. */
+  readonly json?: { readonly text: string; readonly without: ReadonlySet<string> } | undefined
 }
 
 export interface DecodedRequest {

@@ -17,6 +17,7 @@ import { Events, type NewEvent } from "@posthorn/capabilities/Events"
 import { Members } from "@posthorn/capabilities/Members"
 import { Notifications } from "@posthorn/capabilities/Notifications"
 import { Statistics } from "@posthorn/capabilities/Statistics"
+import { type Sent, type TestSend, TestSends } from "@posthorn/capabilities/TestSends"
 import { Workspaces } from "@posthorn/capabilities/Workspaces"
 import { invalid } from "@posthorn/domain/Errors"
 import type { JsonText } from "@posthorn/domain/JsonText"
@@ -26,6 +27,13 @@ import { matching } from "./EntityTag.ts"
 import { ServerConfig } from "./ServerConfig.ts"
 
 export type OperationTable = Bindings<typeof Api, CurrentOperator | CurrentPrincipal>
+
+export interface Afterwards {
+  /** How long it may take; 0 when this call wants none of it. */
+  readonly seconds: (body: unknown) => number
+  /** From what the operation answered to what goes out. */
+  readonly run: (answer: unknown, seconds: number) => Effect.Effect<unknown, never, CurrentPrincipal>
+}
 
 export class Operations extends Effect.Service<Operations>()("@posthorn/server/Operations", {
   dependencies: [
@@ -40,6 +48,7 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
     Members.Default,
     Notifications.Default,
     Statistics.Default,
+    TestSends.Default,
     Workspaces.Default
   ],
   effect: Effect.gen(function* () {
@@ -53,6 +62,7 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
     const members = yield* Members
     const notifications = yield* Notifications
     const statistics = yield* Statistics
+    const tests = yield* TestSends
     const tokens = yield* ApiTokens
     const workspaces = yield* Workspaces
     const { baseUrl } = yield* ServerConfig
@@ -90,7 +100,7 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
       getEndpointStats: ({ path, query }) => statistics.ofEndpoint(path.endpointId, query.hours),
       diagnoseWebhookEndpoint: ({ path }) => diagnoses.ofEndpoint(path.endpointId),
       rotateWebhookSecret: ({ path }) => endpoints.rotateSecret(path.endpointId),
-      sendTestEvent: ({ path }) => endpoints.sendTestEvent(path.endpointId),
+      sendTestEvent: ({ body, path }) => tests.send(path.endpointId, body as TestSend),
       listWebhookDeliveries: ({ path, query }) => deliveries.listByEndpoint(path.endpointId, query),
       listWorkspaceDeliveries: ({ query }) => deliveries.list(query),
       getWebhookDelivery: ({ path }) => deliveries.get(path.deliveryId),
@@ -106,7 +116,15 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
       listEventTypes: ({ query }) => events.listTypes(query)
     } satisfies OperationTable
 
-    return { table: table as OperationTable } as const
+    /** What goes on after the change of an operation is committed, before its answer. */
+    const afterwards: Readonly<Record<string, Afterwards>> = {
+      sendTestEvent: {
+        seconds: (body) => (body as { readonly waitSeconds?: number }).waitSeconds ?? 0,
+        run: (sent, seconds) => tests.outcome(sent as Sent, seconds)
+      }
+    }
+
+    return { afterwards, table: table as OperationTable } as const
   })
 }) {}
 

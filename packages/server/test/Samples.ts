@@ -38,7 +38,7 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   getEndpointStats: () => ({ query: { hours: "2" } }),
   diagnoseWebhookEndpoint: () => ({}),
   rotateWebhookSecret: () => ({}),
-  sendTestEvent: () => ({}),
+  sendTestEvent: () => ({ body: { eventType: "invoice.paid", payload: { total: 12 }, waitSeconds: 0 } }),
   listWebhookDeliveries: () => ({
     query: { status: "failed_permanent", limit: "10", payload: "include" }
   }),

@@ -1,11 +1,13 @@
 /**
- * The daily run that removes old history. Asked for every few minutes, done once a day (UTC): the database remembers,
- * so it does not matter how often workers start. Source: spec §8, decision §7 (Retention).
+ * What becomes old: history, in a daily run, and every minute the secrets in answers kept under idempotency keys.
+ *
+ * The daily run is asked for every minute and done once a day (UTC): the database remembers, so it does not matter how
+ * often workers start. Source: spec §8, decision §7 (Retention) and §10 (`Idempotency-Key`).
  */
 import { Retention } from "@posthorn/persistence/Retention"
 import { Effect, LogLevel } from "effect"
 
-const LOOK = "5 minutes"
+const LOOK = "1 minute"
 /** Not while everything is starting. */
 const FIRST_LOOK = "20 seconds"
 
@@ -20,6 +22,7 @@ export const make = Effect.map(Retention, (retention) => {
             removed
           )
     ),
+    Effect.zipRight(retention.erase),
     Effect.catchAll((error) => Effect.logWarning("Old history could not be removed", error))
   )
   return {

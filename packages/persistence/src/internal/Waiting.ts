@@ -5,9 +5,10 @@
  * `PATIENCE` is over. Whatever many callers wait for, and however long, no more than `PROBES` connections are busy with
  * making statements again; and callers that would wait for the same thing queue up in memory behind the first of them.
  */
+import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { held, type ServiceUnavailable } from "@posthorn/domain/Errors"
-import { Duration, Effect, Schedule } from "effect"
+import { Duration, Effect, Option, Schedule } from "effect"
 import { isLockTimeout } from "../Statement.ts"
 
 const PROBES = 2
@@ -27,7 +28,7 @@ const makeTurns = () => {
     return entry
   }
   return (name: string) =>
-    <A, E>(self: Effect.Effect<A, E>) =>
+    <A, E, R>(self: Effect.Effect<A, E, R>) =>
       Effect.acquireUseRelease(
         Effect.sync(() => enter(name)),
         ({ turn }) => turn.withPermits(1)(self),
@@ -45,13 +46,17 @@ export const makeWaiting = Effect.map(Effect.makeSemaphore(PROBES), (probes) => 
   /** `name` is what is waited for, where that is known; `why` is told to a caller who has waited for too long. */
   const forOthers =
     (name: string | null, why: string) =>
-    <A>(attempt: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError | ServiceUnavailable> => {
+    <A, R>(attempt: Effect.Effect<A, SqlError, R>): Effect.Effect<A, SqlError | ServiceUnavailable, R> => {
       const again = probes
         .withPermits(1)(attempt)
         .pipe(Effect.delay("50 millis"), Effect.retry({ schedule: pauses, while: isLockTimeout }))
       const patient = Effect.catchIf(attempt, isLockTimeout, () => again)
-      return (name === null ? patient : inTurn(name)(patient)).pipe(
+      const waited = (name === null ? patient : inTurn(name)(patient)).pipe(
         Effect.timeoutFail({ duration: PATIENCE, onTimeout: () => held(why) })
+      )
+      // Within a transaction nothing can be made again after a failure: whoever began it does, all of it.
+      return Effect.flatMap(Effect.serviceOption(SqlClient.TransactionConnection), (transaction) =>
+        Option.isSome(transaction) ? attempt : waited
       )
     }
 

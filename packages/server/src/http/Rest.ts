@@ -32,6 +32,12 @@ const queryOf = (search: string): Record<string, string> => {
   return query
 }
 
+const NOTHING: ReadonlySet<string> = new Set()
+
+/** Whether no body follows these headers. */
+const isEmpty = (headers: IncomingMessage["headers"]) =>
+  headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0
+
 /** Response for an answer, under its trace id. */
 export const toResponse = (answer: Answer, traceId: string) =>
   HttpServerResponse.text(answer.body, {
@@ -59,9 +65,21 @@ export class Rest extends Effect.Service<Rest>()("@posthorn/server/Rest", {
     const read = (message: IncomingMessage, { entry, path }: Match, search: string) => {
       const base = { path, query: queryOf(search), headers: message.headers as RawRequest["headers"] }
       if (Option.isNone(entry.bodySchema)) return Effect.succeed<RawRequest>({ ...base, body: undefined })
+      if (entry.rules.optionalBody === true && isEmpty(message.headers)) {
+        return Effect.succeed<RawRequest>({ ...base, body: {} })
+      }
       if (!isJson(message.headers)) return Effect.fail(new UnsupportedMediaType())
       return Effect.flatMap(readMessage(message, bodyMs), (text) =>
-        Either.map(parsedBody(text, entry.rules.raw ?? []), (body): RawRequest => ({ ...base, body }))
+        entry.rules.optionalBody === true && text.trim() === ""
+          ? Either.right<RawRequest>({ ...base, body: {} })
+          : Either.map(
+              parsedBody(text, entry.rules.raw ?? []),
+              (body): RawRequest => ({
+                ...base,
+                body,
+                json: { text, without: NOTHING }
+              })
+            )
       )
     }
 

@@ -70,10 +70,11 @@ const operations = Effect.gen(function* () {
       send(message, response, message.complete ? refusal : closing(refusal), traceId)
       fiber.unsafeInterruptAsFork(FiberId.none)
     }
-    let timer = setTimeout(giveUp, ANSWER_MS)
+    const answerMs = ANSWER_MS + (match.entry.rules.waitsMs ?? 0)
+    let timer = setTimeout(giveUp, answerMs)
     const arrived = () => {
       clearTimeout(timer)
-      timer = setTimeout(giveUp, ANSWER_MS)
+      timer = setTimeout(giveUp, answerMs)
     }
     if (Option.isSome(match.entry.bodySchema)) message.once("end", arrived)
     fiber.addObserver((exit) => {

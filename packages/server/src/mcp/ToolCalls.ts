@@ -13,6 +13,7 @@ import { Effect, Either, Option } from "effect"
 import { type Answer, Calls } from "../Calls.ts"
 import type { RawRequest } from "../Decode.ts"
 import type { Caller } from "../Gate.ts"
+import { KEY_HEADER, keepsAnswers } from "../IdempotencyKey.ts"
 import { INVALID_PARAMS, RpcError } from "./JsonRpc.ts"
 import { membersOf } from "./ToolSchemas.ts"
 import { tools } from "./Tools.ts"
@@ -50,20 +51,31 @@ interface Dealt {
   readonly path: Record<string, string>
   readonly query: Record<string, string>
   readonly body: object
+  readonly headers: Record<string, string>
 }
+
+const NO_KEYS: ReadonlySet<string> = new Set()
 
 /** Deals a tool's flat arguments out; what is neither path nor query is the body's, and refused where there is none. */
 const dealerOf = (entry: ContractEntry) => {
   const path = new Set(membersOf(entry.pathSchema))
   const query = new Set(membersOf(entry.querySchema))
+  const keys = keepsAnswers(entry) ? new Set(["idempotencyKey"]) : NO_KEYS
+  const without = new Set([...path, ...query, ...keys])
   const hasBody = Option.isSome(entry.bodySchema)
-  return (args: Arguments, slug: string): Either.Either<RawRequest, InvalidRequest> => {
-    const dealt: Dealt = { path: {}, query: {}, body: {} }
+  return (
+    args: Arguments,
+    slug: string,
+    text: JsonText | undefined
+  ): Either.Either<RawRequest, InvalidRequest> => {
+    const dealt: Dealt = { path: {}, query: {}, body: {}, headers: {} }
     const unknown: Array<Issue> = []
     for (const [name, value] of Object.entries(args)) {
       const part = path.has(name) ? dealt.path : query.has(name) ? dealt.query : undefined
       if (part !== undefined) {
         if (value !== null) part[name] = asText(value)
+      } else if (keys.has(name)) {
+        if (value !== null) dealt.headers[KEY_HEADER] = asText(value)
       } else if (hasBody) Object.defineProperty(dealt.body, name, { value, enumerable: true })
       else
         unknown.push({
@@ -76,7 +88,11 @@ const dealerOf = (entry: ContractEntry) => {
     if (entry.inWorkspace) dealt.path.slug = slug
     return unknown.length > 0
       ? refused(...unknown)
-      : Either.right({ ...dealt, body: hasBody ? dealt.body : undefined, headers: {} })
+      : Either.right({
+          ...dealt,
+          body: hasBody ? dealt.body : undefined,
+          json: hasBody && text !== undefined ? { text: text.text, without } : undefined
+        })
   }
 }
 
@@ -112,6 +128,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
 
     const run = (
       { deal, entry }: { readonly deal: ReturnType<typeof dealerOf>; readonly entry: ContractEntry },
+      text: JsonText | undefined,
       args: Either.Either<Arguments, InvalidRequest>,
       caller: Caller,
       traceId: string
@@ -122,7 +139,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
         return Effect.succeed(calls.refuse(slug.left, traceId))
       }
       const read = Either.flatMap(Either.all({ args, slug }), (given) =>
-        deal(given.args, given.slug ?? ownSlug(caller))
+        deal(given.args, given.slug ?? ownSlug(caller), text)
       )
       const passage = { via: "mcp" as const, traceId, slug: Either.getOrUndefined(slug), bucket: null }
       return calls.call({ entry, caller, passage, read })
@@ -140,7 +157,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
         const message = "There is no tool of this name: tools/list gives those this token may call."
         return Effect.fail(new RpcError({ code: INVALID_PARAMS, message }))
       }
-      return Effect.map(run(tool, parse(text, tool.entry), caller, traceId), toResult)
+      return Effect.map(run(tool, text, parse(text, tool.entry), caller, traceId), toResult)
     }
 
     return { call } as const

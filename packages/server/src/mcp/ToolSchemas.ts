@@ -6,6 +6,7 @@
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import { DEFAULT_LIMIT, MAX_LIMIT } from "@posthorn/domain/Page"
 import { JSONSchema, Option, type Schema, SchemaAST } from "effect"
+import { keepsAnswers } from "../IdempotencyKey.ts"
 
 export interface ObjectSchema {
   readonly type: "object"
@@ -131,12 +132,18 @@ const withCommon = (part: ObjectSchema, needsSlug: boolean): ObjectSchema => ({
   )
 })
 
+const KEY: ObjectSchema = {
+  type: "object",
+  properties: { idempotencyKey: { type: "string", description: "Makes it safe to repeat the call." } }
+}
+
 /** Arguments of the tool: one flat object. `slug` is only for callers who have no workspace of their own. */
 export const inputSchemaOf = (entry: ContractEntry, needsSlug: boolean): ObjectSchema => {
   const parts = [
     withCommon(partOf(entry.pathSchema), needsSlug),
     withCommon(partOf(entry.querySchema), needsSlug),
-    partOf(entry.bodySchema)
+    partOf(entry.bodySchema),
+    keepsAnswers(entry) ? KEY : NOTHING
   ]
   const required = parts.flatMap((part) => part.required ?? []).filter((name) => needsSlug || name !== "slug")
   const $defs: Json = Object.assign({}, ...parts.map((part) => part.$defs ?? {}))

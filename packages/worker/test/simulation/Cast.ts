@@ -40,7 +40,7 @@ export const services = (worker: Worker, { box, model, receive, shares, statemen
       record: (observed, _, limit) => statement("record", () => model.record(observed, limit)),
       bury: (batch) => statement("bury", () => model.bury(batch))
     }),
-    Layer.succeed(Retention, { daily: Effect.succeed(null), run: Effect.never }),
+    Layer.succeed(Retention, { daily: Effect.succeed(null), erase: Effect.succeed(0), run: Effect.never }),
     Layer.succeed(SecretBox.SecretBox, box),
     Layer.succeed(Ownership, {
       certain: () => worker.alive && (worker.certain || worker.deluded),

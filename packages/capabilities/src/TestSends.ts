@@ -1,0 +1,75 @@
+/**
+ * Test sends: a synthetic event for one endpoint, whatever it subscribes to, and waiting for what becomes of it.
+ * Source: spec §3.1, decision §7 (Test event) and §10 (Test sends).
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { invalid, WebhookEndpointDisabled, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
+import { isReserved, TEST_EVENT } from "@posthorn/domain/EventType"
+import { newId } from "@posthorn/domain/Ids"
+import { JsonText } from "@posthorn/domain/JsonText"
+import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { DeliveriesRepo, type DeliveryRow } from "@posthorn/persistence/DeliveriesRepo"
+import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
+import { Duration, Effect, Schedule } from "effect"
+import { transactional } from "./Transaction.ts"
+
+export interface TestSend {
+  readonly eventType?: string | undefined
+  readonly payload?: JsonText | undefined
+}
+
+export type Sent = DeliveryRow
+
+const MESSAGE = new JsonText(
+  JSON.stringify({ message: "This is a test event from Posthorn. If you can read it, the endpoint works." })
+)
+
+/** Looks again after 50 ms, then ever later, at most half a second: holding no connection in between. */
+const looks = Schedule.exponential("50 millis").pipe(Schedule.union(Schedule.spaced("500 millis")))
+
+export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabilities/TestSends", {
+  dependencies: [DeliveriesRepo.Default, EndpointsRepo.Default],
+  effect: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const deliveries = yield* DeliveriesRepo
+    const endpoints = yield* EndpointsRepo
+
+    const send = (endpointId: string, { eventType = TEST_EVENT, payload = MESSAGE }: TestSend) =>
+      Effect.gen(function* () {
+        const { traceId, workspaceId } = yield* CurrentPrincipal
+        if (eventType !== TEST_EVENT && isReserved(eventType)) {
+          return yield* invalid("/eventType", `Posthorn's own types cannot be sent, but for ${TEST_EVENT}`)
+        }
+        const endpoint = yield* endpoints.lock(workspaceId, endpointId)
+        if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
+        if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId })
+        return yield* deliveries.insert(workspaceId, {
+          id: newId("delivery"),
+          endpointId,
+          eventId: null,
+          eventType,
+          payload,
+          replayedFrom: null,
+          traceId
+        })
+      }).pipe(transactional(sql), Effect.withSpan("TestSends.send"))
+
+    /** The delivery once its first attempt is recorded, or as it is when the time is over. */
+    const outcome = (sent: DeliveryRow, seconds: number) =>
+      Effect.gen(function* () {
+        if (seconds === 0) return sent
+        const { workspaceId } = yield* CurrentPrincipal
+        let latest = sent
+        const look = Effect.map(deliveries.find(workspaceId, sent.id), (found) => {
+          latest = found ?? latest
+          return found === undefined || found.attempts > 0
+        })
+        yield* Effect.repeat(look, { schedule: looks, until: (isOver) => isOver }).pipe(
+          Effect.timeoutOption(Duration.seconds(seconds))
+        )
+        return latest
+      }).pipe(Effect.withSpan("TestSends.outcome"))
+
+    return { outcome, send } as const
+  })
+}) {}
