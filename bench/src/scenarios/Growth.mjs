@@ -42,9 +42,10 @@ const rows = (count, { status, ageSeconds, where }) => `
   )`
 
 const history = (count) => `${rows(count, { status: "delivered", ageSeconds: 86_400, where: "enabled" })}
-  insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status, request_headers,
-    response_body, trace_id)
-  select workspace_id, id, 1, 'wha_' || substr(id, 5), 'delivered', at, 2, 200, repeat('h', 300), 'ok', md5(id) from made`
+  insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status, url, request_headers,
+    response_headers, response_body, trace_id)
+  select workspace_id, id, 1, 'wha_' || substr(id, 5), 'delivered', at, 2, 200, 'https://receiver.example.com/hooks/7', repeat('h', 300),
+    '{"content-type":"text/plain","server":"nginx"}', 'ok', md5(id) from made`
 
 const waiting = (count, ageSeconds, where) => `${rows(count, { status: "pending", ageSeconds, where })}
   insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)

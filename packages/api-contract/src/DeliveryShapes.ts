@@ -58,8 +58,13 @@ export const Attempt = Schema.Struct({
   durationMs: Integer("Milliseconds until the answer's head, or the failure."),
   httpStatus: Schema.NullOr(HttpStatus),
   failureReason: Schema.NullOr(FailureReason),
+  url: Schema.String.annotations({ description: "Where it was sent." }),
   requestHeaders: Schema.Record({ key: Schema.String, value: Schema.String }).annotations({
     description: "As sent; names in lower case."
+  }),
+  responseHeaders: Schema.Record({ key: Schema.String, value: Schema.String }).annotations({
+    description:
+      "Of `content-type`, `location`, `retry-after`, `server` and `www-authenticate` those that came, each at most 256 bytes."
   }),
   responseBody: Schema.NullOr(Schema.String).annotations({
     description: "The first 2 KiB of the answer; null when it could not be read in time."

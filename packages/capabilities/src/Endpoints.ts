@@ -84,7 +84,8 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     const record = (
       action: "webhook.endpoint_updated" | "webhook.endpoint_deleted",
       id: string,
-      fields: ReadonlyArray<string>
+      fields: ReadonlyArray<string>,
+      facts: Readonly<Record<string, unknown>> = {}
     ) =>
       Effect.flatMap(CurrentPrincipal, ({ actor, traceId, workspaceId }) =>
         audit.append({
@@ -93,7 +94,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
           traceId,
           action,
           target: { type: "webhook_endpoint", id },
-          changes: { fields }
+          changes: { fields, ...facts }
         })
       )
 
@@ -103,7 +104,10 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         const fields = changedFields<EndpointSettings>(present, sent)
         if (fields.length === 0) return
         yield* endpoints.update(workspaceId, present, Object.assign({ ...present }, pick(sent, fields)))
-        yield* record("webhook.endpoint_updated", present.id, fields)
+        yield* record("webhook.endpoint_updated", present.id, fields, {
+          from: pick(present, fields),
+          to: pick(sent, fields)
+        })
         if (!fields.includes("enabled") || sent.enabled !== false) return
         const payload = { endpointId: present.id, reason: "manual" } as const
         yield* events.announce(

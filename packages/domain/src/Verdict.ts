@@ -36,6 +36,8 @@ export interface Observation {
   readonly failureReason: Exclude<FailureReason, "http_status"> | null
   readonly durationMs: number
   readonly responseBody: string | null
+  /** The few headers of the answer that are kept, as a JSON object; left out when none of them came. */
+  readonly responseHeaders?: string
 }
 
 export type AttemptStatus = "delivered" | "failed" | "failed_permanent"

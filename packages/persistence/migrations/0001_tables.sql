@@ -7,10 +7,9 @@ create domain posthorn.id as text collate "C";
 -- An id: prefix, 13 hex digits of microseconds since 1970, 16 of randomness, the second half of a v4 UUID (its first digit
 -- is one of four). `@posthorn/domain/Ids` makes the same in TypeScript. One expression, so that PostgreSQL writes it into
 -- the statement instead of calling it: 2 us instead of 7.
-create function posthorn.new_id(prefix text) returns text language sql volatile parallel safe as $$
-  select prefix || lpad(to_hex((date_part('epoch', clock_timestamp()) * 1000000)::bigint), 13, '0')
-    || substr(replace(gen_random_uuid()::text, '-', ''), 17)
-$$;
+create function posthorn.new_id(prefix text) returns text language sql volatile parallel safe
+  return prefix || lpad(to_hex((date_part('epoch', clock_timestamp()) * 1000000)::bigint), 13, '0')
+    || substr(replace(gen_random_uuid()::text, '-', ''), 17);
 
 create table posthorn.workspaces (
   id posthorn.id primary key,
@@ -223,7 +222,11 @@ create table posthorn.attempts (
   http_status smallint,
   failure_reason text collate "C" check (failure_reason in ('http_status', 'request_timeout', 'connection_failed',
     'dns_failed', 'tls_failed', 'invalid_response', 'invalid_url')),
+  -- As dispatched; when it was refused instead, as the endpoint had it.
+  url text not null check (length(url) <= 2048),
   request_headers text not null,
+  -- A JSON object of the few that tell why; null for none.
+  response_headers text check (octet_length(response_headers) <= 8192),
   response_body text check (octet_length(response_body) <= 2048),
   trace_id text collate "C" not null,
   primary key (workspace_id, delivery_id, ordinal),
@@ -292,12 +295,12 @@ create table posthorn.operator_audit_events (
 );
 create index operator_audit_events_newest on posthorn.operator_audit_events (created_at desc, id desc);
 
-create function posthorn.refuse_change() returns trigger language plpgsql as $$
+create function posthorn.refuse_change() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception 'posthorn.% is evidence: % is refused', tg_table_name, lower(tg_op) using errcode = 'PH001';
 end $$;
 
-create function posthorn.refuse_removal() returns trigger language plpgsql as $$
+create function posthorn.refuse_removal() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   -- Rows go only with their workspace: by then the cascade has removed it.
   if exists (select from posthorn.workspaces where id = old.workspace_id) then
@@ -307,7 +310,7 @@ begin
 end $$;
 
 -- Delivery by delivery through the key, whatever the statistics say: its plan is kept by the connection.
-create function posthorn.remove_attempts() returns trigger language plpgsql
+create function posthorn.remove_attempts() returns trigger language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
   delete from posthorn.attempts a using (
@@ -318,8 +321,25 @@ begin
   return null;
 end $$;
 
+-- Attempts go with their delivery only, which has gone by then.
+create function posthorn.refuse_lone_removal() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+  if exists (
+    select from removed r cross join lateral (
+      select from posthorn.deliveries d where d.workspace_id = r.workspace_id and d.id = r.delivery_id offset 0
+    ) living
+  ) then
+    raise exception 'posthorn.% is evidence: rows go with their delivery only', tg_table_name using errcode = 'PH001';
+  end if;
+  return null;
+end $$;
+
 create trigger attempts_follow after delete on posthorn.deliveries
   referencing old table as removed for each statement execute function posthorn.remove_attempts();
+create trigger attempts_kept after delete on posthorn.attempts
+  referencing old table as removed for each statement execute function posthorn.refuse_lone_removal();
 create trigger attempts_immutable before update on posthorn.attempts
   for each row execute function posthorn.refuse_change();
 create trigger operator_audit_events_immutable before update or delete on posthorn.operator_audit_events
@@ -329,7 +349,8 @@ create trigger audit_events_immutable before update on posthorn.audit_events
 create trigger audit_events_kept before delete on posthorn.audit_events
   for each row execute function posthorn.refuse_removal();
 
-create function posthorn.keep_subscriptions() returns trigger language plpgsql as $$
+create function posthorn.keep_subscriptions() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   if tg_op = 'UPDATE' then
     delete from posthorn.subscriptions where workspace_id = new.workspace_id and endpoint_id = new.id;

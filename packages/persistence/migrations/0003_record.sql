@@ -14,7 +14,7 @@ create function posthorn.record(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
   signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[],
-  arrivals integer[], fixed_headers text, failure_limit integer
+  urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer
 ) returns table (recorded integer, dead_lettered integer, disabled text[], moment_micros bigint)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -52,12 +52,12 @@ begin
     select d.place, q.place as queue_place, o.ordinal, moment + o.retry_after * interval '1 millisecond' as retry_at,
       o.exhausted, o.status, timestamptz 'epoch' + o.began * interval '1 millisecond' as at, o.duration_ms,
       o.http_status, o.failure_reason, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature,
-      o.response_body, d.trace_id, o.place as position, e.ids
+      o.response_body, o.url, o.response_headers, d.trace_id, o.place as position, e.ids
     from endpoints_first e,
       unnest(workspaces, deliveries, ordinals, attempt_ids, statuses, began, durations, http_statuses, failure_reasons,
-        signatures, response_bodies, retry_afters, exhausteds) with ordinality
+        signatures, response_bodies, retry_afters, exhausteds, urls, response_headers) with ordinality
         as o(workspace_id, delivery_id, ordinal, attempt_id, status, began, duration_ms, http_status, failure_reason,
-          signature, response_body, retry_after, exhausted, place)
+          signature, response_body, retry_after, exhausted, url, response_headers, place)
     cross join lateral (
       select d.ctid as place, d.trace_id from posthorn.deliveries d
       where d.workspace_id = o.workspace_id and d.id = o.delivery_id and d.attempts = o.ordinal - 1
@@ -76,11 +76,11 @@ begin
     returning 1
   ), evidence as (
     insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status,
-      failure_reason, request_headers, response_body, trace_id)
-    select workspace_id, delivery_id, ordinal, attempt_id, status, at, duration_ms, http_status, failure_reason,
+      failure_reason, url, request_headers, response_headers, response_body, trace_id)
+    select workspace_id, delivery_id, ordinal, attempt_id, status, at, duration_ms, http_status, failure_reason, url,
       coalesce(left(fixed_headers, -1) || ',"webhook-id":"' || delivery_id || '","webhook-timestamp":"' || began / 1000
         || '","webhook-signature":"' || signature || '","x-trace-id":"' || trace_id || '"}', '{}'),
-      response_body, trace_id
+      response_headers, response_body, trace_id
     from first
     -- After the summaries, because those wait for whoever else is recording the same attempt.
     where (select count(*) from summaries) = (select count(*) from first)

@@ -4,13 +4,11 @@
 -- Times cross to the worker as microseconds since 1970: exact (a double holds them until the year 2255), and plain to
 -- compare. Declared stable, as the functions they use are: PostgreSQL then writes them into the statement instead of
 -- calling them, 1 us a row.
-create function posthorn.micros(moment timestamptz) returns bigint language sql stable parallel safe as $$
-  select (date_part('epoch', moment) * 1000000)::bigint
-$$;
+create function posthorn.micros(moment timestamptz) returns bigint language sql stable parallel safe
+  return (date_part('epoch', moment) * 1000000)::bigint;
 
-create function posthorn.from_micros(micros bigint) returns timestamptz language sql stable parallel safe as $$
-  select timestamptz 'epoch' + micros * interval '1 microsecond'
-$$;
+create function posthorn.from_micros(micros bigint) returns timestamptz language sql stable parallel safe
+  return timestamptz 'epoch' + micros * interval '1 microsecond';
 
 -- Rows of one endpoint that wait, with as many attempts and take-ups each, from the oldest due. Ids and due times are
 -- lists: a row for each delivery would cost the worker 2 us more to read.
@@ -24,7 +22,7 @@ create type posthorn.waiting as (
 create function posthorn.due(
   shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer
 ) returns setof posthorn.waiting
-language plpgsql stable
+language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   return query
@@ -44,7 +42,7 @@ end $$;
 
 -- When the next row becomes due.
 create function posthorn.next_due(shards smallint[]) returns bigint
-language plpgsql stable
+language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   return (
@@ -59,7 +57,7 @@ end $$;
 create function posthorn.due_of(
   workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]
 ) returns setof posthorn.waiting
-language plpgsql stable
+language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   return query
@@ -89,7 +87,7 @@ create type posthorn.loaded as (
 -- mostly empty when PostgreSQL counts it, and a plan made for an empty table takes 10 ms per row when it is full.
 create function posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known xid[])
 returns setof posthorn.loaded
-language plpgsql stable
+language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   return query
@@ -173,7 +171,8 @@ create table posthorn.shards (
 insert into posthorn.shards (shard) select generate_series(0, posthorn.shard_count() - 1);
 
 -- The last owner's due horizon when it was not given back cleanly, else null.
-create function posthorn.take_shard(wanted smallint, new_owner text) returns bigint language sql as $$
+create function posthorn.take_shard(wanted smallint, new_owner text) returns bigint language sql
+set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards
   set suspect_until = case when owner = new_owner then suspect_until when owner is not null then posthorn.micros(clock_timestamp()) end,
       owner = new_owner
@@ -181,12 +180,13 @@ create function posthorn.take_shard(wanted smallint, new_owner text) returns big
   returning suspect_until
 $$;
 
-create function posthorn.give_back_shard(given smallint, last_owner text) returns void language sql as $$
+create function posthorn.give_back_shard(given smallint, last_owner text) returns void language sql
+set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards set owner = null where shard = given and owner = last_owner
 $$;
 
 -- Waiting deliveries of an endpoint go on at once when it is enabled again, whoever did it.
-create function posthorn.tell_enabled() returns trigger language plpgsql as $$
+create function posthorn.tell_enabled() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due', '');
   return null;

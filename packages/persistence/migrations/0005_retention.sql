@@ -12,7 +12,7 @@ create table posthorn.daily_runs (
 -- Whether the caller is the one who runs this job today. A run that was begun and not finished within 15 minutes is
 -- taken for dead.
 create function posthorn.begin_daily_run(wanted_job text) returns boolean
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   insert into posthorn.daily_runs as r (job, day) values (wanted_job, (now() at time zone 'UTC')::date)
     on conflict (job, day) do update set started_at = clock_timestamp()
@@ -20,19 +20,19 @@ begin
   return found;
 end $$;
 
-create function posthorn.end_daily_run(done_job text) returns void language sql as $$
+create function posthorn.end_daily_run(done_job text) returns void language sql
+set search_path = pg_catalog, pg_temp as $$
   update posthorn.daily_runs set finished_at = clock_timestamp() where job = done_job and finished_at is null;
   delete from posthorn.daily_runs where job = done_job and day < (now() at time zone 'UTC')::date - 30
 $$;
 
 -- The smallest id of its kind that could be made at this moment: ids sort by creation.
-create function posthorn.id_at(prefix text, moment timestamptz) returns posthorn.id language sql immutable as $$
-  select prefix || lpad(to_hex(posthorn.micros(moment)), 13, '0')
-$$;
+create function posthorn.id_at(prefix text, moment timestamptz) returns posthorn.id language sql immutable
+  return prefix || lpad(to_hex(posthorn.micros(moment)), 13, '0');
 
 -- Workspaces with something older than the limits.
 create function posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns setof text
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select w.id::text from posthorn.workspaces w
   where exists (select from posthorn.deliveries d where d.workspace_id = w.id and d.created_at < now() - kept)
     or exists (select from posthorn.events e where e.workspace_id = w.id and e.id < posthorn.id_at('evt_', now() - kept))
@@ -47,7 +47,7 @@ $$;
 create function posthorn.remove_old_deliveries(
   workspace text, kept interval, most integer, inout past_at timestamptz, inout past_id text, out removed integer
 )
-language sql as $$
+language sql set search_path = pg_catalog, pg_temp as $$
   with old as materialized (
     select d.created_at, d.id from posthorn.deliveries d
     where d.workspace_id = workspace and (d.created_at, d.id) > (past_at, past_id) and d.created_at < now() - kept
@@ -63,7 +63,7 @@ $$;
 
 -- Deliveries carry their own copy of the payload, so an old event is needed by nobody. Missed ones go with it.
 create function posthorn.remove_old_events(workspace text, kept interval, most integer) returns integer
-language sql as $$
+language sql set search_path = pg_catalog, pg_temp as $$
   with gone as (
     delete from posthorn.events e using (
       select id from posthorn.events
@@ -74,7 +74,7 @@ language sql as $$
 $$;
 
 create function posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
-language sql as $$
+language sql set search_path = pg_catalog, pg_temp as $$
   with gone as (
     delete from posthorn.idempotency_keys k using (
       select key from posthorn.idempotency_keys

@@ -12,7 +12,9 @@ export interface AttemptRow {
   readonly durationMs: number
   readonly httpStatus: number | null
   readonly failureReason: FailureReason | null
+  readonly url: string
   readonly requestHeaders: Record<string, string>
+  readonly responseHeaders: Record<string, string>
   readonly responseBody: string | null
   readonly traceId: string
 }
@@ -29,7 +31,8 @@ export class AttemptsRepo extends Effect.Service<AttemptsRepo>()("@posthorn/pers
     ) =>
       sql<AttemptRow>`
         select id, delivery_id as "deliveryId", ordinal, status, at, duration_ms as "durationMs",
-          http_status as "httpStatus", failure_reason as "failureReason", request_headers::json as "requestHeaders",
+          http_status as "httpStatus", failure_reason as "failureReason", url, request_headers::json as "requestHeaders",
+          coalesce(response_headers, '{}')::json as "responseHeaders",
           response_body as "responseBody", trace_id as "traceId"
         from posthorn.attempts
         where workspace_id = ${workspaceId} and delivery_id = ${deliveryId}

@@ -29,6 +29,10 @@ export interface Observed {
   /** The value of `webhook-signature`; null when no request was made, or when what was sent shall not be kept. */
   readonly signature: string | null
   readonly responseBody: string | null
+  /** Where it was sent. */
+  readonly url: string
+  /** A JSON object; null for none. */
+  readonly responseHeaders: string | null
   readonly retryAfterMs: number | null
   readonly exhausted: boolean
 }
@@ -68,7 +72,7 @@ const inOrder = (observed: ReadonlyArray<Observed>): ReadonlyArray<Arrived> =>
     .map((one, arrival) => ({ one, arrival }))
     .sort((a, b) => (a.one.deliveryId < b.one.deliveryId ? -1 : a.one.deliveryId > b.one.deliveryId ? 1 : 0))
 
-const RECORD = `select * from posthorn.record(${Array.from({ length: 18 }, (_, n) => `$${n + 1}`).join(", ")})`
+const RECORD = `select * from posthorn.record(${Array.from({ length: 20 }, (_, n) => `$${n + 1}`).join(", ")})`
 
 const columns = (observed: ReadonlyArray<Arrived>) => [
   plain(observed, ({ one }) => one.workspaceId),
@@ -86,6 +90,8 @@ const columns = (observed: ReadonlyArray<Arrived>) => [
   quoted(observed, ({ one }) => one.responseBody),
   plain(observed, ({ one }) => one.retryAfterMs),
   plain(observed, ({ one }) => one.exhausted),
+  quoted(observed, ({ one }) => one.url),
+  quoted(observed, ({ one }) => one.responseHeaders),
   plain(observed, ({ arrival }) => arrival)
 ]
 

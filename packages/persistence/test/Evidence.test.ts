@@ -14,15 +14,17 @@ const seed = Effect.gen(function* () {
   yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
     values (${WORKSPACE}, 'whd_1', 'whe_1', 'a.b', '1', 't')`
   yield* sql`insert into posthorn.attempts
-      (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, request_headers, trace_id)
-    values (${WORKSPACE}, 'whd_1', 1, 'wha_1', 'delivered', now(), 1, '{}', 't')`
+      (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, url, request_headers, trace_id)
+    values (${WORKSPACE}, 'whd_1', 1, 'wha_1', 'delivered', now(), 1, 'https://example.com/', '{}', 't')`
   yield* sql`insert into posthorn.audit_events
       (workspace_id, action, actor_type, actor_id, via, target_type, target_id, trace_id)
     values (${WORKSPACE}, 'workspace.created', 'operator', 'operator', 'rest', 'workspace', ${WORKSPACE}, 't')`
+  yield* sql`insert into posthorn.operator_audit_events (action, actor_type, actor_id, via, target_type, target_id, trace_id)
+    values ('workspace.created', 'operator', 'operator', 'rest', 'workspace', ${WORKSPACE}, 't')`
 })
 
 layer(TestPg, { excludeTestServices: true })("evidence", (it) => {
-  it.effect("§2.3 §6 refuses to change attempts and audit events, and to remove audit events", () =>
+  it.effect("§2.3 §6 decision §10 refuses to change or remove attempts and audit events", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       yield* seed
@@ -38,13 +40,16 @@ layer(TestPg, { excludeTestServices: true })("evidence", (it) => {
           sql`update posthorn.attempts set response_body = 'other'`,
           sql`update posthorn.audit_events set actor_id = 'somebody else'`,
           sql`delete from posthorn.audit_events`,
+          sql`delete from posthorn.attempts`,
+          sql`update posthorn.operator_audit_events set via = 'sql'`,
+          sql`delete from posthorn.operator_audit_events`,
           sql`insert into posthorn.attempts select * from posthorn.attempts
             on conflict (workspace_id, delivery_id, ordinal) do update set duration_ms = 2`
         ],
         Effect.flip
       )
 
-      expect(refusals.map((error) => problemOf(error).code)).toEqual(Array(5).fill("PH001"))
+      expect(refusals.map((error) => problemOf(error).code)).toEqual(Array(8).fill("PH001"))
       expect([yield* count("attempts"), yield* count("audit_events")]).toEqual([1, 1])
     })
   )
@@ -55,8 +60,8 @@ layer(TestPg, { excludeTestServices: true })("evidence", (it) => {
       yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
         select ${WORKSPACE}, 'whd_' || n, 'whe_1', 'a.b', '1', 't' from generate_series(2, 4) n`
       yield* sql`insert into posthorn.attempts
-          (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, request_headers, trace_id)
-        select ${WORKSPACE}, 'whd_' || n, 1, 'wha_' || n, 'delivered', now(), 1, '{}', 't' from generate_series(2, 4) n`
+          (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, url, request_headers, trace_id)
+        select ${WORKSPACE}, 'whd_' || n, 1, 'wha_' || n, 'delivered', now(), 1, 'https://example.com/', '{}', 't' from generate_series(2, 4) n`
 
       yield* sql`delete from posthorn.deliveries where id in ('whd_2', 'whd_4')`
 

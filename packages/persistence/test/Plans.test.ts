@@ -53,6 +53,8 @@ const RECORD = `posthorn.record(${[
   "'ok'::text",
   "null::integer",
   "false",
+  "'https://example.com/'::text",
+  "null::text",
   "0"
 ]
   .map(each)
@@ -122,8 +124,8 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
           insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
           select 'wsp_1', 'whd_' || n, 'whe_1', 'a.b', '1', 't' from generate_series(${from}, ${to}) n returning id
         ) insert into posthorn.attempts
-          (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, request_headers, trace_id)
-          select 'wsp_1', id, 1, 'wha_' || id, 'delivered', now(), 1, '{}', 't' from d`
+          (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, url, request_headers, trace_id)
+          select 'wsp_1', id, 1, 'wha_' || id, 'delivered', now(), 1, 'https://example.com/', '{}', 't' from d`
         yield* query(
           "insert into posthorn.workspaces (id, slug, name) values ('wsp_1', 'removed', 'Removed')"
         )

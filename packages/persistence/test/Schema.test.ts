@@ -98,6 +98,22 @@ layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
     })
   )
 
+  it.effect("decision §10 binds every function to names that no caller can shadow", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+
+      // Either the names were bound when it was made, or it looks them up in a path of its own, temporary names last.
+      const functions = yield* sql<{ name: string; bound: boolean }>`
+        select proname::text as name, prosqlbody is not null or exists (
+          select from unnest(proconfig) as setting
+          where setting ~ '^search_path=pg_catalog, (posthorn, )?pg_temp$') as bound
+        from pg_proc where pronamespace = 'posthorn'::regnamespace`
+
+      expect(functions.filter(({ bound }) => !bound)).toEqual([])
+      expect(functions.length).toBeGreaterThan(30)
+    })
+  )
+
   it.effect("decision §4 stores createdAt to the millisecond everywhere", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

@@ -296,6 +296,8 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
           "webhook-signature": "v1,x",
           "x-trace-id": items[0]!.traceId
         },
+        url: "https://example.com/hooks",
+        responseHeaders: { "content-type": "text/plain" },
         responseBody: "ok"
       })
       expect(foreign).toMatchObject({ status: 404, body: { _tag: "WebhookDeliveryNotFound" } })

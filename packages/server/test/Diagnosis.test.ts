@@ -169,8 +169,9 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
       yield* sql`update posthorn.endpoints set url = 'https://10.0.0.1/hook' where id = ${endpointId}`
       const { deliveryIds } = yield* publish(ws)
       yield* sql`insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms,
-          failure_reason, request_headers, trace_id)
-        values (${ws.workspaceId}, ${deliveryIds[0]!}, 1, 'wha_1', 'failed_permanent', now(), 0, 'invalid_url', '{}', 't')`
+          failure_reason, url, request_headers, trace_id)
+        values (${ws.workspaceId}, ${deliveryIds[0]!}, 1, 'wha_1', 'failed_permanent', now(), 0, 'invalid_url',
+          'https://10.0.0.1/hook', '{}', 't')`
       yield* sql`update posthorn.deliveries set attempts = 1 where id = ${deliveryIds[0]!}`
 
       const { findings } = yield* diagnosisOf(ws, endpointId)

@@ -89,10 +89,13 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
         actor: { type: "api_token", via: "rest" },
         target: { type: "webhook_endpoint", id }
       })
-      expect((newest!.changes as { fields: Array<string> }).fields.sort()).toEqual([
-        "description",
-        "eventTypes"
-      ])
+      expect(newest!.changes).toEqual({
+        fields: expect.toSatisfy(
+          (fields: ReadonlyArray<string>) => fields.toSorted().join() === "description,eventTypes"
+        ),
+        from: { description: "Old", eventTypes: ["*"] },
+        to: { description: "New", eventTypes: ["a.b", "c.*"] }
+      })
       expect((yield* publish(ws, "c.d")).deliveryIds).toHaveLength(1)
       expect((yield* publish(ws, "a.c")).deliveryIds).toHaveLength(0)
     })

@@ -71,7 +71,8 @@ export const observe = (ws: Entered, deliveryId: string, observed: Observed = {}
       array[${`wha_${deliveryId.slice(4, -2)}${String(ordinal).padStart(2, "0")}`}], array[${status}],
       array[${Date.now()}::bigint], array[${observed.durationMs ?? 10}::integer], array[${httpStatus}::smallint],
       array[${failureReason}::text], array['v1,x'], array['ok'], array[${retryAfter}::integer],
-      array[${observed.exhausted ?? false}::boolean], array[0], '{"content-type":"application/json"}', 20)`
+      array[${observed.exhausted ?? false}::boolean], array['https://example.com/hooks'],
+      array['{"content-type":"text/plain"}'], array[0], '{"content-type":"application/json"}', 20)`
   }).pipe(Effect.orDie)
 
 /** Every item of a list, page by page; how many pages it took. */

@@ -139,7 +139,7 @@ export class Ledger {
   }
 
   private storeBare(entry: Entry, error: SqlError): Effect.Effect<void> {
-    const bare = { ...entry.observed, responseBody: null, signature: null }
+    const bare = { ...entry.observed, responseBody: null, responseHeaders: null, signature: null }
     return Effect.logWarning(`The evidence of ${bare.deliveryId} was refused; storing it bare`, error).pipe(
       Effect.zipRight(this.send([bare])),
       Effect.map((result) => this.events.stored([{ ...entry, observed: bare }], result)),

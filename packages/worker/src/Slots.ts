@@ -17,7 +17,7 @@ import type { Prepare } from "./Attempt.ts"
 import { elapsed } from "./internal/Elapsed.ts"
 import { Fifo } from "./internal/Fifo.ts"
 import type { Pace, Rest } from "./internal/Lane.ts"
-import { observedOf } from "./internal/Observed.ts"
+import { type Attempted, observedOf } from "./internal/Observed.ts"
 import { Signal } from "./internal/Signal.ts"
 import { Suspects } from "./internal/Suspects.ts"
 import type { Lanes } from "./Lanes.ts"
@@ -44,6 +44,9 @@ export interface SlotsParts {
   /** Runs beside everything else, until the engine stops. */
   readonly fork: (effect: Effect.Effect<void>) => void
 }
+
+/** The request of an attempt. */
+type Made = Pick<Attempted, "generation" | "at" | "signature" | "url">
 
 const INVALID_URL: Observation = {
   httpStatus: null,
@@ -260,30 +263,25 @@ export class Slots {
     try {
       const prepared = prepare(row, loaded, Math.floor(at / 1000))
       if (prepared === "invalid_url") {
-        this.observe(row, generation, at, null, INVALID_URL)
+        this.observe(row, { generation, at, signature: null, url: loaded.endpoint.url }, INVALID_URL)
         return
       }
       sent = true
       receiver.send(prepared, (seen) => {
         // Null: the receiver closed, as the engine's last act. The delivery stays in the queue.
-        if (seen !== null) this.observe(row, generation, at, prepared.signature, seen)
+        if (seen !== null)
+          this.observe(row, { generation, at, signature: prepared.signature, url: prepared.url }, seen)
       })
     } catch (defect) {
       this.broken(row, sent, defect)
     }
   }
 
-  private observe(
-    row: Waiting,
-    generation: number,
-    at: number,
-    signature: string | null,
-    seen: Observation
-  ): void {
+  private observe(row: Waiting, made: Made, seen: Observation): void {
     const { lanes, ledger, retryDelayMs } = this.parts
     const verdict = judge(row.attempts + 1, seen)
     this.suspects.forget(row)
-    ledger.add({ row, observed: observedOf({ row, generation, verdict, seen, at, signature, retryDelayMs }) })
+    ledger.add({ row, observed: observedOf({ row, verdict, seen, retryDelayMs, ...made }) })
     this.rest(lanes.observed(row, paceOf(seen), verdict.status === "delivered"))
     this.free()
   }

@@ -32,8 +32,8 @@ export const dispatcher = (options: Partial<DispatchOptions> = {}) =>
 
 export const to = (url: string) => ({ url, headers: HEADERS, body: BODY })
 
-/** An observation without its duration, to be compared as a whole. */
-export const seen = ({ durationMs: _, ...rest }: Observation) => rest
+/** An observation without its duration and the kept headers, to be compared as a whole. */
+export const seen = ({ durationMs: _, responseHeaders: __, ...rest }: Observation) => rest
 
 export const failed = (failureReason: Observation["failureReason"]) => ({
   httpStatus: null,

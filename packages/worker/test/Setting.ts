@@ -110,7 +110,9 @@ export interface AttemptRow {
   readonly status: string
   readonly http_status: number | null
   readonly failure_reason: string | null
+  readonly url: string
   readonly request_headers: string
+  readonly response_headers: string | null
   readonly trace_id: string
 }
 

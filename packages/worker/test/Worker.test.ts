@@ -18,6 +18,7 @@ import {
   Setting,
   statuses,
   until,
+  type Workspace,
   worker,
   workspace
 } from "./Setting.ts"
@@ -61,6 +62,30 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
         "webhook-timestamp": headers["webhook-timestamp"],
         "webhook-signature": headers["webhook-signature"],
         "x-trace-id": attempt!.trace_id
+      })
+    })
+  )
+
+  it.scoped("decision §10 keeps with each attempt where it went and the headers that tell why", () =>
+    Effect.gen(function* () {
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      const refused = yield* workspace
+      yield* endpoint(acme, receiver.url("/redirect/308"))
+      yield* endpoint(refused, "https://10.0.0.1/hook")
+      yield* publish(acme)
+      yield* publish(refused)
+
+      yield* worker()
+      const first = (where: Workspace) => until(attempts(where), (rows) => rows.length > 0)
+
+      const [[sent], [unsent]] = [yield* first(acme), yield* first(refused)]
+      expect(sent!.url).toBe(receiver.url("/redirect/308"))
+      expect(JSON.parse(sent!.response_headers!)).toMatchObject({ location: "/trap" })
+      expect(unsent).toMatchObject({
+        failure_reason: "invalid_url",
+        url: "https://10.0.0.1/hook",
+        response_headers: null
       })
     })
   )

@@ -14,7 +14,7 @@
  * once, the request goes out again on a fresh connection, within the same deadline (decision §7). It may arrive twice,
  * as any delivery may (spec §6).
  *
- * Implements undici's first handler interface: the newer one parses every answer's headers, which nobody reads here.
+ * Implements undici's first handler interface: the newer one parses all of every answer's headers.
  */
 import type { Dispatcher } from "undici"
 import type { Observation, TransportFailure } from "../Observation.ts"
@@ -22,6 +22,7 @@ import { storedBody } from "./BodyPrefix.ts"
 import type { Connection, ConnectionUser } from "./Connection.ts"
 import type { Connections } from "./Connections.ts"
 import { isParserError, whileWaiting } from "./Failures.ts"
+import { keptHeaders } from "./KeptHeaders.ts"
 import type { Origin } from "./Origins.ts"
 
 export interface Limits {
@@ -44,6 +45,7 @@ export class Exchange implements ConnectionUser {
   private timer: NodeJS.Timeout
   /** The final status, once its head is whole. */
   private status: number | null = null
+  private responseHeaders: string | undefined
   private chunks: Array<Buffer> = []
   private size = 0
   private settled = false
@@ -81,7 +83,7 @@ export class Exchange implements ConnectionUser {
 
   onConnect(): void {}
 
-  onHeaders(status: number): boolean {
+  onHeaders(status: number, headers: ReadonlyArray<Buffer>): boolean {
     if (this.settled) return true
     // InterimAnswers takes 1xx away. What it left is 101, which ends HTTP, or malformed.
     if (status < 200 || status > 599) {
@@ -89,6 +91,7 @@ export class Exchange implements ConnectionUser {
       return true
     }
     this.status = status
+    this.responseHeaders = keptHeaders(headers)
     clearTimeout(this.timer)
     this.timer = setTimeout(late, this.limits.bodyTimeoutMs, this)
     return true
@@ -145,7 +148,14 @@ export class Exchange implements ConnectionUser {
   }
 
   private settle(responseBody: string | null): void {
-    this.finish({ durationMs: this.elapsed(), httpStatus: this.status, failureReason: null, responseBody })
+    const { responseHeaders } = this
+    this.finish({
+      durationMs: this.elapsed(),
+      httpStatus: this.status,
+      failureReason: null,
+      responseBody,
+      ...(responseHeaders !== undefined && { responseHeaders })
+    })
   }
 
   private abandon(): void {

@@ -11,6 +11,7 @@ export interface Attempted {
   readonly seen: Observation
   /** When it began, in milliseconds since 1970. */
   readonly at: number
+  readonly url: string
   /** Null when no request was made. */
   readonly signature: string | null
   readonly retryDelayMs: number
@@ -23,6 +24,7 @@ export const observedOf = ({
   row,
   seen,
   signature,
+  url,
   verdict
 }: Attempted): Observed => ({
   workspaceId: row.workspaceId,
@@ -38,6 +40,8 @@ export const observedOf = ({
   failureReason: verdict.failureReason,
   signature,
   responseBody: seen.responseBody,
+  url,
+  responseHeaders: seen.responseHeaders ?? null,
   retryAfterMs: verdict.retryAfterUnits === null ? null : Math.round(verdict.retryAfterUnits * retryDelayMs),
   exhausted: verdict.exhausted
 })

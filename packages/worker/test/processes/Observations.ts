@@ -38,6 +38,8 @@ export const observed = ({ id }: Workspace, about: About): Observed => {
     failureReason: status === "delivered" ? null : "http_status",
     signature: null,
     responseBody: null,
+    url: "https://example.com/",
+    responseHeaders: null,
     retryAfterMs: status === "failed" && !exhausted ? 3_600_000 : null,
     exhausted
   }

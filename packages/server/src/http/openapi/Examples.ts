@@ -56,6 +56,7 @@ const byName: Readonly<Record<string, unknown>> = {
   disabledReason: null,
   enabled: true,
   requestHeaders: { "content-type": "application/json", "webhook-id": `whd_${TAIL}` },
+  responseHeaders: { "content-type": "text/plain", server: "nginx" },
   responseBody: "ok",
   traceId: TRACE_ID,
   nextCursor: null,
