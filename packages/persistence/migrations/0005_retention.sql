@@ -86,7 +86,7 @@ $$;
 
 -- The workspace is null for what the operator did outside of workspaces.
 create function posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
-language sql as $$
+language sql set search_path = pg_catalog, pg_temp as $$
   with gone as (
     delete from posthorn.idempotent_answers a using (
       select ctid as place from posthorn.idempotent_answers
@@ -98,7 +98,8 @@ language sql as $$
 $$;
 
 -- Answers that hold a secret are given again for so long only.
-create function posthorn.erase_sealed_answers(kept interval) returns integer language sql as $$
+create function posthorn.erase_sealed_answers(kept interval) returns integer
+language sql set search_path = pg_catalog, pg_temp as $$
   with erased as (
     update posthorn.idempotent_answers set sealed = null
     where sealed is not null and created_at < now() - kept returning 1

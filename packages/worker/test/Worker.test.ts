@@ -87,6 +87,7 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
         url: "https://10.0.0.1/hook",
         response_headers: null
       })
+      yield* drained(acme)
     })
   )
 
