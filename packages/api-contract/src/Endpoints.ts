@@ -21,6 +21,7 @@ import {
 import { getEndpointStats } from "./EndpointStats.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
+import { explainSignature } from "./Signatures.ts"
 import { sendTestEvent } from "./TestSends.ts"
 import { IdParam, idempotencyKey, ifMatch, pageQuery, Slug } from "./Wire.ts"
 
@@ -182,5 +183,6 @@ export class EndpointsApi extends HttpApiGroup.make("endpoints")
   .add(diagnoseWebhookEndpoint)
   .add(rotateWebhookSecret)
   .add(sendTestEvent)
+  .add(explainSignature)
   .annotate(OpenApi.Title, "Webhook endpoints")
   .annotate(OpenApi.Description, "Where a workspace wants its events, and which.") {}

@@ -17,6 +17,8 @@ export interface OperationRules {
   readonly guidance?: string
   /** For agents: may it remove or stop something. Default false. */
   readonly destructive?: boolean
+  /** For agents: changes nothing, as every GET does. Default: only for GET. */
+  readonly readOnly?: boolean
   /** For agents: does calling it again change nothing more. Default: only for GET. */
   readonly idempotent?: boolean
   /** The answer holds a secret that is shown once: no cache may keep it. */

@@ -1,4 +1,4 @@
-/** Sealed signing secrets, for changing the master key: read in batches by key, replaced one by one. */
+/** Sealed signing secrets: an endpoint's two, and, for changing the master key, all of them, replaced one by one. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Effect } from "effect"
 
@@ -12,6 +12,17 @@ export interface SealedRow {
 export class SecretsRepo extends Effect.Service<SecretsRepo>()("@posthorn/persistence/SecretsRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+
+    /** An endpoint's; the previous one also when its grace is over. */
+    const find = (workspaceId: string, endpointId: string) =>
+      sql<
+        Omit<SealedRow, "workspaceId" | "endpointId"> & { readonly previousSecretExpiresAt: string | null }
+      >`
+        select secret, previous_secret as "previousSecret", previous_secret_expires_at as "previousSecretExpiresAt"
+        from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(
+        Effect.map((rows) => rows[0]),
+        Effect.orDie
+      )
 
     /** Up to `most` endpoints past the given one, in the order of their keys, over all workspaces. */
     const after = (past: Pick<SealedRow, "workspaceId" | "endpointId">, most: number) =>
@@ -30,6 +41,6 @@ export class SecretsRepo extends Effect.Service<SecretsRepo>()("@posthorn/persis
         Effect.orDie
       )
 
-    return { after, replace } as const
+    return { after, find, replace } as const
   })
 }) {}

@@ -16,6 +16,7 @@ import { Endpoints } from "@posthorn/capabilities/Endpoints"
 import { Events, type NewEvent } from "@posthorn/capabilities/Events"
 import { Members } from "@posthorn/capabilities/Members"
 import { Notifications } from "@posthorn/capabilities/Notifications"
+import { SignatureExplanations } from "@posthorn/capabilities/SignatureExplanations"
 import { Statistics } from "@posthorn/capabilities/Statistics"
 import { type Sent, type TestSend, TestSends } from "@posthorn/capabilities/TestSends"
 import { Workspaces } from "@posthorn/capabilities/Workspaces"
@@ -47,6 +48,7 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
     Events.Default,
     Members.Default,
     Notifications.Default,
+    SignatureExplanations.Default,
     Statistics.Default,
     TestSends.Default,
     Workspaces.Default
@@ -61,6 +63,7 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
     const events = yield* Events
     const members = yield* Members
     const notifications = yield* Notifications
+    const signatures = yield* SignatureExplanations
     const statistics = yield* Statistics
     const tests = yield* TestSends
     const tokens = yield* ApiTokens
@@ -100,6 +103,7 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
       getEndpointStats: ({ path, query }) => statistics.ofEndpoint(path.endpointId, query.hours),
       diagnoseWebhookEndpoint: ({ path }) => diagnoses.ofEndpoint(path.endpointId),
       rotateWebhookSecret: ({ path }) => endpoints.rotateSecret(path.endpointId),
+      explainSignature: ({ body, path }) => signatures.explain(path.endpointId, body),
       sendTestEvent: ({ body, path }) => tests.send(path.endpointId, body as TestSend),
       listWebhookDeliveries: ({ path, query }) => deliveries.listByEndpoint(path.endpointId, query),
       listWorkspaceDeliveries: ({ query }) => deliveries.list(query),

@@ -38,6 +38,16 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   getEndpointStats: () => ({ query: { hours: "2" } }),
   diagnoseWebhookEndpoint: () => ({}),
   rotateWebhookSecret: () => ({}),
+  explainSignature: ({ deliveryId }) => ({
+    body: {
+      headers: {
+        "webhook-id": deliveryId!,
+        "webhook-timestamp": "1795266000",
+        "webhook-signature": "v1,AAAA"
+      },
+      body: "{}"
+    }
+  }),
   sendTestEvent: () => ({ body: { eventType: "invoice.paid", payload: { total: 12 }, waitSeconds: 0 } }),
   listWebhookDeliveries: () => ({
     query: { status: "failed_permanent", limit: "10", payload: "include" }

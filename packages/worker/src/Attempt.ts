@@ -7,6 +7,7 @@
  * Source: spec §2.4, §4.1 and §2.1 (validated again at dispatch), decision §7 (Snapshot, Requests).
  */
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
+import { requestBody } from "@posthorn/domain/RequestBody"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import type { DispatchEndpoint, LaneRef, Loaded, Waiting } from "@posthorn/persistence/Queue"
 import { type SecretBox, SecretUnreadable } from "@posthorn/persistence/SecretBox"
@@ -56,7 +57,7 @@ export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets): Pr
     const target = targetOf(row, endpoint)
     if (target === "invalid_url") return target
     const id = row.deliveryId
-    const body = `{"deliveryId":"${id}","eventType":"${eventType}","payload":${payload}}`
+    const body = requestBody(id, eventType, payload)
     const timestamp = String(unixSeconds)
     const signature = signWithKeys(id, timestamp, body, target.keys)
     return {

@@ -56,7 +56,8 @@ const descriptionOf = (entry: ContractEntry) =>
 const REACHES_OUT: ReadonlySet<string> = new Set(["event:publish", "webhook:replay", "webhook:test"])
 
 const annotationsOf = (entry: ContractEntry): ListedTool["annotations"] => {
-  if (entry.method === "GET") return { readOnlyHint: true, openWorldHint: false }
+  if (entry.method === "GET" || entry.rules.readOnly === true)
+    return { readOnlyHint: true, openWorldHint: false }
   const removes = entry.method === "DELETE"
   return {
     readOnlyHint: false,

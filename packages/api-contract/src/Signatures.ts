@@ -1,0 +1,82 @@
+/** Explaining a signature that a receiver does not accept. Source: spec §4.1, decision §10 (`explainSignature`). */
+import { HttpApiEndpoint, OpenApi } from "@effect/platform"
+import { WebhookEndpointNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { Schema } from "effect"
+import { operation } from "./Operation.ts"
+import { failure } from "./Problem.ts"
+import { IdParam, Slug } from "./Wire.ts"
+
+const MOST_HEADERS = 100
+
+const isHeaders = (value: unknown): value is Readonly<Record<string, string>> =>
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.keys(value).length <= MOST_HEADERS &&
+  Object.values(value).every((each) => typeof each === "string")
+
+/** Judged as a whole: a hundred thousand members are refused as fast as one. */
+const ReceivedHeaders = Schema.declare(isHeaders).annotations({
+  description:
+    "The request's headers as your receiver got them, by name in any case; at least the three that begin with `webhook-`.",
+  message: () => `Expected an object of at most ${MOST_HEADERS} headers, each a text`,
+  jsonSchema: { type: "object", additionalProperties: { type: "string" }, maxProperties: MOST_HEADERS },
+  examples: [
+    {
+      "webhook-id": "whd_64401b2c93f5e0b7d1c4a98e62f03",
+      "webhook-timestamp": "1795266000",
+      "webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="
+    }
+  ]
+})
+
+export const ExplainSignature = Schema.Struct({
+  headers: ReceivedHeaders,
+  body: Schema.String.annotations({
+    description: "The raw body as your receiver got it, to the letter.",
+    examples: [
+      '{"deliveryId":"whd_64401b2c93f5e0b7d1c4a98e62f03","eventType":"invoice.paid","payload":{"invoice":7}}'
+    ]
+  })
+}).annotations({ identifier: "ExplainSignature" })
+
+export const SignatureExplanation = Schema.Struct({
+  verdict: Schema.Literal(
+    "right",
+    "previous_secret",
+    "body_changed",
+    "timestamp_off",
+    "header_missing",
+    "wrong_secret"
+  ).annotations({ description: "What is to be said of the signature; the first that applies." }),
+  explanation: Schema.String.annotations({ description: "Why, and what to do." })
+}).annotations({
+  identifier: "SignatureExplanation",
+  description: "Why a signature is right or not. Never a secret, and never a signature that was not given."
+})
+export type SignatureExplanation = typeof SignatureExplanation.Type
+
+export const explainSignature = HttpApiEndpoint.post(
+  "explainSignature",
+  "/workspaces/:slug/webhooks/:endpointId/explain-signature"
+)
+  .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") }))
+  .setPayload(ExplainSignature)
+  .addSuccess(SignatureExplanation)
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(WebhookEndpointNotFound))
+  .annotate(OpenApi.Summary, "Explain a signature")
+  .annotate(
+    OpenApi.Description,
+    "Says why a receiver refuses a delivery: whether the signature fits, was made with the previous secret, is for another body, or is old. Nothing is stored."
+  )
+  .annotateContext(
+    operation({
+      permission: "webhook:test",
+      bucket: "assistant",
+      tool: "explain_signature",
+      guidance:
+        "Use it when a receiver answers 401 or says that a signature is wrong: ask for the headers and the raw body it got.",
+      readOnly: true
+    })
+  )

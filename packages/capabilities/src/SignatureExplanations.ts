@@ -1,0 +1,53 @@
+/** Explaining a signature to whoever receives an endpoint's deliveries. Nothing is stored. Source: decision §10. */
+import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
+import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { requestBody } from "@posthorn/domain/RequestBody"
+import { DeliveriesRepo } from "@posthorn/persistence/DeliveriesRepo"
+import { SecretBox } from "@posthorn/persistence/SecretBox"
+import { SecretsRepo } from "@posthorn/persistence/SecretsRepo"
+import { Effect } from "effect"
+import { explainSignature, type Received } from "./SignatureVerdict.ts"
+
+const ID = /^[\x21-\x7e]{1,64}$/
+
+export class SignatureExplanations extends Effect.Service<SignatureExplanations>()(
+  "@posthorn/capabilities/SignatureExplanations",
+  {
+    dependencies: [DeliveriesRepo.Default, SecretsRepo.Default],
+    effect: Effect.gen(function* () {
+      const box = yield* SecretBox
+      const deliveries = yield* DeliveriesRepo
+      const secrets = yield* SecretsRepo
+
+      /** The body that was sent under the id which the receiver got, if it was sent to this endpoint. */
+      const sentUnder = (workspaceId: string, endpointId: string, { headers }: Received) =>
+        Effect.gen(function* () {
+          const [, id = ""] =
+            Object.entries(headers).find(([name]) => name.toLowerCase() === "webhook-id") ?? []
+          const found = ID.test(id.trim()) ? yield* deliveries.find(workspaceId, id.trim()) : undefined
+          return found === undefined || found.endpointId !== endpointId
+            ? null
+            : requestBody(found.id, found.eventType, found.payload!.text)
+        })
+
+      const explain = Effect.fn("SignatureExplanations.explain")(function* (
+        endpointId: string,
+        received: Received
+      ) {
+        const { workspaceId } = yield* CurrentPrincipal
+        const sealed = yield* secrets.find(workspaceId, endpointId)
+        if (sealed === undefined) return yield* new WebhookEndpointNotFound()
+        const row = { workspaceId, endpointId }
+        return explainSignature(received, {
+          secret: box.open(row, sealed.secret),
+          previous: sealed.previousSecret && box.open(row, sealed.previousSecret),
+          previousExpiresAt: sealed.previousSecretExpiresAt,
+          sent: yield* sentUnder(workspaceId, endpointId, received),
+          now: new Date()
+        })
+      })
+
+      return { explain } as const
+    })
+  }
+) {}
