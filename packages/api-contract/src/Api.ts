@@ -17,6 +17,8 @@ import { MembersApi } from "./Members.ts"
 import { NotificationsApi } from "./Notifications.ts"
 import { OverviewApi } from "./Overview.ts"
 import { failure } from "./Problem.ts"
+import { Replay, ReplayCount, ReplaysApi } from "./Replays.ts"
+import { TracesApi } from "./Traces.ts"
 import { WorkspacesApi } from "./Workspaces.ts"
 
 export class Api extends HttpApi.make("posthorn")
@@ -24,6 +26,8 @@ export class Api extends HttpApi.make("posthorn")
   .add(OverviewApi)
   .add(EndpointsApi)
   .add(DeliveriesApi)
+  .add(ReplaysApi)
+  .add(TracesApi)
   .add(EventsApi)
   .add(NotificationsApi)
   .add(MembersApi)
@@ -43,4 +47,10 @@ export class Api extends HttpApi.make("posthorn")
   .addError(failure(Errors.ServiceUnavailable))
   .annotate(OpenApi.Title, "Posthorn")
   // A schema that is answered with another status than 200 only loses its name in OpenAPI unless it is listed here.
-  .annotate(HttpApi.AdditionalSchemas, [ConsoleLink, CreatedApiToken, PublishedEvents]) {}
+  .annotate(HttpApi.AdditionalSchemas, [
+    ConsoleLink,
+    CreatedApiToken,
+    PublishedEvents,
+    Replay,
+    ReplayCount
+  ]) {}

@@ -23,12 +23,19 @@ export interface OperationRules {
   readonly idempotent?: boolean
   /** The answer holds a secret that is shown once: no cache may keep it. */
   readonly secret?: boolean
-  /** Path of what was created, for the `Location` header, under BASE_URL. */
-  readonly location?: (path: Readonly<Record<string, string>>, answer: { readonly id: string }) => string
+  /** Path of what was created, for the `Location` header, under BASE_URL; null when this answer created nothing. */
+  readonly location?: (
+    path: Readonly<Record<string, string>>,
+    answer: { readonly id?: string }
+  ) => string | null
+  /** For an operation with answers of several statuses. Default: the one status of its answer. */
+  readonly statusOf?: (answer: object) => number
   /** The answer is an endpoint and comes with its `ETag`. */
   readonly tagged?: boolean
   /** It has a rule of its own for idempotency keys: its answer is not kept by the common one. */
   readonly ownKeys?: boolean
+  /** Whether a call with this body changes nothing: its answer is not kept under a key. */
+  readonly changesNothing?: (body: never) => boolean
   /** What is given to whoever repeats the call under its idempotency key. Default: the answer itself. */
   readonly repeated?: (answer: never) => unknown
   /** A call without a body is one with an empty object. */

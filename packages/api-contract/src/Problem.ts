@@ -24,6 +24,8 @@ export const problems = {
   ApiTokenNotFound: { status: 404, title: "No such API token" },
   MemberNotFound: { status: 404, title: "No such member" },
   NotificationNotFound: { status: 404, title: "No such notification" },
+  ReplayNotFound: { status: 404, title: "No such replay job" },
+  TraceNotFound: { status: 404, title: "Nothing carries this id" },
   RouteNotFound: { status: 404, title: "No such path" },
   MethodNotAllowed: { status: 405, title: "The path does not answer this method" },
   RequestTimeout: { status: 408, title: "The request did not arrive in time" },

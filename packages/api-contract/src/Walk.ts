@@ -5,7 +5,7 @@
  */
 import type { HttpApi, HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { HttpApiSchema } from "@effect/platform"
-import type { Effect, Option, Schema } from "effect"
+import { type Effect, type Option, Schema, SchemaAST } from "effect"
 import { Api } from "./Api.ts"
 import { type OperationRules, rulesOf } from "./Operation.ts"
 import type { Filled } from "./Wire.ts"
@@ -26,6 +26,10 @@ export interface ContractEntry {
   readonly endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps
 }
 
+/** Of several answers the one that is declared first: the usual one. */
+const firstOf = (success: Schema.Schema.Any): Schema.Schema.Any =>
+  SchemaAST.isUnion(success.ast) ? Schema.make(success.ast.types[0]) : success
+
 const entryOf = (endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps): ContractEntry => ({
   name: endpoint.name,
   method: endpoint.method as ContractEntry["method"],
@@ -37,7 +41,7 @@ const entryOf = (endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps): Contra
   headersSchema: endpoint.headersSchema,
   bodySchema: endpoint.payloadSchema,
   successSchema: endpoint.successSchema,
-  successStatus: HttpApiSchema.getStatusSuccess(endpoint.successSchema),
+  successStatus: HttpApiSchema.getStatusSuccess(firstOf(endpoint.successSchema)),
   endpoint
 })
 

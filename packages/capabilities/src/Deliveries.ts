@@ -6,13 +6,12 @@ import {
   WebhookEndpointDisabled,
   WebhookEndpointNotFound
 } from "@posthorn/domain/Errors"
-import { newId } from "@posthorn/domain/Ids"
 import { decodeCursor, emptyPage, OrdinalPosition, pageOf, TimePosition } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { AttemptsRepo } from "@posthorn/persistence/AttemptsRepo"
-import { AuditRepo } from "@posthorn/persistence/AuditRepo"
 import { DeliveriesRepo, type DeliveryStatus } from "@posthorn/persistence/DeliveriesRepo"
 import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
+import { ReplaysRepo } from "@posthorn/persistence/ReplaysRepo"
 import { Effect, Either } from "effect"
 import type { ListQuery } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
@@ -33,13 +32,13 @@ export interface WorkspaceDeliveryQuery extends DeliveryQuery {
 const REPLAYABLE: ReadonlySet<DeliveryStatus> = new Set(["failed", "failed_permanent", "dead_lettered"])
 
 export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabilities/Deliveries", {
-  dependencies: [AttemptsRepo.Default, AuditRepo.Default, DeliveriesRepo.Default, EndpointsRepo.Default],
+  dependencies: [AttemptsRepo.Default, DeliveriesRepo.Default, EndpointsRepo.Default, ReplaysRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const attempts = yield* AttemptsRepo
-    const audit = yield* AuditRepo
     const deliveries = yield* DeliveriesRepo
     const endpoints = yield* EndpointsRepo
+    const replays = yield* ReplaysRepo
 
     /** Deliveries of one endpoint, newest first. One that has some is there: only an empty page has to ask. */
     const listByEndpoint = Effect.fnUntraced(function* (endpointId: string, query: DeliveryQuery) {
@@ -111,23 +110,11 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
         if (!REPLAYABLE.has(source.status)) {
           return yield* new WebhookDeliveryNotReplayable({ deliveryId, deliveryStatus: source.status })
         }
-        const copy = yield* deliveries.insert(workspaceId, {
-          id: newId("delivery"),
-          endpointId: source.endpointId,
-          eventId: source.eventId,
-          eventType: source.eventType,
-          payload: source.payload!,
-          replayedFrom: source.id,
-          traceId
-        })
-        yield* audit.append({
-          workspaceId,
-          actor,
-          traceId,
-          action: "webhook.delivery_replayed",
-          target: { type: "webhook_delivery", id: copy.id },
-          changes: { fields: [], replayedFrom: source.id }
-        })
+        const id = yield* replays.replayOne(workspaceId, source, { actor, traceId })
+        // Looked up in the transaction that made it. Without an id the source was delivered a moment ago.
+        const copy = id === undefined ? undefined : yield* deliveries.find(workspaceId, id)
+        if (copy === undefined)
+          return yield* new WebhookDeliveryNotReplayable({ deliveryId, deliveryStatus: "delivered" })
         return copy
       }).pipe(transactional(sql), Effect.withSpan("Deliveries.replay"))
 

@@ -112,6 +112,20 @@ export class NotificationNotFound extends Schema.TaggedError<NotificationNotFoun
   }
 }
 
+/** No such replay job in this workspace. Source: decision §5. */
+export class ReplayNotFound extends Schema.TaggedError<ReplayNotFound>()("ReplayNotFound", {}) {
+  override get message() {
+    return "There is no such replay job in this workspace. List the replays to see their ids."
+  }
+}
+
+/** Nothing in this workspace carries the id. Source: decision §5. */
+export class TraceNotFound extends Schema.TaggedError<TraceNotFound>()("TraceNotFound", {}) {
+  override get message() {
+    return "Nothing in this workspace carries this id. Give a trace id (32 hex digits, the header x-trace-id), a delivery's id (whd_…, the header webhook-id) or an event's id (evt_…)."
+  }
+}
+
 /** No operation lives at this path. */
 export class RouteNotFound extends Schema.TaggedError<RouteNotFound>()("RouteNotFound", {}) {
   override get message() {
@@ -274,9 +288,11 @@ export type PublicError =
   | PayloadTooLarge
   | PreconditionFailed
   | RateLimited
+  | ReplayNotFound
   | RequestTimeout
   | RouteNotFound
   | ServiceUnavailable
+  | TraceNotFound
   | Unauthorized
   | UnsupportedMediaType
   | WebhookDeliveryNotFound

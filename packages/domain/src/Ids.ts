@@ -18,7 +18,8 @@ export const prefixes = {
   notification: "ntf_",
   member: "mem_",
   consoleLink: "lnk_",
-  consoleSession: "ses_"
+  consoleSession: "ses_",
+  replay: "rpl_"
 } as const
 
 export type Noun = keyof typeof prefixes
@@ -78,6 +79,8 @@ const randomTail = () => {
   return text
 }
 
+/** 29 hex digits that sort by creation: the tail of an id. */
+export const newTail = (): string => `${microseconds().toString(16).padStart(13, "0")}${randomTail()}`
+
 /** A new id for the noun, e.g. `whd_64401b2c93f5e0b7d1c4a98e62f03`. */
-export const newId = (noun: Noun): string =>
-  `${prefixes[noun]}${microseconds().toString(16).padStart(13, "0")}${randomTail()}`
+export const newId = (noun: Noun): string => `${prefixes[noun]}${newTail()}`

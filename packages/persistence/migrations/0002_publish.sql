@@ -48,6 +48,11 @@ begin
   return brackets <> '';
 end $$;
 
+-- As `newTraceId` of `@posthorn/domain/TraceId` makes them: 13 hex digits of microseconds since 1970, the rest random.
+create function posthorn.new_trace_id() returns text language sql volatile parallel safe
+  return lpad(to_hex((date_part('epoch', clock_timestamp()) * 1000000)::bigint), 13, '0')
+    || substr(replace(gen_random_uuid()::text, '-', ''), 14);
+
 create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
 
 -- Store the events and fan them out; no checks, so for Posthorn's own events too. `except_endpoint` is left out.
@@ -116,7 +121,7 @@ language plpgsql security definer set search_path = pg_catalog, posthorn, pg_tem
 #variable_conflict use_variable
 declare
   workspace posthorn.id;
-  trace constant text := coalesce(trace_id, replace(gen_random_uuid()::text, '-', ''));
+  trace constant text := coalesce(trace_id, posthorn.new_trace_id());
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   total constant integer := coalesce(cardinality(event_types), 0);
   ids text[] := array(select posthorn.new_id('evt_') from generate_series(1, total));

@@ -16,6 +16,8 @@ export type AuditAction =
   | "webhook.endpoint_deleted"
   | "webhook.secret_rotated"
   | "webhook.delivery_replayed"
+  | "webhook.replay_started"
+  | "webhook.replay_cancelled"
   | "api_token.created"
   | "api_token.revoked"
   | "member.added"

@@ -66,7 +66,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
           and id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })}
         order by id limit ${limit + 1}`.pipe(Effect.orDie)
 
-    /** Missed events are counted in the index: their ids say when they were published. */
+    /** Missed events are counted in the index. */
     const findDetail = (workspaceId: string, endpointId: string) =>
       sql<
         Omit<EndpointDetailRow, "missedEvents"> & { readonly count: number; readonly since: string | null }
@@ -77,7 +77,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
           disabled_at as since,
           (select count(*) from posthorn.missed_events m
            where m.workspace_id = e.workspace_id and m.endpoint_id = e.id
-             and m.event_id >= posthorn.id_at('evt_', e.disabled_at)) as count
+             and m.created_at >= e.disabled_at) as count
         from posthorn.endpoints e
         where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(
         Effect.map(([row]): EndpointDetailRow | undefined => {

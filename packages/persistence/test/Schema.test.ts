@@ -12,6 +12,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   operator_audit_events_newest: "the operator's log outlives workspaces",
   console_links_lookup: "the code tells the workspace",
   queue_due: "the claim serves all workspaces at once",
+  replays_running: "workers look for the jobs of all workspaces at once",
   migrations_pkey: "belongs to the program, not to a workspace",
   daily_runs_pkey: "belongs to the program, not to a workspace",
   shards_pkey: "belongs to the workers, not to a workspace"
@@ -81,6 +82,8 @@ layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
           union all
           -- Not by a foreign key, for its price: migrations/0001_tables.sql.
           select tgrelid, 'posthorn.attempts'::regclass from pg_trigger where tgname = 'attempts_follow'
+          union all
+          select tgrelid, 'posthorn.failed_deliveries'::regclass from pg_trigger where tgname = 'failed_deliveries_follow'
         ), held as (
           select 'posthorn.workspaces'::regclass::oid as oid
           union

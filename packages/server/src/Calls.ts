@@ -57,15 +57,16 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
     )
 
     const succeed = (entry: ContractEntry, path: RawRequest["path"], value: unknown): Answer => {
-      const { location, secret, tagged } = entry.rules
+      const { location, secret, statusOf, tagged } = entry.rules
       const headers: Record<string, string> = {}
       if (secret === true) headers["cache-control"] = "no-store"
       if (tagged === true) headers.etag = entityTagOf(value as Settings)
-      if (location !== undefined)
-        headers.location = `${baseUrl}${location(path, value as { readonly id: string })}`
+      const created = location?.(path, value as { readonly id?: string }) ?? null
+      if (created !== null) headers.location = `${baseUrl}${created}`
       if (entry.successStatus === NO_CONTENT)
         return { status: NO_CONTENT, contentType: null, headers, body: "" }
-      return { status: entry.successStatus, contentType: "application/json", headers, body: stringify(value) }
+      const status = statusOf === undefined ? entry.successStatus : statusOf(value as object)
+      return { status, contentType: "application/json", headers, body: stringify(value) }
     }
 
     /** A refusal as it goes through a door; it reports the bucket it was counted in. */

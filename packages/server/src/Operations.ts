@@ -16,9 +16,11 @@ import { Endpoints } from "@posthorn/capabilities/Endpoints"
 import { Events, type NewEvent } from "@posthorn/capabilities/Events"
 import { Members } from "@posthorn/capabilities/Members"
 import { Notifications } from "@posthorn/capabilities/Notifications"
+import { Replays } from "@posthorn/capabilities/Replays"
 import { SignatureExplanations } from "@posthorn/capabilities/SignatureExplanations"
 import { Statistics } from "@posthorn/capabilities/Statistics"
 import { type Sent, type TestSend, TestSends } from "@posthorn/capabilities/TestSends"
+import { Traces } from "@posthorn/capabilities/Traces"
 import { Workspaces } from "@posthorn/capabilities/Workspaces"
 import { invalid } from "@posthorn/domain/Errors"
 import type { JsonText } from "@posthorn/domain/JsonText"
@@ -49,8 +51,10 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
     Members.Default,
     Notifications.Default,
     SignatureExplanations.Default,
+    Replays.Default,
     Statistics.Default,
     TestSends.Default,
+    Traces.Default,
     Workspaces.Default
   ],
   effect: Effect.gen(function* () {
@@ -64,9 +68,11 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
     const members = yield* Members
     const notifications = yield* Notifications
     const signatures = yield* SignatureExplanations
+    const replays = yield* Replays
     const statistics = yield* Statistics
     const tests = yield* TestSends
     const tokens = yield* ApiTokens
+    const traces = yield* Traces
     const workspaces = yield* Workspaces
     const { baseUrl } = yield* ServerConfig
 
@@ -110,6 +116,11 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
       getWebhookDelivery: ({ path }) => deliveries.get(path.deliveryId),
       listWebhookDeliveryAttempts: ({ path, query }) => deliveries.listAttempts(path.deliveryId, query),
       replayWebhookDelivery: ({ path }) => deliveries.replay(path.deliveryId),
+      startReplay: ({ body, path }) => replays.start(path.endpointId, body),
+      listReplays: ({ query }) => replays.list(query),
+      getReplay: ({ path }) => replays.get(path.replayId),
+      cancelReplay: ({ path }) => replays.cancel(path.replayId),
+      getTrace: ({ path }) => traces.get(path.traceId),
       publishEvent: ({ body, headers }) =>
         Effect.flatMap(oneKey(body.idempotencyKey, headers["idempotency-key"]), (idempotencyKey) =>
           events.publish({ eventType: body.eventType, payload: body.payload as JsonText, idempotencyKey })

@@ -46,7 +46,8 @@ export class Performance extends Effect.Service<Performance>()("@posthorn/server
       const seconds = after?.seconds(request.body) ?? 0
       const goOn = (value: unknown) =>
         after === undefined || seconds === 0 ? Effect.succeed(value) : after.run(value, seconds)
-      const key = keepsAnswers(entry) ? raw.headers[KEY_HEADER] : undefined
+      const keeps = keepsAnswers(entry) && entry.rules.changesNothing?.(request.body as never) !== true
+      const key = keeps ? raw.headers[KEY_HEADER] : undefined
       if (key === undefined) return Effect.map(Effect.flatMap(run, goOn), answerOf)
 
       const call: KeyedCall = {

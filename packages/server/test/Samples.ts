@@ -58,6 +58,11 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   getWebhookDelivery: () => ({}),
   listWebhookDeliveryAttempts: () => ({ query: { limit: "3" } }),
   replayWebhookDelivery: () => ({}),
+  startReplay: () => ({ body: { since: SINCE, includeMissed: true } }),
+  listReplays: () => ({ query: { limit: "5" } }),
+  getReplay: () => ({}),
+  cancelReplay: () => ({}),
+  getTrace: () => ({}),
   publishEvent: () => ({
     body: { eventType: "invoice.paid", payload: { total: 12 }, idempotencyKey: "invoice-7" }
   }),
@@ -129,8 +134,14 @@ export const makeWorld = (ws: Entered) =>
       yield* ws.call("POST", "/members", { body: { email: "a@example.com", name: "A", role: "viewer" } })
     )
     const tokenId = idOf(yield* ws.call("POST", "/api-tokens", { body: { name: "Old", scopes: ["read"] } }))
+    const { traceId } = (yield* ws.call("GET", `/events/${eventId}`)).body
+    const replayId = idOf(
+      yield* ws.call("POST", `/webhooks/${endpointId}/replays`, { body: { since: SINCE } })
+    )
     return {
       slug: ws.slug,
+      traceId: String(traceId),
+      replayId,
       endpointId,
       deliveryId,
       eventId,

@@ -23,6 +23,7 @@ import * as Ledger from "./Ledger.ts"
 import { type Owner, Ownership } from "./Ownership.ts"
 import * as Reader from "./Reader.ts"
 import { Receiver } from "./Receiver.ts"
+import * as Replays from "./Replays.ts"
 import { Slots } from "./Slots.ts"
 import { Tuning } from "./Tuning.ts"
 import { Wakeups, type Woken } from "./Wakeups.ts"
@@ -119,6 +120,7 @@ export const start = Effect.gen(function* () {
   const { config, deadLetters, lanes, ledger, ownership, reader, slots } = parts
   const wakeups = yield* Wakeups
   const housekeeping = yield* Housekeeping.make
+  const replays = yield* Replays.make
   yield* Effect.forkScoped(ownership.keep(owner(parts)))
   yield* Effect.forkScoped(ledger.write)
   yield* Effect.forkScoped(deadLetters.run)
@@ -133,6 +135,7 @@ export const start = Effect.gen(function* () {
     )
   )
   yield* Effect.forkScoped(wakeups.listen(woken(parts)))
+  yield* Effect.forkScoped(replays.run(() => reader.shards))
   yield* Effect.forkScoped(reader.run)
   yield* Effect.forkScoped(slots.run)
 })

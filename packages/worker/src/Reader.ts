@@ -74,6 +74,11 @@ export class Reader {
     this.marks.delete(shard)
   }
 
+  /** The shards that are this worker's. */
+  get shards(): ReadonlyArray<number> {
+    return [...this.marks.keys()]
+  }
+
   has(shard: number): boolean {
     return this.marks.has(shard)
   }

@@ -5,6 +5,7 @@
 import * as DedicatedConnection from "@posthorn/persistence/DedicatedConnection"
 import * as Queue from "@posthorn/persistence/Queue"
 import * as Records from "@posthorn/persistence/Records"
+import * as ReplaySteps from "@posthorn/persistence/ReplaySteps"
 import * as Retention from "@posthorn/persistence/Retention"
 import { Layer } from "effect"
 import * as Engine from "./Engine.ts"
@@ -13,6 +14,14 @@ import * as Shards from "./Shards.ts"
 import * as Wakeups from "./Wakeups.ts"
 
 export const layer = Layer.scopedDiscard(Engine.start).pipe(
-  Layer.provide([Queue.layer, Records.layer, Retention.layer, Receiver.layer, Shards.layer, Wakeups.layer]),
+  Layer.provide([
+    Queue.layer,
+    Records.layer,
+    ReplaySteps.layer,
+    Retention.layer,
+    Receiver.layer,
+    Shards.layer,
+    Wakeups.layer
+  ]),
   Layer.provide(DedicatedConnection.layer)
 )

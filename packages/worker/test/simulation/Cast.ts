@@ -3,6 +3,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import type { Observation } from "@posthorn/domain/Verdict"
 import { Queue } from "@posthorn/persistence/Queue"
 import { Records } from "@posthorn/persistence/Records"
+import { ReplaySteps } from "@posthorn/persistence/ReplaySteps"
 import { Retention } from "@posthorn/persistence/Retention"
 import * as SecretBox from "@posthorn/persistence/SecretBox"
 import { type Context, Effect, Layer } from "effect"
@@ -41,6 +42,8 @@ export const services = (worker: Worker, { box, model, receive, shares, statemen
       bury: (batch) => statement("bury", () => model.bury(batch))
     }),
     Layer.succeed(Retention, { daily: Effect.succeed(null), erase: Effect.succeed(0), run: Effect.never }),
+    // Jobs are made in SQL alone, by whoever holds their row: tested on PostgreSQL, in Replays.test.ts.
+    Layer.succeed(ReplaySteps, { running: () => Effect.succeed([]), step: () => Effect.never }),
     Layer.succeed(SecretBox.SecretBox, box),
     Layer.succeed(Ownership, {
       certain: () => worker.alive && (worker.certain || worker.deluded),

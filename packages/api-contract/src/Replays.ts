@@ -1,0 +1,189 @@
+/** Replay jobs: all that an endpoint did not receive in a time, sent again. Source: decision §4 and §10 (Replay jobs). */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import {
+  IdempotencyKeyInUse,
+  IdempotencyKeyReused,
+  ReplayNotFound,
+  WebhookEndpointDisabled,
+  WebhookEndpointNotFound,
+  WorkspaceNotFound
+} from "@posthorn/domain/Errors"
+import { Schema } from "effect"
+import { operation } from "./Operation.ts"
+import { failure } from "./Problem.ts"
+import {
+  IdParam,
+  Integer,
+  idempotencyKey,
+  Moment,
+  PageOf,
+  pageQuery,
+  Slug,
+  Timestamp,
+  withDefault
+} from "./Wire.ts"
+
+const ReplayableStatus = Schema.Literal("failed", "failed_permanent", "dead_lettered").annotations({
+  identifier: "ReplayableStatus",
+  description: "`failed` ones are still being retried, and may then arrive twice.",
+  message: () => "Expected failed, failed_permanent or dead_lettered"
+})
+
+export const Replay = Schema.Struct({
+  id: Schema.String.annotations({ description: "`rpl_…`" }),
+  endpointId: Schema.String.annotations({ description: "Whose deliveries are replayed." }),
+  statuses: Schema.Array(ReplayableStatus).annotations({
+    description: "What the deliveries must have been at the start."
+  }),
+  since: Timestamp.annotations({
+    description: "Deliveries and missed events created then or later. RFC 3339."
+  }),
+  until: Schema.NullOr(Timestamp).annotations({
+    description: "Those created before then; null for all up to the start of the job."
+  }),
+  state: Schema.Literal("running", "done", "cancelled").annotations({
+    description: "A running job waits while its endpoint is disabled."
+  }),
+  matched: Integer("Deliveries and missed events that the job is about, counted at its start."),
+  missed: Integer("How many of them are events that the endpoint missed while it was disabled."),
+  replayed: Integer("Those for which a new delivery was made so far."),
+  failed: Integer(
+    "Those for which none could be made, because they were gone; counted when the job is done."
+  ),
+  createdAt: Timestamp.annotations({ description: "When it was started." }),
+  finishedAt: Schema.NullOr(Timestamp).annotations({
+    description: "When it was done or cancelled; null while it runs."
+  })
+}).annotations({
+  identifier: "Replay",
+  description: "A job that replays what an endpoint did not receive in a time."
+})
+export type Replay = typeof Replay.Type
+
+export const ReplayPage = PageOf("Replay", Replay)
+
+export const ReplayCount = Schema.Struct({
+  matched: Integer("Deliveries and missed events that a job over the same range would be about."),
+  missed: Integer("How many of them are missed events.")
+}).annotations({ identifier: "ReplayCount", description: "What a replay job would be about." })
+
+export const StartReplay = Schema.Struct({
+  statuses: withDefault(
+    Schema.Array(ReplayableStatus)
+      .pipe(Schema.minItems(1), Schema.maxItems(3))
+      .annotations({
+        description: "Which deliveries: of these statuses.",
+        message: () => "Expected 1 to 3 of failed, failed_permanent and dead_lettered"
+      }),
+    ["failed_permanent", "dead_lettered"] as const
+  ),
+  since: Moment("Deliveries, and missed events, created then or later."),
+  until: Schema.optional(
+    Schema.NullOr(Moment("Those created before then; null or left out: all up to now."))
+  ),
+  includeMissed: withDefault(
+    Schema.Boolean.annotations({
+      description: "Whether events that the endpoint missed while it was disabled are sent too, each once."
+    }),
+    false
+  ),
+  dryRun: withDefault(
+    Schema.Boolean.annotations({
+      description: "Only count; nothing is started, and the endpoint may be disabled."
+    }),
+    false
+  )
+}).annotations({ identifier: "StartReplay" })
+
+const inReplay = Schema.Struct({ slug: Slug, replayId: IdParam("replay", "rpl_") })
+
+const startReplay = HttpApiEndpoint.post("startReplay", "/workspaces/:slug/webhooks/:endpointId/replays")
+  .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") }))
+  .setHeaders(Schema.Struct(idempotencyKey))
+  .setPayload(StartReplay)
+  .addSuccess(Replay, { status: 202 })
+  .addSuccess(ReplayCount, { status: 200 })
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(WebhookEndpointNotFound))
+  .addError(failure(WebhookEndpointDisabled))
+  .addError(failure(IdempotencyKeyReused))
+  .addError(failure(IdempotencyKeyInUse))
+  .annotate(OpenApi.Summary, "Replay all that failed in a time")
+  .annotate(
+    OpenApi.Description,
+    "Starts a job that makes a new delivery for each source, with its audit event. It survives restarts, replays no source twice, and goes only as fast as the endpoint takes it, so that what is published now is not held up. With `dryRun` it only counts (200). A second job over the same deliveries replays them again; a missed event is made up for once."
+  )
+  .annotateContext(
+    operation({
+      permission: "webhook:replay",
+      bucket: "rest_write",
+      tool: "start_webhook_replay",
+      changesNothing: ({ dryRun }: { readonly dryRun: boolean }) => dryRun,
+      statusOf: (answer) => ("id" in answer ? 202 : 200),
+      location: (path, answer) =>
+        answer.id === undefined ? null : `/workspaces/${path.slug}/webhooks/replays/${answer.id}`,
+      guidance:
+        "Use it after an outage, when the receiver is mended and the endpoint enabled: first with dryRun true to see how many there are, then without. includeMissed true also sends events for which the disabled endpoint never got a delivery. get_webhook_replay shows the progress."
+    })
+  )
+
+const listReplays = HttpApiEndpoint.get("listReplays", "/workspaces/:slug/webhooks/replays")
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setUrlParams(Schema.Struct(pageQuery))
+  .addSuccess(ReplayPage)
+  .addError(failure(WorkspaceNotFound))
+  .annotate(OpenApi.Summary, "List replay jobs")
+  .annotate(OpenApi.Description, "Newest first, with their progress.")
+  .annotateContext(
+    operation({
+      permission: "webhook:read",
+      bucket: "rest_read",
+      tool: "list_webhook_replays",
+      guidance: "Use it to see whether somebody is replaying already, before you start a job."
+    })
+  )
+
+const getReplay = HttpApiEndpoint.get("getReplay", "/workspaces/:slug/webhooks/replays/:replayId")
+  .setPath(inReplay)
+  .addSuccess(Replay)
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(ReplayNotFound))
+  .annotate(OpenApi.Summary, "Get a replay job")
+  .annotate(OpenApi.Description, "With its progress: `replayed` of `matched`.")
+  .annotateContext(
+    operation({
+      permission: "webhook:read",
+      bucket: "rest_read",
+      tool: "get_webhook_replay",
+      guidance: "Call it again every few seconds until state is done."
+    })
+  )
+
+const cancelReplay = HttpApiEndpoint.del("cancelReplay", "/workspaces/:slug/webhooks/replays/:replayId")
+  .setPath(inReplay)
+  .addSuccess(Replay)
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(ReplayNotFound))
+  .annotate(OpenApi.Summary, "Cancel a replay job")
+  .annotate(
+    OpenApi.Description,
+    "No further deliveries are made; those made so far stay and are sent. A job that has ended is left as it is."
+  )
+  .annotateContext(
+    operation({
+      permission: "webhook:replay",
+      bucket: "rest_write",
+      tool: "cancel_webhook_replay",
+      destructive: true,
+      idempotent: true,
+      guidance: "Use it when a replay turns out to be wrong, or its receiver cannot take it."
+    })
+  )
+
+export class ReplaysApi extends HttpApiGroup.make("replays")
+  .add(startReplay)
+  .add(listReplays)
+  .add(getReplay)
+  .add(cancelReplay)
+  .annotate(OpenApi.Title, "Replays")
+  .annotate(OpenApi.Description, "Getting back what an endpoint did not receive.") {}

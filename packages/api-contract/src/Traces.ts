@@ -1,0 +1,72 @@
+/** One id to follow: all that became of an event, in order of time. Source: decision §4 and §10 (`getTrace`). */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { TraceNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { Schema } from "effect"
+import { operation } from "./Operation.ts"
+import { failure } from "./Problem.ts"
+import { Slug, Timestamp } from "./Wire.ts"
+
+const KINDS = [
+  "`event`: it was published; `eventType`, `traceId`, `deliveries`, `missed`.",
+  "`delivery`: one was made; `endpointId`, `eventType`, `status` (the present one), `attempts`, `traceId`.",
+  "`attempt`: the receiver was called; `deliveryId`, `ordinal`, `status`, `httpStatus`, `failureReason`, `durationMs`.",
+  "`replay`: the delivery of this `id` was made by a replay; `replayedFrom` (null for a missed event), `replayId` (the job, or null).",
+  "`audit`: somebody did something; `action`, `actor`, `target`."
+].join(" ")
+
+const TraceItem = Schema.Struct(
+  {
+    at: Timestamp.annotations({ description: "When it happened." }),
+    kind: Schema.Literal("event", "delivery", "attempt", "replay", "audit").annotations({
+      description: KINDS
+    }),
+    id: Schema.String.annotations({ description: "Of the event, delivery, attempt or audit event." })
+  },
+  Schema.Record({ key: Schema.String, value: Schema.Unknown.annotations({ jsonSchema: {} }) })
+).annotations({
+  identifier: "TraceItem",
+  description: "One thing that happened, with the members of its kind."
+})
+export type TraceItem = typeof TraceItem.Type
+
+export const Trace = Schema.Struct({
+  id: Schema.String.annotations({ description: "As it was asked for." }),
+  items: Schema.Array(TraceItem).annotations({ description: "In order of time." }),
+  truncated: Schema.Boolean.annotations({
+    description: "Whether there is more than the 1,000 items that are shown, the oldest ones."
+  })
+}).annotations({ identifier: "Trace", description: "All that became of an event." })
+export type Trace = typeof Trace.Type
+
+const getTrace = HttpApiEndpoint.get("getTrace", "/workspaces/:slug/trace/:traceId")
+  .setPath(
+    Schema.Struct({
+      slug: Slug,
+      traceId: Schema.String.annotations({
+        description: "A trace id (`x-trace-id`), a delivery's id (`webhook-id`) or an event's id.",
+        examples: ["4bf92f3577b34da6a3ce929d0e0e4736"]
+      })
+    })
+  )
+  .addSuccess(Trace)
+  .addError(failure(WorkspaceNotFound))
+  .addError(failure(TraceNotFound))
+  .annotate(OpenApi.Summary, "Follow an id")
+  .annotate(
+    OpenApi.Description,
+    "The publish, its deliveries with their attempts, replays, and what the audit log says of them, in order of time: everything of the same event, whichever of its ids is given."
+  )
+  .annotateContext(
+    operation({
+      permission: "webhook:list",
+      bucket: "rest_read",
+      tool: "get_trace",
+      guidance:
+        "Use it when somebody sends one id and asks what happened: it takes an x-trace-id, a webhook-id or an event id."
+    })
+  )
+
+export class TracesApi extends HttpApiGroup.make("traces")
+  .add(getTrace)
+  .annotate(OpenApi.Title, "Traces")
+  .annotate(OpenApi.Description, "One id to follow.") {}

@@ -1,0 +1,110 @@
+/**
+ * Replay jobs: all that an endpoint did not receive in a time, sent again by one call, with a count first.
+ *
+ * A job is a row that a worker makes step by step; it survives restarts without replaying one source twice, and goes no
+ * faster than the endpoint takes it. Source: spec §3.1, decision §4 and §10 (Replay jobs).
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { ReplayNotFound, WebhookEndpointDisabled, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
+import { decodeCursor, emptyPage, pageOf, TimePosition } from "@posthorn/domain/Page"
+import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { AuditRepo } from "@posthorn/persistence/AuditRepo"
+import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
+import { type ReplayableStatus, type ReplayRange, ReplaysRepo } from "@posthorn/persistence/ReplaysRepo"
+import { Effect, Either } from "effect"
+import type { ListQuery } from "./Lists.ts"
+import { transactional } from "./Transaction.ts"
+
+export interface ReplayRequest {
+  readonly statuses: ReadonlyArray<ReplayableStatus>
+  readonly since: string
+  readonly until?: string | null | undefined
+  readonly includeMissed: boolean
+  readonly dryRun: boolean
+}
+
+export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/Replays", {
+  dependencies: [AuditRepo.Default, EndpointsRepo.Default, ReplaysRepo.Default],
+  effect: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const audit = yield* AuditRepo
+    const endpoints = yield* EndpointsRepo
+    const replays = yield* ReplaysRepo
+
+    const rangeOf = (endpointId: string, request: ReplayRequest): ReplayRange => ({
+      endpointId,
+      statuses: [...new Set(request.statuses)],
+      since: request.since,
+      until: request.until ?? null,
+      includeMissed: request.includeMissed
+    })
+
+    /** How many there are; nothing is stored, and the endpoint may be disabled. */
+    const count = (endpointId: string, request: ReplayRequest) =>
+      Effect.gen(function* () {
+        const { workspaceId } = yield* CurrentPrincipal
+        const endpoint = yield* endpoints.find(workspaceId, endpointId)
+        if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
+        return yield* replays.count(workspaceId, rangeOf(endpointId, request))
+      })
+
+    const begin = (endpointId: string, request: ReplayRequest) =>
+      Effect.gen(function* () {
+        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+        const endpoint = yield* endpoints.lock(workspaceId, endpointId)
+        if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
+        if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId })
+        const range = rangeOf(endpointId, request)
+        const replay = yield* replays.start(workspaceId, range, { actor, traceId })
+        yield* audit.append({
+          workspaceId,
+          actor,
+          traceId,
+          action: "webhook.replay_started",
+          target: { type: "replay", id: replay.id },
+          changes: { fields: [], ...range, matched: replay.matched, missed: replay.missed }
+        })
+        return replay
+      }).pipe(transactional(sql))
+
+    /** Starts the job, or only counts what it would be about. */
+    const start = (endpointId: string, request: ReplayRequest) =>
+      Effect.withSpan(
+        request.dryRun ? count(endpointId, request) : begin(endpointId, request),
+        "Replays.start"
+      )
+
+    /** Newest first. */
+    const list = Effect.fn("Replays.list")(function* (query: ListQuery) {
+      const { workspaceId } = yield* CurrentPrincipal
+      const from = decodeCursor(TimePosition, query.cursor)
+      if (Either.isLeft(from)) return emptyPage
+      const rows = yield* replays.list(workspaceId, query.limit, from.right)
+      return pageOf(rows, query.limit, ({ createdAt, id }) => ({ at: createdAt, id }))
+    })
+
+    const get = Effect.fn("Replays.get")(function* (replayId: string) {
+      const { workspaceId } = yield* CurrentPrincipal
+      return (yield* replays.find(workspaceId, replayId)) ?? (yield* new ReplayNotFound())
+    })
+
+    /** Ends it; what it made so far stays. One that has ended is left as it is. */
+    const cancel = (replayId: string) =>
+      Effect.gen(function* () {
+        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+        const cancelled = yield* replays.cancel(workspaceId, replayId)
+        if (cancelled === undefined) return yield* get(replayId)
+        yield* audit.append({
+          workspaceId,
+          actor,
+          traceId,
+          action: "webhook.replay_cancelled",
+          target: { type: "replay", id: replayId },
+          changes: { fields: [], replayed: cancelled.replayed, matched: cancelled.matched }
+        })
+        return cancelled
+      }).pipe(transactional(sql), Effect.withSpan("Replays.cancel"))
+
+    return { cancel, get, list, start } as const
+  })
+}) {}

@@ -1,0 +1,22 @@
+/** One id to follow, from a publish to its last attempt. Source: decision §10 (`getTrace`). */
+import { TraceNotFound } from "@posthorn/domain/Errors"
+import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { TracesRepo } from "@posthorn/persistence/TracesRepo"
+import { Effect } from "effect"
+
+export class Traces extends Effect.Service<Traces>()("@posthorn/capabilities/Traces", {
+  dependencies: [TracesRepo.Default],
+  effect: Effect.gen(function* () {
+    const traces = yield* TracesRepo
+
+    /** Everything of the same event, whichever id of it is given: a trace id, a delivery's, or its own. */
+    const get = Effect.fn("Traces.get")(function* (id: string) {
+      const { workspaceId } = yield* CurrentPrincipal
+      const found = yield* traces.find(workspaceId, id)
+      if (found.items.length === 0) return yield* new TraceNotFound()
+      return { id, ...found }
+    })
+
+    return { get } as const
+  })
+}) {}

@@ -1,0 +1,275 @@
+-- Getting back what was lost: which deliveries failed, jobs that replay all of them, and the steps a job is made in.
+--
+-- A job is a row. A worker makes it in steps, each one transaction that holds the new deliveries, their audit events, and
+-- the place up to which the job has come: so a crash repeats nothing and leaves nothing out, and who holds the row's lock
+-- is who makes the step.
+
+-- Deliveries that failed and were not delivered since, so that they can be counted and walked without reading the others:
+-- a million are counted in 0.2 s. Kept by the triggers below, whoever writes the deliveries.
+create table posthorn.failed_deliveries (
+  workspace_id posthorn.id not null,
+  endpoint_id posthorn.id not null,
+  -- Of the delivery.
+  created_at timestamptz(3) not null,
+  delivery_id posthorn.id not null,
+  status text collate "C" not null check (status in ('failed', 'failed_permanent', 'dead_lettered')),
+  -- The transaction of the first failure, and the one that gave the delivery up: what a job was started over is what
+  -- its snapshot sees.
+  failed_by xid8 not null default pg_current_xact_id(),
+  ended_by xid8,
+  primary key (workspace_id, endpoint_id, created_at, delivery_id) include (status)
+);
+
+create function posthorn.note_failure() returns trigger language plpgsql
+set search_path = pg_catalog, posthorn, pg_temp as $$
+begin
+  if new.status = 'delivered' then
+    delete from posthorn.failed_deliveries
+    where workspace_id = new.workspace_id and endpoint_id = new.endpoint_id and created_at = new.created_at
+      and delivery_id = new.id;
+  else
+    insert into posthorn.failed_deliveries as f (workspace_id, endpoint_id, created_at, delivery_id, status, ended_by)
+    values (new.workspace_id, new.endpoint_id, new.created_at, new.id, new.status,
+      case when new.status <> 'failed' then pg_current_xact_id() end)
+    on conflict (workspace_id, endpoint_id, created_at, delivery_id) do update
+      set status = excluded.status, ended_by = excluded.ended_by;
+  end if;
+  return null;
+end $$;
+
+-- The conditions are all that a delivery costs that is delivered at once.
+create trigger deliveries_fail after update of status on posthorn.deliveries for each row
+  when (old.status <> new.status and (old.status = 'failed' or new.status in ('failed', 'failed_permanent', 'dead_lettered')))
+  execute function posthorn.note_failure();
+create trigger deliveries_failed after insert on posthorn.deliveries for each row
+  when (new.status in ('failed', 'failed_permanent', 'dead_lettered'))
+  execute function posthorn.note_failure();
+
+create function posthorn.forget_failures() returns trigger language plpgsql
+set search_path = pg_catalog, posthorn, pg_temp set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+  delete from posthorn.failed_deliveries f using removed d
+  where d.status in ('failed', 'failed_permanent', 'dead_lettered') and f.workspace_id = d.workspace_id
+    and f.endpoint_id = d.endpoint_id and f.created_at = d.created_at and f.delivery_id = d.id;
+  return null;
+end $$;
+
+create trigger failed_deliveries_follow after delete on posthorn.deliveries
+  referencing old table as removed for each statement execute function posthorn.forget_failures();
+
+create table posthorn.replays (
+  workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
+  id posthorn.id not null,
+  endpoint_id posthorn.id not null,
+  -- The endpoint's shard: the worker that sends for it also makes its jobs.
+  shard smallint not null,
+  statuses text[] not null check (statuses <@ '{failed,failed_permanent,dead_lettered}' and cardinality(statuses) > 0),
+  since timestamptz(3) not null,
+  until timestamptz(3),
+  include_missed boolean not null,
+  state text collate "C" not null default 'running' check (state in ('running', 'done', 'cancelled')),
+  -- Deliveries and missed events at the start; `missed` of them are missed events.
+  matched bigint not null,
+  missed bigint not null,
+  replayed bigint not null default 0,
+  failed bigint not null default 0,
+  -- What was there when the job was started, and nothing later, is what it replays.
+  snapshot pg_snapshot not null default pg_current_snapshot(),
+  -- The last source looked at: deliveries first, then, once they are done, missed events.
+  past_at timestamptz(3) not null default '-infinity',
+  past_id posthorn.id not null default '',
+  deliveries_done boolean not null default false,
+  actor_type text not null,
+  actor_id text not null,
+  via text not null,
+  trace_id text collate "C" not null,
+  created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
+  finished_at timestamptz(3),
+  primary key (workspace_id, id),
+  foreign key (workspace_id, endpoint_id) references posthorn.endpoints on delete cascade,
+  check ((state = 'running') = (finished_at is null)),
+  check (state <> 'done' or replayed + failed = matched)
+);
+create index replays_endpoint on posthorn.replays (workspace_id, endpoint_id);
+create index replays_newest on posthorn.replays (workspace_id, created_at desc, id desc);
+-- Workers look for jobs of all workspaces at once.
+create index replays_running on posthorn.replays (shard) where state = 'running';
+
+-- Deliveries and missed events that a job over this range would be about.
+create function posthorn.count_replay(
+  workspace text, endpoint text, wanted text[], since timestamptz, until timestamptz, include_missed boolean,
+  out deliveries bigint, out missed bigint
+) language plpgsql stable set search_path = pg_catalog, posthorn, pg_temp
+set plan_cache_mode = force_custom_plan as $$
+begin
+  select count(*) into deliveries from posthorn.failed_deliveries f
+  where f.workspace_id = workspace and f.endpoint_id = endpoint and f.status = any (wanted)
+    and f.created_at >= since and f.created_at < coalesce(until, 'infinity');
+  missed := 0;
+  if include_missed then
+    select count(*) into missed from posthorn.missed_events m
+    where m.workspace_id = workspace and m.endpoint_id = endpoint
+      and m.created_at >= since and m.created_at < coalesce(until, 'infinity');
+  end if;
+end $$;
+
+-- The one way a replay is made: for each source a pending delivery, due now, with the same payload, event type and event,
+-- and its audit event. A source is a delivery, or, where `sources` is null, an event that the endpoint missed. What is
+-- gone, or cannot be replayed as it stands, is left out. The caller has made sure that the endpoint is enabled.
+create function posthorn.replay(
+  workspace text, endpoint text, sources text[], missed_events text[], job text,
+  actor_type text, actor_id text, via text, trace text
+) returns table (source text, event text, delivery text)
+language plpgsql set search_path = pg_catalog, posthorn, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+  moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
+begin
+  return query
+  with found as materialized (
+    select w.place, d.id as source_id, d.event_id, d.event_type, d.payload
+    from unnest(sources) with ordinality as w(id, place)
+    cross join lateral (
+      select d.id, d.event_id, d.event_type, d.payload from posthorn.deliveries d
+      where d.workspace_id = workspace and d.id = w.id and d.endpoint_id = endpoint
+        and d.status in ('failed', 'failed_permanent', 'dead_lettered') offset 0
+    ) d
+    union all
+    select w.place, null, e.id, e.event_type, e.payload
+    from unnest(missed_events) with ordinality as w(id, place)
+    cross join lateral (
+      select e.id, e.event_type, e.payload from posthorn.events e
+      where e.workspace_id = workspace and e.id = w.id offset 0
+    ) e
+  ), made as materialized (
+    select f.*, posthorn.new_id('whd_') as delivery_id from (select * from found order by place) f
+  ), stored as (
+    insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, payload, trace_id, replayed_from,
+      replay_id, next_attempt_at, created_at)
+    select workspace, delivery_id, endpoint, event_id, event_type, payload, trace, source_id, job, moment, moment
+    from made order by place
+  ), queued as (
+    insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
+    select workspace, delivery_id, endpoint, posthorn.shard_of(endpoint), moment from made order by place
+  ), audited as (
+    insert into posthorn.audit_events (workspace_id, action, actor_type, actor_id, via, target_type, target_id, changes, trace_id)
+    select workspace, 'webhook.delivery_replayed', actor_type, actor_id, via, 'webhook_delivery', delivery_id,
+      (case when source_id is null
+         then json_build_object('fields', '[]'::json, 'replayedFrom', null, 'eventId', event_id)
+         else json_build_object('fields', '[]'::json, 'replayedFrom', source_id) end), trace
+    from made order by place
+  ), woken as (
+    select pg_notify('posthorn_due', posthorn.micros(moment)::text) where exists (select from made)
+  )
+  select m.source_id::text, m.event_id::text, m.delivery_id from made m, (select count(*) from woken) as told order by m.place;
+end $$;
+
+-- How many index entries a step looks at at most: those that do not match cost time as well.
+create function posthorn.replay_scan_limit() returns integer language sql immutable parallel safe return 5000;
+
+-- Makes the next step of a job: up to `batch` replays, and no more than bring the endpoint's waiting deliveries to `room`, so
+-- that what is published now never waits behind more than that. Says what came of it: `stepped` (call again), `waiting`
+-- (the endpoint is disabled, or has enough waiting), `finished`, or `idle` (not running, or somebody else makes it).
+create function posthorn.replay_step(workspace text, replay text, batch integer, room integer, out outcome text, out made integer)
+language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms'
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  job posthorn.replays;
+  wanted integer;
+  sources text[] := '{}';
+  missed text[] := '{}';
+  scanned integer;
+  last record;
+begin
+  made := 0;
+  select * into job from posthorn.replays r
+    where r.workspace_id = workspace and r.id = replay and r.state = 'running' for update skip locked;
+  if not found then outcome := 'idle'; return; end if;
+  perform from posthorn.endpoints e
+    where e.workspace_id = workspace and e.id = job.endpoint_id and e.enabled for share;
+  if not found then outcome := 'waiting'; return; end if;
+  select least(batch, room - count(*)) into wanted from (
+    select from posthorn.queue q where q.workspace_id = workspace and q.endpoint_id = job.endpoint_id limit room
+  ) q;
+  if wanted <= 0 then outcome := 'waiting'; return; end if;
+
+  if not job.deliveries_done then
+    with looked as materialized (
+      select f.created_at, f.delivery_id,
+        -- As the delivery stood when the job was started.
+        case when f.ended_by is not null and pg_visible_in_snapshot(f.ended_by, job.snapshot) then f.status = any (job.statuses)
+             else 'failed' = any (job.statuses) and pg_visible_in_snapshot(f.failed_by, job.snapshot) end as matches
+      from posthorn.failed_deliveries f
+      where f.workspace_id = workspace and f.endpoint_id = job.endpoint_id
+        and (f.created_at, f.delivery_id) > (job.past_at, job.past_id::text)
+        and f.created_at >= job.since and f.created_at < coalesce(job.until, 'infinity')
+      order by f.created_at, f.delivery_id limit posthorn.replay_scan_limit()
+    ), numbered as (
+      select l.*, count(*) filter (where matches) over (order by created_at, delivery_id) as hits from looked l
+    ), reached as (
+      -- Up to the last that is wanted: what comes after it is for the next step.
+      select * from numbered where hits < wanted or (hits = wanted and matches)
+    )
+    select coalesce(array_agg(delivery_id::text order by created_at, delivery_id) filter (where matches), '{}'), count(*),
+      (array_agg(created_at order by created_at desc, delivery_id desc))[1] as at,
+      (array_agg(delivery_id order by created_at desc, delivery_id desc))[1] as id,
+      (select count(*) from looked) as seen
+    into last from reached;
+    sources := last.coalesce;
+    if last.at is not null then
+      job.past_at := last.at;
+      job.past_id := last.id;
+    end if;
+    if last.count = last.seen and last.seen < posthorn.replay_scan_limit() then
+      job.deliveries_done := true;
+      job.past_at := '-infinity';
+      job.past_id := '';
+    end if;
+  elsif job.include_missed then
+    with looked as materialized (
+      select m.created_at, m.event_id, pg_visible_in_snapshot(m.missed_by, job.snapshot) as matches
+      from posthorn.missed_events m
+      where m.workspace_id = workspace and m.endpoint_id = job.endpoint_id
+        and (m.created_at, m.event_id) > (job.past_at, job.past_id::text)
+        and m.created_at >= job.since and m.created_at < coalesce(job.until, 'infinity')
+      order by m.created_at, m.event_id limit wanted
+    ), taken as (
+      -- Made up for once, whoever asks: two jobs over the same events wait here, and the second finds nothing.
+      delete from posthorn.missed_events m using looked l
+      where l.matches and m.workspace_id = workspace and m.endpoint_id = job.endpoint_id and m.created_at = l.created_at
+        and m.event_id = l.event_id
+      returning m.event_id
+    )
+    select coalesce((select array_agg(event_id::text order by event_id) from taken), '{}'), count(*),
+      (array_agg(created_at order by created_at desc, event_id desc))[1] as at,
+      (array_agg(event_id order by created_at desc, event_id desc))[1] as id
+    into last from looked;
+    missed := last.coalesce;
+    scanned := last.count;
+    if scanned < wanted then
+      job.include_missed := false;
+    else
+      job.past_at := last.at;
+      job.past_id := last.id;
+    end if;
+  end if;
+
+  if cardinality(sources) + cardinality(missed) > 0 then
+    select count(*) into made from posthorn.replay(workspace, job.endpoint_id, sources, missed, job.id,
+      job.actor_type, job.actor_id, job.via, job.trace_id);
+  end if;
+  if job.deliveries_done and not job.include_missed then
+    outcome := 'finished';
+    update posthorn.replays r
+    set state = 'done', replayed = r.replayed + made, failed = r.matched - r.replayed - made, past_at = job.past_at,
+        past_id = job.past_id, deliveries_done = true, finished_at = date_trunc('milliseconds', clock_timestamp())
+    where r.workspace_id = workspace and r.id = replay;
+  else
+    outcome := 'stepped';
+    update posthorn.replays r
+    set replayed = r.replayed + made, past_at = job.past_at, past_id = job.past_id, deliveries_done = job.deliveries_done
+    where r.workspace_id = workspace and r.id = replay;
+  end if;
+end $$;

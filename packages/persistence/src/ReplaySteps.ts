@@ -1,0 +1,46 @@
+/**
+ * Replay jobs as a worker sees them: which are running, and the next step of one. A step is one transaction, so a
+ * crash repeats nothing; its row's lock says who makes it. See migrations/0007_replays.sql.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import { Context, Effect, Layer } from "effect"
+
+export interface RunningReplay {
+  readonly workspaceId: string
+  readonly id: string
+}
+
+/**
+ * `stepped`: call again; `waiting`: the endpoint is disabled, or has enough waiting; `finished`; `idle`: it is not running,
+ * or another worker makes it.
+ */
+export type StepOutcome = "stepped" | "waiting" | "finished" | "idle"
+
+export class ReplaySteps extends Context.Tag("@posthorn/persistence/ReplaySteps")<
+  ReplaySteps,
+  {
+    readonly running: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<RunningReplay>, SqlError>
+    /** Up to `batch` replays, as long as the endpoint has fewer than `room` deliveries waiting. */
+    readonly step: (
+      replay: RunningReplay,
+      batch: number,
+      room: number
+    ) => Effect.Effect<{ readonly outcome: StepOutcome; readonly made: number }, SqlError>
+  }
+>() {}
+
+export const layer: Layer.Layer<ReplaySteps, never, SqlClient.SqlClient> = Layer.effect(
+  ReplaySteps,
+  Effect.map(SqlClient.SqlClient, (sql) => ({
+    running: (shards) =>
+      sql<RunningReplay>`select workspace_id as "workspaceId", id from posthorn.replays
+        where state = 'running' and shard = any (${shards as Array<number>}::smallint[])`,
+    step: ({ id, workspaceId }, batch, room) =>
+      Effect.map(
+        sql<{ readonly outcome: StepOutcome; readonly made: number }>`
+          select outcome, made from posthorn.replay_step(${workspaceId}, ${id}, ${batch}, ${room})`,
+        (rows) => rows[0]!
+      )
+  }))
+)
