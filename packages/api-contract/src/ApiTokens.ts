@@ -4,6 +4,7 @@ import {
   ApiTokenNotFound,
   IdempotencyKeyInUse,
   IdempotencyKeyReused,
+  LimitReached,
   WorkspaceNotFound
 } from "@posthorn/domain/Errors"
 import { Scope } from "@posthorn/domain/Permission"
@@ -58,6 +59,7 @@ const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug
   .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(CreateApiToken)
   .addSuccess(CreatedApiToken, { status: 201 })
+  .addError(failure(LimitReached))
   .addError(failure(WorkspaceNotFound))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))

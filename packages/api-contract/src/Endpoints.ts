@@ -4,6 +4,7 @@ import {
   IdempotencyKeyInUse,
   IdempotencyKeyReused,
   InvalidWebhookUrl,
+  LimitReached,
   PreconditionFailed,
   WebhookEndpointNotFound,
   WorkspaceNotFound
@@ -33,6 +34,7 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
   .setPayload(CreateWebhookEndpoint)
   .addSuccess(WebhookEndpoint, { status: 201 })
   .addError(failure(WorkspaceNotFound))
+  .addError(failure(LimitReached))
   .addError(failure(InvalidWebhookUrl))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))

@@ -33,6 +33,7 @@ export const problems = {
   WebhookDeliveryNotReplayable: { status: 409, title: "The delivery cannot be replayed" },
   IdempotencyKeyReused: { status: 409, title: "The idempotency key was used for something else" },
   IdempotencyKeyInUse: { status: 409, title: "A call with this idempotency key is still running" },
+  LimitReached: { status: 409, title: "The workspace has as many as it may have" },
   WorkspaceSlugTaken: { status: 409, title: "The slug is taken" },
   MemberEmailTaken: { status: 409, title: "The email address is taken" },
   PreconditionFailed: { status: 412, title: "It is not what If-Match asks for" },

@@ -2,13 +2,15 @@
  * API tokens: making them, and knowing one again.
  *
  * A token never grants more than its creator may do, nor for longer, and knows who that was. What a token opens is remembered for `REMEMBERED_MS`, so that
- * revoking is effective everywhere within a second and a busy token costs two look-ups a second. Source: decision §3, §10 (Tokens).
+ * revoking is effective everywhere within a second and a busy token costs two look-ups a second. Source: decision §3, §10
+ * (Tokens).
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import {
   ApiTokenNotFound,
   Forbidden,
   invalid,
+  LimitReached,
   Unauthorized,
   WorkspaceNotFound
 } from "@posthorn/domain/Errors"
@@ -29,6 +31,7 @@ import { Effect, Either, Redacted } from "effect"
 import type { ListQuery } from "./Lists.ts"
 import * as TokenText from "./TokenText.ts"
 import { transactional } from "./Transaction.ts"
+import { WorkspaceLimits } from "./WorkspaceLimits.ts"
 
 const REMEMBERED_MS = 500
 /** While one call asks again, the others go on with what is known, so that a busy token is not asked for by all at once. */
@@ -72,6 +75,7 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
     const audit = yield* AuditRepo
     const events = yield* EventsRepo
     const workspaces = yield* WorkspacesRepo
+    const { tokens: limit } = yield* WorkspaceLimits
     const remembered = new Map<string, Remembered>()
     const touched = new Map<string, number>()
     let forgotten = 0
@@ -86,6 +90,8 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
         // Revoked since the gate let it in: what it made now would escape the revocation of its descendants.
         if (actor.type === "api_token" && !(yield* tokens.isOpen(workspaceId, actor.id)))
           return yield* new Unauthorized()
+        if ((yield* tokens.countOpen(workspaceId)) >= limit)
+          return yield* new LimitReached({ limit, of: "tokens" })
         const id = newId("token")
         const { secretHash, text } = TokenText.issue(id)
         const row: ApiTokenRow = yield* tokens.insert(workspaceId, {

@@ -1,6 +1,12 @@
 /** Webhook endpoints: registering, changing and removing them. Source: spec §2.1 and §3; decision §4 and §7. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { InvalidWebhookUrl, PreconditionFailed, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
+import {
+  InvalidWebhookUrl,
+  LimitReached,
+  PreconditionFailed,
+  WebhookEndpointNotFound,
+  WorkspaceNotFound
+} from "@posthorn/domain/Errors"
 import { newId } from "@posthorn/domain/Ids"
 import { decodeCursor, emptyPage, IdPosition, pageOf } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
@@ -9,12 +15,14 @@ import { AuditRepo } from "@posthorn/persistence/AuditRepo"
 import { type EndpointRow, type EndpointSettings, EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
 import { EventsRepo } from "@posthorn/persistence/EventsRepo"
 import { SecretBox } from "@posthorn/persistence/SecretBox"
+import { WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
 import { generateSecret } from "@posthorn/signature"
 import { Effect, Either, Redacted } from "effect"
 import { changedFields, pick, type Sent } from "./Changes.ts"
 import { DeliveryTargets } from "./DeliveryTargets.ts"
 import type { ListQuery } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
+import { WorkspaceLimits } from "./WorkspaceLimits.ts"
 
 export interface NewEndpoint {
   readonly url: string
@@ -29,7 +37,7 @@ export type Precondition = ((present: EndpointSettings) => boolean) | undefined
 const REMOVED_AT_ONCE = 2000
 
 export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabilities/Endpoints", {
-  dependencies: [AuditRepo.Default, EndpointsRepo.Default, EventsRepo.Default],
+  dependencies: [AuditRepo.Default, EndpointsRepo.Default, EventsRepo.Default, WorkspacesRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const audit = yield* AuditRepo
@@ -37,6 +45,8 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     const events = yield* EventsRepo
     const box = yield* SecretBox
     const targets = yield* DeliveryTargets
+    const workspaces = yield* WorkspacesRepo
+    const { endpoints: limit } = yield* WorkspaceLimits
 
     const checkUrl = (url: string) =>
       Either.mapLeft(validateWebhookUrl(url, targets), (reason) =>
@@ -47,6 +57,9 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
         const url = yield* checkUrl(request.url)
+        if (!(yield* workspaces.hold(workspaceId))) return yield* new WorkspaceNotFound()
+        if ((yield* endpoints.count(workspaceId)) >= limit)
+          return yield* new LimitReached({ limit, of: "endpoints" })
         const id = newId("endpoint")
         const secret = box.seal({ workspaceId, endpointId: id }, Redacted.make(generateSecret()))
         const endpoint = yield* endpoints.insert(workspaceId, {

@@ -8,6 +8,7 @@ import { EventHistoryRepo } from "@posthorn/persistence/EventHistoryRepo"
 import { EventsRepo } from "@posthorn/persistence/EventsRepo"
 import { Effect, Either } from "effect"
 import type { ListQuery } from "./Lists.ts"
+import { WorkspaceLimits } from "./WorkspaceLimits.ts"
 
 export interface NewEvent {
   readonly eventType: string
@@ -29,6 +30,7 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
   effect: Effect.gen(function* () {
     const history = yield* EventHistoryRepo
     const events = yield* EventsRepo
+    const { fanOut } = yield* WorkspaceLimits
 
     /** Store the event and queue a delivery for each enabled endpoint that wants it. Answered means durable. */
     const publish = Effect.fn("Events.publish")(function* (event: NewEvent) {
@@ -37,7 +39,7 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
         return yield* invalid("/eventType", RESERVED)
       }
       const { idempotencyKey = null, ...rest } = event
-      return yield* events.publish(workspaceSlug, { ...rest, idempotencyKey }, traceId)
+      return yield* events.publish(workspaceSlug, { ...rest, idempotencyKey }, traceId, fanOut)
     })
 
     /** Store all events, or none if one is refused. The answers come in the order of the events. */
@@ -48,7 +50,7 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
       )
       if (issues.length > 0) return yield* new InvalidRequest({ issues })
       const rows = batch.map(({ idempotencyKey = null, ...rest }) => ({ ...rest, idempotencyKey }))
-      return { items: yield* events.publishAll(workspaceSlug, rows, traceId) }
+      return { items: yield* events.publishAll(workspaceSlug, rows, traceId, fanOut) }
     })
 
     /** What was published, newest first. */

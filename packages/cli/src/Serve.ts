@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { DeliveryTargets } from "@posthorn/capabilities/DeliveryTargets"
 import { RequestDeadline } from "@posthorn/capabilities/RequestDeadline"
+import { WorkspaceLimits } from "@posthorn/capabilities/WorkspaceLimits"
 import { ConsoleConfig } from "@posthorn/server/console/ConsoleConfig"
 import { listenLive, serveLive } from "@posthorn/server/http/Server"
 import { memoryLive } from "@posthorn/server/RateCounters"
@@ -16,7 +17,8 @@ import { settings } from "./Settings.ts"
 import { say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
 
-const CONNECTIONS = 20
+/** One workspace gets a third of the connections; a statement ends before its answer would have been due (15 s). */
+const DATABASE = { maxConnections: 20, perWorkspace: 6, statementTimeout: "12 seconds" } as const
 
 /** The built application lies beside the bundle; `scripts/console.mjs` puts it there. */
 const consoleFolder = fileURLToPath(new URL("console", import.meta.url))
@@ -37,12 +39,13 @@ export const serverOf = (resolved: Resolved) =>
       })
     ),
     Layer.provide(Layer.succeed(ConsoleConfig, { ...resolved.settings.consoleLook, folder: consoleFolder })),
+    Layer.provide(Layer.succeed(WorkspaceLimits, resolved.settings.limits)),
     Layer.provide(Layer.succeed(DeliveryTargets, resolved.allowedTargets)),
     Layer.provide(
       Layer.succeed(RequestDeadline, { milliseconds: Duration.toMillis(resolved.settings.requestTimeout) })
     ),
     Layer.provide(secretBoxOf(resolved)),
-    Layer.provide(databaseOf(resolved, "serve", { maxConnections: CONNECTIONS })),
+    Layer.provide(databaseOf(resolved, "serve", DATABASE)),
     Layer.provide(NodeContext.layer),
     // Spans that nobody exports cost a fifth of a request.
     Layer.provide(Layer.setTracerEnabled(false))

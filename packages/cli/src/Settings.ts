@@ -4,6 +4,7 @@
  * All problems are reported at once, one line each, and none repeats a secret. `docs/operate.md` lists the same table.
  * Source: decision §1.
  */
+import { defaultLimits, type WorkspaceLimits } from "@posthorn/capabilities/WorkspaceLimits"
 import {
   type AllowedTargets,
   nothingAllowed,
@@ -33,6 +34,7 @@ export interface Settings {
   readonly batchSize: number
   readonly maxConcurrency: number
   readonly endpointConcurrency: number
+  readonly limits: WorkspaceLimits["Type"]
   readonly quotas: Readonly<Record<Bucket, Quota | null>>
   readonly consoleLook: ConsoleLook
   readonly redisUrl: Option.Option<Redacted.Redacted>
@@ -208,6 +210,18 @@ const consoleLook = Effect.all(
   { mode: "validate" }
 ).pipe(Effect.mapError((problems) => Object.values(problems).flatMap(Option.toArray)))
 
+const limits = Effect.all(
+  {
+    endpoints: withDefault(
+      variable("LIMIT_ENDPOINTS", "500", integer(1, 1_000_000)),
+      defaultLimits.endpoints
+    ),
+    tokens: withDefault(variable("LIMIT_TOKENS", "1000", integer(1, 1_000_000)), defaultLimits.tokens),
+    fanOut: withDefault(variable("LIMIT_FAN_OUT", "20000", integer(1, 100_000_000)), defaultLimits.fanOut)
+  },
+  { mode: "validate" }
+).pipe(Effect.mapError((problems) => Object.values(problems).flatMap(Option.toArray)))
+
 const second = Duration.seconds(1)
 
 const parts = {
@@ -238,6 +252,7 @@ const parts = {
   batchSize: withDefault(variable("WORKER_BATCH_SIZE", "25", integer(1, 1000)), 25),
   maxConcurrency: withDefault(variable("WORKER_MAX_CONCURRENCY", "4", integer(1, 100)), 4),
   endpointConcurrency: withDefault(variable("WORKER_ENDPOINT_CONCURRENCY", "10", integer(1, 1000)), 10),
+  limits,
   quotas,
   consoleLook,
   redisUrl: variable("REDIS_URL", "redis://:password@redis.example.com:6379", redisUrl),

@@ -18,6 +18,7 @@ describe("Settings", () => {
       assert.strictEqual(Duration.toMillis(given.retryDelay), 30_000)
       assert.deepStrictEqual([given.batchSize, given.maxConcurrency, given.endpointConcurrency], [25, 4, 10])
       assert.deepStrictEqual(given.quotas.event_publish, { limit: 6000, windowSeconds: 60 })
+      assert.deepStrictEqual(given.limits, { endpoints: 500, tokens: 1000, fanOut: 20_000 })
       assert.isTrue(Option.isNone(given.allowedTargets))
     })
   )
@@ -49,6 +50,8 @@ describe("Settings", () => {
         OPERATOR_TOKEN: "short-secret",
         DATABASE_URL: "mysql://root:hunter2@db/x",
         WORKER_BATCH_SIZE: "0",
+        LIMIT_ENDPOINTS: "0",
+        LIMIT_FAN_OUT: "lots",
         RATE_LIMIT_MCP: "many",
         DELIVERY_ALLOWED_TARGETS: "10.0.0.0/99",
         CONSOLE_NAME: " ",
@@ -67,6 +70,8 @@ describe("Settings", () => {
         "CONSOLE_LOGO",
         "DATABASE_URL",
         "WORKER_BATCH_SIZE",
+        "LIMIT_ENDPOINTS",
+        "LIMIT_FAN_OUT",
         "RATE_LIMIT_MCP",
         "DELIVERY_ALLOWED_TARGETS"
       ])

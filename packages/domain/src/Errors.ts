@@ -191,6 +191,18 @@ export class IdempotencyKeyInUse extends Schema.TaggedError<IdempotencyKeyInUse>
   }
 }
 
+/** The workspace has as many as this installation allows. */
+export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
+  limit: Schema.Int,
+  of: Schema.Literal("endpoints", "tokens")
+}) {
+  override get message() {
+    return this.of === "endpoints"
+      ? `This workspace has ${this.limit} endpoints, which is the most: delete one that is not needed, disabled ones included.`
+      : `This workspace has ${this.limit} valid API tokens, which is the most: revoke one that is not needed.`
+  }
+}
+
 export class WorkspaceSlugTaken extends Schema.TaggedError<WorkspaceSlugTaken>()("WorkspaceSlugTaken", {}) {
   override get message() {
     return "Another workspace has this slug: choose another."
@@ -281,6 +293,7 @@ export type PublicError =
   | InternalError
   | InvalidRequest
   | InvalidWebhookUrl
+  | LimitReached
   | MemberEmailTaken
   | MemberNotFound
   | MethodNotAllowed

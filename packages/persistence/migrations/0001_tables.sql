@@ -37,6 +37,9 @@ create table posthorn.api_tokens (
 -- The one lookup that cannot know the workspace: it is what the token tells.
 create unique index api_tokens_lookup on posthorn.api_tokens (id);
 create index api_tokens_newest on posthorn.api_tokens (workspace_id, created_at desc, id desc);
+-- Those that may still open something are counted, however many were revoked or have expired.
+create index api_tokens_open on posthorn.api_tokens (workspace_id, (coalesce(expires_at, 'infinity'::timestamptz)))
+  where revoked_at is null;
 -- What a token made, for revoking its descendants.
 create index api_tokens_made_by on posthorn.api_tokens (workspace_id, created_by_id) where created_by_type = 'api_token';
 

@@ -3,7 +3,7 @@
 -- One transaction holds the event, one pending delivery and one queue row for each enabled endpoint that matches, and a
 -- missed-event row for each disabled one. Commit means delivered at least once; rollback means never.
 -- Refusals carry a SQLSTATE of their own: PH400 (not valid; the hint names the member), PH404 (no such workspace),
--- PH409 (idempotency key used for another event).
+-- PH409 (idempotency key used for another event), PH413 (more deliveries than `most_deliveries`; null is no limit).
 
 -- How many shards the queue has. Changing it moves rows between workers; it must then be changed in the queue too.
 create function posthorn.shard_count() returns integer language sql immutable parallel safe
@@ -55,9 +55,19 @@ create function posthorn.new_trace_id() returns text language sql volatile paral
 
 create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
 
+-- Refuses what would make too many deliveries.
+create function posthorn.check_fan_out(planned numeric, most integer) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if planned > most then
+    raise exception 'This would make % deliveries, and one call may make %', planned, most using errcode = 'PH413';
+  end if;
+end $$;
+
 -- Store the events and fan them out; no checks, so for Posthorn's own events too. `except_endpoint` is left out.
 create function posthorn.fan_out(
-  workspace posthorn.id, event_ids text[], event_types text[], payloads text[], trace text, except_endpoint text
+  workspace posthorn.id, event_ids text[], event_types text[], payloads text[], trace text, except_endpoint text,
+  most_deliveries integer default null
 ) returns table (event_id text, delivery_ids text[])
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
 #variable_conflict use_column
@@ -79,9 +89,17 @@ begin
     select e.id, e.enabled from posthorn.endpoints e
     where e.workspace_id = workspace and e.id in (select endpoint_id from wanted)
     order by e.id for key share
+  ), allowed as materialized (
+    -- Counted before anything is made: refusing 120,000 deliveries must not cost what making them does.
+    select posthorn.check_fan_out(sum(e.endpoints * i.events), most_deliveries)
+    from (select event_type, count(*) as events from input group by 1) i
+    join (select w.event_type, count(*) as endpoints from wanted w join open_endpoints e on e.id = w.endpoint_id
+          where e.enabled group by 1) e using (event_type)
+    where most_deliveries is not null
   ), fanned as materialized (
     select i.*, e.id as endpoint_id, e.enabled, posthorn.new_id('whd_') as delivery_id
-    from wanted w join input i using (event_type) join open_endpoints e on e.id = w.endpoint_id
+    from (select count(*) from allowed) as checked, wanted w
+    join input i using (event_type) join open_endpoints e on e.id = w.endpoint_id
     order by i.n, e.id
   ), counted as materialized (
     select n, array_agg(delivery_id order by delivery_id) filter (where enabled) as delivery_ids,
@@ -115,7 +133,8 @@ end $$;
 
 -- Publish events, all or nothing, answers in the order given. `idempotency_keys` holds null where there is no key.
 create function posthorn.publish_events(
-  workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text default null
+  workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text default null,
+  most_deliveries integer default null
 ) returns setof posthorn.published
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 #variable_conflict use_variable
@@ -182,7 +201,7 @@ begin
       from posthorn.fan_out(workspace, array(select id from unnest(ids) with ordinality as i(id, n) where n = any (fresh) order by n),
         array(select event_type from unnest(event_types) with ordinality as i(event_type, n) where n = any (fresh) order by n),
         array(select payload::text from unnest(payloads) with ordinality as i(payload, n) where n = any (fresh) order by n),
-        trace, null) with ordinality as a(event_id, delivery_ids, n)
+        trace, null, most_deliveries) with ordinality as a(event_id, delivery_ids, n)
       join unnest(fresh) with ordinality as f(place, n) using (n)
     loop
       answers[one.place] := one.delivery_ids::text;
@@ -244,11 +263,13 @@ $$;
 -- The same for a caller who has few connections: what another transaction holds, such as a key that it published with, is
 -- waited for no longer than this; then the call fails with 55P03 and has done nothing, so that it can be made again.
 create function posthorn.try_publish_events(
-  workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text
+  workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text,
+  most_deliveries integer
 ) returns setof posthorn.published
 language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '100ms' as $$
 begin
-  return query select * from posthorn.publish_events(workspace_slug, event_types, payloads, idempotency_keys, trace_id);
+  return query select * from posthorn.publish_events(workspace_slug, event_types, payloads, idempotency_keys, trace_id,
+    most_deliveries);
 end $$;
 
 revoke all on function posthorn.publish, posthorn.publish_events, posthorn.fan_out, posthorn.try_publish_events from public;

@@ -116,6 +116,15 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
         Effect.orDie
       )
 
+    /** How many open something; in an index that holds no others but some that have expired since. */
+    const countOpen = (workspaceId: string) =>
+      sql<{ readonly n: number }>`select count(*) as n from posthorn.api_tokens
+        where workspace_id = ${workspaceId} and revoked_at is null
+          and coalesce(expires_at, 'infinity'::timestamptz) > now()`.pipe(
+        Effect.map((rows) => rows[0]!.n),
+        Effect.orDie
+      )
+
     const exists = (workspaceId: string, tokenId: string) =>
       sql`select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}`.pipe(
         Effect.map((rows) => rows.length > 0),
@@ -142,6 +151,6 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
         )
         select id, name from revoked order by id`.pipe(Effect.orDie)
 
-    return { exists, findCaller, findIdentity, insert, isOpen, list, revoke, touch } as const
+    return { countOpen, exists, findCaller, findIdentity, insert, isOpen, list, revoke, touch } as const
   })
 }) {}

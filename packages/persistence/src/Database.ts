@@ -12,6 +12,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import pg from "pg"
 import * as Pool from "./internal/Pool.ts"
+import { limitShares } from "./internal/Shares.ts"
 
 const CONNECT_TIMEOUT = Duration.seconds(5)
 const IDLE_TIMEOUT = Duration.seconds(30)
@@ -44,6 +45,10 @@ export interface DatabaseOptions {
    * its statement would wait for a quarter of an hour.
    */
   readonly silence?: Duration.DurationInput
+  /** The most connections that statements of one workspace may hold. */
+  readonly perWorkspace?: number
+  /** PostgreSQL ends statements that take longer: below the time in which an answer is due. */
+  readonly statementTimeout?: Duration.DurationInput
 }
 
 const socketThatEnds = (silence: Duration.DurationInput) => () => {
@@ -59,18 +64,36 @@ const socketThatEnds = (silence: Duration.DurationInput) => () => {
 export const layer = (options: DatabaseOptions) =>
   Layer.provide(Layer.scopedContext(connect(options)), Reactivity.layer)
 
-const connect = ({ applicationName, maxConnections, silence, url }: DatabaseOptions) =>
+/** Not at the start of a connection, where a pooler might not know it. */
+const endsStatementsAfter =
+  (timeout: Duration.DurationInput): pg.PoolConfig["verify"] =>
+  (client, done) =>
+    client.query(`set statement_timeout = ${Duration.toMillis(timeout)}`, (error) => done(error ?? undefined))
+
+const connect = ({
+  applicationName,
+  maxConnections,
+  perWorkspace,
+  silence,
+  statementTimeout,
+  url
+}: DatabaseOptions) =>
   Effect.gen(function* () {
     const stream = silence === undefined ? undefined : socketThatEnds(silence)
-    const acquire = Pool.make({
+    const pool = Pool.make({
       connectionString: Redacted.value(url),
       application_name: applicationName,
       max: maxConnections,
       connectionTimeoutMillis: Duration.toMillis(CONNECT_TIMEOUT),
       idleTimeoutMillis: Duration.toMillis(IDLE_TIMEOUT),
       types,
-      ...(stream && { stream })
+      ...(stream && { stream }),
+      ...(statementTimeout !== undefined && { verify: endsStatementsAfter(statementTimeout) })
     })
+    const acquire =
+      perWorkspace === undefined
+        ? pool
+        : Effect.map(pool, (opened) => limitShares(opened, perWorkspace, Duration.toMillis(CONNECT_TIMEOUT)))
     const client = yield* PgClient.fromPool({ acquire, transformJson: false })
     // For those who open connections of their own, beside the pool.
     const config: PgClient.PgClientConfig = {

@@ -59,6 +59,15 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
         Effect.orDie
       )
 
+    /** Disabled ones included. */
+    const count = (workspaceId: string) =>
+      sql<{
+        readonly n: number
+      }>`select count(*) as n from posthorn.endpoints where workspace_id = ${workspaceId}`.pipe(
+        Effect.map((rows) => rows[0]!.n),
+        Effect.orDie
+      )
+
     /** Forward on id, strictly past the position. */
     const list = (workspaceId: string, limit: number, from: Option.Option<{ readonly id: string }>) =>
       sql<EndpointRow>`select ${columns} from posthorn.endpoints
@@ -185,6 +194,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
       )
 
     return {
+      count,
       find,
       findDetail,
       insert,

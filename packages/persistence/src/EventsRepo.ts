@@ -65,31 +65,49 @@ export class EventsRepo extends Effect.Service<EventsRepo>()("@posthorn/persiste
 
     const waiting = yield* makeWaiting
 
-    const attempt = (workspaceSlug: string, events: ReadonlyArray<NewEvent>, traceId: string) =>
+    const attempt = (
+      workspaceSlug: string,
+      events: ReadonlyArray<NewEvent>,
+      traceId: string,
+      mostDeliveries: number
+    ) =>
       sql<Published>`select ${columns} from posthorn.try_publish_events(
         ${workspaceSlug}, ${events.map(({ eventType }) => eventType)}::text[],
         ${events.map(({ payload }) => payload.text)}::text[]::json[],
-        ${events.map(({ idempotencyKey }) => idempotencyKey) as Array<string>}::text[], ${traceId})`
+        ${events.map(({ idempotencyKey }) => idempotencyKey) as Array<string>}::text[], ${traceId},
+        ${mostDeliveries}::integer)`
 
     /** Waits for whoever else is publishing with the same key; their commit gives the answer, their rollback frees the key. */
-    const publish = (workspaceSlug: string, event: NewEvent, traceId: string) => {
+    const publish = (workspaceSlug: string, event: NewEvent, traceId: string, mostDeliveries: number) => {
       const { idempotencyKey: key } = event
       const name = key === null ? null : `${workspaceSlug} ${key}`
-      return attempt(workspaceSlug, [event], traceId).pipe(
+      return attempt(workspaceSlug, [event], traceId, mostDeliveries).pipe(
         waiting.forOthers(name, key === null ? ENDPOINT_HELD : KEY_HELD),
         Effect.map((rows) => rows[0]!),
-        refusing(refusals)
+        refusing({
+          ...refusals,
+          PH413: ({ message }) =>
+            invalid("/eventType", `${message}: only the operator can raise that (LIMIT_FAN_OUT)`)
+        })
       )
     }
 
     /** All or nothing; the answers in the order of the events. */
-    const publishAll = (workspaceSlug: string, events: ReadonlyArray<NewEvent>, traceId: string) =>
-      attempt(workspaceSlug, events, traceId).pipe(
+    const publishAll = (
+      workspaceSlug: string,
+      events: ReadonlyArray<NewEvent>,
+      traceId: string,
+      mostDeliveries: number
+    ) =>
+      attempt(workspaceSlug, events, traceId, mostDeliveries).pipe(
         waiting.forOthers(
           null,
           events.some(({ idempotencyKey }) => idempotencyKey !== null) ? KEY_HELD : ENDPOINT_HELD
         ),
-        refusing(refusals)
+        refusing({
+          ...refusals,
+          PH413: ({ message }) => invalid("/events", `${message}: publish fewer events at once`)
+        })
       )
 
     /** An event of Posthorn itself, in the caller's transaction; never sent to `exceptEndpoint`. */

@@ -56,6 +56,10 @@ export const keyOf = (caller: Caller) =>
 const openTo = (caller: Exclude<Caller, { readonly kind: "operator" }>) =>
   caller.kind === "session" ? caller.session : caller.identity
 
+/** Whose ceiling its calls count against; the operator has none. */
+export const workspaceIdOf = (caller: Caller): string | null =>
+  caller.kind === "operator" ? null : openTo(caller).workspaceId
+
 export const permissionsOf = (caller: Caller) =>
   caller.kind === "operator" ? EVERYTHING : openTo(caller).permissions
 
@@ -141,7 +145,9 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
             : Effect.succeed(undefined),
         (workspace) =>
           Effect.flatMap(
-            passage.bucket === null ? Effect.succeed(null) : limits.take(passage.bucket, keyOf(caller)),
+            passage.bucket === null
+              ? Effect.succeed(null)
+              : limits.takeFor(passage.bucket, keyOf(caller), workspaceIdOf(caller)),
             (bucket) => permit(caller, entry, passage, workspace, bucket)
           )
       )

@@ -1,10 +1,11 @@
 /**
- * Rate limits: one bucket per kind of operation, counted per token, or per client address before authentication.
+ * Rate limits: one bucket per kind of operation, counted per caller and per workspace, or per client address before
+ * authentication.
  *
  * The first `quota` calls of a window pass and every further one is refused, exactly. Every answer to a call that was
  * counted says so in the headers of the IETF draft, refusals included. Source: spec §8, decision §6.
  */
-import type { Bucket } from "@posthorn/domain/Bucket"
+import type { Bucket, Quota } from "@posthorn/domain/Bucket"
 import { type PublicError, RateLimited } from "@posthorn/domain/Errors"
 import { Effect } from "effect"
 import { RateCounters } from "./RateCounters.ts"
@@ -18,6 +19,9 @@ export interface BucketState {
   readonly remaining: number
   readonly resetSeconds: number
 }
+
+/** Times the quota of a caller. */
+const WORKSPACE_SHARE = 5
 
 const states = new WeakMap<PublicError, BucketState>()
 
@@ -35,21 +39,43 @@ export class RateLimits extends Effect.Service<RateLimits>()("@posthorn/server/R
     const counters = yield* RateCounters
     const { quotas } = yield* ServerConfig
 
-    /** Count one call; `RateLimited` when the bucket is empty, null when it is off. */
-    const take = (bucket: Bucket, key: string): Effect.Effect<BucketState | null, RateLimited> => {
-      const quota = quotas[bucket]
-      if (quota === null) return Effect.succeed(null)
-      const { limit, windowSeconds } = quota
-      return Effect.flatMap(counters.hit(`${bucket}:${key}`, windowSeconds * 1000), ({ count, leftMs }) => {
+    const count = (
+      bucket: Bucket,
+      key: string,
+      { limit, windowSeconds }: Quota
+    ): Effect.Effect<BucketState, RateLimited> =>
+      Effect.flatMap(counters.hit(`${bucket}:${key}`, windowSeconds * 1000), ({ count, leftMs }) => {
         const resetSeconds = Math.max(1, Math.ceil(leftMs / 1000))
         const state = { bucket, limit, windowSeconds, remaining: Math.max(0, limit - count), resetSeconds }
         return count <= limit
           ? Effect.succeed(state)
           : Effect.fail(reporting(new RateLimited({ bucket, retryAfterSeconds: resetSeconds }), state))
       })
+
+    /** Count one call; `RateLimited` when the bucket is empty, null when it is off. */
+    const take = (bucket: Bucket, key: string): Effect.Effect<BucketState | null, RateLimited> => {
+      const quota = quotas[bucket]
+      return quota === null ? Effect.succeed(null) : count(bucket, key, quota)
     }
 
-    return { take } as const
+    /**
+     * The same, and counted for the caller's workspace as well, which has `WORKSPACE_SHARE` times the quota: more tokens are
+     * no way around the limits. A call that its own bucket refuses is not counted there. Gives the tighter of the two.
+     */
+    const takeFor = (
+      bucket: Bucket,
+      key: string,
+      workspaceId: string | null
+    ): Effect.Effect<BucketState | null, RateLimited> =>
+      Effect.flatMap(take(bucket, key), (own) => {
+        if (own === null || workspaceId === null) return Effect.succeed(own)
+        const quota = { limit: own.limit * WORKSPACE_SHARE, windowSeconds: own.windowSeconds }
+        return Effect.map(count(bucket, workspaceId, quota), (shared) =>
+          shared.remaining < own.remaining ? shared : own
+        )
+      })
+
+    return { take, takeFor } as const
   })
 }) {}
 

@@ -7,6 +7,7 @@
 import { HttpServer } from "@effect/platform"
 import { NodeContext } from "@effect/platform-node"
 import { DeliveryTargets } from "@posthorn/capabilities/DeliveryTargets"
+import { defaultLimits, WorkspaceLimits } from "@posthorn/capabilities/WorkspaceLimits"
 import { type AllowedTargets, nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
 import * as SecretBox from "@posthorn/persistence/SecretBox"
@@ -85,6 +86,7 @@ export interface TestServerOptions {
   readonly limits?: Limits
   /** Default: counted in this process. */
   readonly counters?: Layer.Layer<RateCounters>
+  readonly workspaceLimits?: Partial<WorkspaceLimits["Type"]>
 }
 
 const callAt =
@@ -170,6 +172,7 @@ export const testServer = (options: TestServerOptions = {}) =>
     Layer.provide(
       options.limits === undefined ? Layer.empty : Layer.succeed(ConnectionLimits, options.limits)
     ),
+    Layer.provide(Layer.succeed(WorkspaceLimits, { ...defaultLimits, ...options.workspaceLimits })),
     Layer.provide(Layer.succeed(DeliveryTargets, options.allowedTargets ?? nothingAllowed)),
     Layer.provide(Layer.succeed(SecretBox.SecretBox, SecretBox.make([MASTER_KEY]))),
     Layer.provide(NodeContext.layer),

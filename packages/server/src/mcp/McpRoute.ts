@@ -16,7 +16,7 @@ import {
 import { stringify } from "@posthorn/domain/JsonText"
 import { Effect, Either, Option } from "effect"
 import { Calls } from "../Calls.ts"
-import { Gate, keyOf } from "../Gate.ts"
+import { type Caller, Gate, keyOf, workspaceIdOf } from "../Gate.ts"
 import { isJson, readBody } from "../http/Body.ts"
 import { ConnectionLimits } from "../http/ConnectionLimits.ts"
 import { toResponse } from "../http/Rest.ts"
@@ -85,18 +85,20 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
       )
     }
 
+    const takeOne = (caller: Caller) => limits.takeFor("mcp", keyOf(caller), workspaceIdOf(caller))
+
     const enter = (request: Request, traceId: string) =>
       Effect.gen(function* () {
         if (request.method !== "POST") return yield* new MethodNotAllowed({ allow: "POST" })
         if (!comesFromHome(request.headers)) return yield* new ForeignOrigin()
         const address = Option.getOrElse(request.remoteAddress, () => "")
         const caller = yield* gate.authenticate(request.headers.authorization, address)
-        const bucket = yield* limits.take("mcp", keyOf(caller))
+        const bucket = yield* takeOne(caller)
         if (!isJson(request.headers)) return yield* new UnsupportedMediaType()
         const incoming = parseMessages(yield* readBody(request, bodyMs))
         if (Either.isLeft(incoming)) return finish(rejected(incoming.left), bucket, traceId)
         const more = incoming.right.messages.filter(isRequest).slice(1)
-        const states = yield* Effect.forEach(more, () => limits.take("mcp", keyOf(caller)))
+        const states = yield* Effect.forEach(more, () => takeOne(caller))
         const response = yield* exchange(request, incoming.right, { caller, traceId })
         return finish(response, states.at(-1) ?? bucket, traceId)
       })

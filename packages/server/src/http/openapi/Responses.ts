@@ -26,6 +26,7 @@ const samples: { readonly [T in Tag]?: Errors.PublicError } = {
     deliveryId: "whd_64401b2c93f5e0b7d1c4a98e62f03",
     deliveryStatus: "delivered"
   }),
+  LimitReached: new Errors.LimitReached({ limit: 500, of: "endpoints" }),
   PayloadTooLarge: new Errors.PayloadTooLarge({ limitBytes: 1_048_576 }),
   HeadersTooLarge: new Errors.HeadersTooLarge({ limitBytes: 16_384 }),
   RateLimited: new Errors.RateLimited({ bucket: "rest_read", retryAfterSeconds: 12 }),
