@@ -40,6 +40,11 @@ export class Answer {
     )
   }
 
+  /** When the connection is gone, whoever ended it. */
+  gone(run: () => void): void {
+    this.socket.once("close", run)
+  }
+
   /** Ends the connection in order (FIN). */
   close(): void {
     this.socket.end()

@@ -1,7 +1,8 @@
 /** The REST side of a whole installation: `posthorn serve` in a process of its own, and calls as its operator. */
-import { createServer } from "node:net"
 import { Effect } from "effect"
-import { type Environment, startProcess } from "./WorkerProcess.ts"
+import type { Environment } from "./Command.ts"
+import { freePort } from "./FreePort.ts"
+import { startProcess } from "./WorkerProcess.ts"
 
 const OPERATOR_TOKEN = "operator-token-of-the-worker-tests"
 
@@ -23,14 +24,6 @@ export interface Reply {
 
 /** Below the workspace's path. */
 export type Api = (method: string, path: string, body?: unknown) => Effect.Effect<Reply>
-
-const freePort = Effect.async<number>((resume) => {
-  const server = createServer()
-  server.listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as { port: number }
-    server.close(() => resume(Effect.succeed(port)))
-  })
-})
 
 const request = async (method: string, url: string, body: unknown): Promise<Reply> => {
   const headers = { authorization: `Bearer ${OPERATOR_TOKEN}`, "content-type": "application/json" }

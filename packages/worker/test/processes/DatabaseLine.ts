@@ -20,6 +20,8 @@ export interface DatabaseLine {
   /** From now on everything takes so many milliseconds more, in each direction. */
   readonly slowDown: (milliseconds: number) => Effect.Effect<void>
   readonly connections: () => number
+  /** Cuts every connection; new ones are well. */
+  readonly cut: Effect.Effect<void>
 }
 
 interface Pair {
@@ -109,7 +111,13 @@ export const makeLine = (target: URL): Effect.Effect<DatabaseLine, never, Scope.
         Effect.sync(() => {
           delay = milliseconds
         }),
-      connections: () => pairs.size
+      connections: () => pairs.size,
+      cut: Effect.sync(() => {
+        for (const { database, worker } of pairs) {
+          worker.destroy()
+          database.destroy()
+        }
+      })
     }
   })
 

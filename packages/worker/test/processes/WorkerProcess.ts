@@ -2,21 +2,14 @@
  * A delivery worker as it runs in production: the bundled command in a process of its own, on the test's database.
  * It is killed with the scope, also when it was frozen.
  */
-import { type ChildProcessByStdio, execFile, spawn } from "node:child_process"
+import { type ChildProcessByStdio, spawn } from "node:child_process"
 import type { Readable } from "node:stream"
-import { fileURLToPath } from "node:url"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
 import { Deferred, Effect, Redacted, type Scope } from "effect"
+import { bundleFile, DEFAULTS, type Environment, makeBundle } from "./Command.ts"
 
-const inProject = (path: string) => fileURLToPath(new URL(`../../../../${path}`, import.meta.url))
-const bundleFile = inProject("build/posthorn.mjs")
-
-/** Once per test file; does nothing when the bundle is current. */
-const bundled = new Promise<void>((resolve, reject) => {
-  execFile(process.execPath, [inProject("scripts/bundle.mjs")], (error) =>
-    error === null ? resolve() : reject(error)
-  )
-})
+/** Once per test file. */
+const bundled = makeBundle()
 
 export interface Ended {
   readonly code: number | null
@@ -31,23 +24,6 @@ export interface WorkerProcess {
   /** What it wrote to standard error. */
   readonly log: () => string
 }
-
-/** As the tests' SecretBox: the key is 32 times 7. */
-const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64")
-
-/** Retries so late that nothing but a take-over can bring a delivery back while a test runs. */
-const DEFAULTS = {
-  ENCRYPTION_KEY,
-  DELIVERY_ALLOWED_TARGETS: "127.0.0.0/8",
-  DELIVERY_ALLOW_HTTP: "true",
-  DELIVERY_RETRY_DELAY: "1 hour",
-  DELIVERY_REQUEST_TIMEOUT: "10 seconds",
-  DELIVERY_BODY_TIMEOUT: "1 second",
-  LOG_FORMAT: "json",
-  LOG_LEVEL: "warning"
-} as const
-
-export type Environment = Readonly<Record<string, string>>
 
 const READY = { work: "posthorn work: delivering", serve: "posthorn serve: listening on" }
 

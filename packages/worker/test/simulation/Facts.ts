@@ -51,6 +51,8 @@ export type Fact =
     }
 
 export interface Post {
+  /** The same attempt, sent once more because a kept-alive connection broke. */
+  readonly again?: boolean
   readonly at: number
   readonly worker: number
   readonly request: Outgoing

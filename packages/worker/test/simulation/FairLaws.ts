@@ -15,8 +15,8 @@ const stepsOf = (world: Judged): ReadonlyMap<string, Array<Step>> => {
     const key = `${endpointId} at worker ${worker}`
     steps.set(key, [...(steps.get(key) ?? []), step])
   }
-  for (const { at, deliveryId, worker } of world.posts)
-    add(worker, endpointOf(world, deliveryId).endpointId, { kind: "post", at })
+  for (const { again = false, at, deliveryId, worker } of world.posts)
+    if (!again) add(worker, endpointOf(world, deliveryId).endpointId, { kind: "post", at })
   for (const { at, deliveryId, status, worker } of world.answered) {
     const delivered = status !== null && status >= 200 && status < 300
     add(worker, endpointOf(world, deliveryId).endpointId, { kind: "answer", at, delivered })
@@ -36,19 +36,29 @@ const stepsOf = (world: Judged): ReadonlyMap<string, Array<Step>> => {
   return steps
 }
 
-/** L17: after three in a row that were not delivered, an endpoint's attempts are made one at a time, with pauses. */
+/**
+ * L17: after three in a row that were not delivered, an endpoint's attempts are made one at a time, with pauses. What a
+ * worker may not know yet counts neither for it nor against it.
+ */
 export const pauses: Law = (world) =>
   [...stepsOf(world)].flatMap(([where, steps]) => {
     const problems: Array<string> = []
-    let [failures, inFlight, last] = [0, 0, 0]
+    /** When each failure since the last success was answered. */
+    let failed: Array<number> = []
+    let [inFlight, last, known] = [0, 0, 0]
     for (const step of steps) {
-      if (step.kind === "reset") failures = 0
-      else if (step.kind === "answer") {
+      const lag = world.lagMs?.(step.at) ?? 0
+      if (step.kind === "reset") {
+        failed = []
+        known = step.at + lag
+      } else if (step.kind === "answer") {
         inFlight -= 1
-        failures = step.delivered ? 0 : failures + 1
+        if (step.delivered) failed = []
+        else if (step.at >= known) failed.push(step.at)
         last = step.at
       } else {
         inFlight += 1
+        const failures = failed.filter((at) => at <= step.at - lag).length
         if (failures < SLOW_AFTER) continue
         // The engine's clock is in whole milliseconds.
         const early = step.at - last < pauseUnits(failures) * world.retryDelayMs - 1
@@ -58,3 +68,17 @@ export const pauses: Law = (world) =>
     }
     return problems
   })
+
+/** Posts that L17 has something to say about. */
+export const slowPosts = (world: Judged): number =>
+  [...stepsOf(world).values()].reduce((sum, steps) => {
+    let failed: Array<number> = []
+    let count = 0
+    for (const step of steps) {
+      if (step.kind === "reset" || (step.kind === "answer" && step.delivered)) failed = []
+      else if (step.kind === "answer") failed.push(step.at)
+      else if (failed.filter((at) => at <= step.at - (world.lagMs?.(step.at) ?? 0)).length >= SLOW_AFTER)
+        count += 1
+    }
+    return sum + count
+  }, 0)

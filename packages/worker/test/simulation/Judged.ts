@@ -25,6 +25,10 @@ export interface Judged {
   readonly reachMs: (at: number) => number
   /** How many more posts than recorded attempts what went wrong may explain. */
   readonly repeatsOf: (deliveryId: string) => number
+  /** Deliveries of which an answer may not have been seen, because its worker stood still. */
+  readonly unseen?: ReadonlySet<string>
+  /** How long it may take until a worker knows what a receiver did, or what was changed in the database. */
+  readonly lagMs?: (at: number) => number
 }
 
 /** Gives the sentences of its violations; none means that it held. */

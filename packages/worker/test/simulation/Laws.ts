@@ -79,7 +79,8 @@ const evidence: Law = (world) =>
     const answered = world.answered.some(
       ({ deliveryId, status }) => deliveryId === observed.deliveryId && status === observed.httpStatus
     )
-    return answered
+    const unseen = observed.httpStatus === null && world.unseen?.has(observed.deliveryId)
+    return answered || unseen
       ? []
       : [`${observed.deliveryId} attempt ${observed.ordinal} was recorded but not answered`]
   })

@@ -1,0 +1,53 @@
+/** How much each law of the engine had to judge in a run, and the least that makes its silence mean something. */
+import { slowPosts } from "../simulation/FairLaws.ts"
+import type { Judged } from "../simulation/Judged.ts"
+
+type Count = (judged: Judged) => number
+
+const facts = (judged: Judged, kind: string) => judged.model.facts.filter((fact) => fact.kind === kind)
+
+const recorded: Count = (judged) => facts(judged, "recorded").length
+
+const retries: Count = (judged) =>
+  judged.model.facts.filter((fact) => fact.kind === "recorded" && fact.observed.ordinal > 1).length
+
+const deadLetters: Count = ({ model }) =>
+  [...model.deliveries.values()].filter(({ status }) => status === "dead_lettered").length
+
+const stopped: Count = (judged) =>
+  judged.model.facts.filter((fact) => fact.kind === "disabled" || (fact.kind === "recorded" && fact.disables))
+    .length
+
+const streaks: Count = (judged) =>
+  judged.model.facts.filter((fact) => fact.kind === "recorded" && fact.streak !== null && fact.streak > 0)
+    .length
+
+const twoSignatures: Count = ({ posts }) =>
+  posts.filter(({ request }) => request.headers["webhook-signature"]!.includes(" ")).length
+
+/** Posts that no recorded attempt explains: what was in flight when something broke. */
+const repeated: Count = (judged) => judged.posts.length - recorded(judged)
+
+/** By the name of the law; at least so many. */
+export const CASES: Readonly<
+  Record<string, { readonly of: string; readonly count: Count; readonly least: number }>
+> = {
+  "L1 nothing is lost": { of: "deliveries", count: ({ model }) => model.deliveries.size, least: 100 },
+  "L2 drained means terminal": { of: "deliveries", count: ({ model }) => model.deliveries.size, least: 100 },
+  "L3 ordinals": { of: "attempts", count: recorded, least: 100 },
+  "L4 terminal is final": { of: "attempts", count: recorded, least: 100 },
+  "L5 schedule": { of: "retries", count: retries, least: 30 },
+  "L6 evidence": { of: "attempts", count: recorded, least: 100 },
+  "L7 repeats": { of: "posts without a record", count: repeated, least: 1 },
+  "L8 streaks": { of: "failures counted", count: streaks, least: 30 },
+  "L10 notices": { of: "dead letters", count: deadLetters, least: 1 },
+  "L11 signatures": { of: "posts signed twice over", count: twoSignatures, least: 5 },
+  "L12 nothing while off": { of: "times an endpoint stopped", count: stopped, least: 2 },
+  "L15 nothing of the deleted": {
+    of: "endpoints deleted",
+    count: (judged) => facts(judged, "deleted").length,
+    least: 1
+  },
+  "L16 poison": { of: "posts without a record", count: repeated, least: 1 },
+  "L17 pauses": { of: "posts to receivers that fail", count: slowPosts, least: 10 }
+}

@@ -1,0 +1,159 @@
+/** The history that the database kept of a run (Keeping.ts), as facts that the laws can read. */
+import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
+import type { Observed } from "@posthorn/persistence/Records"
+import * as SecretBox from "@posthorn/persistence/SecretBox"
+import { decodeSecret } from "@posthorn/signature"
+import { Redacted } from "effect"
+import { ENCRYPTION_KEY } from "../processes/Command.ts"
+import type { Endpoint, Fact, Secret } from "../simulation/Facts.ts"
+
+type Row = Readonly<Record<string, unknown>>
+
+/** A row of `chaos.log`; times in milliseconds. */
+export interface Logged {
+  readonly xid: string
+  readonly commit: number
+  readonly at: number
+  readonly kind: "published" | "buried" | "attempt" | "endpoint" | "event" | "record"
+  readonly old: Row | null
+  readonly new: Row | null
+}
+
+export const LOGGED = `
+  select xid::text, kind, old, new, extract(epoch from at)::float8 * 1000 as at,
+    extract(epoch from pg_xact_commit_timestamp(xid))::float8 * 1000 as commit
+  from chaos.log order by commit, n`
+
+export interface History {
+  readonly facts: ReadonlyArray<Fact>
+  readonly secrets: ReadonlyArray<Pick<Secret, "endpointId" | "key">>
+  readonly endpoints: ReadonlyMap<string, Pick<Endpoint, "enabled" | "deleted">>
+}
+
+const box = SecretBox.make([Redacted.make(Buffer.from(ENCRYPTION_KEY, "base64"))])
+
+/** `secret` is a bytea in JSON: `\x` and hex digits. */
+const keyOf = (endpoint: Row): Buffer => {
+  const where = { workspaceId: endpoint.workspace_id as string, endpointId: endpoint.id as string }
+  const sealed = Buffer.from((endpoint.secret as string).slice(2), "hex")
+  return decodeSecret(Redacted.value(box.open(where, sealed)))
+}
+
+/** Where a fact stands among the others; see `attemptsOf`. */
+interface Placed {
+  readonly place: number
+  readonly fact: Fact
+}
+
+/** What happened to an endpoint by somebody's order; what its failures did is in the facts of the attempts. */
+const ordersOf = (row: Logged, byFailures: boolean): ReadonlyArray<Fact> => {
+  const { commit: at, new: now, old } = row
+  const endpointId = (now ?? old!).id as string
+  if (old === null) return []
+  if (now === null) return [{ kind: "deleted", at, endpointId }]
+  const orders: Array<Fact> = []
+  if (now.secret !== old.secret) orders.push({ kind: "rotated", at, endpointId })
+  if (now.enabled && !old.enabled) orders.push({ kind: "enabled", at, endpointId })
+  if (!now.enabled && old.enabled && !byFailures) orders.push({ kind: "disabled", at, endpointId })
+  return orders
+}
+
+interface Call {
+  readonly attempt_ids: ReadonlyArray<string>
+  readonly endpoints: ReadonlyArray<string>
+  readonly generations: ReadonlyArray<number>
+  readonly arrivals: ReadonlyArray<number>
+}
+
+/**
+ * The attempts that one call of `posthorn.record` stored, in the order in which they arrived, each with the streak that it
+ * led to. The last that counted has the streak that the call left in the endpoint's row. A healthy endpoint that stays
+ * healthy is neither locked nor written; its facts stand where the call began, because that is what it saw.
+ */
+const attemptsOf = (
+  rows: ReadonlyArray<Logged>,
+  generationOf: (id: string) => number
+): ReadonlyArray<Placed> => {
+  const call = rows.find(({ kind }) => kind === "record")!
+  const { arrivals, attempt_ids, endpoints, generations } = call.new as unknown as Call
+  const stored = new Map(
+    rows.filter(({ kind }) => kind === "attempt").map((row) => [row.new!.id as string, row.new!])
+  )
+  const order = attempt_ids.map((_, n) => n).sort((a, b) => arrivals[a]! - arrivals[b]!)
+  const placed: Array<Placed> = []
+  for (const endpointId of new Set(endpoints)) {
+    const update = rows.find(({ kind, new: now }) => kind === "endpoint" && now?.id === endpointId)
+    const generation = update === undefined ? generationOf(endpointId) : (update.old!.generation as number)
+    const ours = order.filter((n) => endpoints[n] === endpointId && stored.has(attempt_ids[n]!))
+    const counts = (n: number) =>
+      generations[n] === generation &&
+      (update !== undefined || stored.get(attempt_ids[n]!)!.status === "delivered")
+    const last = ours.filter(counts).at(-1)
+    let streak = update === undefined ? 0 : (update.old!.consecutive_failures as number)
+    let on = update === undefined || (update.old!.enabled as boolean)
+    for (const n of ours) {
+      const attempt = stored.get(attempt_ids[n]!)!
+      const observed = {
+        deliveryId: attempt.delivery_id,
+        endpointId,
+        generation: generations[n],
+        ordinal: attempt.ordinal,
+        attemptId: attempt.id,
+        status: attempt.status,
+        at: Date.parse(attempt.at as string),
+        httpStatus: attempt.http_status
+      } as unknown as Observed
+      if (counts(n)) streak = attempt.status === "delivered" ? 0 : streak + 1
+      if (n === last && update !== undefined) streak = update.new!.consecutive_failures as number
+      const goesOff = on && update !== undefined && !update.new!.enabled
+      const disables = counts(n) && goesOff && (streak >= FAILURE_LIMIT || n === last)
+      if (disables) on = false
+      const fact = {
+        kind: "recorded",
+        at: call.at,
+        observed,
+        streak: counts(n) ? streak : null,
+        disables
+      } as const
+      placed.push({ place: update === undefined ? call.at : call.commit, fact })
+    }
+  }
+  return placed
+}
+
+export const readHistory = (log: ReadonlyArray<Logged>): History => {
+  const transactions = new Map<string, Array<Logged>>()
+  for (const row of log) transactions.set(row.xid, [...(transactions.get(row.xid) ?? []), row])
+  const placed: Array<Placed> = []
+  const secrets: Array<Pick<Secret, "endpointId" | "key">> = []
+  const endpoints = new Map<string, Pick<Endpoint, "enabled" | "deleted">>()
+  const generations = new Map<string, number>()
+  for (const rows of transactions.values()) {
+    const isRecord = rows.some(({ kind }) => kind === "record")
+    if (isRecord) placed.push(...attemptsOf(rows, (id) => generations.get(id) ?? 0))
+    for (const row of rows) {
+      const { commit: at, new: now, old } = row
+      if (row.kind === "published")
+        placed.push({
+          place: at,
+          fact: {
+            kind: "published",
+            at,
+            deliveryId: now!.id as string,
+            endpointId: now!.endpoint_id as string
+          }
+        })
+      else if (row.kind === "buried")
+        placed.push({ place: at, fact: { kind: "buried", at, deliveryId: now!.id as string } })
+      else if (row.kind === "endpoint") {
+        const id = (now ?? old!).id as string
+        if (now !== null && now.secret !== old?.secret) secrets.push({ endpointId: id, key: keyOf(now) })
+        generations.set(id, ((now ?? old!).generation as number) ?? 0)
+        endpoints.set(id, { enabled: now !== null && (now.enabled as boolean), deleted: now === null })
+        for (const fact of ordersOf(row, isRecord)) placed.push({ place: at, fact })
+      }
+    }
+  }
+  const facts = placed.toSorted((a, b) => a.place - b.place).map(({ fact }) => fact)
+  return { facts, secrets, endpoints }
+}

@@ -1,0 +1,96 @@
+/** A run's outcome for whoever reads it in a terminal: what was done, each law with its cases, the verdict. */
+import type { Fact } from "../simulation/Facts.ts"
+import { endpointOf } from "../simulation/History.ts"
+import type { LawJudgement, Verdict } from "./Chaos.ts"
+
+const SHOWN = 5
+const WIDTH = 300
+const STORY = 60
+
+const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`
+
+export const held = ({ cases, least, violations }: LawJudgement): boolean =>
+  violations.length === 0 && cases >= least
+
+export const passed = ({ laws }: Verdict): boolean => Object.values(laws).every(held)
+
+const line = (name: string, law: LawJudgement): string => {
+  const verdict =
+    law.violations.length > 0
+      ? `BROKEN ${law.violations.length} times`
+      : law.cases < law.least
+        ? `too little to judge: at least ${law.least}`
+        : "held"
+  return `  ${name.padEnd(40)} ${String(law.cases).padStart(7)} ${law.of.padEnd(28)} ${verdict}`
+}
+
+const seconds = (from: number, at: number) => `${((at - from) / 1_000).toFixed(3).padStart(9)} s`
+
+const told = (fact: Fact): string => {
+  if (fact.kind !== "recorded") return fact.kind
+  const { httpStatus, ordinal, status } = fact.observed
+  return `recorded attempt ${ordinal}: ${status} (${httpStatus ?? "no answer"}), streak ${fact.streak ?? "not counted"}`
+}
+
+/** Everything about a delivery, or the last of everything about an endpoint, in order. */
+const storyOf = ({ judged }: Verdict, id: string): ReadonlyArray<string> => {
+  const { answered, model, posts } = judged
+  const start = model.facts[0]?.at ?? 0
+  const about = (deliveryId: string) => deliveryId === id || endpointOf(judged, deliveryId).endpointId === id
+  const isAbout = (fact: Fact) =>
+    fact.kind === "recorded"
+      ? about(fact.observed.deliveryId)
+      : "deliveryId" in fact
+        ? about(fact.deliveryId)
+        : fact.endpointId === id
+  const name = (deliveryId: string) => (deliveryId === id ? "" : ` ${deliveryId.slice(-6)}`)
+  const events = [
+    ...model.facts.filter(isAbout).map((fact) => ({ at: fact.at, what: told(fact) })),
+    ...posts
+      .filter(({ deliveryId }) => about(deliveryId))
+      .map(({ at, deliveryId, request, worker }) => ({
+        at,
+        what: `posted${name(deliveryId)} to ${request.url} by ${worker}`
+      })),
+    ...answered
+      .filter(({ deliveryId }) => about(deliveryId))
+      .map(({ at, deliveryId, status }) => ({
+        at,
+        what: `answered${name(deliveryId)} ${status ?? "nothing"}`
+      }))
+  ]
+  return events
+    .toSorted((a, b) => a.at - b.at)
+    .slice(-STORY)
+    .map(({ at, what }) => `    ${seconds(start, at)}  ${what}`)
+}
+
+const breachesOf = (verdict: Verdict): ReadonlyArray<string> =>
+  Object.entries(verdict.laws).flatMap(([name, { violations }]) =>
+    violations.slice(0, SHOWN).flatMap((violation) => {
+      const id = /wh[de]_[0-9a-f]+/.exec(violation)?.[0]
+      return ["", `  ${name}: ${violation}`, ...(id === undefined ? [] : storyOf(verdict, id))]
+    })
+  )
+
+export const reportOf = (verdict: Verdict): string => {
+  const { calmMs, done, judged, laws, logs } = verdict
+  const faults = [...done].map(([kind, n]) => `${n} ${kind}`).join(", ")
+  const good = passed(verdict)
+  return [
+    `  ${plural(judged.model.deliveries.size, "delivery").replace("deliverys", "deliveries")}, ${plural(judged.posts.length, "post")}; calm after ${(calmMs / 1_000).toFixed(1)} s`,
+    `  faults and orders: ${faults}`,
+    "",
+    ...Object.entries(laws).map(([name, law]) => line(name, law)),
+    ...(good
+      ? []
+      : [
+          ...breachesOf(verdict),
+          "",
+          "  last words:",
+          ...logs.map((words) => `    ${words.slice(0, WIDTH)}`)
+        ]),
+    "",
+    good ? "  every law held" : "  NOT CLEAN"
+  ].join("\n")
+}

@@ -1,0 +1,124 @@
+/**
+ * A process of the installation, started again whenever it ends, as an init system would.
+ *
+ * Each start has a name of its own, which it gives in its user agent: so the receivers know whose request it is. For that
+ * it runs a copy of the bundle that differs in its version alone.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { bundleFile, DEFAULTS, type Environment } from "../processes/Command.ts"
+
+const RESTART_MS = 300
+const LOG_LINES = 8
+const NAME_VARIABLE = "CHAOS_NAME"
+const VERSION = /var VERSION = ("[^"]+");/
+
+/** A line of the log without its frame. */
+const messageOf = (line: string): string => {
+  try {
+    const { message } = JSON.parse(line) as { readonly message: unknown }
+    const [text, error] = Array.isArray(message) ? message : [message]
+    return `${text} ${(error as { readonly message?: string } | undefined)?.message ?? ""}`
+  } catch {
+    return line
+  }
+}
+
+/** The bundle's copy, and the way to be rid of it. */
+export const namedCommand = () => {
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-chaos-"))
+  cpSync(dirname(bundleFile), folder, { recursive: true, filter: (path) => !path.endsWith(".map") })
+  let found = 0
+  for (const file of readdirSync(folder).filter((name) => name.endsWith(".mjs"))) {
+    const text = readFileSync(join(folder, file), "utf8")
+    if (!VERSION.test(text)) continue
+    found += 1
+    const named = `var VERSION = $1 + "-" + process.env.${NAME_VARIABLE};`
+    writeFileSync(join(folder, file), text.replace(VERSION, named))
+  }
+  if (found !== 1) throw new Error(`The bundle holds its version ${found} times, not once`)
+  return {
+    file: join(folder, "posthorn.mjs"),
+    remove: () => rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+export class Supervised {
+  /** How often it was started; the latest start is `<name>.<starts>`. */
+  starts = 0
+  /** Beginnings and ends of the times in which it stood still. */
+  readonly frozen: Array<{ readonly from: number; readonly to: number }> = []
+  readonly log: Array<string> = []
+  private child: ChildProcess | null = null
+  private timer: NodeJS.Timeout | null = null
+  private over = false
+  private pause = RESTART_MS
+  private readonly name: string
+  private readonly file: string
+  private readonly command: "work" | "serve"
+  private readonly environment: Environment
+
+  constructor(name: string, file: string, command: "work" | "serve", environment: Environment) {
+    this.name = name
+    this.file = file
+    this.command = command
+    this.environment = environment
+  }
+
+  start(): void {
+    this.starts += 1
+    const child = spawn(process.execPath, [this.file, this.command], {
+      env: { ...DEFAULTS, ...this.environment, [NAME_VARIABLE]: `${this.name}.${this.starts}` },
+      stdio: ["ignore", "ignore", "pipe"]
+    })
+    this.child = child
+    const end = () => child.kill("SIGKILL")
+    process.once("exit", end)
+    const name = `${this.name}.${this.starts}`
+    child.stderr.on("data", (chunk) => this.hear(name, String(chunk)))
+    child.once("close", () => {
+      this.child = null
+      process.off("exit", end)
+      if (this.over) return
+      this.timer = setTimeout(() => this.start(), this.pause)
+      this.pause = RESTART_MS
+    })
+  }
+
+  /** That the database is away is no news here. */
+  private hear(name: string, text: string): void {
+    const lines = text.split("\n").filter((line) => line !== "" && !line.includes("database is away"))
+    this.log.push(...lines.map((line) => `${name}: ${messageOf(line)}`))
+    this.log.splice(0, this.log.length - LOG_LINES)
+  }
+
+  /** It comes back `down` ms later. */
+  end(signal: "SIGKILL" | "SIGTERM", down: number): void {
+    this.pause = down
+    this.child?.kill(signal)
+  }
+
+  freeze(ms: number): void {
+    const { child } = this
+    if (child === null) return
+    const from = Date.now()
+    child.kill("SIGSTOP")
+    setTimeout(() => {
+      child.kill("SIGCONT")
+      this.frozen.push({ from, to: Date.now() })
+    }, ms)
+  }
+
+  stop(): Promise<void> {
+    this.over = true
+    if (this.timer !== null) clearTimeout(this.timer)
+    const { child } = this
+    if (child === null) return Promise.resolve()
+    return new Promise((resolve) => {
+      child.once("close", () => resolve())
+      child.kill("SIGKILL")
+    })
+  }
+}
