@@ -4,12 +4,21 @@
  * A plain config with `projects`, passed with --config: vitest 3 prints a deprecation line for a workspace file that
  * exports a list, and vitest 4 ignores it.
  */
-import { readdirSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { defineConfig } from "vitest/config"
 
 const packages = readdirSync(new URL("packages", import.meta.url))
 
+/** `npm run mutate:sql` has one source file read from elsewhere. */
+const { TEST_SOURCE, TEST_SOURCE_INSTEAD } = process.env
+const mutant = {
+  name: "mutant",
+  enforce: "pre" as const,
+  load: (id: string) => (id === TEST_SOURCE ? readFileSync(TEST_SOURCE_INSTEAD!, "utf8") : undefined)
+}
+
 export default defineConfig({
+  plugins: [mutant],
   test: {
     projects: packages.map((name) => ({
       extends: true as const,

@@ -1,0 +1,131 @@
+/**
+ * The guards in a text of SQL: conditions, locks, `on conflict`, and limits on waiting. Each gives the text without it.
+ *
+ * A condition is what stands after `where`, `and`, `on`, `when`, `if`, `elsif` or `or`, up to the next word that ends it at
+ * the same depth of brackets. Without it, it is always true; after `if`, `elsif` and `or` never.
+ */
+
+export interface Guard {
+  /** What is taken away, on one line. */
+  readonly what: string
+  /** Where it stands in the text, and what stands there instead. */
+  readonly from: number
+  readonly to: number
+  readonly instead: string
+}
+
+interface Token {
+  readonly text: string
+  readonly from: number
+  readonly to: number
+  /** Brackets around it. */
+  readonly depth: number
+}
+
+/** Comments and white space are no tokens; a placeholder of a template literal is one, with everything in it. */
+const TOKEN =
+  /--[^\n]*|\s+|'(?:[^']|'')*'|\$\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}|\$\$|[A-Za-z_][\w$]*|\d+|::|<>|<=|>=|:=|\|\||[^\s]/g
+
+const tokensOf = (text: string): ReadonlyArray<Token> => {
+  const tokens: Array<Token> = []
+  let depth = 0
+  for (const match of text.matchAll(TOKEN)) {
+    const [word] = match
+    if (/^(--|\s)/.test(word)) continue
+    if (word === ")" || word === "]") depth -= 1
+    tokens.push({ text: word.toLowerCase(), from: match.index, to: match.index + word.length, depth })
+    if (word === "(" || word === "[") depth += 1
+  }
+  return tokens
+}
+
+const ALWAYS = new Set(["where", "and", "on", "when"])
+const NEVER = new Set(["if", "elsif", "or"])
+const ENDS = new Set(
+  "and or order group limit offset returning union then loop join left cross where set else end do using window from ; , $$".split(
+    " "
+  )
+)
+
+const startsLock = (tokens: ReadonlyArray<Token>, n: number) =>
+  tokens[n]!.text === "for" && ["update", "no", "share", "key"].includes(tokens[n + 1]?.text ?? "")
+
+const isConflict = (tokens: ReadonlyArray<Token>, n: number) =>
+  tokens[n]!.text === "on" && tokens[n + 1]?.text === "conflict"
+
+/** `between … and`, `on conflict`, a trigger's `on`, `on true`: not conditions. */
+const isCondition = (tokens: ReadonlyArray<Token>, n: number): boolean => {
+  const { depth, text } = tokens[n]!
+  if (!ALWAYS.has(text) && !NEVER.has(text)) return false
+  if (text === "on")
+    return !isConflict(tokens, n) && tokens[n + 1]?.text !== "true" && tokens[n + 2]?.text !== "for"
+  if (text === "if") return tokens[n - 1]?.text !== "end"
+  if (text === "and") {
+    for (let back = n - 1; back >= 0 && tokens[back]!.depth >= depth; back--) {
+      if (tokens[back]!.depth > depth) continue
+      if (tokens[back]!.text === "between") return false
+      if (ENDS.has(tokens[back]!.text) || ALWAYS.has(tokens[back]!.text)) return true
+    }
+  }
+  return true
+}
+
+const conditionAt = (text: string, tokens: ReadonlyArray<Token>, n: number): Guard | null => {
+  const { depth, text: word } = tokens[n]!
+  let end = n + 1
+  let between = false
+  for (; end < tokens.length; end++) {
+    const token = tokens[end]!
+    if (token.depth < depth) break
+    if (token.depth > depth) continue
+    if (token.text === "between") between = true
+    else if (token.text === "and" && between) between = false
+    else if (token.text === ")" && token.depth < depth) break
+    else if (ENDS.has(token.text) || startsLock(tokens, end) || isConflict(tokens, end)) {
+      // `is distinct from` goes on.
+      if (token.text === "from" && tokens[end - 1]!.text === "distinct") continue
+      break
+    }
+  }
+  if (end === n + 1) return null
+  const [from, to] = [tokens[n + 1]!.from, tokens[end - 1]!.to]
+  const instead = ALWAYS.has(word) ? "true" : "false"
+  return { what: `${word} ${oneLine(text.slice(from, to))}`, from, to, instead }
+}
+
+const oneLine = (text: string) =>
+  text
+    .replace(/--[^\n]*/g, " ")
+    .replace(/\s+/g, " ")
+    .trim()
+
+const PHRASES = [
+  /for (?:no key update|key share|update|share)(?: of \w+)?(?: skip locked)?/g,
+  /skip locked/g,
+  /on conflict(?: \([^)]*\))? do nothing/g,
+  /set lock_timeout = '[^']*'/g
+]
+
+const phrasesIn = (text: string): ReadonlyArray<Guard> =>
+  PHRASES.flatMap((phrase) =>
+    [...text.matchAll(phrase)]
+      .filter(({ index }) => !/--[^\n]*$/.test(text.slice(0, index)))
+      .map(([what], n, all) => ({ what, n, all }))
+      .map(({ what, n }) => {
+        const index = [...text.matchAll(phrase)].filter((m) => !/--[^\n]*$/.test(text.slice(0, m.index)))[n]!
+          .index
+        return { what, from: index, to: index + what.length, instead: "" }
+      })
+  )
+
+/** In the order in which they stand. */
+export const guardsIn = (text: string): ReadonlyArray<Guard> => {
+  const tokens = tokensOf(text)
+  const conditions = tokens.flatMap((_, n) =>
+    isCondition(tokens, n) ? (conditionAt(text, tokens, n) ?? []) : []
+  )
+  return [...conditions, ...phrasesIn(text)].toSorted((a, b) => a.from - b.from)
+}
+
+export const without = (text: string, { from, instead, to }: Guard): string =>
+  text.slice(0, from) + instead + text.slice(to)
