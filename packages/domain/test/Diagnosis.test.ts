@@ -239,6 +239,15 @@ describe("diagnosing an endpoint from its record", () => {
     })
   })
 
+  it("decision §10 (Diagnosis) an outage that ended is over, also when it hit one delivery only", () => {
+    const evidence = record([...times(4, "ok"), ...times(7, 500), ...times(3, "ok")])
+    const attempts = evidence.attempts.map((attempt) =>
+      attempt.status === "delivered" ? attempt : { ...attempt, deliveryId: "whd_one" }
+    )
+
+    expect(codes({ ...evidence, attempts })).toEqual(["healthy"])
+  })
+
   it("decision §4 an event type that fails only now is not told apart by its type", () => {
     const evidence = record([...times(6, "ok"), ...times(3, 400)])
     const attempts = evidence.attempts.map((attempt) =>

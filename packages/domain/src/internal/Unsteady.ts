@@ -34,6 +34,11 @@ const splitOf = ({ attempts }: Evidence): Split => {
   }
 }
 
+/** Failures in a row, counted once each. One that ended is a thing of the past, not unsteadiness. */
+const outagesIn = (window: ReadonlyArray<SeenAttempt>) =>
+  window.filter((attempt, index) => hasFailed(attempt) && !(index > 0 && hasFailed(window[index - 1]!)))
+    .length
+
 type Told = Pick<Finding, "code" | "summary" | "confidence" | "because" | "nextSteps">
 
 const findingOf = ({ failures }: Split, streak: Streak | undefined, told: Told): Finding => {
@@ -111,7 +116,7 @@ const flapping = (split: Split, evidence: Evidence): Told => {
 export const unsteady = (streak: Streak | undefined, evidence: Evidence): Finding | undefined => {
   const split = splitOf(evidence)
   const { failures, successes, turns, window } = split
-  if ((streak?.failures.length ?? 0) >= SETTLED || turns < 2) return undefined
+  if ((streak?.failures.length ?? 0) >= SETTLED || outagesIn(window) < 2) return undefined
   const enough = failures.length >= FEWEST_APART && successes.length >= FEWEST_APART
   const apart = enough ? (someEventTypes(split, evidence) ?? someDeliveries(split)) : undefined
   const takingTurns = window.length >= FEWEST_IN_WINDOW && turns >= SWITCHES
