@@ -99,7 +99,9 @@ describe("posthorn mcp", () => {
       input.write('{"jsonrpc":"2.0","method":"notifications/other"}\n')
 
       expect(yield* ended).toEqual([])
-      expect(complaints).toEqual(["posthorn mcp: This needs a valid API token."])
+      expect(complaints).toEqual([
+        "posthorn mcp: POSTHORN_TOKEN is no valid API token: it may have expired or been revoked."
+      ])
     })
   )
 
@@ -115,7 +117,7 @@ describe("posthorn mcp", () => {
         const [answer] = yield* ended
 
         expect(answer).toBe(
-          `{"jsonrpc":"2.0","id":12345678901234567890,"error":{"code":-32000,"message":"This needs a valid API token.","data":${PROBLEM}}}`
+          `{"jsonrpc":"2.0","id":12345678901234567890,"error":{"code":-32000,"message":"POSTHORN_TOKEN is no valid API token: it may have expired or been revoked.","data":${PROBLEM}}}`
         )
       })
   )

@@ -63,7 +63,7 @@ export class ForeignOrigin extends Schema.TaggedError<ForeignOrigin>()("ForeignO
 /** No such workspace, or not this token's. */
 export class WorkspaceNotFound extends Schema.TaggedError<WorkspaceNotFound>()("WorkspaceNotFound", {}) {
   override get message() {
-    return "No workspace of this name is open to this token: check the slug in the path."
+    return "No workspace of this name is open to this token: check the slug."
   }
 }
 
@@ -128,8 +128,9 @@ export class TraceNotFound extends Schema.TaggedError<TraceNotFound>()("TraceNot
 
 /** No operation lives at this path. */
 export class RouteNotFound extends Schema.TaggedError<RouteNotFound>()("RouteNotFound", {}) {
+  explanation = ""
   override get message() {
-    return "Nothing lives at this path: /reference lists every operation."
+    return this.explanation || "Nothing lives at this path: /reference lists every operation."
   }
 }
 
@@ -150,7 +151,7 @@ export class WebhookEndpointDisabled extends Schema.TaggedError<WebhookEndpointD
   }
 ) {
   override get message() {
-    return `Endpoint ${this.endpointId} is disabled: enable it (PATCH with enabled: true) before sending through it.`
+    return `Endpoint ${this.endpointId} is disabled: update it with enabled true, once its cause is gone, before sending through it.`
   }
 }
 

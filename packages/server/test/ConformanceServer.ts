@@ -19,6 +19,7 @@ import {
 } from "../src/mcp/JsonRpc.ts"
 import { McpServer } from "../src/mcp/McpServer.ts"
 import { Methods } from "../src/mcp/Methods.ts"
+import { Modern } from "../src/mcp/Modern.ts"
 import { ServerConfig } from "../src/ServerConfig.ts"
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -134,8 +135,9 @@ const methods: Readonly<Record<string, (params: unknown) => Effect.Effect<object
 }
 
 const fixture = new Methods({
-  find: (name) =>
-    methods[name] ?? (() => Effect.fail(new RpcError({ code: METHOD_NOT_FOUND, message: "No such method." })))
+  run: (name, params) =>
+    methods[name]?.(params) ??
+    Effect.fail(new RpcError({ code: METHOD_NOT_FOUND, message: "No such method." }))
 })
 
 const config = Layer.succeed(ServerConfig, {
@@ -148,7 +150,7 @@ const config = Layer.succeed(ServerConfig, {
 })
 
 const runtime = ManagedRuntime.make(
-  McpServer.DefaultWithoutDependencies.pipe(
+  Layer.merge(McpServer.DefaultWithoutDependencies, Modern.DefaultWithoutDependencies).pipe(
     Layer.provide(Layer.succeed(Methods, fixture)),
     Layer.provide(config)
   )
@@ -161,6 +163,17 @@ const server = createServer(async (request, response) => {
   for await (const chunk of request) body += chunk
   const incoming = parseMessages(body)
   if (request.method !== "POST" || Either.isLeft(incoming)) return void response.writeHead(405).end()
+  const modern = (await runtime.runPromise(Modern)).answer(
+    incoming.right,
+    request.headers as Readonly<Record<string, string | undefined>>,
+    context
+  )
+  if (modern !== undefined) {
+    const answered = await runtime.runPromise(modern)
+    return void response
+      .writeHead(answered.status, { "content-type": "application/json" })
+      .end(stringify(answered.body))
+  }
   const { answer } = await runtime.runPromise(McpServer)
   const answers = await runtime.runPromise(answer(incoming.right.messages, context))
   if (answers.length === 0) return void response.writeHead(202).end()

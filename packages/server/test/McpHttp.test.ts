@@ -221,7 +221,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
         const unknown = yield* post(url, PING, { token, headers })
         const initialized = yield* post(url, text, { token, headers })
 
-        expect([unknown.status, codeOf(unknown.text)]).toEqual([400, -32000])
+        expect([unknown.status, codeOf(unknown.text)]).toEqual([400, -32022])
         expect(initialized.body.result).toMatchObject({
           protocolVersion: "2025-11-25",
           serverInfo: { name: "posthorn" },

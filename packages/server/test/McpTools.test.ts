@@ -1,6 +1,8 @@
 /** What `tools/list` says, and what it costs a model to read: the whole list comes before anything an agent does. */
 import { expect, layer } from "@effect/vitest"
+import { problems } from "@posthorn/api-contract/Problem"
 import { entries } from "@posthorn/api-contract/Walk"
+import * as Errors from "@posthorn/domain/Errors"
 import { permissions } from "@posthorn/domain/Permission"
 import { Effect } from "effect"
 import { describe, it as test } from "vitest"
@@ -61,6 +63,32 @@ describe("the list of tools", () => {
 
     expect(spoken).toEqual([])
     expect(shapes.filter(({ description }) => /\b4(?:03|09|12)\b/.test(description))).toEqual([])
+  })
+
+  test("decision §5 what a tool may refuse with is worded for every door", () => {
+    const ofTheTransport = new Set([
+      "HeadersTooLarge",
+      "MethodNotAllowed",
+      "PreconditionFailed",
+      "RequestTimeout"
+    ])
+    const ofHttp = new Set(["ForeignOrigin", "RouteNotFound", "Unauthorized", "UnsupportedMediaType"])
+    const facts = {
+      ...{ allow: "GET", bucket: "mcp", deliveryId: "whd_1", deliveryStatus: "pending", endpointId: "whe_1" },
+      ...{ issues: [], limit: 1, limitBytes: 1, of: "tokens", permission: "webhook:read", reason: "x" },
+      retryAfterSeconds: 1
+    }
+    const classes = Object.entries(Errors).filter(([tag]) => tag in problems) as ReadonlyArray<
+      readonly [string, new (facts: object) => Error]
+    >
+
+    const spoken = classes
+      .filter(([tag]) => !ofTheTransport.has(tag) && !ofHttp.has(tag))
+      .map(([tag, Refusal]) => [tag, new Refusal(facts).message] as const)
+      .filter(([, message]) => /\b(?:PATCH|POST|GET|header|query|path|If-Match|Bearer)\b/.test(message))
+
+    expect(classes.length).toBeGreaterThan(20)
+    expect(spoken).toEqual([])
   })
 
   test("§1 every operation with a tool says when to use it", () => {

@@ -29,7 +29,12 @@ const UNREACHABLE = -32_001
 interface Message {
   readonly id?: JsonText
   readonly method?: unknown
-  readonly params?: { readonly requestId?: unknown }
+  readonly params?: {
+    readonly requestId?: unknown
+    readonly name?: unknown
+    readonly uri?: unknown
+    readonly _meta?: Readonly<Record<string, unknown>>
+  }
 }
 
 /** The messages of a line, ids as they are spelled; none when it is no JSON, which the server is to say. */
@@ -54,11 +59,32 @@ const onOneLine = (json: string) => json.replace(/[\r\n]+/g, " ")
 /** What the gate said, as an error for whoever asked. */
 const refusal = (status: number, body: string) => {
   const problem = Either.getOrUndefined(Either.try(() => JSON.parse(body) as { readonly detail?: unknown }))
-  const detail = typeof problem?.detail === "string" ? problem.detail : `The server answered ${status}.`
+  const said = typeof problem?.detail === "string" ? problem.detail : `The server answered ${status}.`
+  // The header that REST speaks of is set from the environment here.
+  const detail =
+    status === 401 ? "POSTHORN_TOKEN is no valid API token: it may have expired or been revoked." : said
   return { code: GATE_REFUSED, message: detail, ...(problem === undefined ? {} : { data: problem }) }
 }
 
-const send = (upstream: Upstream, line: string, signal: AbortSignal) =>
+const PLAIN = /^(?!=\?base64\?)[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
+
+const headerOf = (value: string) =>
+  PLAIN.test(value) ? value : `=?base64?${Buffer.from(value).toString("base64")}?=`
+
+/** What revision 2026-07-28 wants repeated in headers over HTTP; pipes have none. Older messages have no such `_meta`. */
+const repeatedOf = ([message]: ReadonlyArray<Message>): Record<string, string> => {
+  const { _meta, name, uri } = message?.params ?? {}
+  const version = _meta?.["io.modelcontextprotocol/protocolVersion"]
+  if (typeof version !== "string" || typeof message?.method !== "string") return {}
+  const named = name ?? uri
+  return {
+    "mcp-protocol-version": headerOf(version),
+    "mcp-method": headerOf(message.method),
+    ...(typeof named === "string" ? { "mcp-name": headerOf(named) } : {})
+  }
+}
+
+const send = (upstream: Upstream, line: string, messages: ReadonlyArray<Message>, signal: AbortSignal) =>
   fetch(`${upstream.url}/mcp`, {
     method: "POST",
     signal,
@@ -68,7 +94,8 @@ const send = (upstream: Upstream, line: string, signal: AbortSignal) =>
       authorization: `Bearer ${Redacted.value(upstream.token)}`,
       "content-type": "application/json",
       accept: "application/json, text/event-stream",
-      "user-agent": `posthorn-mcp/${VERSION}`
+      "user-agent": `posthorn-mcp/${VERSION}`,
+      ...repeatedOf(messages)
     }
   })
 
@@ -95,7 +122,7 @@ const answerTo = async (
     return answer
   }
   try {
-    const response = await send(upstream, line, signal)
+    const response = await send(upstream, line, messages, signal)
     const body = await response.text()
     if (response.status === 202 || body === "") return undefined
     const isMessage = /^application\/json\b/.test(response.headers.get("content-type") ?? "")

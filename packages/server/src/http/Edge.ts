@@ -22,6 +22,19 @@ export const split = (url: string) => {
   return at < 0 ? { pathname: url, search: "" } : { pathname: url.slice(0, at), search: url.slice(at + 1) }
 }
 
+/** Where clients look for an authorisation server, before or after a 401. */
+const OAUTH =
+  /^\/\.well-known\/(?:oauth-protected-resource|oauth-authorization-server|openid-configuration)(?:\/mcp)?\/?$/
+
+const notFound = (pathname: string) => {
+  const error = new RouteNotFound()
+  if (OAUTH.test(pathname)) {
+    error.explanation =
+      "There is no OAuth here. Calls carry an API token, `Authorization: Bearer <token>`: whoever runs the workspace makes one, and the client is configured with it."
+  }
+  return error
+}
+
 export class Edge extends Effect.Service<Edge>()("@posthorn/server/Edge", {
   dependencies: [Calls.Default, ConsolePages.Default, McpRoute.Default, Pages.Default],
   effect: Effect.gen(function* () {
@@ -32,7 +45,7 @@ export class Edge extends Effect.Service<Edge>()("@posthorn/server/Edge", {
 
     const missing = (pathname: string, traceId: string) => {
       const allow = pages.allowed(pathname) ?? Routes.allowed(pathname)
-      const error = allow === undefined ? new RouteNotFound() : new MethodNotAllowed({ allow })
+      const error = allow === undefined ? notFound(pathname) : new MethodNotAllowed({ allow })
       return Effect.succeed(toResponse(calls.refuse(error, traceId), traceId))
     }
 

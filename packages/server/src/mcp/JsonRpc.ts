@@ -13,8 +13,6 @@ export const METHOD_NOT_FOUND = -32_601
 export const INVALID_PARAMS = -32_602
 export const INTERNAL_ERROR = -32_603
 export const RESOURCE_NOT_FOUND = -32_002
-/** For what the transport refuses, such as an unknown version of the protocol. */
-export const TRANSPORT_ERROR = -32_000
 
 /** An error of the protocol, as opposed to a refusal of an operation. */
 export class RpcError extends Data.TaggedError("RpcError")<{

@@ -22,16 +22,10 @@ import { ConnectionLimits } from "../http/ConnectionLimits.ts"
 import { toResponse } from "../http/Rest.ts"
 import { type BucketState, headersOf, RateLimits } from "../RateLimits.ts"
 import { ServerConfig } from "../ServerConfig.ts"
-import {
-  errorWithoutId,
-  type Incoming,
-  isRequest,
-  parseMessages,
-  RpcError,
-  TRANSPORT_ERROR
-} from "./JsonRpc.ts"
-import { McpServer, protocolVersions } from "./McpServer.ts"
+import { errorWithoutId, type Incoming, isRequest, parseMessages, type RpcError } from "./JsonRpc.ts"
+import { McpServer } from "./McpServer.ts"
 import type { McpContext } from "./Methods.ts"
+import { Modern } from "./Modern.ts"
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
 
@@ -42,25 +36,13 @@ const json = (value: unknown, status: number) =>
 
 const rejected = (error: RpcError) => json(errorWithoutId(error), 400)
 
-/** A version this server does not speak; a client that names none is taken to speak one it does. */
-const unknownVersion = (request: Request, { messages }: Incoming) => {
-  const version = request.headers["mcp-protocol-version"]
-  return version === undefined ||
-    protocolVersions.includes(version) ||
-    messages.some(({ method }) => method === "initialize")
-    ? undefined
-    : new RpcError({
-        code: TRANSPORT_ERROR,
-        message: `This version of the protocol is not known here: use one of ${protocolVersions.join(", ")}.`
-      })
-}
-
 export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRoute", {
-  dependencies: [Calls.Default, Gate.Default, McpServer.Default, RateLimits.Default],
+  dependencies: [Calls.Default, Gate.Default, McpServer.Default, Modern.Default, RateLimits.Default],
   effect: Effect.gen(function* () {
     const calls = yield* Calls
     const gate = yield* Gate
     const limits = yield* RateLimits
+    const modern = yield* Modern
     const server = yield* McpServer
     const { baseUrl, host } = yield* ServerConfig
     const { bodyMs } = yield* ConnectionLimits
@@ -76,8 +58,8 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
 
     /** The answers to the messages in the body. */
     const exchange = (request: Request, incoming: Incoming, context: McpContext) => {
-      const error = unknownVersion(request, incoming)
-      if (error !== undefined) return Effect.succeed(rejected(error))
+      const answered = modern.answer(incoming, request.headers, context)
+      if (answered !== undefined) return Effect.map(answered, ({ body, status }) => json(body, status))
       return Effect.map(server.answer(incoming.messages, context), (answers) =>
         answers.length === 0
           ? HttpServerResponse.empty({ status: 202 })

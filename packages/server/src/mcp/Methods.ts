@@ -2,10 +2,10 @@
  * The methods of the protocol that this server answers, each an effect from parameters to a result. What the SDK does
  * itself (initialize, ping) is not here. Lists come in one piece: they are short, so no cursor is ever given out.
  */
-import { Effect, Either, Schema } from "effect"
+import { Cause, Effect, Either, Schema } from "effect"
 import type { Caller } from "../Gate.ts"
 import { ServerConfig } from "../ServerConfig.ts"
-import { argumentsOf, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from "./JsonRpc.ts"
+import { argumentsOf, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from "./JsonRpc.ts"
 import { getPrompt, listedPrompts } from "./Prompts.ts"
 import { makeResources } from "./Resources.ts"
 import { ToolCalls } from "./ToolCalls.ts"
@@ -77,6 +77,22 @@ export class Methods extends Effect.Service<Methods>()("@posthorn/server/McpMeth
         : () =>
             Effect.fail(new RpcError({ code: METHOD_NOT_FOUND, message: "This server has no such method." }))
 
-    return { find } as const
+    /** The result of a method; what nobody foresaw is an error with nothing in it but the trace id. */
+    const run = (method: string, params: unknown, context: McpContext) =>
+      Effect.catchAllCause(
+        Effect.suspend(() => find(method)(params, context)),
+        (cause): Effect.Effect<never, RpcError> => {
+          const failure = Cause.failureOption(cause)
+          if (failure._tag === "Some") return Effect.fail(failure.value)
+          if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
+          const message = `Something went wrong on our side. Quote the trace id ${context.traceId} when you ask about it.`
+          return Effect.logError("Unforeseen", cause).pipe(
+            Effect.annotateLogs({ traceId: context.traceId }),
+            Effect.zipRight(Effect.fail(new RpcError({ code: INTERNAL_ERROR, message })))
+          )
+        }
+      )
+
+    return { run } as const
   })
 }) {}
