@@ -60,10 +60,16 @@ const createConsoleLink = HttpApiEndpoint.post("createConsoleLink", "/workspaces
   .annotate(OpenApi.Summary, "Create a console link")
   .annotate(
     OpenApi.Description,
-    "A link that signs one browser in to the console, once. It may grant no more than the caller may do: otherwise 403."
+    "A link that signs one browser in to the console, once. One that grants more than the caller may do is refused."
   )
   .annotateContext(
-    operation({ permission: "console:link", bucket: "rest_write", tool: "create_console_link", secret: true })
+    operation({
+      permission: "console:link",
+      bucket: "rest_write",
+      tool: "create_console_link",
+      guidance: "Use it when the user wants to look for themselves: give them the url, which works once.",
+      secret: true
+    })
   )
 
 export class ConsoleLinksApi extends HttpApiGroup.make("Console")

@@ -13,6 +13,10 @@ export interface SeenAttempt {
   readonly durationMs: number
   readonly httpStatus: number | null
   readonly failureReason: FailureReason | null
+  /** Where it was sent. */
+  readonly url: string
+  /** Where the receiver pointed to; its own words. */
+  readonly location: string | null
 }
 
 /** An audit event whose target is the endpoint. */

@@ -21,7 +21,9 @@ const attemptOf = (seen: Seen, index: number): SeenAttempt => {
       status === 200 ? "delivered" : permanent || seen === "invalid_url" ? "failed_permanent" : "failed",
     durationMs: typeof seen === "object" ? seen.ms : 20,
     httpStatus: status,
-    failureReason: status === 200 ? null : typeof seen === "number" ? "http_status" : (seen as FailureReason)
+    failureReason: status === 200 ? null : typeof seen === "number" ? "http_status" : (seen as FailureReason),
+    url: "https://example.com/hooks",
+    location: null
   }
 }
 
@@ -526,6 +528,25 @@ describe("diagnosing an endpoint from its record", () => {
     expect(accepted.because).toContain("would be accepted now")
     expect(operations(accepted)).not.toContain("updateWebhookEndpoint")
   })
+
+  it.each([
+    ["https://example.com/new", " to https://example.com/new"],
+    ["/elsewhere?token=x#y", " to https://example.com/elsewhere"],
+    ["http://user:pass@example.org/", " to http://example.org/"],
+    ["javascript:alert(1)", ""],
+    ["http://", ""],
+    [null, ""]
+  ])(
+    "decision §10 (Diagnosis) a redirect is told with its target, as a URL and nothing else (%s)",
+    (location, told) => {
+      const evidence = record([...times(3, "ok"), ...times(4, 301)])
+      const attempts = evidence.attempts.map((attempt) => ({ ...attempt, location }))
+
+      expect(first({ ...evidence, attempts }).summary).toBe(
+        `The receiver answers 301, a redirect${told}, and redirects are never followed.`
+      )
+    }
+  )
 
   it("decision §4 one failure only: low confidence", () => {
     expect(first(record([...times(6, "ok"), 500]))).toMatchObject({ confidence: "low", inARow: 1 })

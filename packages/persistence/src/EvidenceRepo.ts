@@ -54,7 +54,8 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
     const attemptsOf = (workspaceId: string, endpointId: string) =>
       sql<SeenAttempt>`
         select a.delivery_id as "deliveryId", r.event_type as "eventType", a.at, a.status, a.duration_ms as "durationMs",
-          a.http_status as "httpStatus", a.failure_reason as "failureReason"
+          a.http_status as "httpStatus", a.failure_reason as "failureReason", a.url,
+          a.response_headers::json ->> 'location' as location
         from (${recent(workspaceId, endpointId)}) r
         join posthorn.attempts a on a.workspace_id = ${workspaceId} and a.delivery_id = r.id
         where r.attempts > 0

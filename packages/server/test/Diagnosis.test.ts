@@ -2,7 +2,8 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { entries } from "@posthorn/api-contract/Walk"
 import { diagnose, everyStep, type NextStep } from "@posthorn/domain/Diagnosis"
-import { Effect } from "effect"
+import * as SecretBox from "@posthorn/persistence/SecretBox"
+import { Effect, Redacted } from "effect"
 import { describe, it as test } from "vitest"
 import { tools } from "../src/mcp/Tools.ts"
 import { makeEndpoint, observe, publish } from "./Fixtures.ts"
@@ -75,7 +76,9 @@ describe("the next steps of a diagnosis", () => {
           status: "failed",
           durationMs: 1,
           httpStatus: 429,
-          failureReason: "http_status"
+          failureReason: "http_status",
+          url: "https://example.com/",
+          location: null
         }
       ],
       olderAttempts: false,
@@ -195,6 +198,46 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
         expect(fresh).toMatchObject({ health: "unproven", examined: { attempts: 0, since: null } })
         expect(codesOf(fresh)).toEqual(["nothing_sent"])
       })
+  )
+
+  it.effect(
+    "decision §10 (Diagnosis) reads what was published, and tells subscriptions that match none of it",
+    () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
+        const endpointId = yield* makeEndpoint(ws, { eventTypes: ["invoice.*"] })
+        yield* deliver(ws, {})
+        const before = yield* diagnosisOf(ws, endpointId)
+        yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { eventTypes: ["order.*"] } })
+        yield* publish(ws)
+
+        const after = yield* diagnosisOf(ws, endpointId)
+
+        expect([before.health, codesOf(before)]).toEqual(["healthy", ["healthy"]])
+        expect([after.health, codesOf(after)]).toEqual(["unproven", ["nothing_matches"]])
+        expect(after.findings[0]).toMatchObject({
+          changedBefore: { fields: ["eventTypes"] },
+          because: "It subscribes to order.*. Published in the last 30 days: invoice.paid."
+        })
+      })
+  )
+
+  it.effect("decision §10 (Diagnosis) tells a signing secret that no master key of this server opens", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const sql = yield* SqlClient
+      const endpointId = yield* makeEndpoint(ws)
+      yield* deliver(ws, {})
+      const sealed = SecretBox.make([Redacted.make(new Uint8Array(32).fill(9))]).seal(
+        { workspaceId: ws.workspaceId, endpointId },
+        Redacted.make("whsec_AAAA")
+      )
+      yield* sql`update posthorn.endpoints set secret = ${sealed} where id = ${endpointId}`
+
+      const diagnosis = yield* diagnosisOf(ws, endpointId)
+
+      expect([diagnosis.health, codesOf(diagnosis)]).toEqual(["failing", ["secret_unreadable"]])
+    }).pipe(Effect.orDie)
   )
 
   it.effect("decision §3 needs webhook:list; read is not enough", () =>

@@ -1,7 +1,7 @@
 /**
  * From a kind of failure to what is likely wrong and what to do about it.
  *
- * Sentences name no address and repeat nothing a receiver said.
+ * Sentences repeat nothing a receiver said, but for the target of a redirect, and that only as a URL.
  */
 import type { Evidence, SeenAttempt, SeenChange } from "../DiagnosisEvidence.ts"
 import type { Cause } from "./Cause.ts"
@@ -151,6 +151,13 @@ const urlRefused = ({ evidence }: Facts): Cause => ({
   ]
 })
 
+/** Where a redirect leads, as a URL; nothing when the receiver did not say, or said what is none. */
+const targetOf = ({ location, url }: SeenAttempt): string => {
+  if (location === null || !URL.canParse(location, url)) return ""
+  const { host, pathname, protocol } = new URL(location, url)
+  return /^https?:$/.test(protocol) ? ` to ${protocol}//${host}${pathname}`.slice(0, 260) : ""
+}
+
 const receiversSide =
   (what: (example: SeenAttempt) => string, remedy: string) =>
   ({ change, example }: Facts): Cause => ({
@@ -165,8 +172,8 @@ export const causes: Readonly<Record<Kind, (facts: Facts) => Cause>> = {
   not_found: wrongAddress(({ example }) => answered(example), "Correct the path of the URL."),
   refused,
   redirected: wrongAddress(
-    ({ example }) => `${answered(example)}, a redirect, and redirects are never followed`,
-    "Use the URL that it redirects to."
+    ({ example }) => `${answered(example)}, a redirect${targetOf(example)}, and redirects are never followed`,
+    "Use the URL that it redirects to, if the user knows it for the receiver's."
   ),
   name_unresolved: wrongAddress(
     () => "The URL's host name does not resolve",

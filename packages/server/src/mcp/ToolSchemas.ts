@@ -158,11 +158,12 @@ export const inputSchemaOf = (entry: ContractEntry, needsSlug: boolean): ObjectS
 
 /** Longer enumerations may grow, and cost more to read than they tell. */
 const MOST_VALUES = 6
-const LEFT_OUT = new Set(["additionalProperties", "description", "format"])
+const LEFT_OUT = new Set(["additionalProperties", "description", "format", "required"])
 
 /**
- * An answer's names and types, open to what is not named: a newer server may add members and values. What members mean
- * is in the tool's description where it matters, and in `posthorn://openapi`: said here, it was half of `tools/list`.
+ * An answer's names and types, open to what is not named: a newer server may add members and values. Every member is
+ * there, null when absent: the instructions say so once. What members mean is in the tool's description where it matters,
+ * and in `posthorn://openapi`: said here, all this was half of `tools/list`.
  */
 const opened = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(opened)
