@@ -122,7 +122,7 @@ export class ReplayNotFound extends Schema.TaggedError<ReplayNotFound>()("Replay
 /** Nothing in this workspace carries the id. Source: decision §5. */
 export class TraceNotFound extends Schema.TaggedError<TraceNotFound>()("TraceNotFound", {}) {
   override get message() {
-    return "Nothing in this workspace carries this id. Give a trace id (32 hex digits, the header x-trace-id), a delivery's id (whd_…, the header webhook-id) or an event's id (evt_…)."
+    return "Nothing in this workspace carries this id. Give a trace id (32 hex digits, sent as x-trace-id), a delivery's id (whd_…, sent as webhook-id) or an event's id (evt_…)."
   }
 }
 

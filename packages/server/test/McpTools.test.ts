@@ -32,6 +32,15 @@ describe("the list of tools", () => {
     expect(closed.map(({ name }) => name)).toEqual([])
   })
 
+  test("decision §4 (MCP) every schema is of an object, as the protocol wants, also where answers differ", () => {
+    expect(
+      shapes.filter(({ outputSchema }) => outputSchema.type !== "object").map(({ name }) => name)
+    ).toEqual([])
+    expect(shapes.filter(({ inputSchema }) => inputSchema.type !== "object").map(({ name }) => name)).toEqual(
+      []
+    )
+  })
+
   test("decision §4 every description says what to do with the tool, and names tools that exist", () => {
     const names = new Set(shapes.map(({ name }) => name))
     const verbs =

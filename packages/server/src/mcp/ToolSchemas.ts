@@ -184,7 +184,8 @@ const opened = (schema: unknown): unknown => {
 export const outputSchemaOf = (entry: ContractEntry): ObjectSchema =>
   SchemaAST.isVoidKeyword(SchemaAST.encodedAST(entry.successSchema.ast))
     ? NOTHING
-    : (opened(jsonSchemaOf(entry.successSchema)) as ObjectSchema)
+    : // The protocol wants the word at the top, also above alternatives.
+      { ...(opened(jsonSchemaOf(entry.successSchema)) as ObjectSchema), type: "object" }
 
 /** Shorter shapes cost less than pointing at them. */
 const WORTH_SHARING = 150
