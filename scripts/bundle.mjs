@@ -4,7 +4,7 @@
  * sources through a loader takes 3.5 to 4 s. The same folder is all there is in the Docker image.
  *
  * Nothing is done when no source is newer than the bundle. Folders of files that the sources read at run time (SQL
- * migrations) are copied beside it, see `assetFolders`.
+ * migrations, guides) are copied beside it, see `assetFolders`.
  */
 import {
   copyFileSync,
@@ -40,8 +40,9 @@ const newest = (path) => {
 
 const isCurrent = () =>
   existsSync(bundleFile) &&
-  Math.max(...["packages", "scripts/bundle.mjs", "pnpm-lock.yaml"].map((path) => newest(join(root, path)))) <
-    statSync(bundleFile).mtimeMs
+  Math.max(
+    ...["packages", "docs", "scripts/bundle.mjs", "pnpm-lock.yaml"].map((path) => newest(join(root, path)))
+  ) < statSync(bundleFile).mtimeMs
 
 /** File by file, each renamed into place: another process may be bundling, or reading, at the same moment. */
 const mirror = (from, to) => {
@@ -59,11 +60,11 @@ const mirror = (from, to) => {
   for (const name of left) rmSync(join(to, name), { recursive: true, force: true })
 }
 
-const ASSETS = /new URL\((["'`])(\.\.\/[\w-]+\/)\1, import\.meta\.url\)/g
+const ASSETS = /new URL\((["'`])((?:\.\.\/)+[\w-]+\/)\1, import\.meta\.url\)/g
 
 /**
  * `new URL("../migrations/", import.meta.url)` in a source names a folder of its package. In the bundle it must name that
- * folder's copy, `build/<package>/migrations/`.
+ * folder's copy, `build/<package>/migrations/`; one beside `packages/`, such as `docs/`, goes to `build/docs/`.
  */
 const assetFolders = {
   name: "asset-folders",
@@ -71,7 +72,8 @@ const assetFolders = {
     plugin.onLoad({ filter: /packages[\\/][\w-]+[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
       const contents = readFileSync(path, "utf8").replace(ASSETS, (_, _quote, folder) => {
         const from = join(dirname(path), folder)
-        const to = relative(join(root, "packages"), from)
+        const inside = relative(join(root, "packages"), from)
+        const to = inside.startsWith("..") ? relative(root, from) : inside
         mirror(from, join(build, to))
         return `new URL("./${to.replaceAll("\\", "/")}/", import.meta.url)`
       })

@@ -33,7 +33,10 @@ export const EndpointStats = Schema.Struct({
   hours: Schema.Array(HourStats).annotations({
     description: "One entry for each hour, oldest first; the last is the present, unfinished one."
   }),
-  totals: Schema.Struct(figures).annotations({ identifier: "StatsTotals" })
+  totals: Schema.Struct(figures).annotations({
+    identifier: "StatsTotals",
+    description: "The same over all the hours."
+  })
 }).annotations({ identifier: "EndpointStats", description: "An endpoint's deliveries hour by hour." })
 export type EndpointStats = typeof EndpointStats.Type
 

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { expect, it } from "@effect/vitest"
 import { problems } from "@posthorn/api-contract/Problem"
@@ -26,14 +27,37 @@ interface Operation {
   >
 }
 
+interface Loose {
+  readonly properties: Readonly<Record<string, object>>
+}
+
 const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"))
 const document = openApiDocument({ baseUrl: "https://posthorn.example.net", version })
 const text = JSON.stringify(document)
 
-const operations = entries.map((entry) => ({
-  entry,
-  operation: document.paths[entry.path.replace(/:(\w+)/g, "{$1}")]![entry.method.toLowerCase()] as Operation
-}))
+/** What a reference into `components` stands for. */
+const deref = (node: unknown): unknown => {
+  const ref = (node as { readonly $ref?: string }).$ref
+  if (ref === undefined) return node
+  const found = ref
+    .slice("#/".length)
+    .split("/")
+    .reduce((at: unknown, name) => (at as Readonly<Record<string, unknown>>)[name], document)
+  if (found === undefined) throw new Error(`${ref} leads nowhere`)
+  return found
+}
+
+const operations = entries.map((entry) => {
+  const told = document.paths[entry.path.replace(/:(\w+)/g, "{$1}")]![entry.method.toLowerCase()] as Operation
+  const operation = {
+    ...told,
+    parameters: told.parameters.map(deref),
+    responses: Object.fromEntries(
+      Object.entries(told.responses).map(([status, each]) => [status, deref(each)])
+    )
+  } as Operation
+  return { entry, operation, told }
+})
 
 it("§9 the committed document is what the contract says", () => {
   const committed = readFileSync(new URL("../../api-contract/openapi.json", import.meta.url), "utf8")
@@ -129,4 +153,61 @@ it("§9 nothing of the program's inside shows", () => {
     ])
   )
   expect(document.info.license.name).toBe("Apache-2.0")
+})
+
+it("§9 refusals, their examples and common parameters are told once, so that the document stays small", () => {
+  for (const { entry, told } of operations) {
+    for (const [status, response] of Object.entries(told.responses)) {
+      if (Number(status) < 400) continue
+      expect([entry.name, status, response]).toEqual([entry.name, status, { $ref: expect.any(String) }])
+      for (const example of Object.values((deref(response) as Operation["responses"][string]).content!)) {
+        for (const each of Object.values(example.examples!)) expect(deref(each)).toHaveProperty("value._tag")
+      }
+    }
+  }
+  expect(Object.keys(document.components.parameters)).toEqual(expect.arrayContaining(["Limit", "Slug"]))
+  expect(text.length).toBeLessThan(180_000)
+})
+
+it("§9 every member of every shape has a description", () => {
+  const undescribed: Array<string> = []
+  const walk = (path: string, node: unknown): void => {
+    if (typeof node !== "object" || node === null) return
+    for (const [key, value] of Object.entries(node)) {
+      if (key === "properties") {
+        for (const [name, member] of Object.entries(value as Readonly<Record<string, object>>)) {
+          const described = deref(member) as { readonly description?: string }
+          if (!/\S/.test(described.description ?? "")) undescribed.push(`${path}.${name}`)
+        }
+      }
+      if (key !== "examples" && key !== "example") walk(key === "properties" ? path : `${path}/${key}`, value)
+    }
+  }
+  for (const [name, schema] of Object.entries(document.components.schemas)) walk(name, schema)
+
+  expect(undescribed).toEqual([])
+})
+
+it("§4.1 the webhooks section says what a receiver gets, with an example that verifies", () => {
+  const { post } = document.webhooks.delivery
+  const [id, timestamp, signature] = post.parameters.map(({ example }) => example) as [string, string, string]
+  const secret = (deref({ $ref: "#/components/schemas/RotatedSecret" }) as Loose).properties.signingSecret
+  const rotated = operations.find(({ entry }) => entry.name === "rotateWebhookSecret")!.operation
+  const shown = rotated.responses["200"]!.content!["application/json"]!.example as {
+    readonly signingSecret: string
+  }
+  const body = JSON.stringify(post.requestBody.content["application/json"].example)
+  const key = Buffer.from(shown.signingSecret.slice("whsec_".length), "base64")
+
+  expect(secret).toHaveProperty("description")
+  expect(key.length).toBe(32)
+  expect(JSON.parse(body)).toMatchObject({ deliveryId: id, eventType: "invoice.paid" })
+  expect(signature).toBe(
+    `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`
+  )
+  expect(post.description).toContain("HMAC-SHA256")
+})
+
+it("decision §5 every error has a heading that its type leads to", () => {
+  for (const tag of Object.keys(problems)) expect(document.info.description).toContain(`\n### ${tag}\n`)
 })

@@ -34,18 +34,65 @@ layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
 
       const root = yield* call("GET", "/")
       const answers = yield* Effect.forEach(["gzip, br", "identity", "*", "gzip;q=0, *"], ask)
+      const zipped = yield* ask("gzip, br;q=0")
 
       expect([root.status, root.headers.get("location")]).toEqual([302, "/reference"])
-      expect(answers.map(({ headers }) => headers.get("content-encoding"))).toEqual([
-        "gzip",
-        null,
-        "gzip",
-        null
-      ])
+      expect(answers.map(({ headers }) => headers.get("content-encoding"))).toEqual(["br", null, "br", "br"])
+      expect(zipped.headers.get("content-encoding")).toBe("gzip")
       for (const { headers, text } of answers) {
         expect(headers.get("vary")).toBe("accept-encoding")
         expect(text).toContain("</html>")
       }
+    })
+  )
+
+  it.effect("decision §10 a page that has not changed is not sent again, in whatever encoding", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestServer
+      const paths = ["/openapi.json", "/reference", "/llms.txt", "/llms-full.txt"]
+
+      for (const path of paths) {
+        const tags = new Set<string>()
+        for (const accepted of ["br", "gzip", "identity"]) {
+          const headers = { "accept-encoding": accepted }
+          const first = yield* call("GET", path, { headers })
+          const tag = first.headers.get("etag")!
+          tags.add(tag)
+          const again = yield* call("GET", path, {
+            headers: { ...headers, "if-none-match": `"old", W/${tag}` }
+          })
+          const other = yield* call("GET", path, { headers: { ...headers, "if-none-match": '"old"' } })
+
+          expect(first.headers.get("content-encoding")).toBe(accepted === "identity" ? null : accepted)
+          expect([again.status, again.text, again.headers.get("etag")]).toEqual([304, "", tag])
+          expect([other.status, other.text]).toEqual([200, first.text])
+        }
+        expect(tags.size).toBe(3)
+      }
+    })
+  )
+
+  it.effect("decision §4 the texts for agents say how to verify a signature, and hold the guides", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestServer
+
+      const short = yield* call("GET", "/llms.txt")
+      const full = yield* call("GET", "/llms-full.txt")
+
+      for (const said of [
+        "HMAC-SHA256",
+        "webhook-signature",
+        "constant time",
+        "300 seconds",
+        "/llms-full.txt"
+      ]) {
+        expect(short.text).toContain(said)
+      }
+      expect(full.text.startsWith(short.text.trimEnd())).toBe(true)
+      for (const title of ["Your first endpoint", "state machine", "Compatibility", "Publish", "Receiv"]) {
+        expect(full.text).toMatch(new RegExp(`^# .*${title}`, "m"))
+      }
+      expect(full.headers.get("content-type")).toContain("text/plain")
     })
   )
 

@@ -6,6 +6,7 @@
 import { OpenApi } from "@effect/platform"
 import { entries } from "@posthorn/api-contract/Walk"
 import { Context, Option } from "effect"
+import { VERIFYING } from "../http/openapi/Webhooks.ts"
 
 const summaryOf = (entry: (typeof entries)[number]) =>
   Option.getOrElse(Context.getOption(entry.endpoint.annotations, OpenApi.Summary), () => entry.name)
@@ -45,6 +46,21 @@ When a webhook does not arrive, start with \`diagnose_webhook_endpoint\`.
 - [Interactive reference](${baseUrl}/reference)
 - Lists take \`limit\` (1 to 200, default 50) and \`cursor\` (the \`nextCursor\` of the page before).
 - Errors are \`application/problem+json\` with a \`_tag\`, a \`detail\` that says what to do, and a \`traceId\` to quote.
+
+- Every POST takes an \`Idempotency-Key\`: sent again with the same key it changes nothing and gives the first answer.
+
+## Receive webhooks
+
+Each delivery is a POST with the JSON body \`{"deliveryId", "eventType", "payload"}\`. Verify it before you use it:
+
+${VERIFYING}
+
+In Node the package \`@posthorn/signature\` does it; any library of Standard Webhooks does too. When a signature does not
+verify, \`explain_signature\` says why.
+
+## More
+
+- [All guides in one text](${baseUrl}/llms-full.txt): the first endpoint, publishing, receiving, the state machine, MCP.
 
 ## Operations
 

@@ -7,15 +7,25 @@
 import { OpenApi } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { described } from "./openapi/Descriptions.ts"
 import { exampleOf } from "./openapi/Examples.ts"
-import { headers, responsesOf } from "./openapi/Responses.ts"
+import { shareParameters } from "./openapi/Parameters.ts"
+import { errorsText, headers, responsesOf } from "./openapi/Responses.ts"
 import { clean, cleanComponents, type Json, nameOfRef, opened, reachable, refOf } from "./openapi/Schemas.ts"
+import { deliveryRequest, webhooks } from "./openapi/Webhooks.ts"
 
 const DESCRIPTION = `Posthorn delivers a platform's webhooks: signed, retried, evidenced, replayable.
 
 Every call carries an API token of one workspace: \`Authorization: Bearer <token>\`. Lists answer \`{items, nextCursor}\`;
 give \`nextCursor\` back as \`cursor\` until it is null. Every refusal is a problem (RFC 9457) with a \`_tag\` to switch on
-and a \`detail\` that says what to do. Every answer has an \`x-trace-id\`.`
+and a \`detail\` that says what to do; its \`type\` leads to its place below. Every answer has an \`x-trace-id\`.
+
+Every POST takes an \`Idempotency-Key\`, so that it can be sent again safely. Members may be added to answers at any time:
+pass over those you do not know.
+
+## Errors
+
+${errorsText}`
 
 const bearer = {
   type: "http",
@@ -75,12 +85,12 @@ const withNames = (responses: Json, components: Record<string, Json>, raw: Json)
     })
   )
 
-const requestBody = (generated: unknown, components: Record<string, Json>) => {
+const requestBody = (entry: ContractEntry, generated: unknown, components: Record<string, Json>) => {
   const schema = ((generated as Json).content as Record<string, { readonly schema: unknown }>)[
     "application/json"
   ]?.schema
   return {
-    required: true,
+    required: entry.rules.optionalBody !== true,
     content: { "application/json": { schema, example: exampleOf(schema, components) } }
   }
 }
@@ -95,8 +105,9 @@ export const openApiDocument = (installation: { readonly baseUrl: string; readon
     readonly tags: ReadonlyArray<Json>
   }
   const raw = document.components.schemas
-  const components = cleanComponents(raw)
+  const components = { ...cleanComponents(raw), DeliveryRequest: deliveryRequest as Json }
   const paths: Record<string, Record<string, unknown>> = {}
+  const shared = { responses: {}, examples: {} }
   for (const entry of entries) {
     const path = pathOf(entry)
     const generated = document.paths[path]![entry.method.toLowerCase()]!
@@ -110,8 +121,13 @@ export const openApiDocument = (installation: { readonly baseUrl: string; readon
       parameters: (generated.parameters as ReadonlyArray<unknown>).map((each) => parameter(each, raw)),
       ...(generated.requestBody === undefined
         ? {}
-        : { requestBody: requestBody(generated.requestBody, components) }),
-      responses: responsesOf(entry, withNames(generated.responses as Json, components, raw), components)
+        : { requestBody: requestBody(entry, generated.requestBody, components) }),
+      responses: responsesOf(
+        entry,
+        withNames(generated.responses as Json, components, raw),
+        components,
+        shared
+      )
     }
   }
   const sent = reachable(
@@ -120,7 +136,8 @@ export const openApiDocument = (installation: { readonly baseUrl: string; readon
     ),
     components
   )
-  const used = reachable(paths, components)
+  const used = reachable([paths, shared, webhooks], components)
+  const parameters = shareParameters(paths)
   return {
     openapi: "3.1.0",
     info: {
@@ -135,12 +152,16 @@ export const openApiDocument = (installation: { readonly baseUrl: string; readon
     security: [{ bearer: [] }],
     tags: document.tags,
     paths,
+    webhooks,
     components: {
       schemas: Object.fromEntries(
         Object.entries(components)
           .filter(([name]) => used.has(name))
-          .map(([name, schema]) => [name, sent.has(name) ? schema : opened(schema)])
+          .map(([name, schema]) => [name, described(name, sent.has(name) ? schema : opened(schema))])
       ),
+      parameters,
+      responses: shared.responses,
+      examples: shared.examples,
       headers,
       securitySchemes: { bearer }
     }

@@ -1,12 +1,14 @@
 /**
- * What is served without a token: the OpenAPI document, the reference, and the two health checks.
+ * What is served without a token: the OpenAPI document, the reference, the texts for agents, and the two health checks.
  *
  * Everything is made once at start and served from memory; nothing on these pages asks another host for anything.
  */
-import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
+import { fullText } from "../guides/Guides.ts"
 import { llmsText } from "../guides/Llms.ts"
 import { ServerConfig } from "../ServerConfig.ts"
+import { asset } from "./Assets.ts"
 import { openApiDocument } from "./OpenApiDocument.ts"
 import { Readiness } from "./Readiness.ts"
 import { referencePage } from "./Reference.ts"
@@ -19,10 +21,8 @@ export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
     const readiness = yield* Readiness
     const { baseUrl, version } = yield* ServerConfig
     const document = openApiDocument({ baseUrl, version })
-    const json = HttpServerResponse.text(JSON.stringify(document), {
-      contentType: "application/json",
-      headers: { "cache-control": "no-cache" }
-    })
+    const json = yield* asset(JSON.stringify(document), { contentType: "application/json", headers: {} })
+    const text = { contentType: "text/plain; charset=utf-8", headers: {} }
     const live = HttpServerResponse.unsafeJson({ status: "ok" }, { headers: { "cache-control": "no-store" } })
     const notReady = HttpServerResponse.unsafeJson(
       { status: "unavailable" },
@@ -30,17 +30,13 @@ export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
     )
     const ready = Effect.map(readiness.ask, (isReady) => (isReady ? live : notReady))
     const made = yield* Effect.cached(referencePage(document, baseUrl))
-    const reference = Effect.zipWith(made, HttpServerRequest.HttpServerRequest, (page, { headers }) =>
-      page(headers["accept-encoding"])
-    )
 
     const pages: Readonly<Record<string, Page>> = {
       "/": Effect.succeed(HttpServerResponse.redirect("/reference", { status: 302 })),
-      "/openapi.json": Effect.succeed(json),
-      "/llms.txt": Effect.succeed(
-        HttpServerResponse.text(llmsText(baseUrl), { contentType: "text/plain; charset=utf-8" })
-      ),
-      "/reference": reference,
+      "/openapi.json": json,
+      "/llms.txt": yield* asset(llmsText(baseUrl), text),
+      "/llms-full.txt": yield* asset(fullText(baseUrl), text),
+      "/reference": Effect.flatten(made),
       "/health/live": Effect.succeed(live),
       "/health/ready": ready
     }

@@ -6,13 +6,11 @@
  * inline and hence a looser policy than anything else that is served here; it holds no secret and sends no token but
  * one that is typed into it.
  */
-import { promisify } from "node:util"
-import { gzip } from "node:zlib"
 import { HttpApiScalar, HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
+import { problems } from "@posthorn/api-contract/Problem"
 import { Effect } from "effect"
-
-const compress = promisify(gzip)
+import { asset } from "./Assets.ts"
 
 /** Without its maker's fonts, and without the buttons that lead to its maker's cloud. */
 const options = {
@@ -34,6 +32,31 @@ const embedded = (document: object) =>
     (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`
   )
 
+/**
+ * The `type` of a problem is this page with its tag as fragment: leads to the heading of that name under "Errors", which
+ * Scalar writes, under an id of its own making, once it has started.
+ */
+const anchors = `<script>
+const tags = new Set(${JSON.stringify(Object.keys(problems))})
+const headingOf = (tag) => document.querySelector('[id$="description/' + tag.toLowerCase() + '"]')
+const lead = () => {
+  const tag = location.hash.slice(1)
+  if (!tags.has(tag)) return
+  const observer = new MutationObserver(() => {
+    const heading = headingOf(tag)
+    if (heading === null) return
+    observer.disconnect()
+    // What stands above it may still grow.
+    for (const wait of [0, 250, 1000]) setTimeout(() => heading.scrollIntoView(), wait)
+  })
+  observer.observe(document, { childList: true, subtree: true })
+  document.documentElement.append(document.createComment(""))
+}
+lead()
+addEventListener("hashchange", lead)
+</script>
+`
+
 const policy = (origin: string) =>
   [
     "default-src 'none'",
@@ -48,40 +71,21 @@ const policy = (origin: string) =>
     "form-action 'none'"
   ].join("; ")
 
-/** Whether gzip may be sent; who says nothing gets the plain page. */
-export const takesGzip = (accepted = "") => {
-  const weights = new Map(
-    accepted.split(",").map((each) => {
-      const [name = "", weight = ""] = each.split(";")
-      return [name.trim().toLowerCase(), Number(/q=([\d.]+)/i.exec(weight)?.[1] ?? 1)]
-    })
-  )
-  return (weights.get("gzip") ?? weights.get("*") ?? 0) > 0
-}
-
 /** The page over this document, made for what a client says it accepts. */
 export const referencePage = (document: object, baseUrl: string) =>
   Effect.gen(function* () {
     const app = yield* HttpLayerRouter.toHttpEffect(scalar)
     const request = HttpServerRequest.fromWeb(new Request("http://localhost/reference"))
-    const page = yield* Effect.provideService(app, HttpServerRequest.HttpServerRequest, request)
-    const generated = yield* Effect.promise(() => HttpServerResponse.toWeb(page).text())
+    const made = yield* Effect.provideService(app, HttpServerRequest.HttpServerRequest, request)
+    const generated = yield* Effect.promise(() => HttpServerResponse.toWeb(made).text())
     const html = generated.replace(EMBEDDED, (_, open, close) => `${open}${embedded(document)}${close}`)
-    const plain = Buffer.from(html)
-    const zipped = yield* Effect.promise(() => compress(plain))
-    const respond = (body: Uint8Array, encoding: Readonly<Record<string, string>>) =>
-      HttpServerResponse.uint8Array(body, {
-        contentType: "text/html; charset=utf-8",
-        headers: {
-          ...encoding,
-          vary: "accept-encoding",
-          "content-security-policy": policy(new URL(baseUrl).origin),
-          "cache-control": "public, max-age=3600",
-          "x-content-type-options": "nosniff",
-          "referrer-policy": "no-referrer"
-        }
-      })
-    const compressed = respond(zipped, { "content-encoding": "gzip" })
-    const uncompressed = respond(plain, {})
-    return (accepted: string | undefined) => (takesGzip(accepted) ? compressed : uncompressed)
+    const withAnchors = html.replace("<script id=", () => `${anchors}<script id=`)
+    const page = yield* asset(withAnchors, {
+      contentType: "text/html; charset=utf-8",
+      headers: {
+        "content-security-policy": policy(new URL(baseUrl).origin),
+        "referrer-policy": "no-referrer"
+      }
+    })
+    return page
   }).pipe(Effect.scoped, Effect.orDie, Effect.withSpan("Reference.make"))

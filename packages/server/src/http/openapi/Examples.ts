@@ -4,6 +4,11 @@
  */
 import { type Json, nameOfRef } from "./Schemas.ts"
 
+/** An example of an id with this prefix. */
+export const exampleId = (prefix: string) => `${prefix}${TAIL}`
+
+export const EXAMPLE_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwC2FVsBQIhro="
+
 const TAIL = "64401b2c93f5e0b7d1c4a98e62f03"
 const TIME = "2026-11-21T13:00:00.000Z"
 const HEX = "0123456789abcdef"
@@ -60,7 +65,7 @@ const byName: Readonly<Record<string, unknown>> = {
   responseBody: "ok",
   traceId: TRACE_ID,
   nextCursor: null,
-  signingSecret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",
+  signingSecret: EXAMPLE_SECRET,
   token: `phk_${TAIL}_${HEX.repeat(4)}_00000000`,
   idempotencyKey: "invoice-7-paid",
   duplicate: false,

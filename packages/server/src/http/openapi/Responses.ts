@@ -98,21 +98,39 @@ const headersOf = (status: number) => ({
   ...(status === 401 ? { "WWW-Authenticate": header("WwwAuthenticate") } : {})
 })
 
+/** Parts that several operations answer alike: told once, in `components`. */
+export interface Shared {
+  readonly responses: Record<string, unknown>
+  readonly examples: Record<string, unknown>
+}
+
+const exampleOfTag = (tag: Tag) => ({
+  summary: problems[tag].title,
+  value: toProblem(sampleOf(tag), { baseUrl: "https://posthorn.example.net", traceId: TRACE_ID })
+})
+
+/** Every refusal in words; the `type` of a problem leads to its heading here. */
+export const errorsText = Object.entries(problems)
+  .map(
+    ([tag, { status, title }]) =>
+      `### ${tag}\n\n${status}: ${title}. For example: ${sampleOf(tag as Tag).message}`
+  )
+  .join("\n\n")
+
+const sharedRefusal = (status: number, tags: ReadonlyArray<Tag>, shared: Shared) => {
+  const name = tags.join("Or")
+  shared.responses[name] ??= refusal(status, tags)
+  for (const tag of tags) shared.examples[tag] ??= exampleOfTag(tag)
+  return { $ref: `#/components/responses/${name}` }
+}
+
 const refusal = (status: number, tags: ReadonlyArray<Tag>) => ({
   description: `${tags.map((tag) => problems[tag].title).join("; or: ")}.`,
   headers: headersOf(status),
   content: {
     [PROBLEM_JSON]: {
       schema: tags.length === 1 ? refOf(tags[0]!) : { oneOf: tags.map(refOf) },
-      examples: Object.fromEntries(
-        tags.map((tag) => [
-          tag,
-          {
-            summary: problems[tag].title,
-            value: toProblem(sampleOf(tag), { baseUrl: "https://posthorn.example.net", traceId: TRACE_ID })
-          }
-        ])
-      )
+      examples: Object.fromEntries(tags.map((tag) => [tag, { $ref: `#/components/examples/${tag}` }]))
     }
   }
 })
@@ -144,7 +162,12 @@ const success = (entry: ContractEntry, response: Json, components: Record<string
   }
 }
 
-export const responsesOf = (entry: ContractEntry, generated: Json, components: Record<string, Json>) => {
+export const responsesOf = (
+  entry: ContractEntry,
+  generated: Json,
+  components: Record<string, Json>,
+  shared: Shared
+) => {
   const never = impossible(entry)
   const responses: Record<string, unknown> = {}
   for (const [status, response] of Object.entries(generated)) {
@@ -153,7 +176,7 @@ export const responsesOf = (entry: ContractEntry, generated: Json, components: R
       continue
     }
     const tags = tagsOf(response as Json).filter((tag): tag is Tag => tag in problems && !never.has(tag))
-    if (tags.length > 0) responses[status] = refusal(Number(status), tags)
+    if (tags.length > 0) responses[status] = sharedRefusal(Number(status), tags, shared)
   }
   return responses
 }

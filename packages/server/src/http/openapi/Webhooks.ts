@@ -1,0 +1,92 @@
+/**
+ * The `webhooks` section of the document: what a receiver gets, and how it verifies it. Its example verifies with the
+ * example of a secret; a test holds that. Source: spec §2.4 and §4.1.
+ */
+import { createHmac } from "node:crypto"
+import { requestBody } from "@posthorn/domain/RequestBody"
+import { EXAMPLE_SECRET, exampleId, TRACE_ID } from "./Examples.ts"
+
+const PREFIX = "whsec_"
+const ID = exampleId("whd_")
+const TIMESTAMP = 1795266000
+const BODY = requestBody(ID, "invoice.paid", '{"invoice":7,"amount":"12.99","currency":"EUR"}')
+
+const signature = () => {
+  const key = Buffer.from(EXAMPLE_SECRET.slice(PREFIX.length), "base64")
+  return `v1,${createHmac("sha256", key).update(`${ID}.${TIMESTAMP}.${BODY}`).digest("base64")}`
+}
+
+/** In words, for the document and for `/llms.txt`. */
+export const VERIFYING = `1. Take the raw body, before anything parses it, and the headers \`webhook-id\`, \`webhook-timestamp\` and \`webhook-signature\`.
+2. The key is the base64 after \`whsec_\` in the endpoint's secret, decoded: 32 bytes.
+3. Compute HMAC-SHA256 with it over \`<webhook-id>.<webhook-timestamp>.<raw body>\` and write it as standard base64.
+4. \`webhook-signature\` has one entry, or two for 24 hours after a rotation, separated by a space, each \`v1,<base64>\`. One of
+   them must be equal to yours, compared in constant time.
+5. Refuse a timestamp more than 300 seconds off your clock.
+6. Remember each \`webhook-id\`: a retry has the same one, and a delivery may come twice. A replay has a new one.
+7. Answer 2xx within 10 seconds, and do slow work afterwards.`
+
+const header = (name: string, description: string, example: string) => ({
+  name,
+  in: "header",
+  required: true,
+  description,
+  schema: { type: "string" },
+  example
+})
+
+export const deliveryRequest = {
+  type: "object",
+  description: "The body of the POST to a receiver.",
+  required: ["deliveryId", "eventType", "payload"],
+  properties: {
+    deliveryId: { type: "string", description: "Equal to `webhook-id`." },
+    eventType: { type: "string", description: "The type that was published." },
+    payload: { description: "The payload, exactly as it was published." }
+  }
+}
+
+export const webhooks = {
+  delivery: {
+    post: {
+      operationId: "receiveDelivery",
+      summary: "Receive a delivery",
+      description: `What Posthorn posts to the URL of a webhook endpoint, once for each event that matches. Verify it before you use it:\n\n${VERIFYING}\n\nRedirects are not followed. Any library of Standard Webhooks verifies it too.`,
+      tags: ["Deliveries"],
+      security: [],
+      parameters: [
+        header("webhook-id", "Id of the delivery: the same on every retry, new on a replay.", ID),
+        header(
+          "webhook-timestamp",
+          "When it was signed, in Unix seconds; new for every attempt.",
+          String(TIMESTAMP)
+        ),
+        header(
+          "webhook-signature",
+          "One `v1,<base64>` for each active secret, the current one first.",
+          signature()
+        ),
+        header("x-trace-id", "Quote it when you ask for help.", TRACE_ID)
+      ],
+      requestBody: {
+        required: true,
+        content: {
+          "application/json": {
+            schema: { $ref: "#/components/schemas/DeliveryRequest" },
+            example: JSON.parse(BODY)
+          }
+        }
+      },
+      responses: {
+        "2XX": { description: "Delivered. The first 2 KiB of the body are kept with the attempt." },
+        "408": {
+          description: "Tried again, as after 429, 3xx, 5xx, a timeout, or no answer: 6 times at most."
+        },
+        "4XX": {
+          description: "Refused for good, but for 408 and 429: `failed_permanent`, and not tried again."
+        },
+        "5XX": { description: "Tried again, 6 times at most, later and later." }
+      }
+    }
+  }
+}
