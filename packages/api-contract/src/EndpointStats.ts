@@ -24,7 +24,7 @@ const figures = {
   )
 }
 
-const HourStats = Schema.Struct({
+export const HourStats = Schema.Struct({
   hour: Timestamp.annotations({ description: "When the hour begins, in UTC." }),
   ...figures
 }).annotations({ identifier: "HourStats" })

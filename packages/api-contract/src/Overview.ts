@@ -2,6 +2,7 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
+import { HourStats } from "./EndpointStats.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import { Integer, Slug } from "./Wire.ts"
@@ -22,8 +23,17 @@ export const WorkspaceOverviewDto = Schema.Struct({
     deadLettered: Integer("Retries spent."),
     successRate: Schema.NullOr(Schema.Number).annotations({
       description: "`delivered` divided by all that were tried; null when none was."
-    })
+    }),
+    p50Ms: Schema.NullOr(
+      Integer("Half of their last attempts took at most so long; null when there was none.")
+    ),
+    p95Ms: Schema.NullOr(
+      Integer("95 of 100 of their last attempts took at most so long; null when there was none.")
+    )
   }).annotations({ description: "Deliveries created in the last 24 hours, by their present status." }),
+  hours: Schema.Array(HourStats).annotations({
+    description: "The last 24 hours of the clock, oldest first; the last is the present, unfinished one."
+  }),
   queue: Schema.Struct({
     waiting: Integer("Deliveries that still have an attempt to come, those of disabled endpoints included."),
     oldestWaitingSeconds: Schema.NullOr(Integer("Age of the oldest of them; null when nothing waits."))

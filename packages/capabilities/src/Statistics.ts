@@ -19,6 +19,12 @@ const successRate = ({ deadLettered, delivered, failed, failedPermanent }: Overv
 
 const figures = ({ hour: _, ...row }: HourRow) => row
 
+/** Hour by hour, and the whole time. */
+const byHour = (rows: ReadonlyArray<HourRow>) => ({
+  hours: rows.slice(0, -1).map((row) => ({ hour: row.hour!, ...figures(row) })),
+  totals: figures(rows[rows.length - 1]!)
+})
+
 export class Statistics extends Effect.Service<Statistics>()("@posthorn/capabilities/Statistics", {
   dependencies: [EndpointsRepo.Default, StatisticsRepo.Default, WorkspacesRepo.Default],
   effect: Effect.gen(function* () {
@@ -29,6 +35,7 @@ export class Statistics extends Effect.Service<Statistics>()("@posthorn/capabili
     const overview = Effect.gen(function* () {
       const { workspaceId, workspaceSlug: slug } = yield* CurrentPrincipal
       const row = yield* statistics.overview(workspaceId)
+      const { hours, totals } = byHour(yield* statistics.ofWorkspace(workspaceId))
       const { name } = yield* workspaces.get(workspaceId)
       const { deadLettered, delivered, failed, failedPermanent, pending } = row
       return {
@@ -45,8 +52,11 @@ export class Statistics extends Effect.Service<Statistics>()("@posthorn/capabili
           failed,
           failedPermanent,
           deadLettered,
-          successRate: successRate(row)
+          successRate: successRate(row),
+          p50Ms: totals.p50Ms,
+          p95Ms: totals.p95Ms
         },
+        hours,
         queue: { waiting: row.waiting, oldestWaitingSeconds: row.oldestWaitingSeconds },
         members: row.members,
         apiTokens: row.apiTokens,
@@ -59,10 +69,7 @@ export class Statistics extends Effect.Service<Statistics>()("@posthorn/capabili
       if ((yield* endpoints.find(workspaceId, endpointId)) === undefined)
         return yield* new WebhookEndpointNotFound()
       const rows = yield* statistics.ofEndpoint(workspaceId, endpointId, hours)
-      return {
-        hours: rows.slice(0, -1).map((row) => ({ hour: row.hour!, ...figures(row) })),
-        totals: figures(rows[rows.length - 1]!)
-      }
+      return byHour(rows)
     })
 
     return { ofEndpoint, overview } as const

@@ -7,6 +7,7 @@
  * Source: decision §4 (getOverview, getEndpointStats).
  */
 import * as SqlClient from "@effect/sql/SqlClient"
+import type * as Statement from "@effect/sql/Statement"
 import { Effect } from "effect"
 
 /** How far back an overview looks. */
@@ -77,10 +78,10 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()("@posthorn/
       )
 
     /**
-     * The last `hours` hours of an endpoint, the present one included, oldest first; then the whole time. Each hour is
-     * read as a range of the index on its own (`offset 0` keeps it so): the planner would rather read the table.
+     * The last `hours` hours, the present one included, oldest first; then the whole time. Each hour is read as a range of
+     * the index on its own (`offset 0` keeps it so): the planner would rather read the table.
      */
-    const ofEndpoint = (workspaceId: string, endpointId: string, hours: number) =>
+    const byHour = (whose: Statement.Fragment, hours: number) =>
       sql<HourRow>`
         with hours as (
           select date_trunc('hour', now(), 'UTC') - make_interval(hours => back) as hour
@@ -95,13 +96,17 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()("@posthorn/
           percentile_disc(0.95) within group (order by ms) as "p95Ms"
         from hours left join lateral (
           select status, last_duration_ms as ms from posthorn.deliveries
-          where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
-            and created_at >= hour and created_at < hour + interval '1 hour'
+          where ${whose} and created_at >= hour and created_at < hour + interval '1 hour'
           offset 0
         ) as seen on true
         group by grouping sets ((hour), ())
         order by hour nulls last`.pipe(Effect.orDie)
 
-    return { ofEndpoint, overview } as const
+    const ofEndpoint = (workspaceId: string, endpointId: string, hours: number) =>
+      byHour(sql`workspace_id = ${workspaceId} and endpoint_id = ${endpointId}`, hours)
+
+    const ofWorkspace = (workspaceId: string) => byHour(sql`workspace_id = ${workspaceId}`, OVERVIEW_HOURS)
+
+    return { ofEndpoint, ofWorkspace, overview } as const
   })
 }) {}

@@ -1,0 +1,55 @@
+/** Written by bin/operations.ts from the contract: run `npm run console:operations`. */
+export const operations = {
+  createWorkspace: ["POST", "/workspaces", "operator"],
+  listWorkspaces: ["GET", "/workspaces", "operator"],
+  deleteWorkspace: ["DELETE", "/workspaces/:slug", "operator"],
+  getOverview: ["GET", "/workspaces/:slug/overview", "workspace:read"],
+  createWebhookEndpoint: ["POST", "/workspaces/:slug/webhooks", "webhook:create"],
+  listWebhookEndpoints: ["GET", "/workspaces/:slug/webhooks", "webhook:read"],
+  getWebhookEndpoint: ["GET", "/workspaces/:slug/webhooks/:endpointId", "webhook:read"],
+  updateWebhookEndpoint: ["PATCH", "/workspaces/:slug/webhooks/:endpointId", "webhook:update"],
+  deleteWebhookEndpoint: ["DELETE", "/workspaces/:slug/webhooks/:endpointId", "webhook:delete"],
+  getEndpointStats: ["GET", "/workspaces/:slug/webhooks/:endpointId/stats", "webhook:read"],
+  diagnoseWebhookEndpoint: ["GET", "/workspaces/:slug/webhooks/:endpointId/diagnosis", "webhook:list"],
+  rotateWebhookSecret: [
+    "POST",
+    "/workspaces/:slug/webhooks/:endpointId/rotate-secret",
+    "webhook:rotate_secret"
+  ],
+  sendTestEvent: ["POST", "/workspaces/:slug/webhooks/:endpointId/test-event", "webhook:test"],
+  listWebhookDeliveries: ["GET", "/workspaces/:slug/webhooks/:endpointId/deliveries", "webhook:read"],
+  listWorkspaceDeliveries: ["GET", "/workspaces/:slug/webhooks/deliveries", "webhook:read"],
+  getWebhookDelivery: ["GET", "/workspaces/:slug/webhooks/deliveries/:deliveryId", "webhook:read"],
+  listWebhookDeliveryAttempts: [
+    "GET",
+    "/workspaces/:slug/webhooks/deliveries/:deliveryId/attempts",
+    "webhook:list"
+  ],
+  replayWebhookDelivery: [
+    "POST",
+    "/workspaces/:slug/webhooks/deliveries/:deliveryId/replay",
+    "webhook:replay"
+  ],
+  publishEvent: ["POST", "/workspaces/:slug/events", "event:publish"],
+  publishEvents: ["POST", "/workspaces/:slug/events/batch", "event:publish"],
+  listEvents: ["GET", "/workspaces/:slug/events", "webhook:read"],
+  getEvent: ["GET", "/workspaces/:slug/events/:eventId", "webhook:read"],
+  listEventTypes: ["GET", "/workspaces/:slug/event-types", "webhook:read"],
+  listNotifications: ["GET", "/workspaces/:slug/notifications", "notification:list"],
+  markNotificationRead: [
+    "POST",
+    "/workspaces/:slug/notifications/:notificationId/read",
+    "notification:update"
+  ],
+  listMembers: ["GET", "/workspaces/:slug/members", "member:list"],
+  addMember: ["POST", "/workspaces/:slug/members", "member:manage"],
+  updateMember: ["PATCH", "/workspaces/:slug/members/:memberId", "member:manage"],
+  removeMember: ["DELETE", "/workspaces/:slug/members/:memberId", "member:manage"],
+  createApiToken: ["POST", "/workspaces/:slug/api-tokens", "token:create"],
+  listApiTokens: ["GET", "/workspaces/:slug/api-tokens", "token:list"],
+  revokeApiToken: ["DELETE", "/workspaces/:slug/api-tokens/:tokenId", "token:revoke"],
+  listAuditEvents: ["GET", "/workspaces/:slug/audit-events", "audit:list"],
+  listOperatorAuditEvents: ["GET", "/audit-events", "operator"],
+  getCaller: ["GET", "/caller", "any"],
+  createConsoleLink: ["POST", "/workspaces/:slug/console-links", "console:link"]
+} as const

@@ -1,0 +1,19 @@
+/** Where the console starts: theme first, then who is signed in, then the place in the address. */
+import { QueryClientProvider } from "@tanstack/react-query"
+import { RouterProvider } from "@tanstack/react-router"
+import { StrictMode } from "react"
+import { createRoot } from "react-dom/client"
+import "./app.css"
+import { queryClient } from "./api/queries.ts"
+import { router } from "./router.tsx"
+import { startTheme } from "./session/theme.ts"
+
+startTheme()
+
+createRoot(document.getElementById("root")!).render(
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>
+)

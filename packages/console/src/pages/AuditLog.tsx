@@ -1,0 +1,159 @@
+/** Who changed what, through which door. */
+import { Link } from "@tanstack/react-router"
+import type { ItemOf } from "../api/contract.ts"
+import { useList } from "../api/queries.ts"
+import { useSession } from "../session/session.tsx"
+import { Id } from "../ui/Copy.tsx"
+import { Card, Page } from "../ui/Layout.tsx"
+import { List } from "../ui/List.tsx"
+import { Empty } from "../ui/States.tsx"
+import type { Column } from "../ui/Table.tsx"
+import { Time } from "../ui/Time.tsx"
+
+type Row = ItemOf<"listAuditEvents">
+
+const actions: Record<string, string> = {
+  "workspace.created": "Workspace created",
+  "webhook.endpoint_created": "Endpoint created",
+  "webhook.endpoint_updated": "Endpoint changed",
+  "webhook.endpoint_deleted": "Endpoint deleted",
+  "webhook.endpoint_auto_disabled": "Endpoint disabled by its failures",
+  "webhook.secret_rotated": "Secret rotated",
+  "webhook.delivery_replayed": "Delivery replayed",
+  "webhook.replay_started": "Replay started",
+  "webhook.replay_cancelled": "Replay cancelled",
+  "api_token.created": "API token created",
+  "api_token.revoked": "API token revoked",
+  "member.added": "Member added",
+  "member.updated": "Member changed",
+  "member.removed": "Member removed",
+  "console.link_created": "Console link made"
+}
+
+const doors: Record<string, string> = {
+  rest: "REST",
+  mcp: "MCP",
+  console: "console",
+  worker: "worker",
+  sql: "SQL"
+}
+const actors: Record<string, string> = {
+  api_token: "API token",
+  operator: "Operator",
+  member: "Member",
+  system: "Posthorn"
+}
+
+const show = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value))
+
+const Changes = ({ changes }: { changes: Row["changes"] }) => {
+  if (changes === null) return null
+  const { fields, from, to, ...facts } = changes as Record<string, unknown> & {
+    fields: ReadonlyArray<string>
+  }
+  const [before, after] = [from, to] as [
+    Record<string, unknown> | undefined,
+    Record<string, unknown> | undefined
+  ]
+  return (
+    <ul className="grid gap-0.5 text-xs text-soft">
+      {before !== undefined && after !== undefined
+        ? fields.map((field) => (
+            <li key={field} className="break-all">
+              {field}: <del className="text-faint">{show(before[field])}</del> →{" "}
+              <ins className="no-underline">{show(after[field])}</ins>
+            </li>
+          ))
+        : fields.length > 0
+          ? [<li key="fields">{fields.join(", ")}</li>]
+          : null}
+      {Object.entries(facts).map(([name, value]) => (
+        <li key={name} className="break-all">
+          {name}: {show(value)}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const Target = ({ slug, target: { id, type } }: { slug: string; target: Row["target"] }) => {
+  const style =
+    "inline-flex min-h-6 max-w-full items-center truncate rounded font-mono text-xs text-accent-text hover:underline"
+  if (type === "webhook_endpoint" || id.startsWith("whe_"))
+    return (
+      <Link to="/w/$slug/endpoints/$endpointId" params={{ slug, endpointId: id }} className={style}>
+        {id}
+      </Link>
+    )
+  if (id.startsWith("whd_"))
+    return (
+      <Link to="/w/$slug/deliveries/$deliveryId" params={{ slug, deliveryId: id }} className={style}>
+        {id}
+      </Link>
+    )
+  return <Id id={id} />
+}
+
+const columns = (slug: string): ReadonlyArray<Column<Row>> => [
+  {
+    head: "What",
+    className: "py-3 align-top",
+    cell: ({ action, changes }) => (
+      <div className="min-w-0">
+        <span className="font-medium" title={action}>
+          {actions[action] ?? action}
+        </span>
+        <Changes changes={changes} />
+      </div>
+    )
+  },
+  {
+    head: "Who",
+    className: "w-52 py-3 align-top",
+    cell: ({ actor }) => (
+      <div className="min-w-0">
+        <span className="block">
+          {actors[actor.type] ?? actor.type}{" "}
+          <span className="text-faint">through {doors[actor.via] ?? actor.via}</span>
+        </span>
+        {actor.type === "operator" || actor.type === "system" ? null : <Id id={actor.id} />}
+      </div>
+    )
+  },
+  {
+    head: "On",
+    className: "w-72 py-3 align-top",
+    cell: ({ target }) => <Target slug={slug} target={target} />
+  },
+  {
+    head: "When",
+    className: "w-28 py-3 align-top text-soft",
+    cell: ({ createdAt }) => <Time at={createdAt} />
+  }
+]
+
+export const AuditLog = () => {
+  const { slug } = useSession()
+  const query = useList("listAuditEvents", { query: { limit: 50 } }, { everyMs: 15_000 })
+  return (
+    <Page
+      title="Audit log"
+      about="Every change with who made it. Written together with the change, and never altered."
+    >
+      <Card flush>
+        <List
+          label="Audit log"
+          query={query}
+          columns={columns(slug)}
+          empty={
+            <Empty icon="audit" title="Nothing was changed yet">
+              <p className="text-soft">
+                Publishes and test sends are not listed: their deliveries are their record.
+              </p>
+            </Empty>
+          }
+        />
+      </Card>
+    </Page>
+  )
+}

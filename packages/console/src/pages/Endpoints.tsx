@@ -1,0 +1,122 @@
+/** Every endpoint with its health at a glance. */
+import { Link } from "@tanstack/react-router"
+import { useState } from "react"
+import type { ItemOf } from "../api/contract.ts"
+import { useList, useOperation } from "../api/queries.ts"
+import { useSession } from "../session/session.tsx"
+import { buttonClass } from "../ui/Button.tsx"
+import { Sparkline } from "../ui/Chart.tsx"
+import { inputClass } from "../ui/Field.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { Card, Page } from "../ui/Layout.tsx"
+import { List } from "../ui/List.tsx"
+import { Empty, NothingMatches } from "../ui/States.tsx"
+import type { Column } from "../ui/Table.tsx"
+import { HealthBadge, Streak } from "./endpoint/Health.tsx"
+import { shortUrl } from "./useEndpoints.ts"
+
+type Row = ItemOf<"listWebhookEndpoints">
+
+const Last24Hours = ({ endpointId }: { endpointId: string }) => {
+  const { data } = useOperation("getEndpointStats", { path: { endpointId }, query: { hours: 24 } })
+  if (data === undefined) return <span className="block h-6 w-30 rounded bg-sunken" />
+  return <Sparkline hours={data.hours} />
+}
+
+const typesOf = (eventTypes: ReadonlyArray<string>) =>
+  eventTypes.includes("*")
+    ? "All events"
+    : eventTypes.length <= 2
+      ? eventTypes.join(", ")
+      : `${eventTypes.slice(0, 2).join(", ")} and ${eventTypes.length - 2} more`
+
+const columns = (slug: string): ReadonlyArray<Column<Row>> => [
+  {
+    head: "Endpoint",
+    className: "max-w-96",
+    cell: ({ description, id, url }) => (
+      <div className="min-w-0 py-2">
+        <Link
+          to="/w/$slug/endpoints/$endpointId"
+          params={{ slug, endpointId: id }}
+          title={url}
+          className="block truncate rounded leading-6 font-medium hover:underline"
+        >
+          {shortUrl(url)}
+        </Link>
+        {description === null || description === "" ? null : (
+          <span className="block truncate text-xs text-faint" dir="auto">
+            {description}
+          </span>
+        )}
+      </div>
+    )
+  },
+  {
+    head: "Event types",
+    className: "max-w-56",
+    cell: ({ eventTypes }) => (
+      <span className="block truncate text-soft" title={eventTypes.join(", ")}>
+        {typesOf(eventTypes)}
+      </span>
+    )
+  },
+  { head: "Health", className: "w-36", cell: (row) => <HealthBadge {...row} /> },
+  {
+    head: "Failures in a row",
+    className: "w-36",
+    cell: (row) => <Streak failures={row.consecutiveFailures} />
+  },
+  { head: "Last 24 hours", className: "w-36", cell: ({ id }) => <Last24Hours endpointId={id} /> }
+]
+
+export const Endpoints = () => {
+  const { may, slug } = useSession()
+  const [wanted, setWanted] = useState("")
+  const query = useList("listWebhookEndpoints", { query: { limit: 50 } }, { everyMs: 10_000 })
+  const needle = wanted.trim().toLowerCase()
+  const items = query.items?.filter(({ description, eventTypes, url }) =>
+    `${url} ${description ?? ""} ${eventTypes.join(" ")}`.toLowerCase().includes(needle)
+  )
+  const create = may("createWebhookEndpoint") ? (
+    <Link to="/w/$slug/endpoints/new" params={{ slug }} className={buttonClass("primary")}>
+      <Icon name="plus" size={15} />
+      New endpoint
+    </Link>
+  ) : null
+  return (
+    <Page title="Endpoints" about="Where this workspace’s events go." actions={create}>
+      <Card flush>
+        {(query.items?.length ?? 0) > 5 || needle !== "" ? (
+          <div className="border-b p-3" data-search>
+            <input
+              type="search"
+              aria-label="Find an endpoint"
+              placeholder="Find by URL, description or event type"
+              value={wanted}
+              onChange={(event) => setWanted(event.target.value)}
+              className={`${inputClass} h-8 max-w-sm`}
+            />
+          </div>
+        ) : null}
+        <List
+          label="Endpoints"
+          query={{ ...query, items }}
+          columns={columns(slug)}
+          empty={
+            needle !== "" ? (
+              <NothingMatches what="endpoints" clear={() => setWanted("")} />
+            ) : (
+              <Empty icon="endpoints" title="No endpoint yet">
+                <p className="text-soft">
+                  An endpoint is a public https URL that wants some of this workspace’s events.
+                </p>
+                {create}
+              </Empty>
+            )
+          }
+        />
+      </Card>
+    </Page>
+  )
+}

@@ -1,0 +1,86 @@
+/** One event: its payload, and what became of it. */
+import { useQuery } from "@tanstack/react-query"
+import { Link, useParams } from "@tanstack/react-router"
+import { callText } from "../api/client.ts"
+import type { Answer } from "../api/contract.ts"
+import { useList } from "../api/queries.ts"
+import { useSession } from "../session/session.tsx"
+import { Code } from "../ui/Code.tsx"
+import { Id } from "../ui/Copy.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { inLines, rawMember } from "../ui/json.ts"
+import { Card, Fact, Facts, Page } from "../ui/Layout.tsx"
+import { List } from "../ui/List.tsx"
+import { Failed, Loading } from "../ui/States.tsx"
+import { Time } from "../ui/Time.tsx"
+import { deliveryColumns } from "./deliveryColumns.tsx"
+import { useEndpoints } from "./useEndpoints.ts"
+
+export const Event = () => {
+  const { slug } = useSession()
+  const { eventId } = useParams({ from: "/w/$slug/events/$eventId" })
+  const { nameOf } = useEndpoints()
+  const { data, error, refetch } = useQuery({
+    queryKey: [slug, "getEvent", eventId],
+    queryFn: async ({ signal }) => {
+      const text = await callText(slug, "getEvent", { path: { eventId } }, signal)
+      return { event: JSON.parse(text) as Answer<"getEvent">, payload: rawMember(text, "payload") ?? "null" }
+    }
+  })
+  const deliveries = useList(
+    "listWorkspaceDeliveries",
+    { query: { limit: 50, payload: "omit", eventId } } as never,
+    { everyMs: 4_000 }
+  )
+  if (data === undefined) return error === null ? <Loading /> : <Failed error={error} retry={refetch} />
+  const { event, payload } = data
+  return (
+    <Page
+      title={<span className="font-mono text-xl tracking-normal break-all">{event.eventType}</span>}
+      name={event.eventType}
+      back={
+        <Link
+          to="/w/$slug/events"
+          params={{ slug }}
+          className="inline-flex min-h-6 items-center gap-1.5 rounded text-sm text-soft hover:text-ink"
+        >
+          <Icon name="back" size={14} />
+          Events
+        </Link>
+      }
+    >
+      <div className="grid gap-5">
+        <Card title="Event">
+          <Facts>
+            <Fact name="Id">
+              <Id id={event.id} />
+            </Fact>
+            <Fact name="Published">
+              <Time at={event.createdAt} focusable />
+            </Fact>
+            <Fact name="Deliveries">{event.deliveries.toLocaleString()}</Fact>
+            <Fact name="Missed">
+              {event.missed === 0
+                ? "none"
+                : `${event.missed.toLocaleString()}: matching endpoints that were disabled at that moment`}
+            </Fact>
+            <Fact name="Trace">
+              <Id id={event.traceId} />
+            </Fact>
+          </Facts>
+        </Card>
+        <Card title="Payload" about="As it was published, to the letter.">
+          <Code text={inLines(payload)} label="Payload" tall />
+        </Card>
+        <Card title="Deliveries" flush>
+          <List
+            label="Deliveries of this event"
+            query={deliveries}
+            columns={deliveryColumns(slug, nameOf)}
+            empty={<p className="px-5 py-5 text-sm text-soft">No enabled endpoint wanted its type.</p>}
+          />
+        </Card>
+      </div>
+    </Page>
+  )
+}

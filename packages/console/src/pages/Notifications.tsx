@@ -1,0 +1,115 @@
+/** What the workspace should look at: what was given up, what was disabled. */
+import { Link } from "@tanstack/react-router"
+import type { ItemOf } from "../api/contract.ts"
+import { useAct, useList } from "../api/queries.ts"
+import { useSession } from "../session/session.tsx"
+import { Button } from "../ui/Button.tsx"
+import { Card, Page } from "../ui/Layout.tsx"
+import { List } from "../ui/List.tsx"
+import { Empty, Refusal } from "../ui/States.tsx"
+import { Badge } from "../ui/Status.tsx"
+import type { Column } from "../ui/Table.tsx"
+import { Time } from "../ui/Time.tsx"
+
+type Row = ItemOf<"listNotifications">
+
+const Subject = ({
+  deliveryId,
+  endpointId,
+  slug
+}: {
+  deliveryId: string | null
+  endpointId: string | null
+  slug: string
+}) => {
+  const style = "inline-flex min-h-6 items-center rounded text-accent-text hover:underline"
+  if (deliveryId !== null)
+    return (
+      <Link to="/w/$slug/deliveries/$deliveryId" params={{ slug, deliveryId }} className={style}>
+        Open delivery
+      </Link>
+    )
+  if (endpointId !== null)
+    return (
+      <Link to="/w/$slug/endpoints/$endpointId" params={{ slug, endpointId }} className={style}>
+        Open endpoint
+      </Link>
+    )
+  return null
+}
+
+export const Notifications = () => {
+  const { may, slug } = useSession()
+  const query = useList("listNotifications", { query: { limit: 50 } }, { everyMs: 10_000 })
+  const read = useAct("markNotificationRead")
+  const columns: ReadonlyArray<Column<Row>> = [
+    {
+      head: "Kind",
+      className: "w-40 align-top pt-3",
+      cell: ({ kind }) =>
+        kind === "endpoint_disabled" ? (
+          <Badge tone="bad" icon="pause">
+            Disabled
+          </Badge>
+        ) : (
+          <Badge tone="bad" icon="warning">
+            Given up
+          </Badge>
+        )
+    },
+    {
+      head: "What happened",
+      className: "py-3",
+      cell: ({ message, readAt }) => (
+        <span className={`break-words ${readAt === null ? "font-medium" : "text-soft"}`}>{message}</span>
+      )
+    },
+    {
+      head: "Subject",
+      hideHead: true,
+      className: "w-32 whitespace-nowrap",
+      cell: (row) => <Subject {...row} slug={slug} />
+    },
+    { head: "When", className: "w-28 text-soft", cell: ({ createdAt }) => <Time at={createdAt} /> },
+    ...(may("markNotificationRead")
+      ? [
+          {
+            head: "Read",
+            hideHead: true,
+            className: "w-32 text-end",
+            cell: ({ id, readAt }: Row) =>
+              readAt === null ? (
+                <Button small onPress={() => read.mutate({ path: { notificationId: id } })}>
+                  Mark as read
+                </Button>
+              ) : (
+                <span className="text-xs text-faint">read</span>
+              )
+          }
+        ]
+      : [])
+  ]
+  return (
+    <Page title="Notifications" about="Deliveries that were given up, and endpoints that were disabled.">
+      <div className="grid gap-4">
+        <Refusal error={read.error} />
+        <Card flush>
+          <List
+            label="Notifications"
+            query={query}
+            columns={columns}
+            empty={
+              <Empty icon="notifications" title="Nothing to look at">
+                <p className="text-soft">
+                  When a delivery has spent its retries, or an endpoint is disabled because it fails, it is
+                  told here. Subscribe an endpoint to <code>webhook.endpoint_disabled</code> to be told at
+                  once.
+                </p>
+              </Empty>
+            }
+          />
+        </Card>
+      </div>
+    </Page>
+  )
+}

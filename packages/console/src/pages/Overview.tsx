@@ -1,0 +1,250 @@
+/** What happened in the last 24 hours, and what needs attention first. */
+import { Link } from "@tanstack/react-router"
+import type { ReactNode } from "react"
+import type { Answer } from "../api/contract.ts"
+import { useList, useOperation } from "../api/queries.ts"
+import { useSession } from "../session/session.tsx"
+import { buttonClass } from "../ui/Button.tsx"
+import { HourChart } from "../ui/Chart.tsx"
+import { Code } from "../ui/Code.tsx"
+import { Icon, type IconName } from "../ui/Icon.tsx"
+import { Card, Page } from "../ui/Layout.tsx"
+import { Empty, Failed, Loading } from "../ui/States.tsx"
+import { duration, span, Time } from "../ui/Time.tsx"
+import { publishCommand } from "./publishCommand.ts"
+import { shortUrl } from "./useEndpoints.ts"
+
+type Overview = Answer<"getOverview">
+
+const Figure = ({
+  label,
+  value,
+  note,
+  tone = ""
+}: {
+  label: string
+  value: string
+  note?: ReactNode
+  tone?: string
+}) => (
+  <div className="min-w-0 px-5 py-4">
+    <dt className="text-sm text-soft">{label}</dt>
+    <dd>
+      <span className={`block text-2xl font-semibold tracking-tight ${tone}`}>{value}</span>
+      <span className="block min-h-4.5 text-xs text-faint">{note}</span>
+    </dd>
+  </div>
+)
+
+const count = (value: number) => value.toLocaleString()
+
+const Figures = ({ deliveries, queue }: Overview) => {
+  const lost = deliveries.failedPermanent + deliveries.deadLettered
+  const { p50Ms, p95Ms, successRate } = deliveries
+  return (
+    <dl className="grid grid-cols-2 rounded-lg border bg-surface *:border-line md:grid-cols-5 md:divide-x max-md:[&>*:nth-child(n+3)]:border-t max-md:[&>*:nth-child(even)]:border-s">
+      <Figure
+        label="Delivered"
+        value={count(deliveries.delivered)}
+        note={
+          successRate === null
+            ? "nothing tried yet"
+            : `${(successRate * 100).toFixed(successRate === 1 ? 0 : 2)} % of what was tried`
+        }
+      />
+      <Figure
+        label="Retrying"
+        value={count(deliveries.failed)}
+        tone={deliveries.failed > 0 ? "text-warn" : ""}
+        note={`${count(deliveries.pending)} wait for a first attempt`}
+      />
+      <Figure
+        label="Given up"
+        value={count(lost)}
+        tone={lost > 0 ? "text-bad" : ""}
+        note={`${count(deliveries.failedPermanent)} refused by receivers`}
+      />
+      <Figure
+        label="p50 / p95"
+        value={p50Ms === null || p95Ms === null ? "–" : `${duration(p50Ms)} / ${duration(p95Ms)}`}
+        note="time to the answer"
+      />
+      <Figure
+        label="Oldest waiting"
+        value={queue.oldestWaitingSeconds === null ? "–" : span(queue.oldestWaitingSeconds)}
+        note={`${count(queue.waiting)} in the queue`}
+      />
+    </dl>
+  )
+}
+
+interface Concern {
+  readonly id: string
+  readonly icon: IconName
+  readonly tone: string
+  readonly text: ReactNode
+  readonly endpointId: string
+}
+
+const useConcerns = (): ReadonlyArray<Concern> | undefined => {
+  const { may } = useSession()
+  const { items } = useList(
+    "listWebhookEndpoints",
+    { query: { limit: 200 } },
+    { enabled: may("listWebhookEndpoints"), everyMs: 15_000 }
+  )
+  return items
+    ?.filter(
+      ({ consecutiveFailures, disabledReason }) =>
+        disabledReason === "consecutive_failures" || consecutiveFailures >= 3
+    )
+    .sort(
+      (one, other) =>
+        Number(one.enabled) - Number(other.enabled) || other.consecutiveFailures - one.consecutiveFailures
+    )
+    .map(({ consecutiveFailures, enabled, id, url }) => ({
+      id,
+      endpointId: id,
+      icon: enabled ? "warning" : "pause",
+      tone: enabled ? "text-warn" : "text-bad",
+      text: (
+        <>
+          <span className="block truncate font-medium" title={url}>
+            {shortUrl(url)}
+          </span>
+          <span className="block text-sm text-soft">
+            {enabled
+              ? `Failed ${consecutiveFailures} times in a row; at 20 it is disabled.`
+              : "Disabled after 20 failures in a row. Nothing is sent to it."}
+          </span>
+        </>
+      )
+    }))
+}
+
+const Attention = () => {
+  const { slug } = useSession()
+  const concerns = useConcerns()
+  return (
+    <Card title="Needs attention" flush>
+      {concerns === undefined ? (
+        <Loading rows={3} />
+      ) : concerns.length === 0 ? (
+        <p className="flex items-center gap-2 px-5 py-5 text-sm text-soft">
+          <Icon name="checkCircle" className="text-good" />
+          Every endpoint that is enabled receives.
+        </p>
+      ) : (
+        <ul>
+          {concerns.slice(0, 6).map(({ endpointId, icon, id, text, tone }) => (
+            <li key={id} data-row className="flex items-start gap-3 border-b px-5 py-3.5 last:border-b-0">
+              <Icon name={icon} className={`mt-1 ${tone}`} />
+              <div className="min-w-0 flex-1">{text}</div>
+              <Link
+                to="/w/$slug/endpoints/$endpointId"
+                params={{ slug, endpointId }}
+                className={buttonClass("plain", true)}
+              >
+                Look into it
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  )
+}
+
+const LatestNotifications = () => {
+  const { slug } = useSession()
+  const { items } = useList("listNotifications", { query: { limit: 5 } }, { everyMs: 15_000 })
+  return (
+    <Card
+      title="Latest notifications"
+      flush
+      actions={
+        <Link
+          to="/w/$slug/notifications"
+          params={{ slug }}
+          className="rounded text-sm text-accent-text hover:underline"
+        >
+          All
+        </Link>
+      }
+    >
+      {items === undefined ? (
+        <Loading rows={3} />
+      ) : items.length === 0 ? (
+        <p className="px-5 py-5 text-sm text-soft">None. What is given up or disabled is told here.</p>
+      ) : (
+        <ul>
+          {items.slice(0, 5).map(({ createdAt, id, message, readAt }) => (
+            <li key={id} className="grid gap-0.5 border-b px-5 py-3 text-sm last:border-b-0">
+              <span className={`line-clamp-2 break-words ${readAt === null ? "" : "text-soft"}`}>
+                {message}
+              </span>
+              <span className="text-xs text-faint">
+                <Time at={createdAt} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  )
+}
+
+const FirstSteps = () => {
+  const { may, slug } = useSession()
+  return (
+    <Card>
+      <Empty icon="endpoints" title="Nothing was sent yet">
+        <p className="text-soft">Register where events should go, then publish the first one.</p>
+        {may("createWebhookEndpoint") ? (
+          <Link to="/w/$slug/endpoints/new" params={{ slug }} className={buttonClass("primary")}>
+            New endpoint
+          </Link>
+        ) : null}
+        <div className="w-full">
+          <Code text={publishCommand(slug)} label="Publish an event" />
+        </div>
+      </Empty>
+    </Card>
+  )
+}
+
+export const Overview = () => {
+  const { may, session } = useSession()
+  const { data, error, refetch } = useOperation("getOverview", {}, { everyMs: 15_000 })
+  const isNew =
+    data !== undefined &&
+    data.endpoints.total === 0 &&
+    data.hours.every((hour) => hour.delivered + hour.failed === 0)
+  return (
+    <Page title="Overview" about={`The last 24 hours of ${session.workspace.name}.`}>
+      {data === undefined ? (
+        error === null ? (
+          <Loading />
+        ) : (
+          <Failed error={error} retry={refetch} />
+        )
+      ) : isNew ? (
+        <FirstSteps />
+      ) : (
+        <div className="grid gap-5">
+          <Figures {...data} />
+          <Card
+            title="Deliveries by hour"
+            about="By the hour they were made in, with the status they have now."
+          >
+            <HourChart hours={data.hours} />
+          </Card>
+          <div className="grid items-start gap-5 lg:grid-cols-2">
+            {may("listWebhookEndpoints") ? <Attention /> : null}
+            {may("listNotifications") ? <LatestNotifications /> : null}
+          </div>
+        </div>
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,82 @@
+/** How a delivery is shown in a list, wherever it is listed. */
+import { Link } from "@tanstack/react-router"
+import type { ItemOf } from "../api/contract.ts"
+import { reasonOf, StatusBadge } from "../ui/Status.tsx"
+import type { Column } from "../ui/Table.tsx"
+import { duration, Time } from "../ui/Time.tsx"
+
+export type DeliveryRow = ItemOf<"listWorkspaceDeliveries">
+
+const LADDER = 7
+
+const lastAnswer = ({ lastDurationMs, lastFailureReason, lastHttpStatus }: DeliveryRow) => {
+  const text = reasonOf(lastFailureReason, lastHttpStatus)
+  return text === "" ? (
+    <span className="text-faint">–</span>
+  ) : (
+    <span className="text-soft">
+      {text}
+      {lastDurationMs === null ? "" : <span className="text-faint"> · {duration(lastDurationMs)}</span>}
+    </span>
+  )
+}
+
+export const deliveryColumns = (
+  slug: string,
+  endpointName?: (endpointId: string) => string
+): ReadonlyArray<Column<DeliveryRow>> => [
+  {
+    head: "Status",
+    className: "w-32",
+    cell: ({ status }) => <StatusBadge status={status} />
+  },
+  {
+    head: "Event type",
+    cell: ({ eventType, id, replayedFrom }) => (
+      <span className="flex min-w-0 items-center gap-2">
+        <Link
+          to="/w/$slug/deliveries/$deliveryId"
+          params={{ slug, deliveryId: id }}
+          className="inline-flex min-h-6 min-w-0 items-center rounded font-medium hover:underline"
+        >
+          <span className="truncate">{eventType}</span>
+        </Link>
+        {replayedFrom === null ? null : <span className="text-xs text-faint">replay</span>}
+      </span>
+    )
+  },
+  ...(endpointName === undefined
+    ? []
+    : [
+        {
+          head: "Endpoint",
+          className: "max-w-64",
+          cell: ({ endpointId }: DeliveryRow) => (
+            <span className="block truncate text-soft" title={endpointName(endpointId)}>
+              {endpointName(endpointId)}
+            </span>
+          )
+        }
+      ]),
+  {
+    head: "Attempts",
+    className: "w-24 whitespace-nowrap",
+    cell: ({ attempts }) => (
+      <span className="text-soft">
+        {attempts} <span className="text-faint">of {LADDER}</span>
+      </span>
+    )
+  },
+  { head: "Last answer", className: "max-w-72", cell: lastAnswer },
+  {
+    head: "Next attempt",
+    className: "w-28",
+    cell: ({ nextAttemptAt, status }) =>
+      nextAttemptAt === null || status === "delivered" ? (
+        <span className="text-faint">–</span>
+      ) : (
+        <Time at={nextAttemptAt} />
+      )
+  },
+  { head: "Created", className: "w-28 text-soft", cell: ({ createdAt }) => <Time at={createdAt} /> }
+]

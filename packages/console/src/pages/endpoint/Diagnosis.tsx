@@ -1,0 +1,177 @@
+/** Why an endpoint fails, from what is on record, with the next steps as buttons. */
+import { Link } from "@tanstack/react-router"
+import type { Answer } from "../../api/contract.ts"
+import { useOperation } from "../../api/queries.ts"
+import { useSession } from "../../session/session.tsx"
+import { Button, buttonClass } from "../../ui/Button.tsx"
+import { Card } from "../../ui/Layout.tsx"
+import { Failed, Loading } from "../../ui/States.tsx"
+import { Badge, type Tone } from "../../ui/Status.tsx"
+import { Time } from "../../ui/Time.tsx"
+import type { EndpointDetail } from "./Endpoint.tsx"
+import { Test } from "./Test.tsx"
+
+type Diagnosed = Answer<"diagnoseWebhookEndpoint">
+type Finding = Diagnosed["findings"][number]
+type Step = Finding["nextSteps"][number]
+
+const healths: Record<Diagnosed["health"], { tone: Tone; label: string }> = {
+  healthy: { tone: "good", label: "Healthy" },
+  failing: { tone: "bad", label: "Failing" },
+  unstable: { tone: "warn", label: "Unstable" },
+  disabled: { tone: "idle", label: "Disabled" },
+  unproven: { tone: "idle", label: "Unproven" }
+}
+
+/** Where a step is taken. What this console has no place for stays a sentence. */
+const StepAction = ({ endpoint, step }: { endpoint: EndpointDetail; step: Step }) => {
+  const { may, slug } = useSession()
+  const params = { slug, endpointId: endpoint.id }
+  const to = (tab: string, label: string) => (
+    <Link
+      to="/w/$slug/endpoints/$endpointId"
+      params={params}
+      search={{ tab }}
+      className={buttonClass("plain", true)}
+    >
+      {label}
+    </Link>
+  )
+  const deliveryId = (step.arguments as { deliveryId?: unknown } | null)?.deliveryId
+  switch (step.operation as string | null) {
+    case "sendTestEvent":
+      return may("sendTestEvent") && endpoint.enabled ? <Test endpointId={endpoint.id} look="plain" /> : null
+    case "updateWebhookEndpoint":
+      if (!may("updateWebhookEndpoint")) return null
+      return endpoint.enabled ? (
+        to("settings", "Open settings")
+      ) : (
+        <Link
+          to="/w/$slug/endpoints/$endpointId/recover"
+          params={params}
+          className={buttonClass("primary", true)}
+        >
+          Recover
+        </Link>
+      )
+    case "rotateWebhookSecret":
+      return may("rotateWebhookSecret") ? to("secret", "Open signing secret") : null
+    case "startReplay":
+      return may("replayWebhookDelivery") ? (
+        <Link
+          to="/w/$slug/endpoints/$endpointId/recover"
+          params={params}
+          className={buttonClass("plain", true)}
+        >
+          Recover
+        </Link>
+      ) : null
+    case "listWebhookDeliveryAttempts":
+    case "getWebhookDelivery":
+    case "replayWebhookDelivery":
+      return typeof deliveryId === "string" ? (
+        <Link
+          to="/w/$slug/deliveries/$deliveryId"
+          params={{ slug, deliveryId }}
+          className={buttonClass("plain", true)}
+        >
+          Open delivery
+        </Link>
+      ) : null
+    case "listEventTypes":
+    case "publishEvent":
+      return (
+        <Link to="/w/$slug/events" params={{ slug }} className={buttonClass("plain", true)}>
+          Open events
+        </Link>
+      )
+    default:
+      return null
+  }
+}
+
+const FindingCard = ({ endpoint, finding }: { endpoint: EndpointDetail; finding: Finding }) => {
+  const { slug } = useSession()
+  return (
+    <Card>
+      <div className="grid gap-3">
+        <div className="grid gap-1">
+          <h3 className="text-base font-semibold text-balance">{finding.summary}</h3>
+          <p className="text-sm text-soft">{finding.because}</p>
+        </div>
+        <p className="flex flex-wrap gap-x-4 gap-y-1 text-xs text-faint">
+          {finding.since === null ? null : (
+            <span>
+              Since <Time at={finding.since} focusable />
+            </span>
+          )}
+          {finding.inARow > 0 ? <span>{finding.inARow} in a row</span> : null}
+          <span>{finding.confidence} confidence</span>
+          {finding.changedBefore === null ? null : (
+            <span>
+              Before it began: {finding.changedBefore.action} ({finding.changedBefore.fields.join(", ")}),{" "}
+              <Time at={finding.changedBefore.at} />
+            </span>
+          )}
+        </p>
+        {finding.deliveryIds.length === 0 ? null : (
+          <p className="flex flex-wrap gap-x-3 gap-y-1 text-xs">
+            <span className="text-faint">Shown by</span>
+            {finding.deliveryIds.map((deliveryId) => (
+              <Link
+                key={deliveryId}
+                to="/w/$slug/deliveries/$deliveryId"
+                params={{ slug, deliveryId }}
+                className="inline-block min-h-6 rounded font-mono text-accent-text hover:underline"
+              >
+                …{deliveryId.slice(-8)}
+              </Link>
+            ))}
+          </p>
+        )}
+        {finding.nextSteps.length === 0 ? null : (
+          <ol className="grid gap-2 border-t pt-3">
+            {finding.nextSteps.map((step, index) => (
+              <li
+                key={`${step.operation} ${step.why}`}
+                className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm"
+              >
+                <span className="grid size-5 shrink-0 place-items-center rounded-full bg-sunken text-xs text-soft">
+                  {index + 1}
+                </span>
+                <span className="min-w-0 flex-1 basis-64">{step.why}</span>
+                <StepAction endpoint={endpoint} step={step} />
+              </li>
+            ))}
+          </ol>
+        )}
+      </div>
+    </Card>
+  )
+}
+
+const Diagnosis = ({ endpoint }: { endpoint: EndpointDetail }) => {
+  const { data, error, isFetching, refetch } = useOperation("diagnoseWebhookEndpoint", {
+    path: { endpointId: endpoint.id }
+  })
+  if (data === undefined) return error === null ? <Loading /> : <Failed error={error} retry={refetch} />
+  const { label, tone } = healths[data.health]
+  return (
+    <div className="grid gap-4">
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <p className="flex flex-wrap items-center gap-3 text-sm text-soft">
+          <Badge tone={tone}>{label}</Badge>
+          Judged from the last {data.examined.attempts} attempts on record; nothing was sent.
+        </p>
+        <Button small icon="retry" isDisabled={isFetching} onPress={() => refetch()}>
+          Look again
+        </Button>
+      </div>
+      {data.findings.map((finding) => (
+        <FindingCard key={`${finding.code} ${finding.summary}`} endpoint={endpoint} finding={finding} />
+      ))}
+    </div>
+  )
+}
+
+export default Diagnosis

@@ -1,0 +1,224 @@
+/** One endpoint: what it got, how it is set, its secret, and why it fails. */
+import { Link, useParams, useSearch } from "@tanstack/react-router"
+import { lazy, useState } from "react"
+import type { Answer, OperationName } from "../../api/contract.ts"
+import { useAct, useOperation } from "../../api/queries.ts"
+import { useSession } from "../../session/session.tsx"
+import { Button, buttonClass } from "../../ui/Button.tsx"
+import { Id } from "../../ui/Copy.tsx"
+import { Confirm } from "../../ui/Dialog.tsx"
+import { Icon } from "../../ui/Icon.tsx"
+import { Banner, Page } from "../../ui/Layout.tsx"
+import { Failed, Loading, Refusal } from "../../ui/States.tsx"
+import { Time } from "../../ui/Time.tsx"
+import { shortUrl } from "../useEndpoints.ts"
+import { EndpointDeliveries } from "./EndpointDeliveries.tsx"
+import { HealthBadge, Streak } from "./Health.tsx"
+import { Test } from "./Test.tsx"
+
+const Diagnosis = lazy(() => import("./Diagnosis.tsx"))
+const Secret = lazy(() => import("./Secret.tsx"))
+const Settings = lazy(() => import("./Settings.tsx"))
+
+export type EndpointDetail = Answer<"getWebhookEndpoint">
+
+const tabs = [
+  { id: "deliveries", label: "Deliveries", needs: "listWebhookDeliveries" },
+  { id: "diagnosis", label: "Diagnosis", needs: "diagnoseWebhookEndpoint" },
+  { id: "settings", label: "Settings", needs: "getWebhookEndpoint" },
+  { id: "secret", label: "Signing secret", needs: "getWebhookEndpoint" },
+  { id: "try", label: "Try it", needs: "sendTestEvent" }
+] as const satisfies ReadonlyArray<{ id: string; label: string; needs: OperationName }>
+
+const Tabs = ({ endpointId, open }: { endpointId: string; open: string }) => {
+  const { may, slug } = useSession()
+  return (
+    <nav aria-label="Parts of the endpoint" className="mb-5 flex gap-1 overflow-x-auto border-b">
+      {tabs
+        .filter(({ needs }) => may(needs))
+        .map(({ id, label }) => (
+          <Link
+            key={id}
+            to="/w/$slug/endpoints/$endpointId"
+            params={{ slug, endpointId }}
+            search={id === "deliveries" ? {} : { tab: id }}
+            replace
+            aria-current={open === id ? "page" : "false"}
+            className="-mb-px inline-flex h-9 items-center border-b-2 border-transparent px-3 text-sm font-medium whitespace-nowrap text-soft outline-offset-[-3px]! hover:text-ink aria-[current=page]:border-accent-text aria-[current=page]:text-ink"
+          >
+            {label}
+          </Link>
+        ))}
+    </nav>
+  )
+}
+
+const DisabledBanner = ({ endpoint }: { endpoint: EndpointDetail }) => {
+  const { may, slug } = useSession()
+  const { disabledReason, id, missedEvents } = endpoint
+  const failed = disabledReason === "consecutive_failures"
+  return (
+    <Banner
+      tone={failed ? "bad" : "idle"}
+      title={failed ? "Disabled after 20 failed attempts in a row" : "Disabled by hand"}
+      actions={
+        may("updateWebhookEndpoint") ? (
+          <Link
+            to="/w/$slug/endpoints/$endpointId/recover"
+            params={{ slug, endpointId: id }}
+            data-key="r"
+            className={buttonClass("primary")}
+          >
+            Recover
+          </Link>
+        ) : null
+      }
+    >
+      Nothing is sent while it is disabled. Deliveries that wait go on when it is enabled again.
+      {missedEvents.count > 0 && missedEvents.since !== null ? (
+        <>
+          {" "}
+          {missedEvents.count.toLocaleString()} matching{" "}
+          {missedEvents.count === 1 ? "event was" : "events were"} missed since{" "}
+          <Time at={missedEvents.since} />.
+        </>
+      ) : null}
+    </Banner>
+  )
+}
+
+/** Failing, and not disabled yet. */
+const FailingBanner = ({ endpoint }: { endpoint: EndpointDetail }) => {
+  const { may, slug } = useSession()
+  return (
+    <Banner
+      tone="warn"
+      title={`Failed ${endpoint.consecutiveFailures} times in a row`}
+      actions={
+        may("diagnoseWebhookEndpoint") ? (
+          <Link
+            to="/w/$slug/endpoints/$endpointId"
+            params={{ slug, endpointId: endpoint.id }}
+            search={{ tab: "diagnosis" }}
+            className={buttonClass()}
+          >
+            Why?
+          </Link>
+        ) : null
+      }
+    >
+      Each failed attempt counts. After 20 in a row the endpoint is disabled.
+    </Banner>
+  )
+}
+
+const Switch = ({ endpoint }: { endpoint: EndpointDetail }) => {
+  const { may } = useSession()
+  const update = useAct("updateWebhookEndpoint")
+  const [asks, setAsks] = useState(false)
+  if (!may("updateWebhookEndpoint")) return null
+  const set = (enabled: boolean) =>
+    update.mutate({ path: { endpointId: endpoint.id }, body: { enabled } } as never, {
+      onSuccess: () => setAsks(false)
+    })
+  if (!endpoint.enabled)
+    return (
+      <Button onPress={() => set(true)} isDisabled={update.isPending}>
+        Enable
+      </Button>
+    )
+  return (
+    <>
+      <Button onPress={() => setAsks(true)}>Disable</Button>
+      <Confirm
+        title="Disable this endpoint?"
+        action="Disable"
+        isOpen={asks}
+        close={() => setAsks(false)}
+        confirm={() => set(false)}
+        isPending={update.isPending}
+        error={update.error}
+      >
+        Events that are published while it is disabled make no delivery for it. Deliveries that wait stay, and
+        go on when it is enabled again.
+      </Confirm>
+    </>
+  )
+}
+
+const Loaded = ({ endpoint, open }: { endpoint: EndpointDetail; open: string }) => {
+  const { may, slug } = useSession()
+  return (
+    <Page
+      title={<span className="font-mono text-xl tracking-normal break-all">{shortUrl(endpoint.url)}</span>}
+      name={shortUrl(endpoint.url)}
+      back={
+        <Link
+          to="/w/$slug/endpoints"
+          params={{ slug }}
+          className="inline-flex min-h-6 items-center gap-1.5 rounded text-sm text-soft hover:text-ink"
+        >
+          <Icon name="back" size={14} />
+          Endpoints
+        </Link>
+      }
+      about={
+        <>
+          {endpoint.description === null || endpoint.description === "" ? null : (
+            <p dir="auto" className="mb-2 break-words">
+              {endpoint.description}
+            </p>
+          )}
+          <div className="flex flex-wrap items-center gap-x-4 gap-y-1.5 text-sm">
+            <HealthBadge {...endpoint} />
+            {endpoint.consecutiveFailures > 0 ? <Streak failures={endpoint.consecutiveFailures} /> : null}
+            <Id id={endpoint.id} />
+          </div>
+        </>
+      }
+      actions={
+        <>
+          <Switch endpoint={endpoint} />
+          {may("sendTestEvent") && endpoint.enabled ? <Test endpointId={endpoint.id} /> : null}
+        </>
+      }
+    >
+      {!endpoint.enabled ? (
+        <DisabledBanner endpoint={endpoint} />
+      ) : endpoint.consecutiveFailures >= 3 ? (
+        <FailingBanner endpoint={endpoint} />
+      ) : null}
+      <Tabs endpointId={endpoint.id} open={open} />
+      {open === "settings" ? (
+        <Settings endpoint={endpoint} />
+      ) : open === "secret" ? (
+        <Secret endpoint={endpoint} />
+      ) : open === "diagnosis" ? (
+        <Diagnosis endpoint={endpoint} />
+      ) : open === "try" ? (
+        <TryIt endpoint={endpoint} />
+      ) : (
+        <EndpointDeliveries endpointId={endpoint.id} />
+      )}
+    </Page>
+  )
+}
+
+const TryIt = lazy(() => import("./TryIt.tsx"))
+
+export const Endpoint = () => {
+  const { endpointId } = useParams({ from: "/w/$slug/endpoints/$endpointId" })
+  const { tab = "deliveries" } = useSearch({ from: "/w/$slug/endpoints/$endpointId" })
+  const { data, error, refetch } = useOperation(
+    "getWebhookEndpoint",
+    { path: { endpointId } },
+    { everyMs: 5_000 }
+  )
+  if (data === undefined) return error === null ? <Loading /> : <Failed error={error} retry={refetch} />
+  return (
+    <>
+      <Loaded endpoint={data} open={tab} />
+      {error === null ? null : <Refusal error={error} />}
+    </>
+  )
+}

@@ -1,0 +1,83 @@
+/** What one endpoint got, and how the last 24 hours went. */
+import { useNavigate, useSearch } from "@tanstack/react-router"
+import { live, useList, useOperation } from "../../api/queries.ts"
+import { useSession } from "../../session/session.tsx"
+import { HourChart } from "../../ui/Chart.tsx"
+import { Code } from "../../ui/Code.tsx"
+import { Select } from "../../ui/Field.tsx"
+import { Card } from "../../ui/Layout.tsx"
+import { List } from "../../ui/List.tsx"
+import { useLive } from "../../ui/Live.tsx"
+import { Empty, NothingMatches } from "../../ui/States.tsx"
+import { statusWords } from "../../ui/Status.tsx"
+import { duration } from "../../ui/Time.tsx"
+import { deliveryColumns } from "../deliveryColumns.tsx"
+import { publishCommand } from "../publishCommand.ts"
+
+const choices = [
+  { id: "", label: "Any" },
+  ...Object.entries(statusWords).map(([id, { label, means }]) => ({ id, label, about: means }))
+]
+
+const Stats = ({ endpointId }: { endpointId: string }) => {
+  const { data } = useOperation(
+    "getEndpointStats",
+    { path: { endpointId }, query: { hours: 24 } },
+    { everyMs: 15_000 }
+  )
+  if (data === undefined) return null
+  const { p50Ms, p95Ms } = data.totals
+  return (
+    <Card
+      title="Last 24 hours"
+      about={
+        p50Ms === null || p95Ms === null
+          ? "No attempt yet."
+          : `Half of the answers within ${duration(p50Ms)}, 95 of 100 within ${duration(p95Ms)}.`
+      }
+    >
+      <HourChart hours={data.hours} />
+    </Card>
+  )
+}
+
+export const EndpointDeliveries = ({ endpointId }: { endpointId: string }) => {
+  const { slug } = useSession()
+  const { status } = useSearch({ from: "/w/$slug/endpoints/$endpointId" })
+  const navigate = useNavigate({ from: "/w/$slug/endpoints/$endpointId" })
+  const { on, toggle } = useLive()
+  const query = useList(
+    "listWebhookDeliveries",
+    { path: { endpointId }, query: { limit: 50, payload: "omit", status } } as never,
+    { everyMs: live(on) }
+  )
+  const change = (value: string) => navigate({ search: value === "" ? {} : { status: value }, replace: true })
+  return (
+    <div className="grid gap-5">
+      <Stats endpointId={endpointId} />
+      <Card flush>
+        <div className="flex flex-wrap items-center justify-between gap-2 border-b p-3">
+          <Select label="Status" hideLabel small choices={choices} value={status ?? ""} onChange={change} />
+          {toggle}
+        </div>
+        <List
+          label="Deliveries of this endpoint"
+          query={query}
+          columns={deliveryColumns(slug)}
+          empty={
+            status === undefined ? (
+              <Empty icon="deliveries" title="Nothing was sent to it yet">
+                <p className="text-soft">Send a test event, or publish an event of a type that it wants.</p>
+                <div className="w-full">
+                  <Code text={publishCommand(slug)} label="Publish an event" />
+                </div>
+              </Empty>
+            ) : (
+              <NothingMatches what="deliveries" clear={() => change("")} />
+            )
+          }
+        />
+      </Card>
+    </div>
+  )
+}

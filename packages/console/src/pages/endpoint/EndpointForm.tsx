@@ -1,0 +1,154 @@
+/** The fields of an endpoint. Its URL is judged while it is typed, by the very rule that the server has. */
+import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
+import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
+import { Either } from "effect"
+import { useDeferredValue, useState } from "react"
+import { useList } from "../../api/queries.ts"
+import { useSession } from "../../session/session.tsx"
+import { Checkbox, TextField } from "../../ui/Field.tsx"
+import { Icon } from "../../ui/Icon.tsx"
+
+export interface Draft {
+  readonly url: string
+  readonly description: string
+  readonly eventTypes: ReadonlyArray<string>
+}
+
+const PATTERN = /^(?:\*|[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*(\.\*)?)$/
+
+/** What the rule says of it; undefined while nothing is wrong, or nothing typed. */
+const useVerdict = (url: string) => {
+  const typed = useDeferredValue(url.trim())
+  if (typed === "") return { problem: undefined, fine: false }
+  const judged = validateWebhookUrl(typed, nothingAllowed)
+  return Either.isRight(judged)
+    ? { problem: undefined, fine: true }
+    : { problem: describeReason(judged.left), fine: false }
+}
+
+const UrlField = ({ change, url }: { url: string; change: (url: string) => void }) => {
+  const { fine, problem } = useVerdict(url)
+  // A server may be set to allow more than the rule: so this warns, and does not stop.
+  return (
+    <TextField
+      label="URL"
+      value={url}
+      onChange={change}
+      mono
+      placeholder="https://example.com/webhooks"
+      error={problem}
+      about={
+        fine ? (
+          <span className="inline-flex items-center gap-1 text-good">
+            <Icon name="check" size={12} /> Can be delivered to
+          </span>
+        ) : (
+          "A public https address. This server may allow others besides; it decides when you save."
+        )
+      }
+    />
+  )
+}
+
+const TypesField = ({
+  change,
+  eventTypes
+}: {
+  eventTypes: ReadonlyArray<string>
+  change: (types: ReadonlyArray<string>) => void
+}) => {
+  const { may } = useSession()
+  const { items } = useList("listEventTypes", { query: { limit: 200 } }, { enabled: may("listEventTypes") })
+  const [typed, setTyped] = useState("")
+  const all = eventTypes.includes("*")
+  const seen = (items ?? []).map(({ eventType }) => eventType)
+  const known = [...new Set([...seen, ...eventTypes.filter((type) => type !== "*")])]
+  const needle = typed.trim().toLowerCase()
+  const shown = known.filter((type) => type.toLowerCase().includes(needle))
+  const add = () => {
+    const type = typed.trim()
+    if (!PATTERN.test(type) || eventTypes.includes(type)) return
+    change(type === "*" ? ["*"] : [...eventTypes.filter((each) => each !== "*"), type])
+    setTyped("")
+  }
+  const toggle = (type: string, on: boolean) =>
+    change(
+      on ? [...eventTypes.filter((each) => each !== "*"), type] : eventTypes.filter((each) => each !== type)
+    )
+  return (
+    <fieldset className="grid gap-3">
+      <legend className="mb-2 text-sm font-medium">Which events</legend>
+      <Checkbox
+        label="All events"
+        about="Also types that do not exist yet."
+        isSelected={all}
+        onChange={(on) => change(on ? ["*"] : [])}
+      />
+      <div className="grid gap-2">
+        <div className="flex items-end gap-2">
+          <div className="min-w-0 flex-1">
+            <TextField
+              label="Event types"
+              value={typed}
+              onChange={setTyped}
+              mono
+              placeholder="Find, or type one such as invoice.paid or invoice.*"
+              error={
+                needle !== "" && !PATTERN.test(typed.trim())
+                  ? "Write a type such as invoice.paid, a prefix such as invoice.*, or *"
+                  : undefined
+              }
+            />
+          </div>
+          {needle !== "" && PATTERN.test(typed.trim()) && !eventTypes.includes(typed.trim()) ? (
+            <button
+              type="button"
+              onClick={add}
+              className="mb-0.5 h-8 rounded-md px-2 text-sm font-medium text-accent-text hover:bg-hover"
+            >
+              Add {typed.trim()}
+            </button>
+          ) : null}
+        </div>
+        {shown.length === 0 ? (
+          <p className="text-xs text-faint">
+            {known.length === 0
+              ? "No event was published in the last 30 days: type the ones that will come."
+              : "None that was seen has this name."}
+          </p>
+        ) : (
+          <ul
+            aria-label="Event types seen"
+            className="grid max-h-56 gap-1.5 overflow-y-auto rounded-md border p-3 sm:grid-cols-2"
+          >
+            {shown.map((type) => (
+              <li key={type}>
+                <Checkbox
+                  label={<span className="font-mono text-xs break-all">{type}</span>}
+                  isSelected={all || eventTypes.includes(type)}
+                  isDisabled={all}
+                  onChange={(on) => toggle(type, on)}
+                />
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </fieldset>
+  )
+}
+
+export const EndpointFields = ({ change, draft }: { draft: Draft; change: (draft: Draft) => void }) => (
+  <div className="grid gap-5">
+    <UrlField url={draft.url} change={(url) => change({ ...draft, url })} />
+    <TextField
+      label="Description"
+      value={draft.description}
+      onChange={(description) => change({ ...draft, description })}
+      about="For people: whose it is, what it is for."
+    />
+    <TypesField eventTypes={draft.eventTypes} change={(eventTypes) => change({ ...draft, eventTypes })} />
+  </div>
+)
+
+export const isComplete = ({ eventTypes, url }: Draft) => url.trim() !== "" && eventTypes.length > 0

@@ -1,0 +1,89 @@
+/**
+ * Makes a new signing secret and shows it, once. It lives in this component alone: no cache, no storage, no address; gone
+ * when one goes elsewhere.
+ */
+import { useEffect, useState } from "react"
+import type { Answer } from "../../api/contract.ts"
+import { useAct } from "../../api/queries.ts"
+import { Button } from "../../ui/Button.tsx"
+import { Code } from "../../ui/Code.tsx"
+import { Confirm } from "../../ui/Dialog.tsx"
+import { Refusal } from "../../ui/States.tsx"
+
+const Shown = ({
+  isFirst,
+  put,
+  secret
+}: {
+  secret: Answer<"rotateWebhookSecret">
+  isFirst: boolean
+  put: () => void
+}) => (
+  <div className="grid gap-3" role="group" aria-label="New signing secret">
+    <p className="text-sm">
+      Copy it now: it is shown this once.
+      {isFirst
+        ? ""
+        : " Until the countdown ends, deliveries are signed with the old secret too, so your receiver keeps working."}
+    </p>
+    <Code text={secret.signingSecret} label="Signing secret" wrap />
+    <div>
+      <Button look="primary" onPress={put}>
+        I have stored it
+      </Button>
+    </div>
+  </div>
+)
+
+export const RotateAndShow = ({
+  endpointId,
+  graceRuns = false,
+  isFirst = false
+}: {
+  endpointId: string
+  /** Whether an older secret still signs: rotating again ends that at once. */
+  graceRuns?: boolean
+  isFirst?: boolean
+}) => {
+  const rotate = useAct("rotateWebhookSecret")
+  const [secret, setSecret] = useState<Answer<"rotateWebhookSecret"> | null>(null)
+  const [asks, setAsks] = useState(false)
+  const { reset } = rotate
+  useEffect(() => reset, [reset])
+  const run = () =>
+    rotate.mutate(
+      { path: { endpointId } },
+      {
+        onSuccess: (answer) => {
+          setSecret(answer)
+          setAsks(false)
+          reset()
+        }
+      }
+    )
+  if (secret !== null) return <Shown secret={secret} isFirst={isFirst} put={() => setSecret(null)} />
+  return (
+    <div className="grid gap-3">
+      <Refusal error={asks ? null : rotate.error} />
+      <div>
+        <Button onPress={() => (isFirst ? run() : setAsks(true))} isDisabled={rotate.isPending}>
+          Rotate secret
+        </Button>
+      </div>
+      <Confirm
+        title={graceRuns ? "Rotate again, within the 24 hours?" : "Rotate the signing secret?"}
+        action="Rotate now"
+        danger={graceRuns}
+        isOpen={asks}
+        close={() => setAsks(false)}
+        confirm={run}
+        isPending={rotate.isPending}
+        error={rotate.error}
+      >
+        {graceRuns
+          ? "The secret from before the last rotation stops signing at once. A receiver that still uses it will refuse what is sent."
+          : "A new secret signs from now on. The present one signs too for 24 hours, so there is time to change the receiver."}
+      </Confirm>
+    </div>
+  )
+}

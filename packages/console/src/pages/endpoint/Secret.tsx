@@ -1,0 +1,39 @@
+/** The signing secret: never shown, only replaced; and until when the one before signs too. */
+import { useSession } from "../../session/session.tsx"
+import { Card } from "../../ui/Layout.tsx"
+import { Badge } from "../../ui/Status.tsx"
+import { exactly, useCountdown } from "../../ui/Time.tsx"
+import type { EndpointDetail } from "./Endpoint.tsx"
+import { RotateAndShow } from "./RotateAndShow.tsx"
+
+const Secret = ({ endpoint }: { endpoint: EndpointDetail }) => {
+  const { may } = useSession()
+  const left = useCountdown(endpoint.previousSecretExpiresAt)
+  return (
+    <Card
+      title="Signing secret"
+      about="Every delivery is signed with it, in the Standard Webhooks format. It cannot be read again, only replaced."
+    >
+      <div className="grid max-w-2xl gap-4">
+        {left === null || endpoint.previousSecretExpiresAt === null ? null : (
+          <div className="grid justify-items-start gap-1.5">
+            <Badge tone="warn" icon="clock" title={exactly(endpoint.previousSecretExpiresAt)}>
+              The old secret also signs for {left}
+            </Badge>
+            <p className="text-sm text-soft">
+              The header <code className="text-xs">webhook-signature</code> holds two signatures until then; a
+              receiver may check with either secret.
+            </p>
+          </div>
+        )}
+        {may("rotateWebhookSecret") ? (
+          <RotateAndShow endpointId={endpoint.id} graceRuns={left !== null} />
+        ) : (
+          <p className="text-sm text-soft">You may not rotate it.</p>
+        )}
+      </div>
+    </Card>
+  )
+}
+
+export default Secret

@@ -1,0 +1,141 @@
+/** What an endpoint is set to, to be changed; and its end. */
+import { useNavigate } from "@tanstack/react-router"
+import { useState } from "react"
+import type { Request } from "../../api/contract.ts"
+import { useAct } from "../../api/queries.ts"
+import { useSession } from "../../session/session.tsx"
+import { Button } from "../../ui/Button.tsx"
+import { Confirm } from "../../ui/Dialog.tsx"
+import { Card, Fact, Facts } from "../../ui/Layout.tsx"
+import { Refusal } from "../../ui/States.tsx"
+import { Time } from "../../ui/Time.tsx"
+import type { EndpointDetail } from "./Endpoint.tsx"
+import { type Draft, EndpointFields, isComplete } from "./EndpointForm.tsx"
+
+const draftOf = ({ description, eventTypes, url }: EndpointDetail): Draft => ({
+  url,
+  description: description ?? "",
+  eventTypes
+})
+
+const changesOf = (before: Draft, draft: Draft) => ({
+  ...(draft.url.trim() === before.url ? {} : { url: draft.url.trim() }),
+  ...(draft.description.trim() === before.description
+    ? {}
+    : { description: draft.description.trim() === "" ? null : draft.description.trim() }),
+  ...(draft.eventTypes.join() === before.eventTypes.join() ? {} : { eventTypes: draft.eventTypes })
+})
+
+const Edit = ({ endpoint }: { endpoint: EndpointDetail }) => {
+  const [draft, setDraft] = useState(() => draftOf(endpoint))
+  const update = useAct("updateWebhookEndpoint")
+  const changes = changesOf(draftOf(endpoint), draft)
+  const isChanged = Object.keys(changes).length > 0
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (isChanged && isComplete(draft))
+          update.mutate({
+            path: { endpointId: endpoint.id },
+            body: changes
+          } as Request<"updateWebhookEndpoint">)
+      }}
+    >
+      <Card title="Settings">
+        <div className="grid max-w-2xl gap-5">
+          <EndpointFields draft={draft} change={setDraft} />
+          <Refusal error={update.error} />
+          <div className="flex items-center gap-3">
+            <Button
+              type="submit"
+              look="primary"
+              isDisabled={!isChanged || !isComplete(draft) || update.isPending}
+            >
+              Save
+            </Button>
+            <span role="status" className="text-sm text-soft">
+              {update.isSuccess && !isChanged ? "Saved" : ""}
+            </span>
+          </div>
+        </div>
+      </Card>
+    </form>
+  )
+}
+
+const Look = ({ endpoint }: { endpoint: EndpointDetail }) => (
+  <Card title="Settings">
+    <Facts>
+      <Fact name="URL">
+        <span className="font-mono text-xs break-all">{endpoint.url}</span>
+      </Fact>
+      <Fact name="Description">
+        <span dir="auto">{endpoint.description ?? "–"}</span>
+      </Fact>
+      <Fact name="Event types">
+        <span className="font-mono text-xs break-all">{endpoint.eventTypes.join(", ")}</span>
+      </Fact>
+    </Facts>
+  </Card>
+)
+
+const Remove = ({ endpoint }: { endpoint: EndpointDetail }) => {
+  const { slug } = useSession()
+  const navigate = useNavigate()
+  const remove = useAct("deleteWebhookEndpoint")
+  const [asks, setAsks] = useState(false)
+  return (
+    <Card
+      title="Delete this endpoint"
+      about="Its deliveries and attempts go with it. To stop delivery and keep history, disable it."
+    >
+      <Button look="danger" onPress={() => setAsks(true)}>
+        Delete
+      </Button>
+      <Confirm
+        title="Delete this endpoint for good?"
+        action="Delete for good"
+        danger
+        isOpen={asks}
+        close={() => setAsks(false)}
+        isPending={remove.isPending}
+        error={remove.error}
+        confirm={() =>
+          remove.mutate(
+            { path: { endpointId: endpoint.id } },
+            { onSuccess: () => navigate({ to: "/w/$slug/endpoints", params: { slug }, replace: true }) }
+          )
+        }
+      >
+        <span className="break-all">{endpoint.url}</span> gets nothing more, and its whole history is removed.
+      </Confirm>
+    </Card>
+  )
+}
+
+const Settings = ({ endpoint }: { endpoint: EndpointDetail }) => {
+  const { may } = useSession()
+  return (
+    <div className="grid gap-5">
+      {may("updateWebhookEndpoint") ? (
+        <Edit key={endpoint.id} endpoint={endpoint} />
+      ) : (
+        <Look endpoint={endpoint} />
+      )}
+      <Card title="History">
+        <Facts>
+          <Fact name="Created">
+            <Time at={endpoint.createdAt} focusable />
+          </Fact>
+          <Fact name="Changed">
+            <Time at={endpoint.updatedAt} focusable />
+          </Fact>
+        </Facts>
+      </Card>
+      {may("deleteWebhookEndpoint") ? <Remove endpoint={endpoint} /> : null}
+    </div>
+  )
+}
+
+export default Settings

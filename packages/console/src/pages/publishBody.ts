@@ -1,0 +1,13 @@
+/** A body whose payload stays as it was typed: numbers keep their digits, members their order. */
+
+export const problemOfJson = (text: string): string | undefined => {
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch (error) {
+    return `This is not JSON: ${error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+export const publishBody = (eventType: string, payload: string) =>
+  `{"eventType":${JSON.stringify(eventType)},"payload":${payload}}`

@@ -1,0 +1,111 @@
+/** The places of the console. Filters are part of a place: they are in the address. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect
+} from "@tanstack/react-router"
+import { Start } from "./session/Start.tsx"
+import { NotFound } from "./shell/NotFound.tsx"
+import { Shell } from "./shell/Shell.tsx"
+
+const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined)
+
+/** Only what is known and says something, so that an address stays short. */
+const members =
+  <const Names extends ReadonlyArray<string>>(...names: Names) =>
+  (search: Record<string, unknown>): { readonly [K in Names[number]]?: string } =>
+    Object.fromEntries(
+      names.flatMap((name) => (text(search[name]) === undefined ? [] : [[name, text(search[name])]]))
+    ) as {
+      readonly [K in Names[number]]?: string
+    }
+
+const root = createRootRoute({ notFoundComponent: NotFound })
+
+const start = createRoute({ getParentRoute: () => root, path: "/", component: Start })
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  component: lazyRouteComponent(() => import("./session/SignIn.tsx"), "SignIn")
+})
+
+export const workspace = createRoute({ getParentRoute: () => root, path: "/w/$slug", component: Shell })
+
+const page = <const Path extends string>(
+  path: Path,
+  load: () => Promise<Record<string, unknown>>,
+  name: string
+) =>
+  createRoute({
+    getParentRoute: () => workspace,
+    path,
+    component: lazyRouteComponent(load as never, name as never) as never
+  })
+
+const index = createRoute({
+  getParentRoute: () => workspace,
+  path: "/",
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: "/w/$slug/overview", params, replace: true })
+  }
+})
+
+export const deliveries = createRoute({
+  getParentRoute: () => workspace,
+  path: "/deliveries",
+  validateSearch: members("status", "eventType", "endpointId", "eventId", "within", "since", "until"),
+  component: lazyRouteComponent(() => import("./pages/Deliveries.tsx"), "Deliveries")
+})
+
+export const endpoint = createRoute({
+  getParentRoute: () => workspace,
+  path: "/endpoints/$endpointId",
+  validateSearch: members("tab", "status"),
+  component: lazyRouteComponent(() => import("./pages/endpoint/Endpoint.tsx"), "Endpoint")
+})
+
+export const events = createRoute({
+  getParentRoute: () => workspace,
+  path: "/events",
+  validateSearch: members("eventType", "within"),
+  component: lazyRouteComponent(() => import("./pages/Events.tsx"), "Events")
+})
+
+const tree = root.addChildren([
+  start,
+  signIn,
+  workspace.addChildren([
+    index,
+    page("/overview", () => import("./pages/Overview.tsx"), "Overview"),
+    page("/endpoints", () => import("./pages/Endpoints.tsx"), "Endpoints"),
+    page("/endpoints/new", () => import("./pages/NewEndpoint.tsx"), "NewEndpoint"),
+    endpoint,
+    page("/endpoints/$endpointId/recover", () => import("./pages/Recover.tsx"), "Recover"),
+    deliveries,
+    page("/deliveries/$deliveryId", () => import("./pages/delivery/Delivery.tsx"), "Delivery"),
+    events,
+    page("/events/$eventId", () => import("./pages/Event.tsx"), "Event"),
+    page("/notifications", () => import("./pages/Notifications.tsx"), "Notifications"),
+    page("/audit-log", () => import("./pages/AuditLog.tsx"), "AuditLog"),
+    page("/members", () => import("./pages/Members.tsx"), "Members"),
+    page("/api-tokens", () => import("./pages/ApiTokens.tsx"), "ApiTokens"),
+    page("/connect", () => import("./pages/Connect.tsx"), "Connect")
+  ])
+])
+
+export const router = createRouter({
+  routeTree: tree,
+  basepath: "/console",
+  defaultPreload: "intent",
+  scrollRestoration: true,
+  defaultNotFoundComponent: NotFound
+})
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Signing in: by a link, whose code is taken out of the address before anything else happens, or with an API token,
+ * which is sent once and kept nowhere.
+ */
+import { useQueryClient } from "@tanstack/react-query"
+import { useNavigate } from "@tanstack/react-router"
+import { useEffect, useRef, useState } from "react"
+import { setTrouble } from "../api/queries.ts"
+import { Button } from "../ui/Button.tsx"
+import { Code } from "../ui/Code.tsx"
+import { TextField } from "../ui/Field.tsx"
+import { Refusal } from "../ui/States.tsx"
+import { Brand } from "./Brand.tsx"
+import { signIn } from "./session.tsx"
+import { useWelcome, welcomeKey } from "./useWelcome.ts"
+
+/** The code in the address, which is gone from it when this returns. */
+const takeCode = () => {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code")
+  if (location.hash !== "") history.replaceState(history.state, "", location.pathname)
+  return code
+}
+
+const useSignIn = () => {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const [state, setState] = useState<{ busy: boolean; error: unknown }>({ busy: false, error: null })
+  const open = async (credential: Parameters<typeof signIn>[0]) => {
+    setState({ busy: true, error: null })
+    try {
+      const slug = await signIn(credential)
+      setTrouble(null)
+      client.removeQueries({ queryKey: [slug] })
+      await client.resetQueries({ queryKey: welcomeKey })
+      await navigate({ to: "/w/$slug/overview", params: { slug }, replace: true })
+    } catch (error) {
+      setState({ busy: false, error })
+    }
+  }
+  return { ...state, open }
+}
+
+const sentence = (error: unknown, byLink: boolean) =>
+  error instanceof Error && "status" in error && error.status === 401
+    ? new Error(
+        byLink
+          ? "This link has been used, or is too old. Ask for a new one, or sign in with an API token."
+          : "This is not a token that is valid here. It begins with phk_; check that all of it was pasted and that it was not revoked."
+      )
+    : error
+
+export const SignIn = () => {
+  const { data } = useWelcome()
+  const [byLink] = useState(takeCode)
+  const [token, setToken] = useState("")
+  const { busy, error, open } = useSignIn()
+  const started = useRef(false)
+
+  useEffect(() => {
+    document.title = "Sign in"
+    if (byLink === null || started.current) return
+    started.current = true
+    open({ code: byLink })
+  })
+
+  return (
+    <main className="mx-auto grid min-h-dvh max-w-sm content-center gap-6 px-5 py-10">
+      {data === undefined ? null : <Brand brand={data.brand} />}
+      <div className="grid gap-1.5">
+        <h1 className="text-2xl font-semibold tracking-tight">Sign in</h1>
+        <p className="text-soft">
+          {busy && byLink !== null ? "Opening the link …" : "Paste an API token, or open a console link."}
+        </p>
+      </div>
+      {window.isSecureContext ? null : (
+        <Refusal error="This page was opened over plain http, where no browser keeps a session. Open it over https, or as http://localhost." />
+      )}
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (token.trim() !== "") open({ token: token.trim() })
+        }}
+      >
+        <TextField
+          label="API token"
+          value={token}
+          onChange={setToken}
+          placeholder="phk_…"
+          type="password"
+          mono
+          about="Sent once, and not kept in this browser. You can do here what the token may do."
+        />
+        <Refusal error={error === null ? null : sentence(error, token === "")} />
+        <Button type="submit" look="primary" isDisabled={busy || token.trim() === ""} className="h-9">
+          Sign in
+        </Button>
+      </form>
+      <div className="grid gap-2 border-t pt-5 text-sm text-soft">
+        <p>Whoever runs this server can make a link that opens the console once:</p>
+        <Code text="posthorn console-link <workspace>" label="Command" />
+      </div>
+    </main>
+  )
+}

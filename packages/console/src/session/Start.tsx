@@ -1,0 +1,16 @@
+/** `/console/`: to the workspace one is signed in to, else to the sign-in. */
+import { Navigate } from "@tanstack/react-router"
+import { Failed, Loading } from "../ui/States.tsx"
+import { useWelcome } from "./useWelcome.ts"
+
+export const Start = () => {
+  const { data, error, refetch } = useWelcome()
+  if (error !== null && data === undefined) return <Failed error={error} retry={refetch} />
+  if (data === undefined) return <Loading />
+  const [first] = data.sessions
+  return first === undefined ? (
+    <Navigate to="/sign-in" replace />
+  ) : (
+    <Navigate to="/w/$slug/overview" params={{ slug: first.workspace.slug }} replace />
+  )
+}

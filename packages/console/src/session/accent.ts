@@ -1,0 +1,50 @@
+/** The operator's colour, made readable: as the fill of a button, and as text on either theme's ground. */
+type Rgb = readonly [number, number, number]
+
+const parse = (hex: string): Rgb =>
+  [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Rgb
+const format = (rgb: Rgb) => `#${rgb.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`
+
+const luminance = (rgb: Rgb) => {
+  const [r, g, b] = rgb.map((part) => {
+    const share = part / 255
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  }) as unknown as Rgb
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+
+export const contrast = (one: string, other: string) => {
+  const [low, high] = [luminance(parse(one)), luminance(parse(other))].sort((a, b) => a - b) as [
+    number,
+    number
+  ]
+  return (high + 0.05) / (low + 0.05)
+}
+
+const towards = (color: string, goal: string, share: number) => {
+  const [from, to] = [parse(color), parse(goal)]
+  return format(from.map((part, index) => part + (to[index]! - part) * share) as unknown as Rgb)
+}
+
+const ENOUGH = 4.8
+
+/** The colour, moved towards `goal` only as far as it must to be read on `ground`. */
+export const readable = (color: string, ground: string, goal: string) => {
+  for (let share = 0; share < 1; share += 0.05) {
+    const moved = towards(color, goal, share)
+    if (contrast(moved, ground) >= ENOUGH) return moved
+  }
+  return goal
+}
+
+export const applyAccent = (accent: string | null) => {
+  if (accent === null) return
+  const { style } = document.documentElement
+  const ink = contrast(accent, "#ffffff") >= contrast(accent, "#0d0e11") ? "#ffffff" : "#0d0e11"
+  style.setProperty("--accent", accent)
+  style.setProperty("--accent-ink", ink)
+  style.setProperty(
+    "--accent-text",
+    `light-dark(${readable(accent, "#f1f3f6", "#000000")}, ${readable(accent, "#1b1e24", "#ffffff")})`
+  )
+}

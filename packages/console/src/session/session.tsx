@@ -1,0 +1,63 @@
+/**
+ * Who is signed in, to which workspace, and what they may do. What one may not do is not shown: every page asks `may`.
+ */
+import { createContext, useContext } from "react"
+import { send } from "../api/client.ts"
+import type { OperationName } from "../api/contract.ts"
+import { operations } from "../api/operations.ts"
+
+export interface SessionInfo {
+  readonly workspace: { readonly slug: string; readonly name: string }
+  readonly actor: {
+    readonly type: "member" | "api_token" | "operator"
+    readonly id: string
+    readonly name: string | null
+  }
+  readonly permissions: ReadonlyArray<string>
+  readonly expiresAt: string
+}
+
+export interface Welcome {
+  readonly brand: { readonly name: string; readonly accent: string | null; readonly hasLogo: boolean }
+  readonly version: string
+  readonly sessions: ReadonlyArray<SessionInfo>
+}
+
+export const fetchWelcome = async (signal?: AbortSignal): Promise<Welcome> => {
+  const response = await send("/console/session", signal === undefined ? {} : { signal })
+  return (await response.json()) as Welcome
+}
+
+export const signIn = async (
+  credential: { readonly code: string } | { readonly token: string }
+): Promise<string> => {
+  const response = await send("/console/session", {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-console": "1" },
+    body: JSON.stringify(credential)
+  })
+  return ((await response.json()) as { workspace: { slug: string } }).workspace.slug
+}
+
+export const signOut = (slug: string) =>
+  send("/console/session", { method: "DELETE", headers: { "x-console": slug } })
+
+const Context = createContext<{ readonly session: SessionInfo; readonly welcome: Welcome } | null>(null)
+export const SessionProvider = Context.Provider
+
+export const useSession = () => {
+  const held = useContext(Context)
+  if (held === null) throw new Error("not signed in")
+  const { session, welcome } = held
+  return {
+    slug: session.workspace.slug,
+    session,
+    welcome,
+    /** Whether all of these operations may be called. */
+    may: (...names: ReadonlyArray<OperationName>) =>
+      names.every((name) => {
+        const permission: string = operations[name][2]
+        return permission === "any" || session.permissions.includes(permission)
+      })
+  }
+}

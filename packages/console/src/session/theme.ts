@@ -1,0 +1,43 @@
+/** Light, dark, or as the system has it. Kept by the browser; it is the only thing that is. */
+import { useSyncExternalStore } from "react"
+
+export type Theme = "system" | "light" | "dark"
+const KEY = "posthorn-theme"
+const listeners = new Set<() => void>()
+
+const read = (): Theme => {
+  try {
+    const kept = localStorage.getItem(KEY)
+    return kept === "light" || kept === "dark" ? kept : "system"
+  } catch {
+    return "system"
+  }
+}
+
+const apply = (theme: Theme) => {
+  const root = document.documentElement
+  if (theme === "system") delete root.dataset.theme
+  else root.dataset.theme = theme
+}
+
+export const startTheme = () => apply(read())
+
+export const setTheme = (theme: Theme) => {
+  try {
+    if (theme === "system") localStorage.removeItem(KEY)
+    else localStorage.setItem(KEY, theme)
+  } catch {
+    // A browser that keeps nothing still shows the theme until the page is left.
+  }
+  apply(theme)
+  for (const listener of listeners) listener()
+}
+
+export const useTheme = () =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    (): Theme => (document.documentElement.dataset.theme as Theme | undefined) ?? "system"
+  )

@@ -1,0 +1,49 @@
+/** `?`: every key and what it does; and where single letters are switched off. */
+
+import { Dialog } from "../ui/Dialog.tsx"
+import { Checkbox } from "../ui/Field.tsx"
+import { places } from "./places.ts"
+
+const keys: ReadonlyArray<readonly [string, string]> = [
+  ["⌘K or Ctrl K", "Go to a place or an id"],
+  ["j / k", "Next or previous row"],
+  ["Enter", "Open the row"],
+  ["/", "To the filter"],
+  ["t", "Send test event"],
+  ["r", "Replay, or Recover"],
+  ["l", "Live updates on or off"],
+  ["?", "This sheet"],
+  ["Esc", "Close what is open"],
+  ...places.map(({ key, label }): readonly [string, string] => [`g ${key}`, label])
+]
+
+const Sheet = ({
+  change,
+  close,
+  enabled
+}: {
+  close: () => void
+  enabled: boolean
+  change: (on: boolean) => void
+}) => (
+  <Dialog title="Keyboard shortcuts" isOpen close={close} wide>
+    <dl className="grid gap-x-8 gap-y-1.5 sm:grid-cols-2">
+      {keys.map(([key, what]) => (
+        <div key={key} className="flex items-baseline justify-between gap-4 text-sm">
+          <dt className="order-2">
+            <kbd className="rounded border bg-sunken px-1.5 py-0.5 text-xs">{key}</kbd>
+          </dt>
+          <dd className="text-soft">{what}</dd>
+        </div>
+      ))}
+    </dl>
+    <Checkbox
+      label="Single letters are shortcuts"
+      about="Switch them off if they get in your way. ⌘K and Ctrl K stay."
+      isSelected={enabled}
+      onChange={change}
+    />
+  </Dialog>
+)
+
+export default Sheet

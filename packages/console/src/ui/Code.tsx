@@ -1,0 +1,30 @@
+/** Text of others, shown as text: commands to paste, payloads, headers, what a receiver answered. */
+import { CopyButton } from "./Copy.tsx"
+
+export const Code = ({
+  text,
+  label,
+  wrap = false,
+  tall = false
+}: {
+  text: string
+  label: string
+  wrap?: boolean
+  tall?: boolean
+}) => (
+  <div className="relative min-w-0 rounded-md border bg-sunken text-start">
+    <pre
+      // A region that scrolls must be reachable with the keyboard.
+      tabIndex={0}
+      role="region"
+      aria-label={label}
+      dir="auto"
+      className={`overflow-auto p-3 pe-20 text-xs leading-5 ${tall ? "max-h-[32rem]" : "max-h-72"} ${wrap ? "break-all whitespace-pre-wrap" : ""}`}
+    >
+      {text}
+    </pre>
+    <div className="absolute end-2 top-2 rounded-md bg-sunken">
+      <CopyButton text={text} />
+    </div>
+  </div>
+)

@@ -1,0 +1,60 @@
+/**
+ * A list as a table, walked with `j` and `k`, opened with Enter. Each row's first cell has a real link, so a new tab works.
+ * On a narrow screen each row is a card whose cells say what they are.
+ */
+import type { ReactNode } from "react"
+
+export interface Column<Row> {
+  readonly head: string
+  readonly cell: (row: Row) => ReactNode
+  readonly className?: string
+  /** For people with a screen reader only. */
+  readonly hideHead?: boolean
+}
+
+export const Table = <Row extends { readonly id: string }>({
+  label,
+  columns,
+  rows
+}: {
+  label: string
+  columns: ReadonlyArray<Column<Row>>
+  rows: ReadonlyArray<Row>
+}) => (
+  <div className="overflow-x-auto">
+    <table className="stacks w-full border-collapse text-start text-sm" aria-label={label}>
+      <thead>
+        <tr className="border-b">
+          {columns.map(({ className = "", head, hideHead }) => (
+            <th
+              key={head}
+              scope="col"
+              className={`h-9 px-3 text-start text-xs font-medium whitespace-nowrap text-faint first:ps-5 last:pe-5 ${className}`}
+            >
+              {hideHead ? <span className="sr-only">{head}</span> : head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr
+            key={row.id}
+            data-row
+            className="border-b last:border-b-0 hover:bg-hover has-[:focus-visible]:bg-hover"
+          >
+            {columns.map(({ cell, className = "", head, hideHead }) => (
+              <td
+                key={head}
+                {...(hideHead ? {} : { "data-label": head })}
+                className={`h-11 px-3 first:ps-5 last:pe-5 ${className}`}
+              >
+                {cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+)

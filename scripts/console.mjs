@@ -1,0 +1,80 @@
+/**
+ * Builds the web console into `build/console/`, where the server finds it; does nothing when no source is newer.
+ *
+ * `npm start` runs it beside itself, at the lowest priority, so that the first webhook does not wait for it; until it is
+ * done the server shows a page that waits. Built in a folder of its own and put in place at once, so that nobody reads
+ * half of it.
+ */
+import { spawn } from "node:child_process"
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs"
+import { constants, setPriority } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { ensureInstalled, root } from "./install.mjs"
+
+export const consoleFolder = join(root, "build", "console")
+
+const SOURCES = ["console", "domain", "api-contract"].map((name) => join(root, "packages", name))
+
+/** The latest change of a file or of anything in a folder; a removed file changes its folder. */
+const newest = (path) => {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (!stat) return 0
+  if (!stat.isDirectory()) return stat.mtimeMs
+  return readdirSync(path)
+    .filter((name) => !["node_modules", "test", "bin"].includes(name))
+    .reduce((latest, name) => Math.max(latest, newest(join(path, name))), stat.mtimeMs)
+}
+
+export const isConsoleCurrent = () => {
+  const index = join(consoleFolder, "index.html")
+  return (
+    existsSync(index) &&
+    Math.max(...[...SOURCES, join(root, "pnpm-lock.yaml")].map(newest)) < statSync(index).mtimeMs
+  )
+}
+
+export const buildConsole = async () => {
+  if (isConsoleCurrent()) return
+  const started = new Date()
+  const draft = join(root, "build", `console.${process.pid}`)
+  mkdirSync(draft, { recursive: true })
+  try {
+    const { build } = await import(
+      new URL("../packages/console/node_modules/vite/dist/node/index.js", import.meta.url).href
+    )
+    await build({
+      configFile: join(root, "packages", "console", "vite.config.ts"),
+      configLoader: "runner",
+      build: { outDir: draft }
+    })
+    // As old as the sources it was read from: an edit made meanwhile is newer.
+    utimesSync(join(draft, "index.html"), started, started)
+    rmSync(`${draft}.old`, { recursive: true, force: true })
+    if (existsSync(consoleFolder)) renameSync(consoleFolder, `${draft}.old`)
+    renameSync(draft, consoleFolder)
+  } finally {
+    rmSync(draft, { recursive: true, force: true })
+    rmSync(`${draft}.old`, { recursive: true, force: true })
+  }
+}
+
+/** In a process of its own, which ends with this one. */
+export const buildConsoleBeside = () => {
+  if (isConsoleCurrent()) return
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], {
+    cwd: root,
+    stdio: ["ignore", "ignore", "inherit"]
+  })
+  setPriority(child.pid, constants.priority.PRIORITY_LOW)
+  child.unref()
+  process.once("exit", () => child.kill())
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  ensureInstalled()
+  await buildConsole().catch((error) => {
+    console.error(`posthorn: the console could not be built: ${error.message}`)
+    process.exitCode = 1
+  })
+}
