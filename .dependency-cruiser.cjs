@@ -92,7 +92,8 @@ module.exports = {
   options: {
     parser: "swc",
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "(^|/)build/" },
+    // Its parser knows no JSX; what the console may import is what its package.json lists.
+    exclude: { path: "(^|/)build/|[.]tsx$" },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {
       exportsFields: ["exports"],

@@ -72,7 +72,7 @@ export const buildConsoleBeside = () => {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  ensureInstalled()
+  ensureInstalled({ toRun: true, withConsole: true })
   await buildConsole().catch((error) => {
     console.error(`posthorn: the console could not be built: ${error.message}`)
     process.exitCode = 1

@@ -35,9 +35,13 @@ const fingerprint = () => {
 /** The stamp of an installation of everything ends with this word. */
 const EVERYTHING = " everything"
 
-const isCurrent = (wanted, toRun) => {
+/** That of what running takes, with what builds the console. */
+const CONSOLE = " console"
+
+const isCurrent = (wanted, toRun, withConsole) => {
   const stamp = existsSync(stampFile) ? readFileSync(stampFile, "utf8") : ""
-  return stamp === wanted + EVERYTHING || (toRun && stamp === wanted)
+  const sufficient = [EVERYTHING, ...(toRun ? [CONSOLE] : []), ...(toRun && !withConsole ? [""] : [])]
+  return sufficient.some((suffix) => stamp === wanted + suffix)
 }
 
 /** When pnpm itself runs us (`pnpm start`) and is the pinned version, it is used; else npx fetches it. */
@@ -53,9 +57,13 @@ const pnpm = (version) => {
 /** The bundler, which is the root's, and what the command's packages import. */
 const TO_RUN = ["--prod", "--filter", "posthorn", "--filter-prod", "@posthorn/cli..."]
 
-const options = (toRun) => [
+/** And what builds the console. */
+const FOR_CONSOLE = ["--filter-prod", "@posthorn/console..."]
+
+const options = (toRun, withConsole) => [
   "install",
   ...(toRun ? TO_RUN : []),
+  ...(toRun && withConsole ? FOR_CONSOLE : []),
   "--frozen-lockfile",
   "--reporter=append-only",
   // More lookups and connections at once make some resolvers drop answers: pnpm then waits out their 5 s timeout.
@@ -73,11 +81,11 @@ const environment = () => ({
   npm_config_loglevel: "error"
 })
 
-const run = (toRun) => {
+const run = (toRun, withConsole) => {
   const { packageManager } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   const version = packageManager.slice(packageManager.indexOf("@") + 1).split("+")[0]
   const [command, ...before] = pnpm(version)
-  return spawnSync(command, [...before, ...options(toRun)], {
+  return spawnSync(command, [...before, ...options(toRun, withConsole)], {
     cwd: root,
     env: environment(),
     encoding: "utf8"
@@ -98,21 +106,21 @@ const fail = (result) => {
   process.exit(result.status || 1)
 }
 
-/** `toRun`: what running Posthorn needs will do. */
-export const ensureInstalled = ({ toRun = false } = {}) => {
+/** `toRun`: what running Posthorn needs will do; with `withConsole` also what builds the console. */
+export const ensureInstalled = ({ toRun = false, withConsole = false } = {}) => {
   const [major, minor] = process.versions.node.split(".").map(Number)
   if (major < 20 || (major === 20 && minor < 19)) {
     console.error(`posthorn: Node ${process.versions.node} is too old. Install Node 20.19 or newer.`)
     process.exit(1)
   }
   const wanted = fingerprint()
-  if (isCurrent(wanted, toRun)) return
-  const what = toRun ? "what running Posthorn needs" : "the workspace"
+  if (isCurrent(wanted, toRun, withConsole)) return
+  const what = withConsole ? "what builds the console" : toRun ? "what running Posthorn needs" : "the workspace"
   console.log(`Installing ${what} (once, and again when the lockfile changes) …`)
   rmSync(stampFile, { force: true })
-  const result = run(toRun)
+  const result = run(toRun, withConsole)
   if (result.status !== 0) fail(result)
-  writeFileSync(stampFile, toRun ? wanted : wanted + EVERYTHING)
+  writeFileSync(stampFile, wanted + (withConsole ? CONSOLE : toRun ? "" : EVERYTHING))
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) ensureInstalled()

@@ -21,6 +21,7 @@ import { tmpdir } from "node:os"
 import { dirname, join, posix, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { bundle } from "./bundle.mjs"
+import { buildConsole } from "./console.mjs"
 import { root } from "./install.mjs"
 
 const manifestOf = (name) => JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"))
@@ -124,6 +125,7 @@ const buildLibrary = (name, folder) => {
 
 const buildCommand = async (folder) => {
   await bundle()
+  await buildConsole()
   cpSync(join(root, "build"), join(folder, "bin"), {
     recursive: true,
     filter: (source) => !source.endsWith(".map")

@@ -65,9 +65,9 @@ const Figures = ({ deliveries, queue }: Overview) => {
         note={`${count(deliveries.failedPermanent)} refused by receivers`}
       />
       <Figure
-        label="p50 / p95"
-        value={p50Ms === null || p95Ms === null ? "–" : `${duration(p50Ms)} / ${duration(p95Ms)}`}
-        note="time to the answer"
+        label="Half within"
+        value={p50Ms === null || p95Ms === null ? "–" : duration(p50Ms)}
+        note={p95Ms === null ? "no attempt yet" : `p50; p95 is ${duration(p95Ms)}`}
       />
       <Figure
         label="Oldest waiting"
@@ -109,7 +109,7 @@ const useConcerns = (): ReadonlyArray<Concern> | undefined => {
       tone: enabled ? "text-warn" : "text-bad",
       text: (
         <>
-          <span className="block truncate font-medium" title={url}>
+          <span className="block truncate text-sm font-medium" title={url}>
             {shortUrl(url)}
           </span>
           <span className="block text-sm text-soft">

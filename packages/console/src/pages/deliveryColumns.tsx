@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router"
 import type { ItemOf } from "../api/contract.ts"
 import { reasonOf, StatusBadge } from "../ui/Status.tsx"
 import type { Column } from "../ui/Table.tsx"
-import { duration, Time } from "../ui/Time.tsx"
+import { duration, Time, Until } from "../ui/Time.tsx"
 
 export type DeliveryRow = ItemOf<"listWorkspaceDeliveries">
 
@@ -14,7 +14,7 @@ const lastAnswer = ({ lastDurationMs, lastFailureReason, lastHttpStatus }: Deliv
   return text === "" ? (
     <span className="text-faint">–</span>
   ) : (
-    <span className="text-soft">
+    <span className="block truncate text-soft">
       {text}
       {lastDurationMs === null ? "" : <span className="text-faint"> · {duration(lastDurationMs)}</span>}
     </span>
@@ -28,10 +28,12 @@ export const deliveryColumns = (
   {
     head: "Status",
     className: "w-32",
+    narrow: "first",
     cell: ({ status }) => <StatusBadge status={status} />
   },
   {
     head: "Event type",
+    narrow: "plain",
     cell: ({ eventType, id, replayedFrom }) => (
       <span className="flex min-w-0 items-center gap-2">
         <Link
@@ -50,6 +52,7 @@ export const deliveryColumns = (
     : [
         {
           head: "Endpoint",
+          narrow: "plain" as const,
           className: "max-w-64",
           cell: ({ endpointId }: DeliveryRow) => (
             <span className="block truncate text-soft" title={endpointName(endpointId)}>
@@ -60,6 +63,7 @@ export const deliveryColumns = (
       ]),
   {
     head: "Attempts",
+    narrow: "hide",
     className: "w-24 whitespace-nowrap",
     cell: ({ attempts }) => (
       <span className="text-soft">
@@ -67,16 +71,22 @@ export const deliveryColumns = (
       </span>
     )
   },
-  { head: "Last answer", className: "max-w-72", cell: lastAnswer },
+  { head: "Last answer", narrow: "plain", className: "max-w-72", cell: lastAnswer },
   {
     head: "Next attempt",
+    narrow: "hide",
     className: "w-28",
     cell: ({ nextAttemptAt, status }) =>
       nextAttemptAt === null || status === "delivered" ? (
         <span className="text-faint">–</span>
       ) : (
-        <Time at={nextAttemptAt} />
+        <Until at={nextAttemptAt} />
       )
   },
-  { head: "Created", className: "w-28 text-soft", cell: ({ createdAt }) => <Time at={createdAt} /> }
+  {
+    head: "Created",
+    narrow: "end",
+    className: "w-28 text-soft",
+    cell: ({ createdAt }) => <Time at={createdAt} />
+  }
 ]

@@ -51,17 +51,25 @@ const sentence = (error: unknown, byLink: boolean) =>
 
 export const SignIn = () => {
   const { data } = useWelcome()
-  const [byLink] = useState(takeCode)
+  const [link, setLink] = useState(takeCode)
   const [token, setToken] = useState("")
   const { busy, error, open } = useSignIn()
-  const started = useRef(false)
+  const started = useRef<string | null>(null)
 
   useEffect(() => {
     document.title = "Sign in"
-    if (byLink === null || started.current) return
-    started.current = true
-    open({ code: byLink })
+  }, [])
+  useEffect(() => {
+    if (link === null || started.current === link) return
+    started.current = link
+    open({ code: link })
   })
+  // A link that is opened where this page is open already changes nothing but the fragment.
+  useEffect(() => {
+    const take = () => setLink((old) => takeCode() ?? old)
+    window.addEventListener("hashchange", take)
+    return () => window.removeEventListener("hashchange", take)
+  }, [])
 
   return (
     <main className="mx-auto grid min-h-dvh max-w-sm content-center gap-6 px-5 py-10">
@@ -69,7 +77,7 @@ export const SignIn = () => {
       <div className="grid gap-1.5">
         <h1 className="text-2xl font-semibold tracking-tight">Sign in</h1>
         <p className="text-soft">
-          {busy && byLink !== null ? "Opening the link …" : "Paste an API token, or open a console link."}
+          {busy && link !== null ? "Opening the link …" : "Paste an API token, or open a console link."}
         </p>
       </div>
       {window.isSecureContext ? null : (

@@ -145,7 +145,6 @@ export const Navigation = ({
   const { welcome } = useSession()
   const [isOpen, setOpen] = useState(false)
   const { pathname } = useLocation()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes it
   useEffect(() => setOpen(false), [pathname])
   return (
     <div className="border-b bg-surface lg:sticky lg:top-0 lg:h-dvh lg:border-e lg:border-b-0">

@@ -102,6 +102,9 @@ export const HourChart = ({ hours }: { hours: ReadonlyArray<Hour> }) => {
   const most = Math.max(1, ...hours.map(total))
   return (
     <figure>
+      <p className="text-end text-xs text-faint" aria-hidden="true">
+        {most.toLocaleString()} an hour
+      </p>
       <div className="relative h-44" aria-hidden="true">
         <div className="absolute inset-x-0 top-1 border-t border-dashed" />
         <span className="absolute end-0 top-1.5 bg-surface ps-1 text-xs text-faint">
@@ -113,7 +116,7 @@ export const HourChart = ({ hours }: { hours: ReadonlyArray<Hour> }) => {
           className="absolute inset-0 size-full"
           aria-hidden="true"
         >
-          <Bars hours={hours} width={720} height={172} gap={6} radius={2} />
+          <Bars hours={hours} width={720} height={172} gap={9} radius={0} />
         </svg>
       </div>
       <div className="mt-2 flex justify-between text-xs text-faint" aria-hidden="true">

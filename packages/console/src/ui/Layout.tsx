@@ -23,7 +23,7 @@ export const Page = ({
       document.title = `${name} · ${document.documentElement.dataset.brand ?? "Posthorn"}`
   }, [name])
   return (
-    <div className="mx-auto w-full max-w-6xl px-4 pt-6 pb-16 sm:px-8 sm:pt-9">
+    <div className="mx-auto w-full max-w-7xl px-4 pt-6 pb-16 sm:px-8 sm:pt-9">
       {back === undefined ? null : <div className="mb-3">{back}</div>}
       <header className="mb-6 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="min-w-0 max-w-full">
@@ -69,8 +69,13 @@ export const Card = ({
   </section>
 )
 
-export const Facts = ({ children }: { children: ReactNode }) => (
-  <dl className="grid gap-x-6 gap-y-2.5 sm:grid-cols-[9rem_minmax(0,1fr)]">{children}</dl>
+/** `tight`: where there is little room beside the names. */
+export const Facts = ({ children, tight = false }: { children: ReactNode; tight?: boolean }) => (
+  <dl
+    className={`grid gap-x-4 gap-y-2.5 ${tight ? "sm:grid-cols-[5rem_minmax(0,1fr)]" : "sm:grid-cols-[9rem_minmax(0,1fr)]"}`}
+  >
+    {children}
+  </dl>
 )
 
 export const Fact = ({ name, children }: { name: string; children: ReactNode }) => (

@@ -10,6 +10,8 @@ export interface Column<Row> {
   readonly className?: string
   /** For people with a screen reader only. */
   readonly hideHead?: boolean
+  /** On a narrow screen: shown without its name, at the right of the first line, or not at all. */
+  readonly narrow?: "plain" | "first" | "end" | "hide"
 }
 
 export const Table = <Row extends { readonly id: string }>({
@@ -43,10 +45,11 @@ export const Table = <Row extends { readonly id: string }>({
             data-row
             className="border-b last:border-b-0 hover:bg-hover has-[:focus-visible]:bg-hover"
           >
-            {columns.map(({ cell, className = "", head, hideHead }) => (
+            {columns.map(({ cell, className = "", head, hideHead, narrow }) => (
               <td
                 key={head}
-                {...(hideHead ? {} : { "data-label": head })}
+                {...(hideHead || narrow !== undefined ? {} : { "data-label": head })}
+                data-narrow={narrow}
                 className={`h-11 px-3 first:ps-5 last:pe-5 ${className}`}
               >
                 {cell(row)}

@@ -62,6 +62,9 @@ export const Time = ({ at, focusable = false }: { at: string; focusable?: boolea
   </time>
 )
 
+/** A time to come; `now` once it is there. */
+export const Until = ({ at }: { at: string }) => (useNow() >= Date.parse(at) ? <>now</> : <Time at={at} />)
+
 /** How long until then, as `0:27` or `23:41:07`; null once it is past. */
 export const useCountdown = (until: string | null) => {
   const left = until === null ? 0 : Math.ceil((Date.parse(until) - useNow()) / 1000)

@@ -92,7 +92,7 @@ const About = ({ delivery }: { delivery: DeliveryDetail }) => {
   const link = "inline-flex min-h-6 items-center rounded text-accent-text hover:underline break-all"
   return (
     <Card title="Delivery">
-      <Facts>
+      <Facts tight>
         <Fact name="Endpoint">
           <Link
             to="/w/$slug/endpoints/$endpointId"
