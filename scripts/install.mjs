@@ -115,7 +115,11 @@ export const ensureInstalled = ({ toRun = false, withConsole = false } = {}) => 
   }
   const wanted = fingerprint()
   if (isCurrent(wanted, toRun, withConsole)) return
-  const what = withConsole ? "what builds the console" : toRun ? "what running Posthorn needs" : "the workspace"
+  const what = withConsole
+    ? "what builds the console"
+    : toRun
+      ? "what running Posthorn needs"
+      : "the workspace"
   console.log(`Installing ${what} (once, and again when the lockfile changes) …`)
   rmSync(stampFile, { force: true })
   const result = run(toRun, withConsole)

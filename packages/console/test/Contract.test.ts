@@ -35,11 +35,17 @@ describe("the console", () => {
   })
 
   it("decision §2 publishes a payload as it was typed", () => {
-    expect(publishBody("a.b", '{"n":9007199254740993}')).toBe('{"eventType":"a.b","payload":{"n":9007199254740993}}')
+    expect(publishBody("a.b", '{"n":9007199254740993}')).toBe(
+      '{"eventType":"a.b","payload":{"n":9007199254740993}}'
+    )
   })
 
   it("§2.3 copies a request as a command that no shell reads in another way", () => {
-    const command = curlOf("https://example.com/a?b=c&d", { host: "x", "x-note": "it's $HOME" }, `{"a":"'; rm -rf /"}`)
+    const command = curlOf(
+      "https://example.com/a?b=c&d",
+      { host: "x", "x-note": "it's $HOME" },
+      `{"a":"'; rm -rf /"}`
+    )
     expect(command).toBe(
       `curl 'https://example.com/a?b=c&d' \\\n  -H 'x-note: it'\\''s $HOME' \\\n  --data-raw '{"a":"'\\''; rm -rf /"}'`
     )

@@ -17,6 +17,7 @@ export const operations = {
     "webhook:rotate_secret"
   ],
   sendTestEvent: ["POST", "/workspaces/:slug/webhooks/:endpointId/test-event", "webhook:test"],
+  explainSignature: ["POST", "/workspaces/:slug/webhooks/:endpointId/explain-signature", "webhook:test"],
   listWebhookDeliveries: ["GET", "/workspaces/:slug/webhooks/:endpointId/deliveries", "webhook:read"],
   listWorkspaceDeliveries: ["GET", "/workspaces/:slug/webhooks/deliveries", "webhook:read"],
   getWebhookDelivery: ["GET", "/workspaces/:slug/webhooks/deliveries/:deliveryId", "webhook:read"],
@@ -30,6 +31,11 @@ export const operations = {
     "/workspaces/:slug/webhooks/deliveries/:deliveryId/replay",
     "webhook:replay"
   ],
+  startReplay: ["POST", "/workspaces/:slug/webhooks/:endpointId/replays", "webhook:replay"],
+  listReplays: ["GET", "/workspaces/:slug/webhooks/replays", "webhook:read"],
+  getReplay: ["GET", "/workspaces/:slug/webhooks/replays/:replayId", "webhook:read"],
+  cancelReplay: ["DELETE", "/workspaces/:slug/webhooks/replays/:replayId", "webhook:replay"],
+  getTrace: ["GET", "/workspaces/:slug/trace/:traceId", "webhook:list"],
   publishEvent: ["POST", "/workspaces/:slug/events", "event:publish"],
   publishEvents: ["POST", "/workspaces/:slug/events/batch", "event:publish"],
   listEvents: ["GET", "/workspaces/:slug/events", "webhook:read"],
