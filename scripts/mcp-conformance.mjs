@@ -1,9 +1,9 @@
 /**
- * `npm run mcp:conformance`: the official MCP conformance suite, twice.
+ * `npm run mcp:conformance`: the official MCP conformance suite, three times.
  *
  * First against `posthorn dev` on a throw-away folder (or MCP_URL with MCP_TOKEN), through a loopback proxy that adds the
  * bearer token, which the suite cannot send. Then against the same adapter with the suite's own fixtures in the place of
- * our tools, for what can only be tested on names of the suite's. Scenarios that we are not for are listed with a reason
+ * our tools, for what can only be tested on names of the suite's, in both revisions of the protocol. Scenarios that we are not for are listed with a reason
  * each in tools/mcp-conformance; one that fails and is not listed fails the run, and so does one that is listed and
  * passes. The suite needs Node 22, which npx fetches. Where it cannot be had the run is skipped and says so.
  */
@@ -17,6 +17,7 @@ import { ensureInstalled, root } from "./install.mjs"
 
 const SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
 const REVISION = "2025-11-25"
+const NEWEST = "2026-07-28"
 const expected = (file) => join(root, "tools", "mcp-conformance", file)
 const START_MS = 60_000
 
@@ -115,9 +116,9 @@ const npxEnvironment = {
   npm_config_update_notifier: "false"
 }
 
-const runSuite = (url, baseline) => {
+const runSuite = (url, baseline, revision = REVISION) => {
   const given = process.argv.slice(2)
-  const all = ["--requirements", REVISION, "--expected-failures", expected(baseline)]
+  const all = ["--requirements", revision, "--expected-failures", expected(baseline)]
   const command = ["conformance", "server", "--url", `${url}/mcp`, ...(given.length > 0 ? given : all)]
   const child = spawn("npx", ["-y", "-p", "node@22", "-p", SUITE, ...command], {
     cwd: tmpdir(),
@@ -139,9 +140,13 @@ try {
   const { MCP_TOKEN, MCP_URL } = process.env
   const server = MCP_URL === undefined ? await startServer() : { url: MCP_URL, token: MCP_TOKEN ?? "" }
   const real = await runSuite(`http://127.0.0.1:${await startProxy(server)}`, "expected-failures.yml")
-  const adapter = await runSuite(await startFixtures(), "adapter-expected-failures.yml")
-  console.log(`mcp:conformance: server ${verdict(real)}, adapter with fixtures ${verdict(adapter)}`)
-  await end(real === 0 && adapter === 0 ? 0 : 1)
+  const fixtures = await startFixtures()
+  const adapter = await runSuite(fixtures, "adapter-expected-failures.yml")
+  const newest = await runSuite(fixtures, "adapter-expected-failures-2026-07-28.yml", NEWEST)
+  console.log(
+    `mcp:conformance: server ${verdict(real)}, adapter with fixtures ${verdict(adapter)}, and in ${NEWEST} ${verdict(newest)}`
+  )
+  await end(real === 0 && adapter === 0 && newest === 0 ? 0 : 1)
 } catch (error) {
   console.error(`mcp:conformance: ${error.message}`)
   await end(1)

@@ -52,9 +52,17 @@ const schema202012 = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   type: "object",
   $defs: {
-    address: { type: "object", properties: { street: { type: "string" }, city: { type: "string" } } }
+    address: {
+      $anchor: "address",
+      type: "object",
+      properties: { street: { type: "string" }, city: { type: "string" } }
+    }
   },
   properties: { name: { type: "string" }, address: { $ref: "#/$defs/address" } },
+  allOf: [{ anyOf: [{ required: ["name"] }, { required: ["address"] }] }],
+  if: { required: ["address"] },
+  then: { required: ["name"] },
+  else: {},
   additionalProperties: false
 }
 

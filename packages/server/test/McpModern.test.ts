@@ -140,6 +140,7 @@ layer(testServer(), { excludeTestServices: true, timeout: "60 seconds" })(
         const answers = [
           yield* ask("tools/list", {}, { meta: {} }),
           yield* ask("tools/list", {}, { meta: bare }),
+          yield* ask("tools/list", {}, { meta: later, headers: { "mcp-protocol-version": "2099-01-01" } }),
           yield* ask("tools/list", {}, { meta: later }),
           yield* ask("tools/list", {}, { headers: { "mcp-protocol-version": "2025-11-25" } }),
           yield* ask("tools/list", {}, { headers: { "mcp-method": "tools/call" } }),
@@ -151,6 +152,7 @@ layer(testServer(), { excludeTestServices: true, timeout: "60 seconds" })(
           [400, -32602],
           [400, -32602],
           [400, -32022],
+          [400, -32020],
           [400, -32020],
           [400, -32020],
           [400, -32020],
@@ -187,6 +189,7 @@ layer(testServer(), { excludeTestServices: true, timeout: "60 seconds" })(
           ])
 
           const ping = yield* ask("ping")
+          const opening = yield* ask("initialize", { protocolVersion: "2025-11-25" })
           const listen = yield* ask("subscriptions/listen")
           const missing = yield* ask(
             "resources/read",
@@ -198,7 +201,8 @@ layer(testServer(), { excludeTestServices: true, timeout: "60 seconds" })(
             headers: { "mcp-protocol-version": MODERN }
           })
 
-          expect([ping, listen].map(({ error, status }) => [status, error?.code])).toEqual([
+          expect([ping, listen, opening].map(({ error, status }) => [status, error?.code])).toEqual([
+            [404, -32601],
             [404, -32601],
             [404, -32601]
           ])

@@ -94,10 +94,10 @@ const refusalOf = (message: Message, headers: Headers): Refusal | undefined => {
   const header = headers["mcp-protocol-version"]
   if (typeof meta[VERSION] !== "string")
     return bad(INVALID_PARAMS, `Give the revision in _meta, as ${VERSION}.`)
+  if (header !== meta[VERSION]) return mismatch("MCP-Protocol-Version")
   if (meta[VERSION] !== MODERN) return unsupported(meta[VERSION])
   if (!isFields(meta[CAPABILITIES]))
     return bad(INVALID_PARAMS, `Give the client's capabilities in _meta, as ${CAPABILITIES}; {} will do.`)
-  if (header !== MODERN) return mismatch("MCP-Protocol-Version")
   if (headers["mcp-method"] !== method) return mismatch("Mcp-Method")
   const named = NAMED[String(method)]
   const wanted = named === undefined || !isFields(params) ? undefined : params[named]
@@ -173,9 +173,10 @@ export class Modern extends Effect.Service<Modern>()("@posthorn/server/McpModern
     ): Effect.Effect<Answered> | undefined => {
       const [message] = messages
       const given = headers["mcp-protocol-version"]
-      const opens = messages.some(({ method }) => method === "initialize")
-      if (message === undefined || opens) return undefined
+      if (message === undefined) return undefined
       const said = metaOf(message)[VERSION]
+      // An older client names the newest revision it knows in the header of its handshake, too.
+      if (said === undefined && messages.some(({ method }) => method === "initialize")) return undefined
       if (said === undefined && given !== undefined && !protocolVersions.includes(given))
         return Effect.succeed(failed(null, unsupported(given)))
       if (given !== MODERN && (said === undefined || legacyVersions.includes(String(said)))) return undefined
