@@ -156,7 +156,11 @@ const success = (entry: ContractEntry, response: Json, components: Record<string
       ? {}
       : {
           content: {
-            "application/json": { schema: media.schema, example: exampleOf(media.schema, components) }
+            // Not `example`: the reference page passes that over.
+            "application/json": {
+              schema: media.schema,
+              examples: { success: { value: exampleOf(media.schema, components) } }
+            }
           }
         })
   }
