@@ -109,6 +109,13 @@ begin
     ) e on true;
 end $$;
 
+-- Whether this version of a row was there for whoever looked at that moment; true when there is no moment.
+create function posthorn.was_visible(version xid, moment pg_snapshot) returns boolean language sql stable as $$
+  select moment is null
+    or pg_visible_in_snapshot((latest - ((latest - version::text::bigint) & 4294967295))::text::xid8, moment)
+  from (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint) as now(latest)
+$$;
+
 -- Writes down that deliveries are taken up: before they are sent, when a dead worker may have held them (`sending`), or
 -- afterwards, when a take-up ended without an observation. `counts` is what the caller counts up to, so a call that is
 -- repeated because its answer was lost counts nothing twice. One that stands at the limit already goes to the dead-letter
@@ -126,7 +133,12 @@ begin
   with asked as materialized (
     select * from unnest(workspaces, deliveries, attempts, counts) as w(workspace_id, delivery_id, attempts, count)
   ), wanted as materialized (
-    select q.workspace_id, q.delivery_id, q.attempts, q.take_ups, q.maybe_sent, w.count from asked w
+    select q.workspace_id, q.delivery_id, q.attempts, q.take_ups, q.maybe_sent,
+      -- Two, with the one that is assumed of the dead owner: but that one cannot have seen what was committed since.
+      case when w.count = 2 and sending
+        and not (select posthorn.was_visible(q.xmin, s.suspect_snapshot) from posthorn.shards s where s.shard = q.shard)
+        then 1 else w.count end as count
+    from asked w
     join posthorn.queue q
       on q.workspace_id = w.workspace_id and q.delivery_id = w.delivery_id and q.attempts = w.attempts
     order by q.workspace_id, q.delivery_id for update of q skip locked
@@ -161,12 +173,14 @@ begin
 end $$;
 
 -- Who has each shard, and whether its last owner gave it back. `owner` is still set when a worker takes a shard over:
--- then that worker died, froze or lost its connection, and may have been sending what was due by then (`suspect_until`).
+-- then that worker died, froze or lost its connection, and may have been sending what was due by then (`suspect_until`)
+-- and committed (`suspect_snapshot`).
 -- One that takes back its own shard, after the database was away, remembers what it sent.
 create table posthorn.shards (
   shard smallint primary key,
   owner text,
-  suspect_until bigint
+  suspect_until bigint,
+  suspect_snapshot pg_snapshot
 ) with (fillfactor = 50);
 insert into posthorn.shards (shard) select generate_series(0, posthorn.shard_count() - 1);
 
@@ -175,6 +189,7 @@ create function posthorn.take_shard(wanted smallint, new_owner text) returns big
 set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards
   set suspect_until = case when owner = new_owner then suspect_until when owner is not null then posthorn.micros(clock_timestamp()) end,
+      suspect_snapshot = case when owner = new_owner then suspect_snapshot when owner is not null then pg_current_snapshot() end,
       owner = new_owner
   where shard = wanted
   returning suspect_until

@@ -173,7 +173,6 @@ export class Lanes {
    */
   settle(row: Waiting, pace: Pace, delivered: boolean): void {
     this.inFlight--
-    this.order.over(row)
     const lane = this.lanes.get(row.endpointId)
     if (lane === undefined) return
     lane.adjust(pace, this.endpointConcurrency)
@@ -185,12 +184,14 @@ export class Lanes {
   holdUp(endpointId: string): void {
     const lane = this.lanes.get(endpointId)
     if (lane !== undefined) lane.heldUp = true
+    this.order.heldUp(endpointId)
   }
 
   /** It was not sent after all: back to the front of its line. */
   giveBack(row: Waiting): void {
     const lane = this.lanes.get(row.endpointId)
     this.settle(row, "same", true)
+    this.order.over(row)
     if (lane?.failing.delete(row.deliveryId) === true) this.order.leave(lane)
     if (lane === undefined || !this.held.has(row.deliveryId)) return
     if (lane.parked) {
@@ -204,6 +205,7 @@ export class Lanes {
   /** Its observation is stored, or it is gone: a later read may bring it again. */
   recorded(row: Waiting): void {
     const lane = this.lanes.get(row.endpointId)
+    this.order.over(row)
     if (lane !== undefined) lane.heldUp = false
     if (lane?.failing.delete(row.deliveryId) === true) this.order.leave(lane)
     if (this.held.recorded(row)) this.release(row)

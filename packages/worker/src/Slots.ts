@@ -165,7 +165,9 @@ export class Slots {
   private lookAhead(now: number): void {
     const { slots, tuning } = this.parts
     const passed = Math.max(1, now - this.countedAt)
-    this.ahead = Math.min(2 * slots, Math.floor((this.over * tuning.aheadMs) / passed))
+    // Never more than may be loaded at all: `ripe` would wait for it for ever.
+    const most = Math.min(2 * slots, tuning.mostUnrecorded)
+    this.ahead = Math.min(most, Math.floor((this.over * tuning.aheadMs) / passed))
     this.over = 0
     this.countedAt = now
   }
@@ -221,21 +223,27 @@ export class Slots {
         lanes.recorded(row)
         reader.goBackTo(row.due)
       }
+      this.wake()
     })
     fork(Effect.delay(readAgain, tuning.heldPauseMs))
   }
 
+  /** The fence: nothing is sent without certain ownership, nor while the engine stops. */
+  private get mayStart(): boolean {
+    return this.parts.ownership.certain() && !this.stopped
+  }
+
   /** Sends what is loaded as far as slots are free. What may not be sent yet, or was loaded too long ago, waits again. */
   private launch(): void {
-    const { clock, lanes, ownership, reader, slots, tuning } = this.parts
+    const { clock, lanes, reader, slots, tuning } = this.parts
     if (this.ready.length === 0 || this.sending >= slots) return
     const at = clock.unsafeCurrentTimeMillis()
     const now = elapsed(clock)
     const stale: Array<Waiting> = []
-    const certain = ownership.certain() && !this.stopped
+    const { mayStart } = this
     while (this.ready.length > 0 && this.sending < slots) {
       const { loaded, loadedAt, row } = this.ready.shift()!
-      if (!certain || now - loadedAt > tuning.freshMs || !lanes.maySend(row)) stale.push(row)
+      if (!mayStart || now - loadedAt > tuning.freshMs || !lanes.maySend(row)) stale.push(row)
       else if (reader.has(row.shard)) this.attempt(row, loaded, at)
       else this.gone(row)
     }
@@ -331,6 +339,7 @@ export class Slots {
           this.suspects.forget(row)
           lanes.recorded(row)
           reader.goBackTo(row.due)
+          this.wake()
         }),
         Effect.orDie
       )

@@ -175,6 +175,35 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
       }).pipe(Effect.provide(Layer.mergeAll(Queue.layer, Records.layer, EvidenceRepo.Default)))
   )
 
+  it.scoped("decision §7 assumes nothing of a dead worker about what was committed after it died", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const acme = yield* workspace
+      const { id: endpointId } = yield* endpoint(acme, "https://hooks.example.com/")
+      const [seen] = yield* publish(acme)
+      const [{ shard } = { shard: 0 }] = yield* sql<{
+        shard: number
+      }>`select posthorn.shard_of(${endpointId}) as shard`
+      yield* ownersDied
+      yield* sql`select posthorn.take_shard(${shard}::smallint, 'alive')`
+      const [unseen] = yield* publish(acme)
+      const queue = yield* Queue.Queue
+      const takeUp = Effect.forEach([seen, unseen], (deliveryId) =>
+        queue.takeUp(
+          [{ row: { ...waiting, workspaceId: acme.id, deliveryId: deliveryId! }, count: 2 }],
+          7,
+          true
+        )
+      )
+      const counted = sql`select take_ups from posthorn.queue where workspace_id = ${acme.id} order by delivery_id`
+
+      yield* takeUp
+      expect(yield* counted).toEqual([{ take_ups: 2 }, { take_ups: 1 }])
+      yield* takeUp
+      expect(yield* counted).toEqual([{ take_ups: 2 }, { take_ups: 1 }])
+    }).pipe(Effect.provide(Queue.layer))
+  )
+
   it.scoped("decision §7 leaves out a suspect whose row somebody holds, and sends all others at once", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

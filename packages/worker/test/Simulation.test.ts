@@ -3,6 +3,7 @@
  * failed belongs into `MET_BEFORE`. More seeds: `node_modules/.bin/tsx scripts/simulate.ts 1 20000`.
  */
 import { describe, expect, it } from "vitest"
+import type { Mood } from "./simulation/Climate.ts"
 import { violations } from "./simulation/Laws.ts"
 import { type Mutant, mutants } from "./simulation/Mutants.ts"
 import { World } from "./simulation/World.ts"
@@ -19,8 +20,8 @@ const DEADLINE_MS = 120_000
  */
 const MET_BEFORE = [23, 29, 71, 81]
 
-const played = (seed: number, calm = false): World => {
-  const world = new World(seed, { calm })
+const played = (seed: number, mood: Mood = "trouble"): World => {
+  const world = new World(seed, { mood })
   world.play()
   return world
 }
@@ -28,11 +29,11 @@ const played = (seed: number, calm = false): World => {
 /** Lets the test runner speak between two worlds. */
 const breath = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-const problems = async (seeds: ReadonlyArray<number>, calm = false) => {
+const problems = async (seeds: ReadonlyArray<number>, mood: Mood = "trouble") => {
   const found: Array<string> = []
   for (const seed of seeds) {
     await breath()
-    for (const violation of violations(played(seed, calm))) found.push(`seed ${seed}: ${violation}`)
+    for (const violation of violations(played(seed, mood))) found.push(`seed ${seed}: ${violation}`)
   }
   return found
 }
@@ -41,7 +42,8 @@ const problems = async (seeds: ReadonlyArray<number>, calm = false) => {
 const firstCaught = async (law: string, mutant: Mutant) => {
   for (const seed of range(1, MUTANT_SEEDS)) {
     await breath()
-    const world = new World(seed, { calm: mutant.calm === true, sabotage: mutant.model ?? (() => undefined) })
+    const { model: sabotage, mood = "trouble", tuning = {} } = mutant
+    const world = new World(seed, { mood, tuning, ...(sabotage && { sabotage }) })
     world.play()
     if (violations(world).some((violation) => violation.startsWith(`${law} `))) return seed
   }
@@ -64,7 +66,15 @@ describe("the simulation", () => {
   it(
     "§6 sends nothing twice when nothing goes wrong",
     async () => {
-      expect(await problems([...MET_BEFORE, ...range(1_000, CALM_SEEDS)], true)).toEqual([])
+      expect(await problems([...MET_BEFORE, ...range(1_000, CALM_SEEDS)], "calm")).toEqual([])
+    },
+    DEADLINE_MS
+  )
+
+  it(
+    "decision §7 sends in time what no notification told of",
+    async () => {
+      expect(await problems(range(1, CALM_SEEDS), "deaf")).toEqual([])
     },
     DEADLINE_MS
   )

@@ -25,7 +25,7 @@ export class Order {
 
   /** At the front of its line: it was not sent after all. */
   putBack(lane: Lane, row: Waiting): void {
-    if (Alone.concerns(row)) this.alone.push({ lane, row })
+    if (Alone.concerns(row)) this.alone.putBack({ lane, row })
     else lane.lineOf(row).unshift(row)
     this.offer(lane)
   }
@@ -43,9 +43,14 @@ export class Order {
     this.offer(lane)
   }
 
-  /** The attempt is over. */
+  /** Its attempt is written down, or was not made. */
   over(row: Waiting): void {
     this.alone.over(row)
+  }
+
+  /** Nothing of this endpoint can be written down now. */
+  heldUp(endpointId: string): void {
+    this.alone.heldUp(endpointId)
   }
 
   /** Lets a lane stand in line for whatever it has. */

@@ -2,43 +2,55 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import type { Observation } from "@posthorn/domain/Verdict"
 import { Queue } from "@posthorn/persistence/Queue"
-import { Records } from "@posthorn/persistence/Records"
+import { type Observed, Records } from "@posthorn/persistence/Records"
 import { ReplaySteps } from "@posthorn/persistence/ReplaySteps"
 import { Retention } from "@posthorn/persistence/Retention"
 import * as SecretBox from "@posthorn/persistence/SecretBox"
 import { type Context, Effect, Layer } from "effect"
 import { Ownership } from "../../src/Ownership.ts"
 import { type Outgoing, Receiver } from "../../src/Receiver.ts"
+import { Tuning } from "../../src/Tuning.ts"
 import { Wakeups } from "../../src/Wakeups.ts"
 import { defaults, WorkerConfig } from "../../src/WorkerConfig.ts"
 import { HANG_MS } from "./Answers.ts"
+import type { Climate } from "./Climate.ts"
 import type { Model } from "./Model.ts"
 import type { Shares, Worker } from "./Shares.ts"
-
-export const RETRY_DELAY_MS = 1_000
 
 export interface Surroundings {
   readonly model: Model
   readonly shares: Shares
   readonly box: SecretBox.SecretBox["Type"]
+  readonly climate: Climate
+  /** The world's time of an attempt, whatever the worker's clock shows. */
+  readonly trueTime: (observed: Observed) => number
   /** Puts delays and faults around what happens at one instant. */
   readonly statement: <A>(name: string, apply: () => A) => Effect.Effect<A, SqlError>
   readonly receive: (request: Outgoing, done: (seen: Observation | null) => void) => void
 }
 
-export const services = (worker: Worker, { box, model, receive, shares, statement }: Surroundings) => {
+export const services = (
+  worker: Worker,
+  { box, climate, model, receive, shares, statement, trueTime }: Surroundings
+) => {
   const queue: Context.Tag.Service<Queue> = {
     due: (marks, skip, perShard) => statement("due", () => model.due(marks, skip, perShard)),
     nextDue: (shards) => statement("nextDue", () => model.nextDue(shards)),
     dueOf: (lanes) => statement("dueOf", () => model.dueOf(lanes)),
     load: (rows) => statement("load", () => model.load(rows)),
-    takeUp: (takeUps, limit) => statement("takeUp", () => model.takeUp(takeUps, limit)),
+    takeUp: (takeUps, limit, sending) => statement("takeUp", () => model.takeUp(takeUps, limit, sending)),
     disabledAmong: (lanes) => statement("disabledAmong", () => model.disabledAmong(lanes))
   }
   return Layer.mergeAll(
     Layer.succeed(Queue, queue),
     Layer.succeed(Records, {
-      record: (observed, _, limit) => statement("record", () => model.record(observed, limit)),
+      record: (observed, _, limit) =>
+        statement("record", () =>
+          model.record(
+            observed.map((one) => ({ ...one, at: trueTime(one) })),
+            limit
+          )
+        ),
       bury: (batch) => statement("bury", () => model.bury(batch))
     }),
     Layer.succeed(Retention, { daily: Effect.succeed(null), erase: Effect.succeed(0), run: Effect.never }),
@@ -58,19 +70,20 @@ export const services = (worker: Worker, { box, model, receive, shares, statemen
       listen: (woken) =>
         Effect.suspend(() => {
           worker.woken = woken
-          woken.listening()
+          if (worker.hears) woken.listening()
           return Effect.never
         })
     }),
     Layer.succeed(Receiver, { fixedHeaders: { "content-type": "application/json" }, send: receive }),
     Layer.succeed(WorkerConfig, {
       ...defaults,
-      batchSize: 5,
-      maxConcurrency: 2,
-      endpointConcurrency: 3,
-      retryDelayMs: RETRY_DELAY_MS,
+      batchSize: climate.slots,
+      maxConcurrency: 1,
+      endpointConcurrency: climate.endpointConcurrency,
+      retryDelayMs: climate.retryDelayMs,
       requestTimeoutMs: HANG_MS,
       bodyTimeoutMs: 100
-    })
+    }),
+    Layer.succeed(Tuning, climate.tuning)
   )
 }

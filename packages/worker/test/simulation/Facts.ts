@@ -57,6 +57,10 @@ export interface Post {
   readonly worker: number
   readonly request: Outgoing
   readonly deliveryId: string
+  /** By how many milliseconds the sender's clock was off; nothing when that is not known. */
+  readonly clockOff?: number
+  /** Whether the sender believed in its shards; nothing when that is not known. */
+  readonly sure?: boolean
 }
 
 export interface Secret {

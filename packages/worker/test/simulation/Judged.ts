@@ -29,6 +29,10 @@ export interface Judged {
   readonly unseen?: ReadonlySet<string>
   /** How long it may take until a worker knows what a receiver did, or what was changed in the database. */
   readonly lagMs?: (at: number) => number
+  /** How often a worker lost the delivery's shard without giving it back while the delivery waited; when that is known. */
+  readonly holdersLost?: (deliveryId: string) => number
+  /** Until when a delivery has to be sent for the first time, where everything is in order but the hearing. */
+  readonly promptUntil?: ((deliveryId: string) => number) | undefined
 }
 
 /** Gives the sentences of its violations; none means that it held. */

@@ -142,7 +142,7 @@ const notices: Law = ({ model }) => {
 
 /** L11: signed with the keys active at dispatch, the current one first. */
 const signatures: Law = (world) =>
-  world.posts.flatMap(({ at, deliveryId, request }) => {
+  world.posts.flatMap(({ at, clockOff = 0, deliveryId, request }) => {
     const { endpointId } = endpointOf(world, deliveryId)
     const timestamp = request.headers["webhook-timestamp"]!
     const right = changesAround(world, at, endpointId).some(
@@ -151,7 +151,7 @@ const signatures: Law = (world) =>
         request.headers["webhook-signature"]
     )
     // Signed to the second, when what was read was still within reach.
-    return right && Math.abs(Number(timestamp) * 1000 - at) < 1_000 + world.reachMs(at)
+    return right && Math.abs(Number(timestamp) * 1000 - at - clockOff) < 1_000 + world.reachMs(at)
       ? []
       : [`${deliveryId} was signed wrongly at ${at}`]
   })
@@ -171,17 +171,40 @@ const nothingOfTheDeleted: Law = ({ model }) =>
     model.endpoints.get(endpointId)!.deleted ? [`${id} outlived its endpoint`] : []
   )
 
-/** L16: poison is given up after seven take-ups, and nobody else is given up for it. */
+/** L16: poison is given up after seven posts, or after seven workers that held it died; nobody else is given up for it. */
 const poison: Law = (world) => {
   const attempts = byDelivery(world)
   const given = world.model.facts.flatMap((fact) => (fact.kind === "buried" ? [fact.deliveryId] : []))
   const innocent = given.filter((id) => id !== world.poison && (attempts.get(id)?.length ?? 0) < 7)
   const sent = world.posts.filter(({ deliveryId }) => deliveryId === world.poison).length
+  const held = world.poison === null ? 0 : (world.holdersLost?.(world.poison) ?? MAX_TAKE_UPS)
+  const tooEarly = given.filter((id) => id === world.poison && Math.max(sent, held) < MAX_TAKE_UPS)
   return [
+    ...tooEarly.map((id) => `the poison ${id} was given up after ${sent} posts and ${held} dead workers`),
     ...innocent.map((id) => `${id} was given up after ${attempts.get(id)?.length ?? 0} attempts`),
     ...(sent > MAX_TAKE_UPS + 1 ? [`the poison was sent ${sent} times`] : [])
   ]
 }
+
+/** L19: whatever was not heard, it is sent in time: by looking back while nobody listens, by rereading when somebody does. */
+const prompt: Law = (world) => {
+  const { promptUntil } = world
+  if (promptUntil === undefined) return []
+  const first = new Map<string, number>()
+  for (const { at, deliveryId } of world.posts) if (!first.has(deliveryId)) first.set(deliveryId, at)
+  return [...world.model.deliveries.keys()].flatMap((id) => {
+    const late = (first.get(id) ?? Number.POSITIVE_INFINITY) - promptUntil(id)
+    return late <= 0 ? [] : [`${id} was sent ${Math.round(late)} ms too late`]
+  })
+}
+
+/** L20: nothing is started by a worker that is not sure of its shards. */
+const fence: Law = (world) =>
+  world.posts.flatMap(({ at, deliveryId, sure, worker }) =>
+    sure === false
+      ? [`${deliveryId} was sent at ${at} by worker ${worker}, which was not sure of its shards`]
+      : []
+  )
 
 export const laws: Readonly<Record<string, Law>> = {
   "L1 nothing is lost": nothingLost,
@@ -197,7 +220,9 @@ export const laws: Readonly<Record<string, Law>> = {
   "L12 nothing while off": nothingWhileOff,
   "L15 nothing of the deleted": nothingOfTheDeleted,
   "L16 poison": poison,
-  "L17 pauses": pauses
+  "L17 pauses": pauses,
+  "L19 prompt": prompt,
+  "L20 fence": fence
 }
 
 export const violations = (world: Judged): ReadonlyArray<string> =>

@@ -23,6 +23,9 @@ export class Model {
   readonly deadLetters = new Set<string>()
   readonly notified: Array<string> = []
   readonly facts: Array<Fact> = []
+  /** Since when each row of the queue is as it is, and when each shard was last taken over from a dead worker. */
+  private readonly since = new Map<string, number>()
+  readonly takenOver = new Map<number, number>()
   private readonly now: () => number
 
   constructor(now: () => number) {
@@ -61,6 +64,7 @@ export class Model {
       attempts: 0,
       takeUps: 0
     })
+    this.since.set(deliveryId, this.now())
     this.facts.push({ kind: "published", at: this.now(), deliveryId, endpointId })
     return true
   }
@@ -124,11 +128,19 @@ export class Model {
     })
   }
 
-  takeUp(takeUps: ReadonlyArray<TakeUp>, limit: number): ReadonlyMap<string, TakeUpOutcome> {
+  takeUp(
+    takeUps: ReadonlyArray<TakeUp>,
+    limit: number,
+    sending: boolean
+  ): ReadonlyMap<string, TakeUpOutcome> {
     const outcomes = new Map<string, TakeUpOutcome>()
-    for (const { count, row: asked } of takeUps) {
+    for (const { count: asking, row: asked } of takeUps) {
       const row = this.queue.get(asked.deliveryId)
       if (row === undefined || row.attempts !== asked.attempts) continue
+      const unseen =
+        this.since.get(row.deliveryId)! > (this.takenOver.get(row.shard) ?? Number.POSITIVE_INFINITY)
+      const count = sending && asking === 2 && unseen ? 1 : asking
+      this.since.set(row.deliveryId, this.now())
       if (row.takeUps >= limit && count > row.takeUps) {
         this.queue.delete(row.deliveryId)
         this.deadLetters.add(row.deliveryId)
@@ -168,6 +180,7 @@ export class Model {
       if (row !== undefined && retry !== null) {
         const due = this.micros + retry * 1000
         this.queue.set(row.deliveryId, { ...row, due, attempts: observed.ordinal, takeUps: 0 })
+        this.since.set(row.deliveryId, this.now())
       } else this.queue.delete(observed.deliveryId)
       if (observed.exhausted) {
         this.deadLetters.add(observed.deliveryId)

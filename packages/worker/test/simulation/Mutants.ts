@@ -1,14 +1,20 @@
 /** Each law broken once on purpose, by the law it breaks: a law that does not notice proves nothing. */
 import type { Observed } from "@posthorn/persistence/Records"
 import { Lane } from "../../src/internal/Lane.ts"
+import { Suspects } from "../../src/internal/Suspects.ts"
 import { Lanes } from "../../src/Lanes.ts"
+import { Reader } from "../../src/Reader.ts"
+import { Slots } from "../../src/Slots.ts"
+import type { TuningValues } from "../../src/Tuning.ts"
+import type { Mood } from "./Climate.ts"
 import type { Model } from "./Model.ts"
 
 export interface Mutant {
   readonly model?: (model: Model) => void
   /** Breaks the engine itself; gives the way back. */
   readonly engine?: () => () => void
-  readonly calm?: boolean
+  readonly mood?: Mood
+  readonly tuning?: Partial<TuningValues>
 }
 
 /** Replaces a method of the model by one that is made from it. */
@@ -28,6 +34,13 @@ const recording = (change: (observed: Observed, model: Model) => Observed) =>
         limit
       )
   )
+
+/** Makes a method do nothing; gives the way back. */
+const without = <C extends { prototype: object }>(of: C, method: keyof C["prototype"] & string) => {
+  const original = Object.getOwnPropertyDescriptor(of.prototype, method)!
+  Object.defineProperty(of.prototype, method, { ...original, value: () => undefined })
+  return () => void Object.defineProperty(of.prototype, method, original)
+}
 
 export const mutants: Readonly<Record<string, Mutant>> = {
   "L1: a retry falls out of the queue": {
@@ -75,7 +88,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     )
   },
   "L7: what is answered is forgotten before it is recorded": {
-    calm: true,
+    mood: "calm",
     engine: () => {
       const original = Lanes.prototype.settle
       Lanes.prototype.settle = function (row, pace, delivered) {
@@ -146,5 +159,37 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       "takeUp",
       () => (takeUps) => new Map(takeUps.map(({ row }) => [row.deliveryId, "counted"]))
     )
+  },
+  "L16: a take-up is counted again whenever it is loaded again": {
+    model: changing("takeUp", (takeUp, model) => (takeUps, limit, sending) => {
+      const raised = takeUps.map(({ row }) => ({
+        row,
+        count: Math.max(model.queue.get(row.deliveryId)?.takeUps ?? 0, 1) + 1
+      }))
+      return takeUp(raised, limit, sending)
+    }),
+    engine: () => without(Suspects, "written")
+  },
+  "L19: no look-back while deaf": { mood: "deaf", tuning: { lookBackMs: 0 } },
+  "L19: no rereading when listening begins": {
+    mood: "deaf",
+    engine: () => {
+      const { hearing } = Reader.prototype
+      Reader.prototype.hearing = function () {
+        Object.assign(this, { goBackTo: () => undefined })
+        hearing.call(this)
+        Reflect.deleteProperty(this, "goBackTo")
+      }
+      return () => {
+        Reader.prototype.hearing = hearing
+      }
+    }
+  },
+  "L20: launch without the fence": {
+    engine: () => {
+      const mayStart = Object.getOwnPropertyDescriptor(Slots.prototype, "mayStart")!
+      Object.defineProperty(Slots.prototype, "mayStart", { ...mayStart, get: () => true })
+      return () => Object.defineProperty(Slots.prototype, "mayStart", mayStart)
+    }
   }
 }

@@ -17,6 +17,8 @@ export interface Publishing {
   readonly poison: boolean
   readonly notify: (payload: string) => void
   readonly poisoned: (deliveryId: string) => void
+  /** `begunAt`: when the publisher looked at its clock. */
+  readonly committed: (deliveryId: string, begunAt: number) => void
 }
 
 export const planPublishes = (publishing: Publishing): void => {
@@ -30,7 +32,7 @@ export const planPublishes = (publishing: Publishing): void => {
 }
 
 const publish = (
-  { chance, model, notify, poisoned, time }: Publishing,
+  { chance, committed, model, notify, poisoned, time }: Publishing,
   n: number,
   poisonous: boolean
 ): void => {
@@ -41,6 +43,7 @@ const publish = (
   time.after(late, () => {
     if (!model.publish(endpoint.id, deliveryId, moment)) return
     if (poisonous) poisoned(deliveryId)
+    committed(deliveryId, moment)
     notify(String(moment * 1000))
   })
 }

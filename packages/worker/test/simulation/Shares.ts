@@ -16,6 +16,10 @@ export interface Worker {
   owner: Owner | null
   woken: Woken | null
   readonly shards: Set<number>
+  /** Whether notifications reach it. */
+  hears: boolean
+  /** By how many milliseconds its wall clock is off. */
+  clockOff: number
   readonly scope: Scope.CloseableScope
 }
 
@@ -27,8 +31,12 @@ export class Shares {
   private readonly unclean = new Map<number, Worker>()
   private readonly suspectUntil = new Map<number, number>()
 
-  constructor(time: VirtualTime) {
+  /** A shard is taken over from a worker that did not give it back. */
+  private readonly takenOver: (shard: number) => void
+
+  constructor(time: VirtualTime, takenOver: (shard: number) => void) {
     this.time = time
+    this.takenOver = takenOver
     for (let shard = 0; shard < SHARDS; shard++) this.owners.set(shard, null)
   }
 
@@ -50,6 +58,17 @@ export class Shares {
     this.balance()
   }
 
+  /** Everybody loses everything at once, and knows it. */
+  loseAll(): void {
+    for (const worker of this.workers) {
+      if (!worker.alive || worker.owner === null) continue
+      const lost = [...worker.shards]
+      this.abandon(worker)
+      for (const shard of lost) worker.owner.lost(shard)
+      worker.certain = false
+    }
+  }
+
   /** Gives ownerless shards to whoever has fewest, and takes one from whoever has too many. */
   balance(): void {
     const present = this.workers.filter(({ alive, certain, owner }) => alive && certain && owner !== null)
@@ -63,7 +82,10 @@ export class Shares {
   private give(shard: number, worker: Worker): void {
     const last = this.unclean.get(shard)
     if (last === undefined) this.suspectUntil.delete(shard)
-    else if (last !== worker) this.suspectUntil.set(shard, this.time.now * 1000)
+    else if (last !== worker) {
+      this.suspectUntil.set(shard, this.time.now * 1000)
+      this.takenOver(shard)
+    }
     this.unclean.delete(shard)
     this.owners.set(shard, worker)
     worker.shards.add(shard)

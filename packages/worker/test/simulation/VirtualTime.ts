@@ -41,11 +41,17 @@ export class VirtualTime {
       })
   }
 
+  /** The clock of a machine that is off by so many milliseconds: what it shows, not how it runs. */
+  clockOff(off: () => number): Clock.Clock {
+    const wall = () => this.now + off()
+    return { ...this.clock, unsafeCurrentTimeMillis: wall, currentTimeMillis: Effect.sync(wall) }
+  }
+
   /** Starts a fiber under this time. */
-  fork<A, E>(effect: Effect.Effect<A, E>, seed: string) {
+  fork<A, E>(effect: Effect.Effect<A, E>, seed: string, clock = this.clock) {
     return Effect.runFork(
       effect.pipe(
-        Effect.withClock(this.clock),
+        Effect.withClock(clock),
         Effect.withRandom(Random.make(seed)),
         Effect.provide(Logger.minimumLogLevel(LogLevel.None))
       ),
@@ -109,6 +115,8 @@ export interface Chance {
   readonly number: () => number
   readonly below: (n: number) => number
   readonly between: (from: number, to: number) => number
+  /** As often between 1 and 10 as between 10 and 100. */
+  readonly magnitude: (from: number, to: number) => number
   readonly happens: (probability: number) => boolean
   readonly oneOf: <A>(items: ReadonlyArray<A>) => A
 }
@@ -128,6 +136,7 @@ export const makeChance = (seed: number): Chance => {
     number,
     below,
     between: (from, to) => from + number() * (to - from),
+    magnitude: (from, to) => from * (to / from) ** number(),
     happens: (probability) => number() < probability,
     oneOf: (items) => items[below(items.length)]!
   }

@@ -5,7 +5,9 @@
  * - a worker dies after it loaded, sent, got an answer, or wrote one down; another has its shards seconds later;
  * - a worker is taken for dead and goes on (zombie), sure of its shards or not;
  * - the database refuses a statement, or carries it out and loses the answer;
- * - publishers commit late, notifications come late or never;
+ * - publishers commit late, notifications come late or never, and a listener is deaf without knowing it;
+ * - PostgreSQL is restarted under healthy workers; locks are not to be had;
+ * - the workers' clocks are set back and ahead;
  * - endpoints are rotated, disabled, enabled again and deleted while posts are in flight;
  * - one delivery in some worlds kills whatever worker sends it.
  *
@@ -13,14 +15,16 @@
  */
 import { SqlError } from "@effect/sql/SqlError"
 import type { Observation } from "@posthorn/domain/Verdict"
+import type { Observed } from "@posthorn/persistence/Records"
 import * as SecretBox from "@posthorn/persistence/SecretBox"
 import { encodeSecret } from "@posthorn/signature"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import * as Engine from "../../src/Engine.ts"
 import type { Outgoing } from "../../src/Receiver.ts"
-import { tuned } from "../../src/Tuning.ts"
-import { answerOf, MANNERS } from "./Answers.ts"
-import { RETRY_DELAY_MS, services } from "./Cast.ts"
+import { type TuningValues, tuned } from "../../src/Tuning.ts"
+import { answerOf } from "./Answers.ts"
+import { services } from "./Cast.ts"
+import { type Climate, climateOf, type Mood } from "./Climate.ts"
 import { type Answered, type Endpoint, type Post, type Secret, SHARDS } from "./Facts.ts"
 import type { Judged } from "./Judged.ts"
 import { Model } from "./Model.ts"
@@ -29,19 +33,22 @@ import { Shares, type Worker } from "./Shares.ts"
 import { type Chance, makeChance, VirtualTime } from "./VirtualTime.ts"
 
 const GRACE_MS = 20_000
-/** Longest time between a statement's instant and its answer. */
-const SLOWEST_MS = 30
-
-/** How long before a post what it uses may have been read: the answer takes its time, and then it may wait for a slot. */
-const REACH_MS = SLOWEST_MS + tuned.freshMs
-
 const TROUBLE_MS = 25_000
-const CALM_MS = 200_000
+/** With two slots, statements of seconds, and receivers that never answer, it takes its time. */
+const CALM_MS = 1_000_000
+/** More than that only die of a poison that nobody gives up. */
+const MOST_WORKERS = 40
+/** What a worker may need beyond its poll to send what it has found. */
+const PROMPT_MS = 3_000
+/** What clocks are set to: back by a year, an hour, a second; ahead; right again. */
+const CLOCKS_OFF = [-31_536_000_000, -3_600_000, -1_000, 0, 3_600_000]
 const SLICE_MS = 2_000
 const box = SecretBox.make([Redacted.make(new Uint8Array(32).fill(9))])
 
 export interface WorldOptions {
-  readonly calm?: boolean
+  readonly mood?: Mood
+  /** Other constants than those of the seed. */
+  readonly tuning?: Partial<TuningValues>
   /** Breaks a law on purpose: wraps the model. */
   readonly sabotage?: (model: Model) => void
 }
@@ -53,60 +60,102 @@ export class World implements Judged {
   readonly secrets: Array<Secret> = []
   readonly answered: Array<Answered> = []
   poison: string | null = null
+  private readonly commits = new Map<string, { readonly begunAt: number; readonly committedAt: number }>()
   /** Faults that may each repeat what was in flight at one worker. */
   disruptions = 0
-  readonly retryDelayMs = RETRY_DELAY_MS
   readonly graceMs = GRACE_MS
-  readonly reachMs = () => REACH_MS
-  readonly repeatsOf = () => this.disruptions
-  private readonly shares = new Shares(this.time)
+  /** One for each fault, and whatever a worker sent that was taken for dead and did not know. */
+  readonly repeatsOf = (deliveryId: string) =>
+    this.disruptions +
+    this.posts.filter((post) => post.deliveryId === deliveryId && this.deluded.has(post)).length
+  private readonly deluded = new Set<Post>()
+  readonly holdersLost = (deliveryId: string) => this.lostHolders.get(deliveryId) ?? 0
+  readonly climate: Climate
+  /** When nobody heard notifications, in a deaf world. */
+  readonly silences: Array<{ readonly from: number; readonly to: number }> = []
+  private readonly lostHolders = new Map<string, number>()
+  private readonly shares = new Shares(this.time, (shard) => this.takenOver(shard))
   private readonly chance: Chance
   private readonly seed: number
-  private readonly calm: boolean
+  private readonly mood: Mood
   private trouble = true
+  /** How many workers are started, besides those that replace the dead. */
+  private planned = 1
 
-  constructor(seed: number, { calm = false, sabotage }: WorldOptions = {}) {
+  constructor(seed: number, { mood = "trouble", sabotage, tuning }: WorldOptions = {}) {
     this.seed = seed
-    this.calm = calm
+    this.mood = mood
     this.chance = makeChance(seed)
+    const climate = climateOf(this.chance, mood)
+    this.climate = { ...climate, tuning: { ...climate.tuning, ...tuning } }
     sabotage?.(this.model)
+  }
+
+  get retryDelayMs(): number {
+    return this.climate.retryDelayMs
+  }
+
+  /** The answer takes its time, and then it may wait for a slot. */
+  readonly reachMs = () => this.climate.slowestMs + this.climate.tuning.freshMs
+
+  get promptUntil(): ((deliveryId: string) => number) | undefined {
+    return this.mood === "deaf" ? (deliveryId) => this.heardUntil(deliveryId) : undefined
+  }
+
+  /** At once when it was heard, or when a poll looks back as far; else when somebody listens again. */
+  private heardUntil(deliveryId: string): number {
+    const { begunAt, committedAt } = this.commits.get(deliveryId)!
+    const silence = this.silences.find(
+      ({ from, to }) => from <= committedAt + this.climate.noticeMs && committedAt < to
+    )
+    const soon = committedAt + this.climate.tuning.pollMs + PROMPT_MS
+    const reached = committedAt - begunAt < tuned.lookBackMs - tuned.deafPollMs - PROMPT_MS / 10
+    return silence === undefined || reached ? soon : Math.max(soon, silence.to + PROMPT_MS)
   }
 
   /** The whole story; afterwards the laws can be read from this object. */
   play(): void {
     const endpoints = 3 + this.chance.below(4)
     for (let n = 0; n < endpoints; n++) this.addEndpoint(n)
-    const workers = 1 + this.chance.below(3)
-    for (let n = 0; n < workers; n++) this.time.after(this.chance.between(0, 3_000), () => this.addWorker())
+    this.planned = this.mood === "deaf" ? 1 : 1 + this.chance.below(3)
+    for (let n = 0; n < this.planned; n++)
+      this.time.after(this.chance.between(0, 3_000), () => this.addWorker())
     planPublishes({
       time: this.time,
       chance: this.chance,
       model: this.model,
       within: TROUBLE_MS * 0.8,
-      poison: !this.calm,
+      poison: this.mood === "trouble",
       notify: (payload) => this.notify(payload),
+      committed: (deliveryId, begunAt) =>
+        this.commits.set(deliveryId, { begunAt, committedAt: this.time.now }),
       poisoned: (deliveryId) => {
         this.poison = deliveryId
       }
     })
-    if (!this.calm) this.planTrouble()
+    if (this.mood === "trouble") this.planTrouble()
+    if (this.mood === "deaf") this.planSilence()
     this.time.run(TROUBLE_MS)
     this.trouble = false
     for (const endpoint of this.model.endpoints.values()) this.model.enable(endpoint)
     this.shares.balance()
     this.time.run(LATEST_COMMIT_MS)
-    for (let calm = 0; calm < CALM_MS && this.model.unfinished; calm += SLICE_MS) this.time.run(SLICE_MS)
+    for (let calm = 0; calm < CALM_MS && this.hasMoreToTell; calm += SLICE_MS) this.time.run(SLICE_MS)
     for (const worker of this.shares.workers) {
       this.time.fork(Scope.close(worker.scope, Exit.void), "end")
     }
     this.time.run(5_000)
   }
 
+  private get hasMoreToTell(): boolean {
+    return this.model.unfinished && this.shares.workers.length < MOST_WORKERS
+  }
+
   // --- The cast
 
   private addEndpoint(n: number): void {
     const id = `whe_${n}`
-    const url = `https://receiver-${n}.example.com/${this.chance.oneOf(MANNERS)}`
+    const url = `https://receiver-${n}.example.com/${this.chance.oneOf(this.climate.manners)}`
     this.model.endpoints.set(id, {
       id,
       workspaceId: `wsp_${n % 2}`,
@@ -138,11 +187,15 @@ export class World implements Judged {
       owner: null,
       woken: null,
       shards: new Set(),
+      hears: true,
+      clockOff: 0,
       scope: Effect.runSync(Scope.make())
     }
     this.shares.workers.push(worker)
     const surroundings = {
       box,
+      climate: this.climate,
+      trueTime: (observed: Observed) => this.trueTime(worker, observed),
       model: this.model,
       shares: this.shares,
       statement: <A>(name: string, apply: () => A) => this.statement(worker, name, apply),
@@ -150,7 +203,11 @@ export class World implements Judged {
         this.receive(worker, request, done)
     }
     const engine = Scope.extend(Engine.start, worker.scope)
-    this.time.fork(Effect.provide(engine, services(worker, surroundings)), `${this.seed}/${worker.id}`)
+    this.time.fork(
+      Effect.provide(engine, services(worker, surroundings)),
+      `${this.seed}/${worker.id}`,
+      this.time.clockOff(() => worker.clockOff)
+    )
   }
 
   // --- What surrounds each statement
@@ -158,17 +215,19 @@ export class World implements Judged {
   private statement<A>(worker: Worker, name: string, apply: () => A): Effect.Effect<A, SqlError> {
     return Effect.suspend(() => {
       if (!worker.alive) return Effect.never
-      const troubled = this.trouble && !this.calm
+      const troubled = this.trouble && this.mood === "trouble"
       const refused = troubled && this.chance.happens(0.01)
       const answerLost = troubled && this.chance.happens(0.01)
+      const locked = troubled && name === "record" && this.chance.happens(0.01)
       return Effect.gen(this, function* () {
-        yield* Effect.sleep(this.chance.between(0, SLOWEST_MS / 2))
+        yield* Effect.sleep(this.chance.between(0, this.climate.slowestMs / 2))
         if (!worker.alive) return yield* Effect.never
         if (refused) return yield* lost
+        if (locked) return yield* lockNotAvailable
         const answer = apply()
         if (troubled && (name === "load" || name === "record") && this.chance.happens(0.004))
           this.kill(worker)
-        yield* Effect.sleep(this.chance.between(0, SLOWEST_MS / 2))
+        yield* Effect.sleep(this.chance.between(0, this.climate.slowestMs / 2))
         if (!worker.alive) return yield* Effect.never
         if (answerLost) return yield* lost
         return answer
@@ -181,7 +240,11 @@ export class World implements Judged {
   private receive(worker: Worker, request: Outgoing, done: (seen: Observation | null) => void): void {
     if (!worker.alive) return
     const deliveryId = request.headers["webhook-id"]!
-    this.posts.push({ at: this.time.now, worker: worker.id, request, deliveryId })
+    const sure = worker.certain || worker.deluded
+    const { clockOff } = worker
+    const post = { at: this.time.now, worker: worker.id, request, deliveryId, clockOff, sure }
+    this.posts.push(post)
+    if (worker.deluded) this.deluded.add(post)
     if (deliveryId === this.poison) this.kill(worker)
     else if (this.troubled(0.004)) this.kill(worker)
     const { after, seen } = answerOf(request.url, this.chance)
@@ -194,15 +257,18 @@ export class World implements Judged {
   }
 
   private troubled(probability: number): boolean {
-    return this.trouble && !this.calm && this.chance.happens(probability)
+    return this.trouble && this.mood === "trouble" && this.chance.happens(probability)
   }
 
   // --- Publishers, operators, and bad luck
 
   private notify(payload: string): void {
-    for (const { alive, woken } of this.shares.workers) {
-      if (!alive || woken === null) continue
-      this.time.after(this.chance.between(0, 40), () => woken.heard(payload))
+    for (const worker of this.shares.workers) {
+      if (!worker.alive || worker.woken === null) continue
+      const { woken } = worker
+      this.time.after(this.chance.between(0, this.climate.noticeMs), () => {
+        if (worker.hears) woken.heard(payload)
+      })
     }
   }
 
@@ -213,6 +279,69 @@ export class World implements Judged {
     for (let n = this.chance.below(3); n > 0; n--) {
       this.time.after(this.chance.between(4_000, TROUBLE_MS - 12_000), () => this.mistakeForDead())
     }
+    for (let n = this.chance.below(4); n > 0; n--) {
+      this.time.after(this.chance.between(1_000, TROUBLE_MS), () => this.setClock(this.someWorker()))
+      const [unaware, lasting] = [this.chance.magnitude(10, 5_000), this.chance.magnitude(10, 10_000)]
+      this.time.after(this.chance.between(1_000, TROUBLE_MS), () =>
+        this.deafen(this.someWorker(), unaware, lasting)
+      )
+    }
+    for (let n = this.chance.below(3); n > 0; n--) {
+      this.time.after(this.chance.between(4_000, TROUBLE_MS), () => this.restartDatabase())
+    }
+  }
+
+  /** Twice, and for longer than it takes until somebody sweeps. */
+  private planSilence(): void {
+    for (const from of [this.chance.between(3_000, 4_500), this.chance.between(15_000, 16_000)]) {
+      const lasting = this.chance.between(3_000, 10_000)
+      this.silences.push({ from: this.time.now + from, to: this.time.now + from + lasting })
+      this.time.after(from, () => this.deafen(this.shares.workers[0], 0, lasting))
+    }
+  }
+
+  /** Its listener's connection breaks; it learns of that some time later, and then connects again. */
+  private deafen(worker: Worker | undefined, unaware: number, lasting: number): void {
+    if (worker === undefined || !worker.hears || !worker.alive || worker.woken === null) return
+    const { woken } = worker
+    worker.hears = false
+    this.time.after(unaware, () => woken.deaf())
+    this.time.after(unaware + lasting, () => {
+      worker.hears = true
+      woken.listening()
+    })
+  }
+
+  private setClock(worker: Worker | undefined): void {
+    if (worker !== undefined) worker.clockOff = this.chance.oneOf(CLOCKS_OFF)
+  }
+
+  /** PostgreSQL is restarted: shards and notifications are lost, and whoever comes first has the shards. */
+  private restartDatabase(): void {
+    if (Math.max(this.planned, this.shares.workers.length) > 1) this.disruptions += 1
+    this.shares.loseAll()
+    for (const worker of this.shares.workers) this.deafen(worker, 0, this.chance.between(100, 2_000))
+    const away = this.chance.magnitude(50, 5_000)
+    this.time.after(away, () => {
+      for (const worker of this.shares.workers) worker.certain = true
+      this.shares.balance()
+    })
+  }
+
+  /** Rows that wait in the shard were held by a worker that, as far as anybody can tell, has died. */
+  private takenOver(shard: number): void {
+    this.model.takenOver.set(shard, this.time.now)
+    for (const row of this.model.queue.values()) {
+      if (row.shard !== shard || row.due > this.time.now * 1000) continue
+      this.lostHolders.set(row.deliveryId, this.holdersLost(row.deliveryId) + 1)
+    }
+  }
+
+  private trueTime(worker: Worker, { at, deliveryId }: Observed): number {
+    const post = this.posts.findLast(
+      (one) => one.deliveryId === deliveryId && one.worker === worker.id && one.at + one.clockOff! === at
+    )
+    return post?.at ?? at - worker.clockOff
   }
 
   private operate(): void {
@@ -230,9 +359,14 @@ export class World implements Judged {
     }
   }
 
+  private someWorker(): Worker | undefined {
+    const { workers } = this.shares
+    return workers.length === 0 ? undefined : this.chance.oneOf(workers)
+  }
+
   /** Its shards go to others although it still runs; some time later it learns of it. */
   private mistakeForDead(): void {
-    const worker = this.chance.oneOf(this.shares.workers)
+    const worker = this.someWorker()
     if (worker === undefined || !worker.alive || worker.shards.size === 0) return
     this.disruptions += 1
     worker.certain = false
@@ -257,3 +391,10 @@ export class World implements Judged {
 }
 
 const lost = Effect.fail(new SqlError({ cause: new Error("Connection terminated"), message: "lost" }))
+
+const lockNotAvailable = Effect.fail(
+  new SqlError({
+    cause: Object.assign(new Error("canceling statement"), { code: "55P03" }),
+    message: "locked"
+  })
+)

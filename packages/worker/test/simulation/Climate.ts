@@ -1,0 +1,81 @@
+/**
+ * How long everything takes in a world, and which constants its engines have. Each time is drawn from well below to well
+ * above the constants of the engine that it meets, and the constants are drawn too: a statement that never took longer than
+ * what was loaded stays fresh once hid that such deliveries were given up unsent.
+ */
+import { type TuningValues, tuned } from "../../src/Tuning.ts"
+import { MANNERS } from "./Answers.ts"
+import type { Chance } from "./VirtualTime.ts"
+
+/**
+ * Trouble: everything that can go wrong does. Calm: nothing does. Deaf: nothing but that notifications are not heard for a
+ * while; there is one worker, and what it does is done in time.
+ */
+export type Mood = "trouble" | "calm" | "deaf"
+
+export interface Climate {
+  /** Longest time between the beginning of a statement and its answer. */
+  readonly slowestMs: number
+  /** Longest time until a notification is heard. */
+  readonly noticeMs: number
+  readonly retryDelayMs: number
+  readonly slots: number
+  readonly endpointConcurrency: number
+  readonly manners: ReadonlyArray<string>
+  readonly tuning: TuningValues
+}
+
+/** So many times shorter or longer than in production. */
+const SPREAD = 5
+
+type Times = Exclude<
+  { [K in keyof TuningValues]: K extends `${string}Ms` ? K : never }[keyof TuningValues],
+  never
+>
+
+const TIMES = Object.keys(tuned).filter((name): name is Times => name.endsWith("Ms"))
+
+const timesOf = (chance: Chance): Partial<TuningValues> =>
+  Object.fromEntries(
+    TIMES.map((name) => [name, chance.magnitude(tuned[name] / SPREAD, tuned[name] * SPREAD)])
+  )
+
+/** How much goes into memory and into a statement: from little enough to be reached in a world. */
+const sizesOf = (chance: Chance): Partial<TuningValues> => {
+  const size = (from: number, to: number) => Math.round(chance.magnitude(from, to))
+  const shardLeast = size(1, tuned.shardLeast)
+  return {
+    readMost: size(4, tuned.readMost),
+    shardLeast,
+    shardMost: size(shardLeast, tuned.shardMost),
+    refillMost: size(1, tuned.refillMost),
+    groupMost: size(1, tuned.groupMost),
+    groupWanted: size(1, tuned.groupWanted),
+    mostUnrecorded: size(4, tuned.mostUnrecorded),
+    maxWaiting: size(60, tuned.maxWaiting)
+  }
+}
+
+const PROMPT: Climate = {
+  slowestMs: 60,
+  noticeMs: 40,
+  retryDelayMs: 1_000,
+  slots: 10,
+  endpointConcurrency: 3,
+  manners: ["ok"],
+  tuning: tuned
+}
+
+/** Half of the worlds have the constants of production. */
+export const climateOf = (chance: Chance, mood: Mood): Climate =>
+  mood === "deaf"
+    ? PROMPT
+    : {
+        slowestMs: chance.magnitude(1, 3_000),
+        noticeMs: chance.magnitude(1, 10_000),
+        retryDelayMs: chance.magnitude(300, 3_000),
+        slots: Math.round(chance.magnitude(2, 20)),
+        endpointConcurrency: Math.round(chance.magnitude(1, 10)),
+        manners: MANNERS,
+        tuning: chance.happens(0.5) ? tuned : { ...tuned, ...timesOf(chance), ...sizesOf(chance) }
+      }
