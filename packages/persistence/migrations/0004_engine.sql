@@ -110,11 +110,11 @@ begin
 end $$;
 
 -- Whether this version of a row was there for whoever looked at that moment; true when there is no moment.
-create function posthorn.was_visible(version xid, moment pg_snapshot) returns boolean language sql stable as $$
-  select moment is null
-    or pg_visible_in_snapshot((latest - ((latest - version::text::bigint) & 4294967295))::text::xid8, moment)
-  from (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint) as now(latest)
-$$;
+create function posthorn.was_visible(version xid, moment pg_snapshot) returns boolean language sql stable
+  return moment is null or (
+    select pg_visible_in_snapshot((latest - ((latest - version::text::bigint) & 4294967295))::text::xid8, moment)
+    from (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint) as now(latest)
+  );
 
 -- Writes down that deliveries are taken up: before they are sent, when a dead worker may have held them (`sending`), or
 -- afterwards, when a take-up ended without an observation. `counts` is what the caller counts up to, so a call that is
