@@ -5,7 +5,7 @@
  * done the server shows a page that waits. Built in a folder of its own and put in place at once, so that nobody reads
  * half of it.
  */
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs"
 import { constants, setPriority } from "node:os"
 import { join } from "node:path"
@@ -34,29 +34,51 @@ export const isConsoleCurrent = () => {
   )
 }
 
-export const buildConsole = async () => {
+const build = async (draft) => {
+  const vite = new URL("../packages/console/node_modules/vite/dist/node/index.js", import.meta.url)
+  const { build } = await import(vite.href)
+  await build({
+    configFile: join(root, "packages", "console", "vite.config.ts"),
+    configLoader: "runner",
+    build: { outDir: draft }
+  })
+}
+
+const putInPlace = (draft, started) => {
+  const old = `${draft}.old`
+  // As old as the sources it was read from: an edit made meanwhile is newer.
+  utimesSync(join(draft, "index.html"), started, started)
+  if (existsSync(consoleFolder)) renameSync(consoleFolder, old)
+  renameSync(draft, consoleFolder)
+  rmSync(old, { recursive: true, force: true })
+}
+
+const main = async () => {
+  ensureInstalled({ toRun: true, withConsole: true })
   if (isConsoleCurrent()) return
   const started = new Date()
   const draft = join(root, "build", `console.${process.pid}`)
   mkdirSync(draft, { recursive: true })
   try {
-    const { build } = await import(
-      new URL("../packages/console/node_modules/vite/dist/node/index.js", import.meta.url).href
-    )
-    await build({
-      configFile: join(root, "packages", "console", "vite.config.ts"),
-      configLoader: "runner",
-      build: { outDir: draft }
-    })
-    // As old as the sources it was read from: an edit made meanwhile is newer.
-    utimesSync(join(draft, "index.html"), started, started)
-    rmSync(`${draft}.old`, { recursive: true, force: true })
-    if (existsSync(consoleFolder)) renameSync(consoleFolder, `${draft}.old`)
-    renameSync(draft, consoleFolder)
+    await build(draft)
+    putInPlace(draft, started)
   } finally {
     rmSync(draft, { recursive: true, force: true })
-    rmSync(`${draft}.old`, { recursive: true, force: true })
   }
+}
+
+/** React builds another library where NODE_ENV is not production, whoever runs this. */
+const environment = { ...process.env, NODE_ENV: "production" }
+
+/** Built when this returns. */
+export const buildConsole = () => {
+  if (isConsoleCurrent()) return
+  const { status } = spawnSync(process.execPath, [fileURLToPath(import.meta.url)], {
+    cwd: root,
+    env: environment,
+    stdio: ["ignore", "ignore", "inherit"]
+  })
+  if (status !== 0) throw new Error("The console could not be built: see above.")
 }
 
 /** In a process of its own, which ends with this one. */
@@ -64,6 +86,7 @@ export const buildConsoleBeside = () => {
   if (isConsoleCurrent()) return
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], {
     cwd: root,
+    env: environment,
     stdio: ["ignore", "ignore", "inherit"]
   })
   setPriority(child.pid, constants.priority.PRIORITY_LOW)
@@ -72,8 +95,8 @@ export const buildConsoleBeside = () => {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  ensureInstalled({ toRun: true, withConsole: true })
-  await buildConsole().catch((error) => {
+  process.env.NODE_ENV = "production"
+  await main().catch((error) => {
     console.error(`posthorn: the console could not be built: ${error.message}`)
     process.exitCode = 1
   })

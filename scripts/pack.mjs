@@ -125,7 +125,7 @@ const buildLibrary = (name, folder) => {
 
 const buildCommand = async (folder) => {
   await bundle()
-  await buildConsole()
+  buildConsole()
   cpSync(join(root, "build"), join(folder, "bin"), {
     recursive: true,
     filter: (source) => !source.endsWith(".map")

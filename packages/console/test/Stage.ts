@@ -27,10 +27,10 @@ export const OPERATOR_TOKEN = "operator-token-of-the-console-tests"
 export const build = async () => {
   const { bundle } = (await import(join(root, "scripts", "bundle.mjs"))) as { bundle: () => Promise<void> }
   const { buildConsole } = (await import(join(root, "scripts", "console.mjs"))) as {
-    buildConsole: () => Promise<void>
+    buildConsole: () => void
   }
   await bundle()
-  await buildConsole()
+  buildConsole()
 }
 
 const freePort = () =>

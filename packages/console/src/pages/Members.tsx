@@ -96,7 +96,7 @@ const RoleOf = ({ member }: { member: Row }) => {
   return (
     <div className="grid gap-1">
       <Select
-        label={`Role of ${member.name}`}
+        label="Role"
         hideLabel
         small
         choices={roles}

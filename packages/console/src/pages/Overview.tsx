@@ -30,7 +30,7 @@ const Figure = ({
   <div className="min-w-0 px-5 py-4">
     <dt className="text-sm text-soft">{label}</dt>
     <dd>
-      <span className={`block text-2xl font-semibold tracking-tight ${tone}`}>{value}</span>
+      <span className={`block text-2xl font-semibold tracking-tight tabular-nums ${tone}`}>{value}</span>
       <span className="block min-h-4.5 text-xs text-faint">{note}</span>
     </dd>
   </div>

@@ -66,7 +66,7 @@ export const deliveryColumns = (
     narrow: "hide",
     className: "w-24 whitespace-nowrap",
     cell: ({ attempts }) => (
-      <span className="text-soft">
+      <span className="text-soft tabular-nums">
         {attempts} <span className="text-faint">of {LADDER}</span>
       </span>
     )

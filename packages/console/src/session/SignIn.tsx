@@ -66,7 +66,10 @@ export const SignIn = () => {
   })
   // A link that is opened where this page is open already changes nothing but the fragment.
   useEffect(() => {
-    const take = () => setLink((old) => takeCode() ?? old)
+    const take = () => {
+      const code = takeCode()
+      if (code !== null) setLink(code)
+    }
     window.addEventListener("hashchange", take)
     return () => window.removeEventListener("hashchange", take)
   }, [])

@@ -147,7 +147,7 @@ export const Navigation = ({
   const { pathname } = useLocation()
   useEffect(() => setOpen(false), [pathname])
   return (
-    <div className="border-b bg-surface lg:sticky lg:top-0 lg:h-dvh lg:border-e lg:border-b-0">
+    <header className="border-b bg-surface lg:sticky lg:top-0 lg:h-dvh lg:border-e lg:border-b-0">
       <div className="flex h-14 items-center justify-between gap-3 px-4 lg:hidden">
         <Brand brand={welcome.brand} />
         <IconButton
@@ -184,6 +184,6 @@ export const Navigation = ({
         </nav>
         <Foot openSheet={openSheet} />
       </div>
-    </div>
+    </header>
   )
 }

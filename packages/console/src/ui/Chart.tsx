@@ -102,14 +102,11 @@ export const HourChart = ({ hours }: { hours: ReadonlyArray<Hour> }) => {
   const most = Math.max(1, ...hours.map(total))
   return (
     <figure>
-      <p className="text-end text-xs text-faint" aria-hidden="true">
+      <p className="text-end text-xs text-faint tabular-nums" aria-hidden="true">
         {most.toLocaleString()} an hour
       </p>
       <div className="relative h-44" aria-hidden="true">
         <div className="absolute inset-x-0 top-1 border-t border-dashed" />
-        <span className="absolute end-0 top-1.5 bg-surface ps-1 text-xs text-faint">
-          {most.toLocaleString()}
-        </span>
         <svg
           viewBox="0 0 720 172"
           preserveAspectRatio="none"
@@ -131,27 +128,29 @@ export const HourChart = ({ hours }: { hours: ReadonlyArray<Hour> }) => {
         <Legend color="bg-warn-bar">Retrying</Legend>
         <Legend color="bg-bad-bar">Given up or refused</Legend>
       </figcaption>
-      <table className="sr-only">
-        <caption>Deliveries of the last 24 hours by the hour they were made in</caption>
-        <thead>
-          <tr>
-            <th scope="col">Hour</th>
-            <th scope="col">Delivered</th>
-            <th scope="col">Retrying</th>
-            <th scope="col">Given up or refused</th>
-          </tr>
-        </thead>
-        <tbody>
-          {hours.map((hour) => (
-            <tr key={hour.hour}>
-              <th scope="row">{clock(hour.hour)}</th>
-              <td>{hour.delivered}</td>
-              <td>{hour.failed}</td>
-              <td>{lost(hour)}</td>
+      <div className="sr-only">
+        <table>
+          <caption>Deliveries of the last 24 hours by the hour they were made in</caption>
+          <thead>
+            <tr>
+              <th scope="col">Hour</th>
+              <th scope="col">Delivered</th>
+              <th scope="col">Retrying</th>
+              <th scope="col">Given up or refused</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {hours.map((hour) => (
+              <tr key={hour.hour}>
+                <th scope="row">{clock(hour.hour)}</th>
+                <td>{hour.delivered}</td>
+                <td>{hour.failed}</td>
+                <td>{lost(hour)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   )
 }

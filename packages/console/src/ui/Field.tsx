@@ -109,13 +109,18 @@ export const Select = ({
   <AriaSelect
     selectedKey={value}
     onSelectionChange={(key) => onChange(String(key ?? ""))}
-    className={`grid min-w-0 gap-1.5 ${hideLabel ? "" : "w-full"}`}
+    className={
+      hideLabel
+        ? "flex min-w-0 items-center rounded-md border border-line-strong bg-surface ps-2.5 hover:bg-hover"
+        : "grid w-full min-w-0 gap-1.5"
+    }
   >
-    <Label className={hideLabel ? "sr-only" : "text-sm font-medium"}>{label}</Label>
+    <Label className={hideLabel ? "text-sm whitespace-nowrap text-faint" : "text-sm font-medium"}>
+      {label}
+    </Label>
     <Button
-      className={`flex min-w-0 items-center justify-between gap-2 rounded-md border bg-surface px-2.5 text-sm hover:bg-hover ${hideLabel ? "border-line-strong" : "border-control-line"} ${small ? "h-8" : "h-9"}`}
+      className={`flex min-w-0 items-center justify-between gap-2 rounded-md text-sm ${small ? "h-7.5" : "h-9"} ${hideLabel ? "px-2" : "border border-control-line bg-surface px-2.5 hover:bg-hover"}`}
     >
-      {hideLabel ? <span className="text-faint">{label}</span> : null}
       <SelectValue className="truncate">
         {({ defaultChildren }) => choices.find(({ id }) => id === value)?.label ?? defaultChildren}
       </SelectValue>

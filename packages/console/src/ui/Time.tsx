@@ -67,7 +67,8 @@ export const Until = ({ at }: { at: string }) => (useNow() >= Date.parse(at) ? <
 
 /** How long until then, as `0:27` or `23:41:07`; null once it is past. */
 export const useCountdown = (until: string | null) => {
-  const left = until === null ? 0 : Math.ceil((Date.parse(until) - useNow()) / 1000)
+  const now = useNow()
+  const left = until === null ? 0 : Math.ceil((Date.parse(until) - now) / 1000)
   if (left <= 0) return null
   const [hours, minutes, seconds] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60]
   const two = (value: number) => String(value).padStart(2, "0")

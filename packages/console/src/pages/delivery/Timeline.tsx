@@ -42,7 +42,7 @@ const Detail = ({ attempt, payload }: { attempt: Attempt; payload: string }) => 
     <div className="mt-3 grid gap-4">
       <div className="grid gap-1.5">
         <div className="flex items-center justify-between gap-2">
-          <h4 className="text-xs font-medium text-faint">Request headers</h4>
+          <h3 className="text-xs font-medium text-faint">Request headers</h3>
           {url === undefined ? null : (
             <CopyButton label="Copy as cURL" text={curlOf(url, attempt.requestHeaders, payload)} />
           )}
@@ -51,9 +51,9 @@ const Detail = ({ attempt, payload }: { attempt: Attempt; payload: string }) => 
         <Headers headers={attempt.requestHeaders} label={`Request headers of attempt ${attempt.ordinal}`} />
       </div>
       <div className="grid gap-1.5">
-        <h4 className="text-xs font-medium text-faint">
+        <h3 className="text-xs font-medium text-faint">
           Answer{attempt.httpStatus === null ? "" : ` ${attempt.httpStatus}`} · first 2 KiB, as text
-        </h4>
+        </h3>
         {Object.keys(answered).length === 0 ? null : (
           <Headers headers={answered} label={`Response headers of attempt ${attempt.ordinal}`} />
         )}

@@ -96,7 +96,7 @@ const FindingCard = ({ endpoint, finding }: { endpoint: EndpointDetail; finding:
     <Card>
       <div className="grid gap-3">
         <div className="grid gap-1">
-          <h3 className="text-base font-semibold text-balance">{finding.summary}</h3>
+          <h2 className="text-base font-semibold text-balance">{finding.summary}</h2>
           <p className="text-sm text-soft">{finding.because}</p>
         </div>
         <p className="flex flex-wrap gap-x-4 gap-y-1 text-xs text-faint">

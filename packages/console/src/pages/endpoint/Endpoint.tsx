@@ -43,6 +43,7 @@ const Tabs = ({ endpointId, open }: { endpointId: string; open: string }) => {
             params={{ slug, endpointId }}
             search={id === "deliveries" ? {} : { tab: id }}
             replace
+            activeOptions={{ exact: true, includeSearch: true }}
             aria-current={open === id ? "page" : "false"}
             className="-mb-px inline-flex h-9 items-center border-b-2 border-transparent px-3 text-sm font-medium whitespace-nowrap text-soft outline-offset-[-3px]! hover:text-ink aria-[current=page]:border-accent-text aria-[current=page]:text-ink"
           >
@@ -150,7 +151,11 @@ const Loaded = ({ endpoint, open }: { endpoint: EndpointDetail; open: string }) 
   const { may, slug } = useSession()
   return (
     <Page
-      title={<span className="font-mono text-xl tracking-normal break-all">{shortUrl(endpoint.url)}</span>}
+      title={
+        <span className="line-clamp-3 font-mono text-xl tracking-normal break-all" title={endpoint.url}>
+          {shortUrl(endpoint.url)}
+        </span>
+      }
       name={shortUrl(endpoint.url)}
       back={
         <Link

@@ -118,6 +118,7 @@ const TypesField = ({
           </p>
         ) : (
           <ul
+            tabIndex={0}
             aria-label="Event types seen"
             className="grid max-h-56 gap-1.5 overflow-y-auto rounded-md border p-3 sm:grid-cols-2"
           >

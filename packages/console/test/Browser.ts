@@ -1,0 +1,99 @@
+/**
+ * Chromium for tests, with an eye on what must never happen: a violation of the policy, an error in the console, an
+ * exception, a request to another origin, a request that is neither a file, an operation, nor the session.
+ */
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { entries } from "@posthorn/api-contract/Walk"
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core"
+import type { Stage } from "./Stage.ts"
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+const operations = entries.map(({ method, path }) => ({
+  method,
+  pattern: new RegExp(`^/console/api${path.replace(/:\w+/g, "[^/]+")}$`)
+}))
+
+const isKnown = (method: string, pathname: string) =>
+  pathname === "/console/session" ||
+  (pathname.startsWith("/console/api/")
+    ? operations.some((operation) => operation.method === method && operation.pattern.test(pathname))
+    : method === "GET")
+
+/** What a server that is away, or a refusal that a test provokes, makes Chromium itself say. */
+const EXPECTED = /Failed to load resource/
+
+export interface Watched {
+  readonly context: BrowserContext
+  readonly page: Page
+  /** Everything that must never happen, as it was seen. */
+  readonly faults: ReadonlyArray<string>
+}
+
+export const openBrowser = async (
+  browser: Browser,
+  stage: Stage,
+  options: BrowserContextOptions = {}
+): Promise<Watched> => {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    reducedMotion: "reduce",
+    ...options
+  })
+  const faults: Array<string> = []
+  context.on("page", (page) => {
+    page.setDefaultTimeout(40_000)
+    page.on("console", (message) => {
+      if (message.type() !== "error" && message.type() !== "warning") return
+      if (!EXPECTED.test(message.text())) faults.push(`console: ${message.text()}`)
+    })
+    page.on("pageerror", (error) => faults.push(`exception: ${error.message}`))
+  })
+  context.on("request", (request) => {
+    const url = new URL(request.url())
+    if (url.origin !== stage.url) faults.push(`foreign: ${request.url()}`)
+    else if (!isKnown(request.method(), url.pathname))
+      faults.push(`unknown: ${request.method()} ${url.pathname}`)
+  })
+  await context.addInitScript(() => {
+    addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI, sample }) =>
+      // Heard by `faults` above.
+      // biome-ignore lint/suspicious/noConsole: the only way out of the page
+      console.error(`policy: ${violatedDirective} ${blockedURI} ${sample}`)
+    )
+  })
+  return { context, page: await context.newPage(), faults }
+}
+
+/** Signed in by a link. */
+export const enter = async (page: Page, stage: Stage, slug: string, grant: unknown = {}) => {
+  await page.goto(await stage.link(slug, grant))
+  await page.waitForURL(`**/console/w/${slug}/overview`)
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
+}
+
+/** Until nothing loads any more. */
+export const settled = async (page: Page) => {
+  await page.getByRole("heading", { level: 1 }).first().waitFor()
+  await page.waitForFunction(() => document.querySelector('[aria-label="Loading"]') === null)
+}
+
+interface Violation {
+  readonly id: string
+  readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>
+}
+
+/** What axe finds, by WCAG 2.2 AA and its own best practices. Needs a context with `bypassCSP`. */
+export const violations = async (page: Page): Promise<ReadonlyArray<string>> => {
+  await page.evaluate(axe)
+  const found = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run: () => Promise<{ violations: ReadonlyArray<Violation> }> }
+    }
+    return (await axe.run()).violations
+  })
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map(({ failureSummary, html }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`)
+  )
+}
