@@ -76,7 +76,7 @@ const Palette = ({ close }: { close: () => void }) => {
           aria-label="Places"
           items={commands}
           onAction={run}
-          className="-mx-2 max-h-80 overflow-auto outline-none"
+          className="-mx-2 outline-none"
           renderEmptyState={() => <p className="px-3 py-2 text-sm text-faint">No place has this name.</p>}
         >
           {(command: Command) => (

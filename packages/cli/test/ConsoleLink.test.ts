@@ -1,0 +1,95 @@
+/** The command that makes a link, as an operator types it. */
+import { execFile } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { createServer, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+
+const root = fileURLToPath(new URL("../../..", import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), "posthorn-link-"))
+const TOKEN = "operator-token-of-this-test"
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+const run = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>>) =>
+  new Promise<Ended>((resolve) => {
+    execFile(
+      process.execPath,
+      [join(root, "build", "posthorn.mjs"), "console-link", ...args],
+      { env: { PATH: process.env.PATH, DATA_DIR: join(folder, "none"), ...environment } },
+      (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err })
+    )
+  })
+
+describe("posthorn console-link", () => {
+  const asked: Array<{ url: string; authorization: string; body: string }> = []
+  let server: Server
+  let url = ""
+
+  beforeAll(async () => {
+    const { bundle } = (await import(join(root, "scripts", "bundle.mjs"))) as { bundle: () => Promise<void> }
+    await bundle()
+    server = createServer(async (request, response) => {
+      let body = ""
+      for await (const chunk of request) body += chunk
+      asked.push({ url: request.url!, authorization: request.headers.authorization!, body })
+      const known = request.url === "/workspaces/acme/console-links"
+      response
+        .writeHead(known ? 201 : 404, { "content-type": "application/json" })
+        .end(
+          JSON.stringify(known ? { url: `${url}/console/sign-in#code=x` } : { detail: "No such workspace." })
+        )
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }, 60_000)
+
+  afterAll(() => {
+    server.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it("decision §9 prints the link alone on standard output, for a role or a member", async () => {
+    const environment = { POSTHORN_URL: `${url}/`, OPERATOR_TOKEN: TOKEN }
+    const plain = await run(["acme"], environment)
+    const viewer = await run(["acme", "--role", "viewer"], environment)
+    await run(["acme", "--member", "mem_1"], environment)
+
+    assert.deepStrictEqual([plain.code, plain.out], [0, `${url}/console/sign-in#code=x\n`])
+    assert.strictEqual(viewer.code, 0)
+    assert.deepStrictEqual(
+      asked.map(({ body }) => body),
+      ["{}", '{"role":"viewer"}', '{"memberId":"mem_1"}']
+    )
+    assert.strictEqual(asked[0]!.authorization, `Bearer ${TOKEN}`)
+  })
+
+  it("decision §9 takes the operator's token from dev's folder", async () => {
+    writeFileSync(join(folder, "dev.json"), JSON.stringify({ operatorToken: TOKEN, encryptionKey: "x" }))
+    const { code } = await run(["acme"], { POSTHORN_URL: url, DATA_DIR: folder })
+    assert.strictEqual(code, 0)
+    assert.strictEqual(asked.at(-1)!.authorization, `Bearer ${TOKEN}`)
+  })
+
+  it("decision §9 says in one line what is wrong", async () => {
+    const lineOf = async (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>>) => {
+      const { code, err } = await run(args, environment)
+      assert.strictEqual(code, 1)
+      return err
+    }
+    const given = { POSTHORN_URL: url, OPERATOR_TOKEN: TOKEN }
+    assert.match(await lineOf([], given), /^posthorn: Use it as posthorn console-link <workspace>.*\n$/)
+    assert.match(await lineOf(["acme", "--king"], given), /^posthorn: Use it as .*\n$/)
+    assert.strictEqual(await lineOf(["nobody"], given), "posthorn: No such workspace.\n")
+    assert.match(await lineOf(["acme"], { POSTHORN_URL: url }), /^posthorn: No token is known here.*\n$/)
+    const away = await lineOf(["acme"], { POSTHORN_URL: "http://127.0.0.1:9", OPERATOR_TOKEN: TOKEN })
+    assert.match(away, /^posthorn: Nothing answers at http:\/\/127\.0\.0\.1:9\..*\n$/)
+  })
+})
