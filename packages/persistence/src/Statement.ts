@@ -61,15 +61,22 @@ export const olderThan = (sql: SqlClient, from: Option.Option<TimePosition>) =>
     onSome: ({ at, id }) => sql`(created_at, id) < (${at}::timestamptz, ${id}::text)`
   })
 
-/** SQLSTATE classes and codes that mean: the database is away, shutting down, read-only or full; try again later. */
-const AWAY = /^(08|53|57P0|25006|55P03|40001|40P01|57014)/
+/**
+ * SQLSTATE classes and codes that mean: the database is away, shutting down, read-only, full or its disk ill; try again
+ * later. So do 28 and 3D000: a password that is being changed, or a database that is being restored, lets nobody in for a
+ * while, and an observation must not be given up for that. XX (damage found while a row was read) is not among them: only
+ * what touches that row fails, and nobody else may wait for it.
+ */
+const AWAY = /^(08|28|3D000|53|57P0|58|25006|55P03|40001|40P01|57014)/
+
+/** What PostgreSQL says has five characters of these classes; other codes (ECONNRESET, CERT_HAS_EXPIRED) mean it said nothing. */
+const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/
 
 /** Whether this defect is a database that cannot be reached or cannot serve just now. */
 export const isDatabaseAway = (defect: unknown): boolean => {
   if (!(defect instanceof SqlError)) return false
   const { code } = problemOf(defect)
-  if (code === undefined) return true
-  return AWAY.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_)/.test(code)
+  return code === undefined || !SQLSTATE.test(code) || AWAY.test(code)
 }
 
 /** Whether this defect is a row for a workspace that was deleted a moment ago, under a token still remembered. */
