@@ -40,6 +40,7 @@ const getCaller = HttpApiEndpoint.get("getCaller", "/caller")
     })
   )
 
-export class CallerApi extends HttpApiGroup.make("Caller")
+export class CallerApi extends HttpApiGroup.make("caller")
   .add(getCaller)
+  .annotate(OpenApi.Title, "Caller")
   .annotate(OpenApi.Description, "Who a token is.") {}

@@ -72,6 +72,7 @@ const createConsoleLink = HttpApiEndpoint.post("createConsoleLink", "/workspaces
     })
   )
 
-export class ConsoleLinksApi extends HttpApiGroup.make("Console")
+export class ConsoleLinksApi extends HttpApiGroup.make("consoleLinks")
   .add(createConsoleLink)
+  .annotate(OpenApi.Title, "Console")
   .annotate(OpenApi.Description, "Letting people in to the console.") {}

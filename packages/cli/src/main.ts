@@ -12,16 +12,30 @@ const HELP = `posthorn ${VERSION}: delivers a platform's webhooks: signed, retri
 
 Usage: posthorn <command>
 
+Run it; everything is configured through the environment, see docs/operate.md:
   dev         everything in one process, with an embedded PostgreSQL and a demo
   serve       REST, MCP, the console and the reference
   work        the delivery worker; run as many as you like
   migrate     bring the database up to date
-  mcp         MCP over standard input and output, for POSTHORN_URL with POSTHORN_TOKEN
   re-encrypt  seal every signing secret with the newest ENCRYPTION_KEY
-  console-link <workspace> [--role viewer|developer|admin | --member mem_…]
-              a link that opens the console once
 
-Everything is configured through the environment: see docs/operate.md.`
+Use it; POSTHORN_URL says which one, POSTHORN_TOKEN who is asking, see docs/cli.md:
+  send TYPE PAYLOAD | --file F | -     publish an event
+  deliveries [--status S] [--event-type T] [--endpoint ID] [--watch]
+  attempts ID    trace ID              what happened to a delivery; to anything an id is known of
+  replay ID                            send one delivery again
+  recover ID --since 2h [--include-missed] [--dry-run] [--yes]
+                                       send again all that an endpoint did not receive
+  endpoints list | create URL --event-types a,b | enable ID | disable ID | rotate ID
+  diagnose ID                          what is wrong with an endpoint, and what to do
+  listen URL [--endpoint ID]           deliveries on this machine, without a tunnel
+  verify --secret S                    is a request on standard input genuine
+  mcp                                  MCP over standard input and output
+  console-link WORKSPACE [--role viewer|developer|admin | --member mem_…]
+                                       a link that opens the console once
+
+--json prints the REST answer and nothing else. posthorn COMMAND --help says more; posthorn --completions bash, zsh or
+fish prints a completion script.`
 
 /**
  * Loads a command when it is run. A worker that never reads the server's code is a process of 87 MB instead of 150,
@@ -41,6 +55,24 @@ const commands = {
   mcp: loaded(async () => (await import("./Mcp.ts")).mcp),
   "re-encrypt": loaded(async () => (await import("./ReEncrypt.ts")).reEncrypt)
 } as const
+
+/** Those that ask a running Posthorn: their arguments are read where they are declared. */
+const REMOTE: ReadonlySet<string> = new Set([
+  "send",
+  "deliveries",
+  "attempts",
+  "trace",
+  "replay",
+  "recover",
+  "endpoints",
+  "diagnose",
+  "listen",
+  "verify",
+  "--completions"
+])
+
+const remote = (words: ReadonlyArray<string>) =>
+  loaded(async () => (await import("./remote/Commands.ts")).run(words))
 
 const LASTING: ReadonlySet<string> = new Set(["dev", "serve", "work"])
 
@@ -66,6 +98,7 @@ const program = Effect.gen(function* () {
   if (name === "--version" || name === "-v") return yield* say(VERSION)
   if (name === undefined || name === "help" || name === "--help" || name === "-h") return yield* say(HELP)
   if (name === "console-link") return yield* consoleLink(rest)
+  if (REMOTE.has(name)) return yield* remote([name, ...rest])
   if (!isCommand(name) || rest.length > 0) {
     yield* complain(
       isCommand(name)

@@ -1,0 +1,36 @@
+/**
+ * Options before or after the arguments, as one types them: the library takes them before only, so they are moved there.
+ * What follows `--` stays as it is; a single `-` is an argument.
+ */
+
+/** Options that take no value; every other `--option` takes the word after it. */
+const FLAGS = new Set([
+  "--json",
+  "--watch",
+  "--include-missed",
+  "--dry-run",
+  "--yes",
+  "--help",
+  "--version",
+  "--wizard"
+])
+
+const isOption = (word: string) => /^-[-a-zA-Z]/.test(word)
+const takesNext = (word: string) => !FLAGS.has(word) && !word.includes("=")
+
+/** The words after the command's own name (or names, of a command within a command). */
+export const optionsFirst = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const options: Array<string> = []
+  const rest: Array<string> = []
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]!
+    if (word === "--") {
+      rest.push(...words.slice(at))
+      break
+    }
+    if (!isOption(word)) rest.push(word)
+    else if (takesNext(word) && at + 1 < words.length) options.push(word, words[++at]!)
+    else options.push(word)
+  }
+  return [...options, ...rest]
+}

@@ -1,0 +1,238 @@
+/**
+ * `posthorn listen URL`: deliveries on the developer's own machine, without a tunnel.
+ *
+ * With `--endpoint`: copies of what that endpoint is sent from now on, once each, with the `webhook-*` headers and the body
+ * byte for byte, read from the attempts on record. Without: a temporary endpoint for every event type, which is removed
+ * when the command ends. Where Posthorn may send to the URL itself (`posthorn dev`), it does; where it may not, the
+ * endpoint stays disabled, and each event is signed here with the endpoint's own secret and sent from here.
+ */
+
+import { newId } from "@posthorn/domain/Ids"
+import { type JsonText, parseJson } from "@posthorn/domain/JsonText"
+import { requestBody } from "@posthorn/domain/RequestBody"
+import { sign } from "@posthorn/signature"
+import { Clock, Effect, Either, Schedule } from "effect"
+import { dim, green, red, say } from "../Terminal.ts"
+import { talk } from "./Output.ts"
+import { type CommandFailed, misused, Posthorn } from "./Posthorn.ts"
+
+const LOOK = Schedule.spaced("500 millis")
+const PAGE = 100
+const DEADLINE_MS = 10_000
+/** Never resolves (RFC 2606), and is never connected to: the endpoint is disabled. */
+const NOWHERE = "https://listen.posthorn.invalid/"
+
+interface Copy {
+  readonly deliveryId: string
+  readonly eventType: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+const shown = (status: number | string) =>
+  typeof status === "number" && status < 300 ? green(String(status)) : red(String(status))
+
+const line = (eventType: string, deliveryId: string, status: number | string) =>
+  say(`${dim(new Date().toISOString().slice(11, 19))}  ${shown(status)}  ${eventType}  ${dim(deliveryId)}`)
+
+/** Sends it on and says what came back. A receiver that fails is the developer's to see, not this command's end. */
+const forward = (url: string, { body, deliveryId, eventType, headers }: Copy) =>
+  Effect.promise(async () => {
+    try {
+      const response = await fetch(url, {
+        method: "POST",
+        headers,
+        body,
+        redirect: "manual",
+        signal: AbortSignal.timeout(DEADLINE_MS)
+      })
+      await response.body?.cancel()
+      return response.status
+    } catch (error) {
+      const { cause } = error as { readonly cause?: { readonly code?: string } }
+      return cause?.code ?? (error as Error).name
+    }
+  }).pipe(Effect.flatMap((status) => line(eventType, deliveryId, status)))
+
+type Item = Readonly<Record<string, unknown>> & { readonly payload: JsonText | null }
+
+/** Items of a page, their payloads to the letter. */
+const itemsOf = (text: string): ReadonlyArray<Item> =>
+  (Either.getOrThrow(parseJson(text, [["items", "*", "payload"]])) as { readonly items: ReadonlyArray<Item> })
+    .items
+
+/** Oldest first, what was not seen before; what is there at the start is seen already. */
+const fresh = (seen: Set<string>, items: ReadonlyArray<Item>, first: boolean) => {
+  const found = items.filter(({ id }) => !seen.has(String(id))).toReversed()
+  for (const { id } of found) seen.add(String(id))
+  return first ? [] : found
+}
+
+/** Repeats until the command ends; one look that fails is said and does not end it. */
+const watching = (look: (first: boolean) => Effect.Effect<void, CommandFailed, Posthorn>) =>
+  Effect.zipRight(
+    look(true),
+    Effect.repeat(
+      Effect.catchAll(look(false), ({ line }) => talk(line)),
+      LOOK
+    )
+  )
+
+/** What the endpoint was sent, as its attempts say. */
+const copies = (url: string, endpointId: string) => {
+  const seen = new Set<string>()
+  const waiting = new Map<string, Item>()
+  return watching((first) =>
+    Effect.gen(function* () {
+      const { ask, slug } = yield* Posthorn
+      const { text } = yield* ask(({ deliveries }) =>
+        deliveries.listWebhookDeliveries({
+          path: { slug, endpointId },
+          urlParams: { limit: PAGE, payload: "include" },
+          withResponse: true
+        })
+      )
+      for (const item of fresh(seen, itemsOf(text), first)) waiting.set(String(item.id), item)
+      for (const [deliveryId, item] of waiting) {
+        const { value } = yield* ask(({ deliveries }) =>
+          deliveries.listWebhookDeliveryAttempts({
+            path: { slug, deliveryId },
+            urlParams: { limit: 1 },
+            withResponse: true
+          })
+        )
+        const headers = value.items[0]?.requestHeaders
+        if (headers === undefined) continue
+        waiting.delete(deliveryId)
+        const eventType = String(item.eventType)
+        const body = requestBody(deliveryId, eventType, item.payload?.text ?? "null")
+        // Of another connection, and Node's own to say.
+        const { "accept-encoding": _accepted, connection: _connection, host: _host, ...sent } = headers
+        if (Object.keys(sent).length > 0) yield* forward(url, { deliveryId, eventType, headers: sent, body })
+      }
+    })
+  )
+}
+
+/** What Posthorn sends to the temporary endpoint itself. */
+const answers = (endpointId: string) => {
+  const seen = new Set<string>()
+  return watching(() =>
+    Effect.gen(function* () {
+      const { ask, slug } = yield* Posthorn
+      const { value } = yield* ask(({ deliveries }) =>
+        deliveries.listWebhookDeliveries({
+          path: { slug, endpointId },
+          urlParams: { limit: PAGE, payload: "omit" },
+          withResponse: true
+        })
+      )
+      for (const one of value.items.toReversed()) {
+        const state = `${one.id} ${one.attempts}`
+        if (one.attempts === 0 || seen.has(state)) continue
+        seen.add(state)
+        yield* line(one.eventType, one.id, one.lastHttpStatus ?? one.lastFailureReason ?? "failed")
+      }
+    })
+  )
+}
+
+/** Events as they are published, signed here. */
+const signedHere = (url: string, secret: string) => {
+  const seen = new Set<string>()
+  return watching((first) =>
+    Effect.gen(function* () {
+      const { ask, slug } = yield* Posthorn
+      const { text } = yield* ask(({ events }) =>
+        events.listEvents({
+          path: { slug },
+          urlParams: { limit: PAGE, payload: "include" },
+          withResponse: true
+        })
+      )
+      for (const item of fresh(seen, itemsOf(text), first)) {
+        const deliveryId = newId("delivery")
+        const eventType = String(item.eventType)
+        const body = requestBody(deliveryId, eventType, item.payload?.text ?? "null")
+        const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
+        const headers = {
+          "content-type": "application/json",
+          "webhook-id": deliveryId,
+          "webhook-timestamp": String(timestamp),
+          "webhook-signature": sign({ id: deliveryId, timestamp, body, secrets: [secret] }),
+          "x-trace-id": String(item.traceId)
+        }
+        yield* forward(url, { deliveryId, eventType, headers, body })
+      }
+    })
+  )
+}
+
+const DESCRIPTION = "Temporary: made by posthorn listen, removed when it ends"
+
+const create = (url: string, enabled: boolean) =>
+  Effect.flatMap(Posthorn, ({ ask, slug }) =>
+    ask(({ endpoints }) =>
+      endpoints.createWebhookEndpoint({
+        path: { slug },
+        headers: {},
+        payload: { url, eventTypes: ["*"], description: DESCRIPTION, enabled },
+        withResponse: true
+      })
+    )
+  )
+
+/** Removed whatever ends the command. */
+const temporary = (url: string) =>
+  Effect.acquireRelease(
+    create(url, true).pipe(
+      Effect.map(({ value }) => ({ id: value.id, direct: true })),
+      // Not a URL that Posthorn may send to; any other refusal comes again, and is told.
+      Effect.orElse(() =>
+        Effect.map(create(NOWHERE, false), ({ value }) => ({ id: value.id, direct: false }))
+      )
+    ),
+    ({ id }) =>
+      Effect.flatMap(Posthorn, ({ ask, slug }) =>
+        ask(({ endpoints }) =>
+          endpoints.deleteWebhookEndpoint({ path: { slug, endpointId: id }, headers: {}, withResponse: true })
+        )
+      ).pipe(
+        Effect.timeout("5 seconds"),
+        Effect.catchAll(() =>
+          talk(`The temporary endpoint could not be removed: posthorn endpoints list shows ${id}.`)
+        )
+      )
+  )
+
+const secretOf = (endpointId: string) =>
+  Effect.flatMap(Posthorn, ({ ask, slug }) =>
+    Effect.map(
+      ask(({ endpoints }) =>
+        endpoints.rotateWebhookSecret({ path: { slug, endpointId }, headers: {}, withResponse: true })
+      ),
+      ({ value }) => value.signingSecret
+    )
+  )
+
+const toTemporary = (url: string) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { direct, id } = yield* temporary(url)
+      const secret = yield* secretOf(id)
+      yield* talk(`Listening for every event; Ctrl-C removes the temporary endpoint ${id}.`)
+      yield* talk(`Its secret, to verify with: ${secret}`)
+      yield* direct ? answers(id) : signedHere(url, secret)
+    })
+  )
+
+export const listen = (url: string, endpointId: string | undefined) => {
+  const target = URL.canParse(url) ? new URL(url) : undefined
+  if (target === undefined || !/^https?:$/.test(target.protocol))
+    return misused(`"${url}" is no http address, such as http://localhost:3000/webhooks`)
+  if (endpointId === undefined) return toTemporary(target.href)
+  return Effect.zipRight(
+    talk(`Copying what ${endpointId} is sent to ${target.href}; Ctrl-C ends it.`),
+    copies(target.href, endpointId)
+  )
+}

@@ -1,0 +1,170 @@
+/** `posthorn deliveries`, `attempts` and `trace`: what happened. */
+import { type JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
+import { Effect, Either, Option, Schedule } from "effect"
+import { say } from "../Terminal.ts"
+import { print, table, talk } from "./Output.ts"
+import { misused, Posthorn } from "./Posthorn.ts"
+
+type Status = "pending" | "delivered" | "failed" | "failed_permanent" | "dead_lettered"
+const STATUSES: ReadonlyArray<string> = [
+  "pending",
+  "delivered",
+  "failed",
+  "failed_permanent",
+  "dead_lettered"
+]
+
+export interface Filter {
+  readonly status: Option.Option<string>
+  readonly eventType: Option.Option<string>
+  readonly endpoint: Option.Option<string>
+  readonly limit: number
+  readonly watch: boolean
+  readonly json: boolean
+}
+
+interface Row {
+  readonly id: string
+  readonly status: string
+  readonly eventType: string
+  readonly endpointId: string
+  readonly attempts: number
+  readonly lastHttpStatus: number | null
+  readonly lastFailureReason: string | null
+  readonly createdAt: string
+}
+
+const HEADS = ["ID", "STATUS", "EVENT TYPE", "ENDPOINT", "ATTEMPTS", "LAST", "CREATED"]
+
+const lastOf = ({ lastFailureReason, lastHttpStatus }: Row) =>
+  lastFailureReason === null || lastFailureReason === "http_status" ? lastHttpStatus : lastFailureReason
+
+const cellsOf = (row: Row) => [
+  row.id,
+  row.status,
+  row.eventType,
+  row.endpointId,
+  row.attempts,
+  lastOf(row),
+  row.createdAt
+]
+
+const listed = (filter: Filter, payload: "include" | "omit") =>
+  Effect.gen(function* () {
+    const status = Option.getOrUndefined(filter.status)
+    if (status !== undefined && !STATUSES.includes(status))
+      return yield* misused(`--status is one of ${STATUSES.join(", ")}`)
+    const { ask, slug } = yield* Posthorn
+    return yield* ask(({ deliveries }) =>
+      deliveries.listWorkspaceDeliveries({
+        path: { slug },
+        urlParams: {
+          limit: filter.limit,
+          payload,
+          ...(status === undefined ? {} : { status: status as Status }),
+          ...Option.match(filter.eventType, { onNone: () => ({}), onSome: (eventType) => ({ eventType }) }),
+          ...Option.match(filter.endpoint, { onNone: () => ({}), onSome: (endpointId) => ({ endpointId }) })
+        },
+        withResponse: true
+      })
+    )
+  })
+
+/** Each item as its exact text. */
+const itemTexts = (text: string): ReadonlyArray<string> => {
+  const page = Either.getOrThrow(parseJson(text, [["items", "*"]])) as {
+    readonly items: ReadonlyArray<JsonText>
+  }
+  return page.items.map((item) => stringify(item))
+}
+
+const LOOK = Schedule.spaced("1 second")
+
+/** New deliveries, and those whose status or attempts changed, as they are seen; a line each, until it is stopped. */
+const watch = (filter: Filter) => {
+  const seen = new Map<string, string>()
+  const look = Effect.gen(function* () {
+    const { text, value } = yield* listed(filter, filter.json ? "include" : "omit")
+    const texts = itemTexts(text)
+    const lines: Array<string> = []
+    value.items.forEach((row, at) => {
+      const state = `${row.status} ${row.attempts}`
+      if (seen.get(row.id) === state) return
+      seen.set(row.id, state)
+      lines.unshift(
+        filter.json
+          ? texts[at]!
+          : cellsOf(row)
+              .map((cell) => cell ?? "-")
+              .join("  ")
+      )
+    })
+    for (const line of lines) yield* say(line)
+  })
+  return Effect.zipRight(
+    filter.json ? Effect.void : talk("Watching; Ctrl-C ends it."),
+    Effect.repeat(look, LOOK)
+  )
+}
+
+export const deliveries = (filter: Filter) =>
+  filter.watch
+    ? watch(filter)
+    : Effect.flatMap(listed(filter, filter.json ? "include" : "omit"), ({ text, value }) =>
+        print(filter.json, text, () =>
+          value.items.length === 0 ? "No delivery matches." : table(HEADS, value.items.map(cellsOf))
+        )
+      )
+
+export const attempts = (deliveryId: string, json: boolean) =>
+  Effect.gen(function* () {
+    const { ask, slug } = yield* Posthorn
+    const { text, value } = yield* ask(({ deliveries }) =>
+      deliveries.listWebhookDeliveryAttempts({
+        path: { slug, deliveryId },
+        urlParams: {},
+        withResponse: true
+      })
+    )
+    yield* print(json, text, () =>
+      value.items.length === 0
+        ? "No attempt is on record yet."
+        : table(
+            ["#", "STATUS", "HTTP", "REASON", "MS", "AT", "ANSWER"],
+            value.items.map((one) => [
+              one.ordinal,
+              one.status,
+              one.httpStatus,
+              one.failureReason,
+              one.durationMs,
+              one.at,
+              one.responseBody === null ? null : JSON.stringify(one.responseBody.slice(0, 60))
+            ])
+          )
+    )
+  })
+
+/** What a line of the story says beside time, kind and id. */
+const factsOf = (item: Readonly<Record<string, unknown>>) => {
+  const { at: _at, id: _id, kind, ...facts } = item
+  if (kind === "audit") return String(facts.action)
+  return Object.entries(facts)
+    .filter(([name, value]) => value !== null && name !== "traceId")
+    .map(([name, value]) => `${name}=${String(value)}`)
+    .join(" ")
+}
+
+export const trace = (id: string, json: boolean) =>
+  Effect.gen(function* () {
+    const { ask, slug } = yield* Posthorn
+    const { text, value } = yield* ask(({ traces }) =>
+      traces.getTrace({ path: { slug, traceId: id }, withResponse: true })
+    )
+    yield* print(json, text, () =>
+      table(
+        ["AT", "WHAT", "ID", ""],
+        value.items.map((item) => [item.at, item.kind, item.id, factsOf(item)])
+      )
+    )
+    if (value.truncated && !json) yield* talk("There is more: only the 1,000 oldest lines are shown.")
+  })

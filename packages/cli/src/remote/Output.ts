@@ -1,0 +1,36 @@
+/**
+ * What commands print: data on standard output, talk on standard error; tables for people, the REST answer for programs.
+ * No colour anywhere but on a terminal.
+ */
+import { Effect } from "effect"
+import { bold, complain, dim, green, red, say } from "../Terminal.ts"
+
+export type Cell = string | number | null
+
+/** Columns by their widest cell; null is shown as a dash. */
+export const table = (heads: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<Cell>>): string => {
+  const cells = rows.map((row) => row.map((cell) => (cell === null || cell === "" ? "-" : String(cell))))
+  const widths = heads.map((head, at) => Math.max(head.length, ...cells.map((row) => row[at]!.length)))
+  const line = (row: ReadonlyArray<string>) =>
+    row
+      .map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at]!)))
+      .join("  ")
+      .trimEnd()
+  return [dim(line(heads)), ...cells.map((row) => painted(line(row)))].join("\n")
+}
+
+const painted = (line: string) =>
+  line
+    .replace(/\bdelivered\b/, green("delivered"))
+    .replace(/\b(failed_permanent|dead_lettered)\b/, (status) => red(status))
+
+/** The answer to the letter with `--json`, else what `show` makes of it. */
+export const print = (json: boolean, text: string, show: () => string) => {
+  const shown = json ? text : show()
+  return shown === "" ? Effect.void : say(shown)
+}
+
+/** For the reader, not for the next program. */
+export const talk = (line: string) => complain(line)
+
+export const heading = bold

@@ -1,0 +1,171 @@
+/**
+ * A running Posthorn as the commands see it: the typed client, the workspace that the token is of, and answers to the letter.
+ *
+ * Where it is and who is asking come from flags or from POSTHORN_URL and POSTHORN_TOKEN; which workspace, where the
+ * operator's token leaves it open, from `--workspace` or POSTHORN_WORKSPACE. A refusal ends the command with the `detail` of
+ * the answer, word for word. Source: decision §3 and §5.
+ */
+import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
+import { make as makeClient, type PosthornClient } from "@posthorn/client/PosthornClient"
+import { Config, Context, Data, Effect, Layer, Option, Redacted } from "effect"
+
+/** Why a command ends: the line is for a person, the code for a script (1 refused, 2 wrongly asked). */
+export class CommandFailed extends Data.TaggedError("CommandFailed")<{
+  readonly line: string
+  readonly code: 1 | 2
+}> {
+  override get message() {
+    return this.line
+  }
+}
+
+export const refuse = (line: string) => Effect.fail(new CommandFailed({ line, code: 1 }))
+export const misused = (line: string) => Effect.fail(new CommandFailed({ line, code: 2 }))
+
+/** Flags that every command takes. */
+export interface Where {
+  readonly url: Option.Option<string>
+  readonly token: Option.Option<Redacted.Redacted>
+  readonly workspace: Option.Option<string>
+}
+
+/** An answer, decoded, and its text to the letter. */
+export interface Answered<A> {
+  readonly value: A
+  readonly text: string
+}
+
+export class Posthorn extends Context.Tag("@posthorn/cli/remote/Posthorn")<
+  Posthorn,
+  {
+    readonly slug: string
+    readonly ask: <A, E>(
+      call: (client: PosthornClient) => Effect.Effect<[A, HttpClientResponse.HttpClientResponse], E>
+    ) => Effect.Effect<Answered<A>, CommandFailed>
+    /** POST of JSON text as it stands: what a client would parse would lose the spelling of numbers. */
+    readonly postText: (path: string, json: string) => Effect.Effect<string, CommandFailed>
+  }
+>() {}
+
+const setting = (name: string, given: Option.Option<string>) =>
+  Effect.map(
+    Effect.orElseSucceed(Config.option(Config.string(name)), () => Option.none<string>()),
+    (variable) =>
+      Option.filter(
+        Option.orElse(given, () => variable),
+        (text) => text.trim() !== ""
+      )
+  )
+
+const baseOf = (text: string) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url !== undefined && /^https?:$/.test(url.protocol)
+    ? Effect.succeed(`${url.origin}${url.pathname.replace(/\/+$/, "")}`)
+    : misused(
+        `POSTHORN_URL is "${text}", but must be an http or https address such as https://hooks.example.com`
+      )
+}
+
+const connection = ({ token, url }: Where) =>
+  Effect.gen(function* () {
+    const address = yield* setting("POSTHORN_URL", url)
+    const secret = yield* setting("POSTHORN_TOKEN", Option.map(token, Redacted.value))
+    if (Option.isNone(address))
+      return yield* misused("Which Posthorn? Set POSTHORN_URL, or give --url https://hooks.example.com")
+    if (Option.isNone(secret))
+      return yield* misused("Who is asking? Set POSTHORN_TOKEN, or give --token phk_…")
+    return { baseUrl: yield* baseOf(address.value.trim()), token: Redacted.make(secret.value.trim()) }
+  })
+
+interface Problem {
+  readonly detail?: unknown
+}
+
+const detailOf = (text: string): string | undefined => {
+  try {
+    const { detail } = JSON.parse(text) as Problem
+    return typeof detail === "string" ? detail : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The cause's code (`ECONNREFUSED`), which `fetch` hides three levels deep. */
+const codeOf = (error: unknown): string => {
+  for (let at = error; at instanceof Error || (typeof at === "object" && at !== null); ) {
+    const { cause, code } = at as { readonly code?: unknown; readonly cause?: unknown }
+    if (typeof code === "string" && /^[A-Z_]+$/.test(code)) return ` (${code})`
+    at = cause
+  }
+  return ""
+}
+
+export const layer = (where: Where): Layer.Layer<Posthorn, CommandFailed> =>
+  Layer.effect(
+    Posthorn,
+    Effect.gen(function* () {
+      const { baseUrl, token } = yield* connection(where)
+      /** The answer that came last: its status, and its text to the letter. */
+      let last: { readonly status: number; readonly text: string } | undefined
+      const http = (yield* HttpClient.HttpClient).pipe(
+        HttpClient.withTracerPropagation(false),
+        HttpClient.transformResponse(
+          Effect.flatMap((response) =>
+            Effect.map(response.text, (text) => {
+              last = { status: response.status, text }
+              // A body can be read once, and the client wants to read it as well.
+              const { headers, request, status } = response
+              const body = text === "" ? null : text
+              return HttpClientResponse.fromWeb(request, new Response(body, { status, headers }))
+            })
+          )
+        )
+      )
+      const client = yield* Effect.provideService(makeClient({ baseUrl, token }), HttpClient.HttpClient, http)
+
+      const explain = (error: unknown) => {
+        const detail = last === undefined || last.status < 400 ? undefined : detailOf(last.text)
+        if (detail !== undefined) return refuse(detail)
+        if (last === undefined)
+          return refuse(`Posthorn cannot be reached at ${baseUrl}${codeOf(error)}: check POSTHORN_URL.`)
+        return refuse(
+          last.status < 400
+            ? `${baseUrl} gave an answer that this version of the command does not understand.`
+            : `${baseUrl} answered ${last.status}, which Posthorn would not: check POSTHORN_URL.`
+        )
+      }
+
+      const answered = <A, E>(effect: Effect.Effect<A, E>) =>
+        Effect.suspend(() => {
+          last = undefined
+          return Effect.catchAll(effect, explain)
+        })
+
+      const postText = (path: string, json: string) =>
+        answered(
+          HttpClientRequest.post(`${baseUrl}${path}`).pipe(
+            HttpClientRequest.bearerToken(token),
+            HttpClientRequest.bodyText(json, "application/json"),
+            http.execute,
+            Effect.filterOrFail(({ status }) => status < 400),
+            Effect.flatMap((response) => response.text)
+          )
+        )
+
+      const ask = <A, E>(
+        call: (client: PosthornClient) => Effect.Effect<[A, HttpClientResponse.HttpClientResponse], E>
+      ) => answered(Effect.map(call(client), ([value]): Answered<A> => ({ value, text: last?.text ?? "" })))
+
+      const slug = Effect.gen(function* () {
+        const chosen = yield* setting("POSTHORN_WORKSPACE", where.workspace)
+        if (Option.isSome(chosen)) return chosen.value
+        const { value } = yield* ask(({ caller }) => caller.getCaller({ withResponse: true }))
+        return value.workspace === null
+          ? yield* misused(
+              "The operator's token is of no workspace: set POSTHORN_WORKSPACE, or give --workspace acme"
+            )
+          : value.workspace.slug
+      })
+      return { slug: yield* slug, ask, postText }
+    })
+  ).pipe(Layer.provide(FetchHttpClient.layer))

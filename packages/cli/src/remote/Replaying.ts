@@ -1,0 +1,166 @@
+/**
+ * `posthorn replay` and `posthorn recover`: sending again one delivery, or all that an endpoint did not receive.
+ *
+ * `recover` counts, asks, starts the job and shows its progress. The job is the server's: whoever interrupts the command
+ * leaves it running. Without a terminal it asks nobody, so it starts nothing unless it was told `--yes`.
+ */
+import { createInterface } from "node:readline/promises"
+import { Clock, Effect, Option, Schedule } from "effect"
+import { print, talk } from "./Output.ts"
+import { misused, Posthorn, refuse } from "./Posthorn.ts"
+import { momentOf, spanOf } from "./Times.ts"
+
+export const replay = (deliveryId: string, json: boolean) =>
+  Effect.gen(function* () {
+    const { ask, slug } = yield* Posthorn
+    const { text, value } = yield* ask(({ deliveries }) =>
+      deliveries.replayWebhookDelivery({ path: { slug, deliveryId }, headers: {}, withResponse: true })
+    )
+    yield* print(json, text, () => `${value.id}  ${value.status}, replayed from ${deliveryId}`)
+  })
+
+export interface Recover {
+  readonly endpointId: string
+  readonly since: string
+  readonly until: Option.Option<string>
+  readonly includeMissed: boolean
+  readonly dryRun: boolean
+  readonly yes: boolean
+  readonly json: boolean
+}
+
+const rangeOf = ({ includeMissed, since, until }: Recover) =>
+  Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const from = momentOf(since, now)
+    const to = Option.match(until, { onNone: () => null, onSome: (text) => momentOf(text, now) })
+    if (from === undefined)
+      return yield* misused(`--since is "${since}", but must be like 2h, 30m, 1d or 2026-11-22T09:00:00Z`)
+    if (to === undefined) return yield* misused("--until must be like 2h, 30m, 1d or 2026-11-22T09:00:00Z")
+    return { since: from, until: to, includeMissed }
+  })
+
+type Range = Effect.Effect.Success<ReturnType<typeof rangeOf>>
+
+const countOf = (endpointId: string, range: Range) =>
+  Effect.flatMap(Posthorn, ({ ask, slug }) =>
+    ask(({ replays }) =>
+      replays.startReplay({
+        path: { slug, endpointId },
+        headers: {},
+        payload: { ...range, dryRun: true },
+        withResponse: true
+      })
+    )
+  )
+
+const whatOf = (matched: number, missed: number) => {
+  const failed = matched - missed
+  return `${failed} ${failed === 1 ? "delivery" : "deliveries"} that failed${missed > 0 ? ` and ${missed} missed ${missed === 1 ? "event" : "events"}` : ""}`
+}
+
+const isTerminal = () => process.stdin.isTTY === true && process.stderr.isTTY === true
+
+const agreed = (question: string) =>
+  Effect.promise(async () => {
+    const reader = createInterface({ input: process.stdin, output: process.stderr })
+    const answer = await reader.question(`${question} [y/N] `)
+    reader.close()
+    return /^y(es)?$/i.test(answer.trim())
+  })
+
+interface Progress {
+  readonly id: string
+  readonly state: string
+  readonly matched: number
+  readonly replayed: number
+  readonly failed: number
+  readonly createdAt: string
+}
+
+const BAR = 30
+
+const barOf = ({ createdAt, matched, replayed }: Progress, now: number) => {
+  const done = matched === 0 ? 1 : replayed / matched
+  const left = replayed === 0 ? "" : `, ${spanOf(((now - Date.parse(createdAt)) * (1 - done)) / done)} left`
+  const bar = "█".repeat(Math.round(done * BAR)).padEnd(BAR, "░")
+  return `${bar} ${replayed} of ${matched}${left}`
+}
+
+/** On a terminal one line that is written over; elsewhere a line now and then. */
+const showProgress = () => {
+  let last = 0
+  return (progress: Progress, now: number) => {
+    if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${barOf(progress, now)}`)
+    else if (now - last > 5_000) {
+      last = now
+      process.stderr.write(`${progress.replayed} of ${progress.matched} replayed\n`)
+    }
+  }
+}
+
+const LOOK = Schedule.spaced("500 millis")
+
+const follow = (replayId: string) =>
+  Effect.gen(function* () {
+    const { ask, slug } = yield* Posthorn
+    const show = showProgress()
+    const look = Effect.gen(function* () {
+      const answered = yield* ask(({ replays }) =>
+        replays.getReplay({ path: { slug, replayId }, withResponse: true })
+      )
+      show(answered.value, yield* Clock.currentTimeMillis)
+      return answered
+    })
+    const end = yield* Effect.repeat(look, {
+      schedule: LOOK,
+      until: ({ value }) => value.state !== "running"
+    }).pipe(
+      Effect.flatMap(() => look),
+      Effect.onInterrupt(() =>
+        talk(`\nThe job goes on: posthorn recover does not hold it. Its id is ${replayId}.`)
+      )
+    )
+    if (process.stderr.isTTY) process.stderr.write("\n")
+    return end
+  })
+
+const endOf = ({ failed, matched, replayed, state }: Progress) => {
+  const remain = matched - replayed
+  if (state === "cancelled")
+    return `The job was cancelled: ${replayed} of ${matched} were replayed, ${remain} remain.`
+  return remain === 0
+    ? `All ${matched} were replayed; nothing remains.`
+    : `${replayed} of ${matched} were replayed; ${failed} remain, because they are gone or were delivered meanwhile.`
+}
+
+/** Refuses at once where it would have to ask and there is nobody. */
+export const mayAsk = ({ dryRun, yes }: Recover) =>
+  yes || dryRun || isTerminal()
+    ? Effect.void
+    : refuse("There is no terminal to ask on, and nothing was changed: add --yes, or --dry-run to count.")
+
+export const recover = (given: Recover) =>
+  Effect.gen(function* () {
+    const range = yield* rangeOf(given)
+    const { endpointId, json } = given
+    const { ask, slug } = yield* Posthorn
+    const counted = yield* countOf(endpointId, range)
+    const { matched, missed } = counted.value
+    const what = whatOf(matched, missed)
+    if (given.dryRun) return yield* print(json, counted.text, () => what)
+    yield* talk(`Endpoint ${endpointId}: ${what} since ${range.since}.`)
+    if (matched === 0 && !json) return yield* talk("There is nothing to replay.")
+    if (!given.yes && !(yield* agreed("Replay them?"))) return yield* refuse("Nothing was changed.")
+    const started = yield* ask(({ replays }) =>
+      replays.startReplay({
+        path: { slug, endpointId },
+        headers: {},
+        payload: { ...range, dryRun: false },
+        withResponse: true
+      })
+    )
+    if (!("id" in started.value)) return yield* refuse("The answer names no job.")
+    const end = yield* follow(started.value.id)
+    yield* print(json, end.text, () => endOf(end.value))
+  })

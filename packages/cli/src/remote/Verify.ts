@@ -1,0 +1,42 @@
+/** `posthorn verify`: whether a request that was caught is genuine. Headers, an empty line and the body on standard input. */
+import { buffer } from "node:stream/consumers"
+import { InvalidSecret, VerificationError, verify as verifyRequest } from "@posthorn/signature"
+import { Effect, Redacted } from "effect"
+import { say } from "../Terminal.ts"
+import { misused, refuse } from "./Posthorn.ts"
+import { spanOf } from "./Times.ts"
+
+const LINE_END = /\r?\n/
+
+/** The body is what follows the empty line, to the byte. */
+const parts = (input: Buffer) => {
+  const text = input.toString("latin1")
+  const end = /\r?\n\r?\n/.exec(text)
+  const head = end === null ? text : text.slice(0, end.index)
+  const headers: Record<string, string> = {}
+  for (const line of head.split(LINE_END)) {
+    const colon = line.indexOf(":")
+    if (colon > 0) headers[line.slice(0, colon).trim().toLowerCase()] = line.slice(colon + 1).trim()
+  }
+  return { headers, body: end === null ? Buffer.alloc(0) : input.subarray(end.index + end[0].length) }
+}
+
+const explained = (error: unknown) => {
+  if (error instanceof InvalidSecret || error instanceof TypeError) return misused(error.message)
+  if (!(error instanceof VerificationError)) return Effect.die(error)
+  return refuse(
+    error.reason === "signature_mismatch"
+      ? "The signature does not fit body and secret: check that the secret is this endpoint's, and that the body is the raw one."
+      : error.message
+  )
+}
+
+export const verify = (secret: Redacted.Redacted) =>
+  Effect.gen(function* () {
+    const { body, headers } = parts(yield* Effect.promise(() => buffer(process.stdin)))
+    const verified = yield* Effect.try({
+      try: () => verifyRequest({ secrets: [Redacted.value(secret)], headers, body }),
+      catch: (error) => error
+    }).pipe(Effect.catchAll(explained))
+    yield* say(`genuine: ${verified.id}, signed ${spanOf(Date.now() - verified.timestamp * 1_000)} ago`)
+  })
