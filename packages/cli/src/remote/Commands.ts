@@ -135,13 +135,13 @@ const listenCommand = asking(
   "listen",
   "Brings deliveries to this machine, without a tunnel.",
   {
-    url: id("url", "Where to send them, such as http://localhost:3000/webhooks."),
+    target: id("url", "Where to send them, such as http://localhost:3000/webhooks."),
     endpoint: maybe(
       "endpoint",
       "Copies of what this endpoint is sent; default: a temporary endpoint for every event."
     )
   },
-  (given) => listen(given.url as string, Option.getOrUndefined(given.endpoint))
+  (given) => listen(given.target, Option.getOrUndefined(given.endpoint))
 )
 
 const endpointsCommand = Command.make("endpoints").pipe(

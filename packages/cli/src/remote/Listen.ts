@@ -68,15 +68,19 @@ const fresh = (seen: Set<string>, items: ReadonlyArray<Item>, first: boolean) =>
   return first ? [] : found
 }
 
-/** Repeats until the command ends; one look that fails is said and does not end it. */
-const watching = (look: (first: boolean) => Effect.Effect<void, CommandFailed, Posthorn>) =>
-  Effect.zipRight(
-    look(true),
-    Effect.repeat(
-      Effect.catchAll(look(false), ({ line }) => talk(line)),
-      LOOK
-    )
+/** Repeats until the command ends; looks that fail are said, once each time it begins, and do not end it. */
+const watching = (look: (first: boolean) => Effect.Effect<void, CommandFailed, Posthorn>) => {
+  let failing = ""
+  const again = look(false).pipe(
+    Effect.tap(() => Effect.sync(() => (failing = ""))),
+    Effect.catchAll(({ line }) => {
+      if (line === failing) return Effect.void
+      failing = line
+      return talk(line)
+    })
   )
+  return Effect.zipRight(look(true), Effect.repeat(again, LOOK))
+}
 
 /** What the endpoint was sent, as its attempts say. */
 const copies = (url: string, endpointId: string) => {
