@@ -159,6 +159,55 @@ begin
   return next;
 end $$;
 
+-- Endpoints of which `record` would have to wait for a row that somebody holds, in one look at all of them: nothing is waited
+-- for, and what is locked here is free again when the call ends.
+create function posthorn.held(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns setof text
+language plpgsql set search_path = pg_catalog, posthorn, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off as $$
+begin
+  return query
+  with asked as materialized (
+    select * from unnest(workspaces, deliveries, endpoints, statuses) as o(workspace_id, delivery_id, endpoint_id, status)
+  ), receivers as materialized (
+    select workspace_id, endpoint_id, bool_or(status <> 'delivered') as failing from asked group by 1, 2
+  ), held_endpoints as (
+    select r.endpoint_id from receivers r
+    cross join lateral (
+      select e.id from posthorn.endpoints e
+      where e.workspace_id = r.workspace_id and e.id = r.endpoint_id and (r.failing or e.consecutive_failures > 0) offset 0
+    ) there
+    left join lateral (
+      select e.id from posthorn.endpoints e
+      where e.workspace_id = r.workspace_id and e.id = r.endpoint_id for no key update skip locked
+    ) free on true
+    where free.id is null
+  ), held_deliveries as (
+    select a.endpoint_id from asked a
+    cross join lateral (
+      select d.id from posthorn.deliveries d where d.workspace_id = a.workspace_id and d.id = a.delivery_id offset 0
+    ) there
+    left join lateral (
+      select d.id from posthorn.deliveries d
+      where d.workspace_id = a.workspace_id and d.id = a.delivery_id for no key update skip locked
+    ) free on true
+    where free.id is null
+  ), held_rows as (
+    select a.endpoint_id from asked a
+    cross join lateral (
+      select q.delivery_id from posthorn.queue q
+      where q.workspace_id = a.workspace_id and q.delivery_id = a.delivery_id offset 0
+    ) there
+    left join lateral (
+      select q.delivery_id from posthorn.queue q
+      where q.workspace_id = a.workspace_id and q.delivery_id = a.delivery_id for update skip locked
+    ) free on true
+    where free.delivery_id is null
+  )
+  select endpoint_id from held_endpoints union select endpoint_id from held_deliveries
+    union select endpoint_id from held_rows;
+end $$;
+
 -- What else happens when an endpoint is disabled by its failures: audit, notification, and Posthorn's own event.
 create function posthorn.endpoint_stopped(
   workspace posthorn.id, endpoint posthorn.id, delivery posthorn.id, failures integer, trace text

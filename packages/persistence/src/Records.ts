@@ -56,6 +56,8 @@ export class Records extends Context.Tag("@posthorn/persistence/Records")<
       fixedHeaders: string,
       failureLimit: number
     ) => Effect.Effect<Recorded, SqlError>
+    /** Endpoints of which `record` would have to wait for a row that somebody holds. Waits for nothing itself. */
+    readonly held: (observed: ReadonlyArray<Observed>) => Effect.Effect<ReadonlySet<string>, SqlError>
     /** The dead-letter consumer: marks up to `batch` spent deliveries terminal; gives how many. */
     readonly bury: (batch: number) => Effect.Effect<number, SqlError>
   }
@@ -114,6 +116,16 @@ export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> 
           return { recorded, deadLettered, disabled, moment }
         })
       },
+      held: (observed) =>
+        Effect.map(
+          run("posthorn.held", "select * from posthorn.held($1, $2, $3, $4)", [
+            plain(observed, (one) => one.workspaceId),
+            plain(observed, (one) => one.deliveryId),
+            plain(observed, (one) => one.endpointId),
+            plain(observed, (one) => one.status)
+          ]),
+          (rows) => new Set(rows.map(([endpointId]) => endpointId as string))
+        ),
       bury: (batch) =>
         Effect.map(sql<{ buried: number }>`select posthorn.bury(${batch}) as buried`, ([row]) => row!.buried)
     }

@@ -4,9 +4,10 @@ import { expect, layer } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Deferred, Effect, Fiber } from "effect"
 import { endpoints, lawsHold, publishTo, repeatsIn, tally, within } from "./processes/Story.ts"
-import { Setting, worker, workspace } from "./Setting.ts"
+import { Setting, statuses, worker, workspace } from "./Setting.ts"
 
 const ENDPOINTS = 12
+const HELD = 120
 
 layer(Setting, { excludeTestServices: true })("rows that are held", (it) => {
   it.scoped(
@@ -39,5 +40,39 @@ layer(Setting, { excludeTestServices: true })("rows that are held", (it) => {
         yield* lawsHold
       }),
     40_000
+  )
+
+  it.scoped(
+    "decision §7 of 120 endpoints hold up no other, although more than a thousand observations wait for them",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const receiver = yield* makeReceiver()
+        const [held, free] = [yield* workspace, yield* workspace]
+        yield* endpoints(held, HELD, () => receiver.url("/ok"))
+        yield* endpoints(free, ENDPOINTS, () => receiver.url("/ok"))
+        yield* publishTo(held, HELD, 20)
+        const [begun, over] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const holder =
+          yield* sql`select from posthorn.deliveries where workspace_id = ${held.id} for update`.pipe(
+            Effect.zipRight(Deferred.succeed(begun, undefined)),
+            Effect.zipRight(Deferred.await(over)),
+            sql.withTransaction,
+            Effect.fork
+          )
+        yield* Deferred.await(begun)
+        yield* worker()
+        yield* receiver.waitFor(HELD * 8)
+        yield* publishTo(free, ENDPOINTS, 20)
+
+        yield* within(8, statuses(free), (all) => all.every((status) => status === "delivered"))
+
+        yield* Deferred.succeed(over, undefined)
+        yield* Fiber.join(holder)
+        yield* within(10, statuses(held), (all) => all.every((status) => status === "delivered"))
+        expect(repeatsIn(receiver.received)).toBe(0)
+        yield* lawsHold
+      }),
+    60_000
   )
 })

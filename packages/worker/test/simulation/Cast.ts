@@ -51,6 +51,7 @@ export const services = (
             limit
           )
         ),
+      held: () => statement("held", () => new Set<string>()),
       bury: (batch) => statement("bury", () => model.bury(batch))
     }),
     Layer.succeed(Retention, { daily: Effect.succeed(null), erase: Effect.succeed(0), run: Effect.never }),
