@@ -41,8 +41,10 @@ const make = Effect.gen(function* () {
   const deadLetters = yield* DeadLetters.make
   const fork = yield* FiberSet.makeRuntime<never>()
   const tuning = yield* Tuning
+  const slotCount = config.batchSize * config.maxConcurrency
   const lanes = new Lanes({
     endpointConcurrency: config.endpointConcurrency,
+    slots: slotCount,
     maxWaiting: tuning.maxWaiting
   })
   const reader: Reader.Reader = yield* Reader.make(lanes, () => slots.wake())
@@ -61,7 +63,7 @@ const make = Effect.gen(function* () {
     refused: ({ row }) => slots.unobserved(row, true)
   })
   const slots: Slots = new Slots({
-    slots: config.batchSize * config.maxConcurrency,
+    slots: slotCount,
     retryDelayMs: config.retryDelayMs,
     clock: yield* Effect.clock,
     deadLettered: () => deadLetters.arrived(),
@@ -129,7 +131,7 @@ export const start = Effect.gen(function* () {
   // Finalizers run in reverse: what stands below stops first, what stands above is still there for the last posts.
   yield* Effect.addFinalizer(() =>
     // Interruptible inside, not around: the fiber that stops us is usually interrupted already (SIGTERM).
-    untilNone(() => lanes.inFlight + ledger.unrecorded).pipe(
+    untilNone(() => lanes.inFlight + ledger.kept).pipe(
       Effect.interruptible,
       Effect.timeoutOption(config.requestTimeoutMs + config.bodyTimeoutMs + STOP_GRACE_MS)
     )

@@ -2,8 +2,9 @@
  * What waits, in memory: one lane per endpoint, and the order in which deliveries get their slots.
  *
  * - The order: internal/Order.ts. An endpoint has at most its cap in flight: internal/Lane.ts.
- * - Memory is bounded whatever the backlog: a lane that is full drops what it is given and is refilled from the database
- *   when it runs low (internal/Backlog.ts); when all lanes together hold too much, the longest lose their ends.
+ * - Memory is bounded whatever the backlog, and shared by the workspaces (internal/Memory.ts): a lane that is full drops what
+ *   it is given and is refilled from the database when it runs low (internal/Backlog.ts); when the lanes of a workspace, or
+ *   all together, hold too much, the longest lose their ends.
  * - A delivery is held from the moment it is read until its observation is recorded: internal/Held.ts.
  *
  * Plain data without clock or I/O; one worker's view, lost with it. Source: decision §7, docs/adr/0010-engine.md.
@@ -12,40 +13,47 @@ import type { LaneRef, Refill, Waiting } from "@posthorn/persistence/Queue"
 import { Backlog } from "./internal/Backlog.ts"
 import { Held } from "./internal/Held.ts"
 import { BEGINNING, FIRST_CAP, Lane, type Pace, type Rest } from "./internal/Lane.ts"
+import { Memory } from "./internal/Memory.ts"
 import { Order } from "./internal/Order.ts"
+import { reserveOf } from "./internal/Places.ts"
 import { Reputations } from "./internal/Reputations.ts"
+import type { Tenant } from "./internal/Tenant.ts"
 import { tuned } from "./Tuning.ts"
 
 export interface LanesOptions {
   readonly endpointConcurrency: number
+  /** How many slots there are: see internal/Places.ts. */
+  readonly slots?: number
   /** Rows in memory that wait, over all lanes. About 200 bytes each. */
   readonly maxWaiting?: number
 }
 
 export class Lanes {
   private readonly endpointConcurrency: number
-  private readonly maxWaiting: number
+  private readonly reserve: number
+  private readonly memory: Memory
   private readonly lanes = new Map<string, Lane>()
   private readonly held = new Held()
   private readonly order = new Order()
-  private readonly backlog = new Backlog()
+  private readonly backlog: Backlog
   private readonly parked = new Set<Lane>()
   private readonly reputations = new Reputations()
-  waiting = 0
   inFlight = 0
 
-  constructor({ endpointConcurrency, maxWaiting = tuned.maxWaiting }: LanesOptions) {
+  constructor({ endpointConcurrency, maxWaiting = tuned.maxWaiting, slots = 0 }: LanesOptions) {
     this.endpointConcurrency = endpointConcurrency
-    this.maxWaiting = maxWaiting
+    this.reserve = reserveOf(slots)
+    this.memory = new Memory(maxWaiting)
+    this.backlog = new Backlog(this.memory)
+  }
+
+  get waiting(): number {
+    return this.memory.waiting
   }
 
   /** How many more rows memory has room for. */
   get room(): number {
-    return Math.max(0, this.maxWaiting - this.waiting)
-  }
-
-  private get laneLimit(): number {
-    return Backlog.limit(this.maxWaiting, this.lanes.size)
+    return this.memory.room
   }
 
   /** Say so before each read, and bring its rows with `add` or `refill`, then `readEnded`. */
@@ -59,45 +67,60 @@ export class Lanes {
 
   add(rows: ReadonlyArray<Waiting>): void {
     for (const row of rows) if (!this.held.has(row.deliveryId)) this.place(row)
-    if (this.room === 0) this.trim()
+    if (this.room > 0) return
+    for (const { keep, tenant } of this.memory.equalShares()) this.trim(tenant, keep)
   }
 
   private place(row: Waiting): void {
     const lane = this.laneOf(row)
-    if (lane.parked || lane.partial || lane.waiting >= this.laneLimit) {
-      this.backlog.dropped(lane, row, this.laneLimit)
+    const { tenant } = lane
+    if (!lane.parked && !lane.partial && !this.memory.hasRoom(tenant)) {
+      const keep = this.memory.fairOf(tenant)
+      if (keep < tenant.waiting) this.trim(tenant, keep)
+    }
+    const full = lane.waiting >= this.memory.limit(tenant) || !this.memory.hasRoom(tenant)
+    if (lane.parked || lane.partial || full) {
+      this.backlog.dropped(lane, row)
       return
     }
     this.held.add(row.deliveryId)
     lane.held++
-    this.waiting++
+    this.memory.change(tenant, 1)
     this.order.push(lane, row)
   }
 
   private laneOf(row: Waiting): Lane {
     const known = this.lanes.get(row.endpointId)
     if (known !== undefined) return known
-    const lane = new Lane(row, Math.min(FIRST_CAP, this.endpointConcurrency))
+    const tenant = this.memory.tenantOf(row.workspaceId)
+    const lane = new Lane(row, tenant, Math.min(FIRST_CAP, this.endpointConcurrency))
     this.reputations.recall(lane)
     this.lanes.set(row.endpointId, lane)
+    tenant.lanes.add(lane)
+    tenant.members++
     return lane
   }
 
-  private trim(): void {
-    const limit = this.laneLimit
-    for (const lane of this.lanes.values()) {
-      while (lane.waiting > limit) {
-        const last = lane.popLast()!
-        lane.leaveOut(last)
-        this.unhold(last, lane)
-        this.waiting--
+  /** Until the workspace keeps no more: the longest lanes lose their ends first. */
+  private trim(tenant: Tenant<Lane>, keep: number): void {
+    const each = Math.max(1, Math.floor(keep / tenant.lanes.size))
+    for (const least of [each, 0]) {
+      for (const lane of tenant.lanes) {
+        while (tenant.waiting > keep && lane.waiting > least) {
+          const last = lane.popLast()!
+          lane.leaveOut(last)
+          this.memory.change(tenant, -1)
+          this.unhold(last, lane)
+        }
+        this.backlog.watch(lane)
       }
+      if (tenant.waiting <= keep) return
     }
   }
 
   /** Endpoints that a read should leave out, which goes back to `backTo` (infinity when it goes on). */
   skip(backTo: number): ReadonlyArray<string> {
-    return this.backlog.skip(backTo, this.laneLimit)
+    return this.backlog.skip(backTo)
   }
 
   get hasThin(): boolean {
@@ -106,7 +129,7 @@ export class Lanes {
 
   /** Lanes that run low while the database has more for them. */
   toRefill(most: number): ReadonlyArray<Refill> {
-    return this.backlog.toRefill(most, this.laneLimit)
+    return this.backlog.toRefill(most)
   }
 
   /** The answer to `toRefill`. */
@@ -116,19 +139,25 @@ export class Lanes {
     this.add(rows)
     for (const { lane, last } of answered) {
       if (last !== null) lane.leaveOut(last)
-      this.backlog.watch(lane, this.laneLimit)
+      this.backlog.watch(lane)
       if (lane.idle) this.forget(lane)
     }
+  }
+
+  /** Whether the last `pick` left slots free that nobody who waits may take. */
+  get refused(): boolean {
+    return this.order.refused
   }
 
   /** Up to `most` deliveries whose turn it is; each is in flight until `settle`. */
   pick(most: number): Array<Waiting> {
     const picked: Array<Waiting> = []
     while (picked.length < most) {
-      const next = this.order.next()
+      const next = this.order.next(most - picked.length, this.reserve)
       if (next === undefined) break
-      this.backlog.watch(next.lane, this.laneLimit)
-      this.waiting--
+      this.memory.change(next.lane.tenant, -1)
+      this.backlog.watch(next.lane)
+      next.lane.tenant.inFlight++
       this.inFlight++
       picked.push(next.row)
     }
@@ -173,6 +202,8 @@ export class Lanes {
    */
   settle(row: Waiting, pace: Pace, delivered: boolean): void {
     this.inFlight--
+    const tenant = this.memory.find(row.workspaceId)
+    if (tenant !== null) tenant.inFlight--
     const lane = this.lanes.get(row.endpointId)
     if (lane === undefined) return
     lane.adjust(pace, this.endpointConcurrency)
@@ -198,7 +229,7 @@ export class Lanes {
       this.unhold(row, lane)
       return
     }
-    this.waiting++
+    this.memory.change(lane.tenant, 1)
     this.order.putBack(lane, row)
   }
 
@@ -225,6 +256,9 @@ export class Lanes {
 
   private forget(lane: Lane): void {
     this.lanes.delete(lane.endpointId)
+    lane.tenant.lanes.delete(lane)
+    lane.tenant.members--
+    this.memory.forget(lane.tenant)
     this.backlog.forget(lane)
     this.reputations.remember(lane)
   }
@@ -235,6 +269,7 @@ export class Lanes {
     if (lane === undefined || lane.parked) return
     lane.parked = true
     lane.leaveOut(BEGINNING)
+    lane.tenant.lanes.delete(lane)
     this.backlog.pause(lane)
     this.parked.add(lane)
     this.empty(lane)
@@ -242,7 +277,7 @@ export class Lanes {
 
   private empty(lane: Lane): void {
     for (const row of this.order.empty(lane)) {
-      this.waiting--
+      this.memory.change(lane.tenant, -1)
       this.unhold(row, lane)
     }
   }
@@ -256,6 +291,7 @@ export class Lanes {
     const lane = this.lanes.get(endpointId)
     if (lane === undefined || !lane.parked) return
     lane.parked = false
+    lane.tenant.lanes.add(lane)
     lane.startAnew()
     this.parked.delete(lane)
     this.backlog.readAnew(lane)
@@ -268,6 +304,7 @@ export class Lanes {
       this.empty(lane)
       lane.partial = false
       lane.parked = false
+      lane.tenant.lanes.add(lane)
       this.parked.delete(lane)
       this.backlog.forget(lane)
       if (lane.idle) this.forget(lane)

@@ -1,11 +1,11 @@
 /**
  * From the lanes to the ledger: whose turn it is gets a free slot, is loaded, signed, sent, and judged.
  *
- * Slots are independent: each is free again when its own post is over. Loading takes what is free in one statement, and
- * what will be free in a moment: so groups grow with the load, no slot waits for the database while receivers are quick,
- * and nothing is loaded ahead while they are slow. Nothing is sent without certain ownership of its shard, nor what was
- * loaded for a shard that was lost meanwhile. Deliveries that a dead worker may have held are counted just before they
- * are sent.
+ * Slots are independent: each is free again when its own post is over. Some are left to workspaces that have few of them
+ * (internal/Places.ts). Loading takes what is free in one statement, and what will be free in a moment: so groups grow with
+ * the load, no slot waits for the database while receivers are quick, and nothing is loaded ahead while they are slow.
+ * Nothing is sent without certain ownership of its shard, nor what was loaded for a shard that was lost meanwhile.
+ * Deliveries that a dead worker may have held are counted just before they are sent.
  * Source: spec §3.1 and §8, decision §7 (Snapshot, Poison), docs/adr/0010-engine.md and 0012-poison.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
@@ -15,9 +15,10 @@ import { SecretUnreadable } from "@posthorn/persistence/SecretBox"
 import { Cause, type Clock, Effect, Schedule } from "effect"
 import type { Prepare } from "./Attempt.ts"
 import { elapsed } from "./internal/Elapsed.ts"
-import { Fifo } from "./internal/Fifo.ts"
 import type { Pace, Rest } from "./internal/Lane.ts"
 import { type Attempted, observedOf } from "./internal/Observed.ts"
+import { Places } from "./internal/Places.ts"
+import { Ready, type ReadyRow } from "./internal/Ready.ts"
 import { Signal } from "./internal/Signal.ts"
 import { Suspects } from "./internal/Suspects.ts"
 import type { Lanes } from "./Lanes.ts"
@@ -55,22 +56,18 @@ const INVALID_URL: Observation = {
   responseBody: null
 }
 
-interface Ready {
-  readonly row: Waiting
-  readonly loaded: Loaded
-  readonly loadedAt: number
-}
-
 export class Slots {
   private readonly parts: SlotsParts
   private readonly changed = new Signal()
   /** Loaded, until a slot is free. */
-  private readonly ready = new Fifo<Ready>()
-  private sending = 0
+  private readonly ready = new Ready()
+  private readonly sending: Places
   /** Picked, and neither loaded nor gone. */
   private readonly loading = new Set<Waiting>()
   /** How many slots will be free `aheadMs` from now, at the rate at which they became free since the last load. */
   private ahead = 0
+  /** Free slots that nobody who waits may take: they are left to workspaces that have few. */
+  private kept = 0
   private over = 0
   private countedAt = 0
   private stopped = false
@@ -78,10 +75,12 @@ export class Slots {
 
   constructor(parts: SlotsParts) {
     this.parts = parts
+    this.sending = new Places(parts.slots)
   }
 
   /** There may be something to pick. */
   wake(): void {
+    this.kept = 0
     this.changed.raise()
   }
 
@@ -95,7 +94,7 @@ export class Slots {
     Effect.forever(Effect.suspend(() => this.takeTurn())),
     Effect.sync(() => {
       this.stopped = true
-      this.giveBack(this.ready.takeAll().map(({ row }) => row))
+      this.giveBack(this.ready.remove(() => true))
     })
   )
 
@@ -104,12 +103,14 @@ export class Slots {
     if (!ownership.certain()) return Effect.sleep(tuning.uncertainPauseMs)
     const wasFull = lanes.room === 0
     const picked = this.pick()
-    if (picked.length === 0) return this.changed.wait
+    // What was loaded for slots that do not become free must not stand in the way for longer than it stays fresh.
+    if (picked.length === 0)
+      return this.ahead > 0 ? this.changed.waitAtMost(tuning.freshMs) : this.changed.wait
     if (wasFull || lanes.hasThin) reader.resume()
     return this.serve(picked).pipe(
       Effect.as(0),
       Effect.catchAll((error) => {
-        this.giveBack([...this.loading])
+        this.giveBack([...this.loading].map((row) => ({ row })))
         this.loading.clear()
         return Effect.as(Effect.logWarning("Deliveries cannot be loaded", error), tuning.loadPauseMs)
       }),
@@ -125,30 +126,42 @@ export class Slots {
   }
 
   private get empty(): number {
-    return this.parts.slots - this.sending - this.ready.length
+    return this.sending.free - this.ready.length
   }
 
   /** Not before half of what will be free can be had at once. */
   private get ripe(): boolean {
-    return this.wanted > this.ahead / 2
+    return this.wanted - this.kept > this.ahead / 2
   }
 
   private pick(): ReadonlyArray<Waiting> {
+    this.refresh()
     if (!this.ripe) return []
-    const { empty } = this
-    const picked = this.parts.lanes.pick(this.wanted)
+    const { empty, wanted } = this
+    const { lanes } = this.parts
+    const picked = lanes.pick(wanted)
+    this.kept = picked.length < wanted && lanes.refused ? wanted - picked.length : 0
     // Suspects are counted when they are loaded, so they are loaded only to be sent.
     if (picked.length <= empty || !picked.some((row) => this.suspects.has(row))) return picked
     const kept = Math.max(0, empty)
-    this.giveBack(picked.slice(kept))
+    this.giveBack(picked.slice(kept).map((row) => ({ row })))
     return picked.slice(0, kept)
+  }
+
+  /** What was loaded for slots that did not become free is given back, and not so much is loaded ahead any more. */
+  private refresh(): void {
+    const { clock, tuning } = this.parts
+    const now = elapsed(clock)
+    if (now - this.countedAt <= tuning.freshMs) return
+    this.giveBack(this.ready.remove(({ loadedAt }) => now - loadedAt > tuning.freshMs))
+    this.lookAhead(now)
   }
 
   private serve(rows: ReadonlyArray<Waiting>): Effect.Effect<void, SqlError> {
     return Effect.gen(this, function* () {
       for (const row of rows) this.loading.add(row)
       const found = yield* this.parts.queue.load(rows)
-      const loaded: Array<Ready> = []
+      const loaded: Array<ReadyRow> = []
       const loadedAt = elapsed(this.parts.clock)
       for (let n = 0; n < rows.length; n++) {
         const one = found[n]!
@@ -179,7 +192,7 @@ export class Slots {
       this.rest(lanes.learn(row, loaded.endpoint.failures))
       if (lanes.maySend(row)) return true
       this.loading.delete(row)
-      this.giveBack([row])
+      this.giveBack([{ row }])
       return false
     }
     if (loaded !== null) lanes.park(row.endpointId)
@@ -189,7 +202,7 @@ export class Slots {
   }
 
   /** Counted before they are sent; what was taken up too often goes to the dead letters instead. */
-  private countSuspects(loaded: ReadonlyArray<Ready>): Effect.Effect<ReadonlyArray<Ready>, SqlError> {
+  private countSuspects(loaded: ReadonlyArray<ReadyRow>): Effect.Effect<ReadonlyArray<ReadyRow>, SqlError> {
     const takeUps = this.suspects.toCount(loaded.map(({ row }) => row))
     if (takeUps.length === 0) return Effect.succeed(loaded)
     return Effect.map(this.parts.queue.takeUp(takeUps, MAX_TAKE_UPS, true), (outcomes) => {
@@ -235,15 +248,15 @@ export class Slots {
 
   /** Sends what is loaded as far as slots are free. What may not be sent yet, or was loaded too long ago, waits again. */
   private launch(): void {
-    const { clock, lanes, reader, slots, tuning } = this.parts
-    if (this.ready.length === 0 || this.sending >= slots) return
+    const { clock, lanes, reader, tuning } = this.parts
+    if (this.ready.length === 0) return
     const at = clock.unsafeCurrentTimeMillis()
     const now = elapsed(clock)
-    const stale: Array<Waiting> = []
+    const stale: Array<ReadyRow> = []
     const { mayStart } = this
-    while (this.ready.length > 0 && this.sending < slots) {
-      const { loaded, loadedAt, row } = this.ready.shift()!
-      if (!mayStart || now - loadedAt > tuning.freshMs || !lanes.maySend(row)) stale.push(row)
+    for (let one = this.ready.next(this.sending.open); one; one = this.ready.next(this.sending.open)) {
+      const { loaded, loadedAt, row } = one
+      if (!mayStart || now - loadedAt > tuning.freshMs || !lanes.maySend(row)) stale.push(one)
       else if (reader.has(row.shard)) this.attempt(row, loaded, at)
       else this.gone(row)
     }
@@ -252,14 +265,7 @@ export class Slots {
 
   /** The shard is another worker's, or these endpoints were disabled: nothing of them is sent that is only loaded. */
   drop(concerned: (row: Waiting) => boolean): void {
-    const kept: Array<Ready> = []
-    const dropped: Array<Waiting> = []
-    for (const one of this.ready.takeAll()) {
-      if (concerned(one.row)) dropped.push(one.row)
-      else kept.push(one)
-    }
-    for (const one of kept) this.ready.push(one)
-    this.giveBack(dropped)
+    this.giveBack(this.ready.remove(({ row }) => concerned(row)))
     this.changed.raise()
   }
 
@@ -267,7 +273,7 @@ export class Slots {
     const { prepare, receiver } = this.parts
     const { generation } = loaded.endpoint
     let sent = false
-    this.sending++
+    this.sending.take(row.workspaceId)
     try {
       const prepared = prepare(row, loaded, Math.floor(at / 1000))
       if (prepared === "invalid_url") {
@@ -291,7 +297,7 @@ export class Slots {
     this.suspects.forget(row)
     ledger.add({ row, observed: observedOf({ row, verdict, seen, retryDelayMs, ...made }) })
     this.rest(lanes.observed(row, paceOf(seen), verdict.status === "delivered"))
-    this.free()
+    this.free(row)
   }
 
   /** Wakes a slow lane when its pause is over. */
@@ -305,10 +311,11 @@ export class Slots {
     fork(Effect.delay(over, rest.units * retryDelayMs))
   }
 
-  private free(): void {
-    this.sending--
+  private free(row: Waiting): void {
+    this.sending.release(row.workspaceId)
     this.over++
     this.launch()
+    if (this.sending.isModest(row.workspaceId)) this.kept = 0
     // Waking the fiber for each post would cost more than what it does.
     if (this.ripe) this.changed.raise()
   }
@@ -324,7 +331,7 @@ export class Slots {
     // Errors as such lose their message in JSON logs; a cause keeps it, and the stack.
     const why = defect instanceof SecretUnreadable ? defect.message : Cause.die(defect)
     fork(Effect.logError(`Delivery ${row.deliveryId} could not be attempted`, why))
-    this.free()
+    this.free(row)
   }
 
   /** Ended without an observation: counted, so that a delivery that breaks the worker stops some day. */
@@ -353,8 +360,8 @@ export class Slots {
   }
 
   /** Not sent after all, in the order in which they were picked. What is of a lost shard is its next owner's. */
-  private giveBack(rows: ReadonlyArray<Waiting>): void {
-    for (const row of rows.toReversed()) {
+  private giveBack(rows: ReadonlyArray<Pick<ReadyRow, "row">>): void {
+    for (const { row } of rows.toReversed()) {
       if (this.parts.reader.has(row.shard)) this.parts.lanes.giveBack(row)
       else this.gone(row)
     }

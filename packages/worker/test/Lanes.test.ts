@@ -114,6 +114,52 @@ describe("lanes", () => {
     expect(lanes.toRefill(10)).toEqual([])
   })
 
+  it("§3.1 keeps room for every workspace, however many endpoints of one have how much waiting", () => {
+    const lanes = new Lanes({ endpointConcurrency: 10, maxWaiting: 2_000 })
+    for (let n = 0; n < 3_000; n++) lanes.add(rows(`crowd-${n}`, 10, { workspaceId: "wsp_crowd" }))
+    const crowd = lanes.waiting
+    lanes.add(rows("single", 100, { workspaceId: "wsp_single" }))
+
+    expect(crowd).toBeLessThanOrEqual(1_500)
+    expect(lanes.waiting - crowd).toBe(100)
+  })
+
+  it("§3.1 shares memory alike among workspaces that have more than it holds", () => {
+    const lanes = new Lanes({ endpointConcurrency: 10, maxWaiting: 2_000 })
+    for (let n = 0; n < 20; n++) lanes.add(rows(`e-${n}`, 2_000, { workspaceId: `wsp_${n}` }))
+
+    const of = new Map<string, number>()
+    for (const { workspaceId } of lanes.pick(400)) of.set(workspaceId, (of.get(workspaceId) ?? 0) + 1)
+    expect(of.size).toBe(20)
+    expect(lanes.room).toBeGreaterThan(0)
+  })
+
+  it("§3.1 refills workspaces in turn, and none that has no room", () => {
+    const lanes = new Lanes({ endpointConcurrency: 10, maxWaiting: 2_000 })
+    for (let n = 0; n < 3_000; n++) lanes.add(rows(`crowd-${n}`, 10, { workspaceId: "wsp_crowd" }))
+    expect(lanes.hasThin).toBe(false)
+    lanes.add(rows("single", 1_000, { workspaceId: "wsp_single" }))
+    const asks = (most: number) => lanes.toRefill(most).map(({ workspaceId }) => workspaceId)
+    for (let n = 0; n < 100 && !asks(5_000).includes("wsp_single"); n++) answer(lanes, lanes.pick(100))
+
+    expect(new Set(asks(4))).toEqual(new Set(["wsp_crowd", "wsp_single"]))
+  })
+
+  it("§3.1 leaves slots within reach of workspaces that have few, whatever hangs in another", () => {
+    const lanes = new Lanes({ endpointConcurrency: 10, slots: 100 })
+    for (let n = 0; n < 300; n++) lanes.add(rows(`hanging-${n}`, 4, { workspaceId: "wsp_hanging" }))
+
+    const hanging = lanes.pick(100)
+    lanes.add(rows("quick", 20, { workspaceId: "wsp_quick" }))
+    const quick = lanes.pick(100 - hanging.length)
+    answer(lanes, quick)
+    const more = lanes.pick(100 - hanging.length)
+
+    expect(hanging).toHaveLength(90)
+    expect(endpointsOf(quick)).toEqual(["quick", "quick"])
+    expect(endpointsOf(more)).toEqual(["quick", "quick", "quick", "quick"])
+  })
+
   it("§3.1 goes on where a full lane stopped, but for what a read would have shown behind that", () => {
     const table = rows("busy", 3_000)
     const lanes = lanesWith(table)

@@ -29,10 +29,11 @@ export class Alone {
     this.waiting.push(turn)
   }
 
-  next(): Turn | undefined {
+  next(admitted: (lane: Lane) => boolean): Turn | undefined {
     if (this.inFlight !== null) return undefined
-    if (this.returned !== null) return this.returned.lane.open ? this.takeReturned() : undefined
-    const next = this.waiting.findIndex(({ lane }) => lane.open)
+    const may = ({ lane }: Turn) => lane.open && admitted(lane)
+    if (this.returned !== null) return may(this.returned) ? this.takeReturned() : undefined
+    const next = this.waiting.findIndex(may)
     if (next === -1) return undefined
     const [turn] = this.waiting.splice(next, 1)
     if (turn !== undefined) this.inFlight = turn.row

@@ -1,57 +1,83 @@
 /**
- * Which lanes have more in the database than in memory, and what to do about it: refill those that run low, and leave
- * those out of reads that are full with much behind them, so that a million rows of one endpoint are passed once.
+ * Which lanes have more in the database than in memory, and what to do about it: refill those that run low, workspaces in
+ * turn, and leave those out of reads that are full with much behind them, so that a million rows of one endpoint are passed
+ * once.
  */
 import type { Refill, Waiting } from "@posthorn/persistence/Queue"
 import { BEGINNING, type Lane } from "./Lane.ts"
+import type { Memory } from "./Memory.ts"
+import type { Tenant } from "./Tenant.ts"
 
-const LANE_MOST = 1_000
-const LANE_LEAST = 8
 /** After this many dropped rows, reads leave the endpoint out. */
 const NOISY = 200
 /** Endpoints that a read leaves out at most: the list travels with each statement. */
 const SKIP_MOST = 64
+/** Rows that one refill brings at most, over all its lanes. */
+const ROWS_MOST = 4_000
 
 export class Backlog {
-  private readonly thin = new Set<Lane>()
+  private readonly memory: Memory
+  /** Workspaces that have thin lanes. */
+  private readonly hungry = new Set<Tenant<Lane>>()
   private readonly noisy = new Set<Lane>()
 
-  /** How many rows one lane may hold when `lanes` share half of the memory; the other half is for whoever comes next. */
-  static limit(maxWaiting: number, lanes: number): number {
-    return Math.min(LANE_MOST, Math.max(LANE_LEAST, Math.floor(maxWaiting / 2 / Math.max(1, lanes))))
+  constructor(memory: Memory) {
+    this.memory = memory
   }
 
+  /** Whether a lane can be refilled now. */
   get hasThin(): boolean {
-    return this.thin.size > 0
+    for (const tenant of this.hungry) if (this.memory.hasRoom(tenant)) return true
+    return false
   }
 
   /** A row of the lane was read and not kept. */
-  dropped(lane: Lane, row: Waiting, limit: number): void {
+  dropped(lane: Lane, row: Waiting): void {
     lane.leaveOut(row)
     if (++lane.dropped >= NOISY) this.noisy.add(lane)
-    this.watch(lane, limit)
+    this.watch(lane)
   }
 
   /** Notes a lane that runs low. */
-  watch(lane: Lane, limit: number): void {
-    if (lane.partial && !lane.parked && lane.waiting < limit / 4) this.thin.add(lane)
+  watch(lane: Lane): void {
+    if (lane.partial && !lane.parked && lane.waiting < this.memory.limit(lane.tenant) / 4) this.wants(lane)
   }
 
   /** All of the lane has to be read anew. */
   readAnew(lane: Lane): void {
     lane.leaveOut(BEGINNING)
-    this.thin.add(lane)
+    this.wants(lane)
   }
 
-  toRefill(most: number, limit: number): Array<Refill> {
-    const refills: Array<Refill> = []
-    for (const lane of this.thin) {
-      const { endpointId, from, waiting, workspaceId } = lane
+  private wants(lane: Lane): void {
+    lane.tenant.thin.add(lane)
+    this.hungry.add(lane.tenant)
+  }
+
+  toRefill(most: number): ReadonlyArray<Refill> {
+    const lanes = this.inTurn(most)
+    const each = Math.ceil(ROWS_MOST / lanes.length)
+    return lanes.map(({ endpointId, from, tenant, waiting, workspaceId }) => {
+      const wanted = Math.min(each, Math.max(1, this.memory.limit(tenant) - waiting))
       // One more than there is room for, since the first may be there: it tells where the lane stopped.
-      refills.push({ workspaceId, endpointId, ...from, wanted: Math.max(1, limit - waiting) + 1 })
-      if (refills.length === most) break
+      return { workspaceId, endpointId, ...from, wanted: wanted + 1 }
+    })
+  }
+
+  private inTurn(most: number): ReadonlyArray<Lane> {
+    const lanes: Array<Lane> = []
+    const tenants = [...this.hungry].filter((tenant) => this.memory.hasRoom(tenant))
+    let lines = tenants.map(({ thin }) => thin.values())
+    while (lines.length > 0 && lanes.length < most) {
+      lines = lines.filter((line) => {
+        const next = line.next()
+        if (next.done !== true && lanes.length < most) lanes.push(next.value)
+        return next.done !== true
+      })
     }
-    return refills
+    // Who was served stands at the end.
+    for (const { tenant } of lanes) if (this.hungry.delete(tenant)) this.hungry.add(tenant)
+    return lanes
   }
 
   /** Which of the asked lanes there still are, and where the answer stops; null when all that is due of them has come. */
@@ -75,7 +101,7 @@ export class Backlog {
 
   /** The lane is being refilled; `whole` when everything there is has come. */
   refilled(lane: Lane, whole: boolean): void {
-    this.thin.delete(lane)
+    this.pause(lane)
     if (lane.parked) return
     lane.partial = false
     if (!whole) return
@@ -87,12 +113,12 @@ export class Backlog {
    * What is left out of a read. When the read goes back, to `backTo`, it would have shown what came there since: so those
    * lanes go back as well, or a row that was committed late would wait until its lane has been read to its end.
    */
-  skip(backTo: number, limit: number): Array<string> {
+  skip(backTo: number): Array<string> {
     const ids: Array<string> = []
     for (const lane of this.noisy) {
       if (backTo < lane.from.due) {
         lane.leaveOut({ due: backTo, deliveryId: "" })
-        this.watch(lane, limit)
+        this.watch(lane)
       }
       if (ids.push(lane.endpointId) === SKIP_MOST) break
     }
@@ -100,11 +126,12 @@ export class Backlog {
   }
 
   pause(lane: Lane): void {
-    this.thin.delete(lane)
+    const { tenant } = lane
+    if (tenant.thin.delete(lane) && tenant.thin.size === 0) this.hungry.delete(tenant)
   }
 
   forget(lane: Lane): void {
-    this.thin.delete(lane)
+    this.pause(lane)
     this.noisy.delete(lane)
   }
 }

@@ -17,6 +17,10 @@ export class Fifo<A> {
     else this.items[--this.head] = item
   }
 
+  get first(): A | undefined {
+    return this.items[this.head]
+  }
+
   shift(): A | undefined {
     if (this.length === 0) return undefined
     const item = this.items[this.head]

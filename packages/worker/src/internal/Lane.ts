@@ -10,6 +10,7 @@
 import { pauseUnits, SLOW_AFTER } from "@posthorn/domain/Verdict"
 import type { Waiting } from "@posthorn/persistence/Queue"
 import { Fifo } from "./Fifo.ts"
+import type { Tenant } from "./Tenant.ts"
 
 /** What an attempt says about the receiver's pace. */
 export type Pace = "faster" | "slower" | "same"
@@ -34,6 +35,7 @@ export interface Rest {
 }
 
 export class Lane {
+  readonly tenant: Tenant<Lane>
   readonly workspaceId: string
   readonly endpointId: string
   readonly shard: number
@@ -63,7 +65,8 @@ export class Lane {
   /** Rows that were read and dropped because the lane was full. */
   dropped = 0
 
-  constructor(row: Waiting, cap: number) {
+  constructor(row: Waiting, tenant: Tenant<Lane>, cap: number) {
+    this.tenant = tenant
     this.workspaceId = row.workspaceId
     this.endpointId = row.endpointId
     this.shard = row.shard

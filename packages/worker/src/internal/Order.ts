@@ -6,6 +6,7 @@
 import type { Waiting } from "@posthorn/persistence/Queue"
 import { Alone, type Turn } from "./Alone.ts"
 import type { Lane } from "./Lane.ts"
+import { mayTake } from "./Places.ts"
 import { Turns } from "./Turns.ts"
 
 const RETRY_TURN = 8
@@ -15,6 +16,8 @@ export class Order {
   private readonly retries = new Turns<Lane>()
   private readonly alone = new Alone()
   private turn = 0
+  /** Whether the last time a workspace had to leave its turn to others. */
+  refused = false
 
   /** At the end of its line. */
   push(lane: Lane, row: Waiting): void {
@@ -60,18 +63,31 @@ export class Order {
     if (lane.again.length > 0) this.retries.offer(lane)
   }
 
-  /** The next delivery, taken out of its lane; its lane stands in line again if it can use another turn. */
-  next(): Turn | undefined {
-    const alone = this.alone.next()
+  /**
+   * The next delivery, taken out of its lane; its lane stands in line again if it can use another turn. So many slots are
+   * `free`, of which a workspace leaves up to `reserve` to others (Places.ts).
+   */
+  next(free: number, reserve: number): Turn | undefined {
+    this.refused = false
+    const admitted = ({ tenant }: Lane) => {
+      const may = mayTake(free, tenant.inFlight, reserve)
+      this.refused ||= !may
+      return may
+    }
+    const alone = this.alone.next(admitted)
     if (alone !== undefined) return start(alone)
     this.turn = (this.turn + 1) % RETRY_TURN
     return this.turn === 0
-      ? (this.from(this.retries, "again") ?? this.from(this.firsts, "fresh"))
-      : (this.from(this.firsts, "fresh") ?? this.from(this.retries, "again"))
+      ? (this.from(this.retries, "again", admitted) ?? this.from(this.firsts, "fresh", admitted))
+      : (this.from(this.firsts, "fresh", admitted) ?? this.from(this.retries, "again", admitted))
   }
 
-  private from(turns: Turns<Lane>, line: "fresh" | "again"): Turn | undefined {
-    for (let lane = turns.next(); lane !== undefined; lane = turns.next()) {
+  private from(
+    turns: Turns<Lane>,
+    line: "fresh" | "again",
+    admitted: (lane: Lane) => boolean
+  ): Turn | undefined {
+    for (let lane = turns.next(admitted); lane !== undefined; lane = turns.next(admitted)) {
       if (!lane.open) continue
       const row = lane[line].shift()
       if (row === undefined) continue

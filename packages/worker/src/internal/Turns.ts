@@ -28,15 +28,24 @@ export class Turns<L extends Turner> {
     return line
   }
 
-  /** Takes the next lane out of the line; whether it can still use its turn is for the caller to see. */
-  next(): L | undefined {
-    const workspaceId = this.workspaces.shift()
-    if (workspaceId === undefined) return undefined
-    const line = this.lanes.get(workspaceId)!
-    const lane = line.shift()!
-    if (line.length === 0) this.lanes.delete(workspaceId)
-    else this.workspaces.push(workspaceId)
-    this.waiting.delete(lane)
-    return lane
+  /**
+   * Takes the next lane out of the line, of a workspace whose lanes are `admitted`; whether it can still use its turn is for
+   * the caller to see.
+   */
+  next(admitted: (lane: L) => boolean): L | undefined {
+    for (let left = this.workspaces.length; left > 0; left--) {
+      const workspaceId = this.workspaces.shift()!
+      const line = this.lanes.get(workspaceId)!
+      if (!admitted(line.first!)) {
+        this.workspaces.push(workspaceId)
+        continue
+      }
+      const lane = line.shift()!
+      if (line.length === 0) this.lanes.delete(workspaceId)
+      else this.workspaces.push(workspaceId)
+      this.waiting.delete(lane)
+      return lane
+    }
+    return undefined
   }
 }
