@@ -73,6 +73,35 @@ begin
     group by 1, 2, 3, 4, 5;
 end $$;
 
+-- The first row of each endpoint past this one, in the order of the keys, at most `most`: one step in the index for each
+-- endpoint, however many rows it has. So everything that waits can be found without passing the rows of endpoints that are
+-- disabled. What is not due yet comes too, as it says where the next call goes on.
+create function posthorn.heads(after_workspace text, after_endpoint text, most integer)
+returns table (workspace_id text, endpoint_id text, shard smallint, attempts smallint, take_ups smallint, delivery_id text,
+  due bigint, is_due boolean)
+language plpgsql stable set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+#variable_conflict use_column
+begin
+  return query
+    with recursive heads as (
+      (select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.take_ups, q.delivery_id, q.due_at
+       from posthorn.queue q
+       where (q.workspace_id, q.endpoint_id) > (after_workspace, after_endpoint)
+       order by q.workspace_id, q.endpoint_id, q.due_at, q.delivery_id limit 1)
+      union all
+      select n.* from heads h cross join lateral (
+        select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.take_ups, q.delivery_id, q.due_at
+        from posthorn.queue q
+        where (q.workspace_id, q.endpoint_id) > (h.workspace_id, h.endpoint_id)
+        order by q.workspace_id, q.endpoint_id, q.due_at, q.delivery_id limit 1
+      ) n
+    )
+    select h.workspace_id::text, h.endpoint_id::text, h.shard, h.attempts, h.take_ups, h.delivery_id::text,
+      posthorn.micros(h.due_at), h.due_at <= now()
+    from heads h limit most;
+end $$;
+
 create type posthorn.loaded as (
   place integer, event_type text, payload text, trace_id text,
   version xid, url text, enabled boolean, generation integer, failures integer, secret bytea, previous_secret bytea

@@ -40,6 +40,12 @@ export interface Due {
   readonly rows: ReadonlyArray<Waiting>
 }
 
+export interface Heads {
+  readonly rows: ReadonlyArray<Waiting>
+  /** Where to go on; null when no endpoint is left. */
+  readonly next: LaneRef | null
+}
+
 /** What a post needs. */
 export interface Loaded {
   readonly eventType: string
@@ -80,6 +86,8 @@ export class Queue extends Context.Tag("@posthorn/persistence/Queue")<
       skip: ReadonlyArray<string>,
       perShard: number
     ) => Effect.Effect<Due, SqlError>
+    /** The first row that is due of each endpoint, whatever shard, going on after one of them (null: from the beginning). */
+    readonly heads: (after: LaneRef | null, most: number) => Effect.Effect<Heads, SqlError>
     /** When the next row of these shards becomes due after now, or null. */
     readonly nextDue: (shards: ReadonlyArray<number>) => Effect.Effect<number | null, SqlError>
     /** What is due of single endpoints, each one's by due time. */
@@ -99,6 +107,7 @@ export class Queue extends Context.Tag("@posthorn/persistence/Queue")<
 
 const DUE = "select * from posthorn.due($1, $2, $3, $4, $5)"
 const DUE_OF = "select * from posthorn.due_of($1, $2, $3, $4, $5)"
+const HEADS = "select * from posthorn.heads($1, $2, $3)"
 const NEXT_DUE = "select posthorn.next_due($1)"
 const LOAD = "select * from posthorn.load($1, $2, $3, $4)"
 
@@ -153,6 +162,34 @@ const due = (run: Run, marks: ReadonlyArray<Watermark>, skip: ReadonlyArray<stri
     })
   )
 
+type Head = [
+  workspaceId: string,
+  endpointId: string,
+  shard: number,
+  attempts: number,
+  takeUps: number,
+  deliveryId: string,
+  due: number,
+  isDue: boolean
+]
+
+const heads = (run: Run, after: LaneRef | null, most: number) =>
+  Effect.map(
+    run("posthorn.heads", HEADS, [after?.workspaceId ?? "", after?.endpointId ?? "", most]),
+    (found): Heads => {
+      const all = found as ReadonlyArray<Head>
+      const last = all.length < most ? undefined : all.at(-1)
+      return {
+        rows: all
+          .filter((head) => head[7])
+          .map(([workspaceId, endpointId, shard, attempts, takeUps, deliveryId, due]) => {
+            return { workspaceId, endpointId, shard, attempts, takeUps, deliveryId, due: Number(due) }
+          }),
+        next: last === undefined ? null : { workspaceId: last[0], endpointId: last[1] }
+      }
+    }
+  )
+
 const dueOf = (run: Run, refills: ReadonlyArray<Refill>) =>
   Effect.map(
     run("posthorn.due_of", DUE_OF, [
@@ -201,6 +238,7 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
     const known = new KnownEndpoints()
     return {
       due: (marks, skip, perShard) => due(run, marks, skip, perShard),
+      heads: (after, most) => heads(run, after, most),
       nextDue: (shards) =>
         Effect.map(
           run("posthorn.next_due", NEXT_DUE, [plain(shards, (shard) => shard)]),

@@ -118,6 +118,16 @@ export class Lanes {
     }
   }
 
+  /** The first due rows of endpoints: from there on all is read again, at once where that row is not in memory. */
+  sweep(heads: ReadonlyArray<Waiting>): void {
+    for (const row of heads) {
+      const lane = this.laneOf(row)
+      if (lane.parked) continue
+      if (this.held.has(row.deliveryId)) this.backlog.readLater(lane, row)
+      else this.backlog.readFrom(lane, row)
+    }
+  }
+
   /** Endpoints that a read should leave out, which goes back to `backTo` (infinity when it goes on). */
   skip(backTo: number): ReadonlyArray<string> {
     return this.backlog.skip(backTo)
@@ -294,7 +304,7 @@ export class Lanes {
     lane.tenant.lanes.add(lane)
     lane.startAnew()
     this.parked.delete(lane)
-    this.backlog.readAnew(lane)
+    this.backlog.readFrom(lane, BEGINNING)
   }
 
   /** The shard is another worker's now: forget what waits. What is in flight is still recorded. */

@@ -3,9 +3,10 @@
  *
  * Each shard has a watermark: where reading stopped. Rows past it are new. What can appear behind it comes from a
  * transaction that took its time before it committed; its notification names the moment since when, and the watermark
- * goes back there. Where notifications may have been lost (none is listening, a connection broke, a shard was taken
- * over), it goes back further: that is what the poll and the sweep are for, and they alone make it true. The sweep is
- * paced by its own cost, at most a twentieth of the time. Cost per read: one index range per shard, whatever lies behind.
+ * goes back there. Cost per read: one index range per shard, whatever lies behind.
+ *
+ * What waited before a shard was taken, and what no notification told of, is found by the sweep (Sweep.ts): it alone makes
+ * it true that nothing is forgotten. It goes on step by step beside the reading, so nothing new waits for it.
  * Durations are of a clock that only goes forward.
  *
  * Source: decision §7 (Due times are judged by the database's clock), docs/adr/0010-engine.md.
@@ -17,6 +18,7 @@ import { elapsed } from "./internal/Elapsed.ts"
 import { isBefore } from "./internal/Lane.ts"
 import { Signal } from "./internal/Signal.ts"
 import type { Lanes } from "./Lanes.ts"
+import { Sweep } from "./Sweep.ts"
 import { Tuning, type TuningValues } from "./Tuning.ts"
 
 interface Mark {
@@ -24,7 +26,8 @@ interface Mark {
   deliveryId: string
 }
 
-const BEGINNING: Mark = { due: 0, deliveryId: "" }
+/** Past everything: until the first read says what time it is. */
+const NOWHERE: Mark = { due: Number.MAX_SAFE_INTEGER, deliveryId: "" }
 
 export interface ReaderParts {
   readonly queue: Queue["Type"]
@@ -42,7 +45,7 @@ export class Reader {
   private readonly lanes: Lanes
   private readonly filled: () => void
   private backTo = Number.POSITIVE_INFINITY
-  private nextSweep = Number.NEGATIVE_INFINITY
+  private readonly sweep: Sweep
   private nextParkedCheck = Number.NEGATIVE_INFINITY
   /** When the next known row becomes due, by the database's clock; null when it is not known. */
   private nextDue: number | null = null
@@ -62,11 +65,13 @@ export class Reader {
     this.filled = parts.filled
     this.tuning = parts.tuning
     this.clock = parts.clock
+    this.sweep = new Sweep(parts, (rows) => this.ours(rows))
   }
 
   take(shard: number): void {
-    this.marks.set(shard, { ...BEGINNING })
+    this.marks.set(shard, { ...NOWHERE })
     this.nextDue = null
+    this.sweep.begin()
     this.wake.raise()
   }
 
@@ -101,22 +106,24 @@ export class Reader {
   /** Somebody says that an endpoint may be usable again, or that there is more to do without knowing since when. */
   lookAgain(): void {
     this.checkParked = true
-    this.goBackTo(this.horizon - this.lookBack)
+    this.goBackTo(this.recently)
   }
 
   /** From now on nothing committed goes unheard; what was until now, nobody knows. */
   hearing(): void {
     this.listening = true
     this.checkParked = true
-    this.goBackTo(0)
+    this.sweep.begin()
+    this.goBackTo(this.recently)
   }
 
   deaf(): void {
     this.listening = false
   }
 
-  private get lookBack(): number {
-    return this.tuning.lookBackMs * 1000
+  /** So far back looks whoever may have missed something, before the sweep finds it. */
+  private get recently(): number {
+    return this.horizon === 0 ? Number.POSITIVE_INFINITY : this.horizon - this.tuning.lookBackMs * 1000
   }
 
   /** There is room again, or a lane runs low. */
@@ -128,7 +135,7 @@ export class Reader {
   readonly run: Effect.Effect<never> = Effect.suspend(() =>
     Effect.forever(
       Effect.catchAll(this.round, (error) => {
-        this.goBackTo(0)
+        this.sweep.begin()
         return Effect.zipRight(
           Effect.logWarning("The queue cannot be read", error),
           Effect.sleep(this.tuning.readPauseMs)
@@ -143,8 +150,9 @@ export class Reader {
       const now = elapsed(self.clock)
       yield* self.unparkEnabled(now)
       yield* self.refillLanes
-      self.unfinished = yield* self.readOn(now)
-      if (self.unfinished || (self.lanes.hasThin && self.lanes.room > 0)) return
+      self.unfinished = yield* self.readOn
+      const sweeping = self.lanes.room > 0 && (yield* self.sweep.step)
+      if (self.unfinished || sweeping || (self.lanes.hasThin && self.lanes.room > 0)) return
       if (self.nextDue === null && self.marks.size > 0) {
         self.nextDue = (yield* self.queue.nextDue([...self.marks.keys()])) ?? Number.POSITIVE_INFINITY
       }
@@ -160,12 +168,11 @@ export class Reader {
   }
 
   /** True when a shard had more than was asked for. */
-  private readOn(now: number): Effect.Effect<boolean, SqlError> {
+  private readonly readOn: Effect.Effect<boolean, SqlError> = Effect.suspend(() => {
     const { room } = this.lanes
     const { readMost, shardLeast, shardMost } = this.tuning
     if (this.marks.size === 0 || room === 0) return Effect.succeed(false)
-    const sweeping = now >= this.nextSweep
-    const backTo = this.goBack(sweeping)
+    const backTo = this.goBack()
     const perShard = Math.max(
       shardLeast,
       Math.min(shardMost, Math.ceil(Math.min(room, readMost) / this.marks.size))
@@ -175,22 +182,14 @@ export class Reader {
     this.lanes.readStarted()
     return this.queue.due(marks, this.lanes.skip(backTo), perShard).pipe(
       Effect.map((due) => this.accept(read, due, perShard)),
-      Effect.ensuring(Effect.sync(() => this.lanes.readEnded())),
-      Effect.tap(() => Effect.sync(() => this.readUntil(elapsed(this.clock), now, sweeping)))
+      Effect.ensuring(Effect.sync(() => this.lanes.readEnded()))
     )
-  }
-
-  private readUntil(ended: number, started: number, sweeping: boolean): void {
-    this.horizonAt = ended
-    if (sweeping)
-      this.nextSweep = ended + Math.max(this.tuning.sweepMs, this.tuning.sweepShare * (ended - started))
-  }
+  })
 
   /** To when; infinity when there is nothing behind. */
-  private goBack(sweeping: boolean): number {
+  private goBack(): number {
     const hears = this.listening || this.unfinished
-    const deaf = hears ? Number.POSITIVE_INFINITY : this.horizon - this.lookBack
-    const to = sweeping ? 0 : Math.min(this.backTo, deaf)
+    const to = Math.min(this.backTo, hears ? Number.POSITIVE_INFINITY : this.recently)
     this.backTo = Number.POSITIVE_INFINITY
     for (const mark of this.marks.values()) {
       if (mark.due < to) continue
@@ -203,6 +202,7 @@ export class Reader {
   private accept(read: ReadonlyMap<number, Mark>, due: Due, perShard: number): boolean {
     this.lanes.add(this.ours(due.rows))
     this.horizon = due.horizon
+    this.horizonAt = elapsed(this.clock)
     if (this.nextDue !== null && this.nextDue <= due.horizon) this.nextDue = null
     const last = new Map<number, { readonly row: Waiting; readonly count: number }>()
     for (const row of due.rows) {
@@ -212,7 +212,7 @@ export class Reader {
     }
     let more = false
     for (const [shard, mark] of read) {
-      // Lost while it was read: if it is ours again, it is read from the beginning.
+      // Lost while it was read: if it is ours again, it is read anew.
       if (this.marks.get(shard) !== mark) continue
       const found = last.get(shard)
       const unfinished = found?.count === perShard

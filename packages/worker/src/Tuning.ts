@@ -23,6 +23,8 @@ export interface TuningValues {
   /** Between sweeps, which take at most one part in `sweepShare` of the time. */
   readonly sweepMs: number
   readonly sweepShare: number
+  /** Endpoints that one step of a sweep looks at. */
+  readonly sweepStep: number
   /** How far back a poll looks while no notification can be heard. */
   readonly lookBackMs: number
   readonly parkedCheckMs: number
@@ -59,6 +61,7 @@ export const tuned: TuningValues = {
   readPauseMs: 500,
   sweepMs: 30_000,
   sweepShare: 20,
+  sweepStep: 500,
   lookBackMs: 5_000,
   parkedCheckMs: 1_000,
   readMost: 4_000,

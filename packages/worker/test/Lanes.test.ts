@@ -185,6 +185,22 @@ describe("lanes", () => {
     expect(lanes.toRefill(1)[0]).toMatchObject({ due: first.due + 1, deliveryId: "" })
   })
 
+  it("§3.1 reads again what a sweep may have found: at once, or when what stands before it is gone", () => {
+    const [early, late, ...rest] = rows("a", 30)
+    const lanes = lanesWith([early!, ...rest])
+    lanes.sweep(rows("b", 1))
+    expect(lanes.toRefill(10).map(({ endpointId }) => endpointId)).toEqual(["b"])
+    lanes.refill(lanes.toRefill(10), [])
+
+    // `late` was committed between `early` and the others, and nobody was told.
+    lanes.sweep([early!])
+    const [wanted] = lanes.toRefill(10)
+    expect(wanted).toMatchObject({ endpointId: "a", deliveryId: early!.deliveryId })
+    lanes.refill([wanted!], [early!, late!, ...rest])
+
+    expect(lanes.waiting).toBe(30)
+  })
+
   it("decision §7 keeps nothing of a disabled endpoint in memory, and reads it anew when it is enabled", () => {
     const lanes = lanesWith(rows("off", 30), rows("on", 1))
 

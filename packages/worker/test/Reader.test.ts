@@ -3,6 +3,7 @@ import { type Due, Queue, type Waiting } from "@posthorn/persistence/Queue"
 import { Clock, Effect, TestClock } from "effect"
 import { Lanes } from "../src/Lanes.ts"
 import * as Reader from "../src/Reader.ts"
+import { tuned } from "../src/Tuning.ts"
 
 const waiting = (due: number): Waiting => ({
   workspaceId: "wsp_1",
@@ -23,6 +24,7 @@ const holding = (row: Waiting) => {
   })
   const queue: Queue["Type"] = {
     due: () => read,
+    heads: () => Effect.succeed({ rows: [], next: null }),
     nextDue: () => Effect.map(Clock.currentTimeMillis, (now) => (row.due > now * 1000 ? row.due : null)),
     dueOf: () => Effect.succeed([]),
     load: () => Effect.succeed([]),
@@ -56,5 +58,73 @@ describe("the reader", () => {
       assert.strictEqual(filledAt, retryAt)
       assert.strictEqual(lanes.waiting, 1)
     })
+  )
+})
+
+describe("a sweep", () => {
+  const row = waiting(1)
+
+  /** Reads nothing new; a sweep takes `steps` steps of `stepMs` each, and finds `rows`. */
+  const queueWith = (steps: number, stepMs: number, rows: () => ReadonlyArray<Waiting>) => {
+    const seen = { heads: 0, due: 0 }
+    const queue: Queue["Type"] = {
+      due: () =>
+        Effect.sync(() => {
+          seen.due += 1
+          return { horizon: 1_000_000_000, rows: [] }
+        }),
+      heads: () =>
+        Effect.map(Effect.sleep(stepMs), () => {
+          seen.heads += 1
+          return { rows: rows(), next: seen.heads % steps === 0 ? null : row }
+        }),
+      nextDue: () => Effect.succeed(null),
+      dueOf: () => Effect.sync(rows),
+      load: () => Effect.succeed([]),
+      takeUp: () => Effect.succeed(new Map()),
+      disabledAmong: () => Effect.succeed([])
+    }
+    return { queue, seen }
+  }
+
+  const started = (queue: Queue["Type"]) =>
+    Effect.gen(function* () {
+      const lanes = new Lanes({ endpointConcurrency: 10 })
+      const reader = yield* Reader.make(lanes, () => undefined).pipe(Effect.provideService(Queue, queue))
+      reader.hearing()
+      reader.take(0)
+      yield* Effect.forkScoped(reader.run)
+      return lanes
+    })
+
+  it.scoped("§3.1 finds what was committed behind the watermark and told to nobody", () =>
+    Effect.gen(function* () {
+      let committed: ReadonlyArray<Waiting> = []
+      const { queue } = queueWith(1, 1, () => committed)
+      const lanes = yield* started(queue)
+      yield* TestClock.adjust(5_000)
+      committed = [row]
+
+      yield* TestClock.adjust(tuned.sweepMs)
+
+      assert.strictEqual(lanes.waiting, 1)
+    })
+  )
+
+  it.scoped(
+    "§3.1 reads what is new between its steps, and rests for twenty times as long as all of them took",
+    () =>
+      Effect.gen(function* () {
+        const { queue, seen } = queueWith(40, 100, () => [])
+        yield* started(queue)
+        yield* TestClock.adjust(40 * 100)
+        assert.strictEqual(seen.heads, 40)
+        assert.isAtLeast(seen.due, 40)
+
+        yield* TestClock.adjust(20 * 40 * 100 - 1_500)
+        assert.strictEqual(seen.heads, 40)
+        yield* TestClock.adjust(4_000)
+        assert.isAbove(seen.heads, 40)
+      })
   )
 })

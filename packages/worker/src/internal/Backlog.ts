@@ -4,7 +4,7 @@
  * once.
  */
 import type { Refill, Waiting } from "@posthorn/persistence/Queue"
-import { BEGINNING, type Lane } from "./Lane.ts"
+import type { Lane, Position } from "./Lane.ts"
 import type { Memory } from "./Memory.ts"
 import type { Tenant } from "./Tenant.ts"
 
@@ -43,10 +43,16 @@ export class Backlog {
     if (lane.partial && !lane.parked && lane.waiting < this.memory.limit(lane.tenant) / 4) this.wants(lane)
   }
 
-  /** All of the lane has to be read anew. */
-  readAnew(lane: Lane): void {
-    lane.leaveOut(BEGINNING)
+  /** What the lane has from there on has to be read. */
+  readFrom(lane: Lane, from: Position): void {
+    lane.leaveOut(from)
     this.wants(lane)
+  }
+
+  /** The same as soon as the lane runs low. */
+  readLater(lane: Lane, from: Position): void {
+    lane.leaveOut(from)
+    this.watch(lane)
   }
 
   private wants(lane: Lane): void {

@@ -35,6 +35,7 @@ export const services = (
 ) => {
   const queue: Context.Tag.Service<Queue> = {
     due: (marks, skip, perShard) => statement("due", () => model.due(marks, skip, perShard)),
+    heads: (after, most) => statement("heads", () => model.heads(after, most)),
     nextDue: (shards) => statement("nextDue", () => model.nextDue(shards)),
     dueOf: (lanes) => statement("dueOf", () => model.dueOf(lanes)),
     load: (rows) => statement("load", () => model.load(rows)),

@@ -5,6 +5,7 @@
  * Each operation happens at one instant. `World.ts` puts delays and faults around it.
  */
 import type {
+  Heads,
   LaneRef,
   Loaded,
   Refill,
@@ -87,6 +88,24 @@ export class Model {
           )
           .slice(0, perShard)
       )
+    }
+  }
+
+  heads(after: LaneRef | null, most: number): Heads {
+    const keyOf = ({ endpointId, workspaceId }: LaneRef) => `${workspaceId} ${endpointId}`
+    const firsts = new Map<string, Waiting>()
+    const all = [...this.queue.values()].sort(
+      (a, b) => a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : 1)
+    )
+    for (const row of all) if (!firsts.has(keyOf(row))) firsts.set(keyOf(row), row)
+    const found = [...firsts]
+      .filter(([key]) => after === null || key > keyOf(after))
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .slice(0, most)
+      .map(([, row]) => row)
+    return {
+      rows: found.filter((row) => row.due <= this.micros),
+      next: found.length < most ? null : found.at(-1)!
     }
   }
 

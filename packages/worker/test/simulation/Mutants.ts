@@ -1,4 +1,5 @@
 /** Each law broken once on purpose, by the law it breaks: a law that does not notice proves nothing. */
+import type { Waiting } from "@posthorn/persistence/Queue"
 import type { Observed } from "@posthorn/persistence/Records"
 import { Lane } from "../../src/internal/Lane.ts"
 import { Suspects } from "../../src/internal/Suspects.ts"
@@ -51,10 +52,31 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     })
   },
   "L2: what is due is not shown": {
-    model: changing("due", (due) => (marks, skip, perShard) => {
-      const answer = due(marks, skip, perShard)
-      return { ...answer, rows: answer.rows.filter(({ attempts }) => attempts !== 1) }
-    })
+    model: (model) => {
+      const shown = (rows: ReadonlyArray<Waiting>) => rows.filter(({ attempts }) => attempts !== 1)
+      const shownOf = <A extends { readonly rows: ReadonlyArray<Waiting> }>(answer: A): A => ({
+        ...answer,
+        rows: shown(answer.rows)
+      })
+      changing(
+        "due",
+        (due) =>
+          (...asked) =>
+            shownOf(due(...asked)) as ReturnType<Model["due"]>
+      )(model)
+      changing(
+        "heads",
+        (heads) =>
+          (...asked) =>
+            shownOf(heads(...asked))
+      )(model)
+      changing(
+        "dueOf",
+        (dueOf) =>
+          (...asked) =>
+            shown(dueOf(...asked))
+      )(model)
+    }
   },
   "L3: an ordinal is skipped": {
     model: recording((observed, model) => {
