@@ -4,6 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import * as DedicatedConnection from "@posthorn/persistence/DedicatedConnection"
 import * as Queue from "@posthorn/persistence/Queue"
 import * as Records from "@posthorn/persistence/Records"
+import * as ReplaySteps from "@posthorn/persistence/ReplaySteps"
 import * as Retention from "@posthorn/persistence/Retention"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect, Layer } from "effect"
@@ -50,7 +51,7 @@ const counting = (counted: Counted) =>
 const worker = (counted: Counted) =>
   Layer.build(
     Layer.scopedDiscard(Engine.start).pipe(
-      Layer.provide([counting(counted), Records.layer, Retention.layer, Receiver.layer]),
+      Layer.provide([counting(counted), Records.layer, ReplaySteps.layer, Retention.layer, Receiver.layer]),
       Layer.provide([Shards.layer, Wakeups.layer]),
       Layer.provide(DedicatedConnection.layer),
       Layer.provide(Layer.succeed(WorkerConfig, settings)),
