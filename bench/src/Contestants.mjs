@@ -12,6 +12,8 @@ const { decodeSecret, generateSecret, newId, sealer } = await import(sharedFile)
 const CHUNK = 1000
 export const encryptionKey = Buffer.alloc(32, 7).toString("base64")
 export const secret = generateSecret()
+/** Seals secrets as Posthorn does, under the key its workers are given. */
+export const sealerOf = () => sealer(encryptionKey)
 export const key = Buffer.from(decodeSecret(secret)).toString("base64")
 
 /** About 500 bytes of body. */

@@ -91,6 +91,21 @@ const fairness = (result) => {
   return rows
 }
 
+/** Longer than that waits who waits for somebody else's requests to end. */
+const PROMPT_MS = 1000
+
+const workspaces = (result) =>
+  (result?.cases ?? [])
+    .filter(({ endpoints }) => endpoints > 0)
+    .map(({ arrived, each, endpoints, p50, p99 }) =>
+      row(
+        `a workspace beside ${endpoints} hanging endpoints of another, ${each} waiting each`,
+        "all arrive, p99 <= 1 s",
+        `${(arrived * 100).toFixed(0)} %, p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`,
+        arrived === 1 && p99 <= PROMPT_MS
+      )
+    )
+
 const limits = { backlog: 1.25, blocked: 1.2, snapshot: 1.3 }
 
 const growth = (result) =>
@@ -142,6 +157,6 @@ const workers = (result) => {
   ]
 }
 
-const judges = { throughput, pickup, fairness, growth, workers }
+const judges = { throughput, pickup, fairness, workspaces, growth, workers }
 
 export const goalsOf = (results) => results.flatMap((result) => judges[result.scenario](result))

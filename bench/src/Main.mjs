@@ -11,6 +11,7 @@ const scenarios = {
   throughput: { file: "Throughput", n: 20_000, reps: 5 },
   pickup: { file: "Pickup", rate: 200, seconds: 10, reps: 3 },
   fairness: { file: "Fairness", n: 5000, timeout: 2000, reps: 3 },
+  workspaces: { file: "Workspaces", seconds: 10, reps: 3 },
   growth: { file: "Growth", n: 100_000, backlog: 1_000_000, history: 2_000_000, reps: 3 },
   workers: { file: "Workers", n: 60_000, reps: 3 }
 }
