@@ -6,6 +6,7 @@ import { Suspects } from "../../src/internal/Suspects.ts"
 import { Lanes } from "../../src/Lanes.ts"
 import { Reader } from "../../src/Reader.ts"
 import { Slots } from "../../src/Slots.ts"
+import type { Sweep } from "../../src/Sweep.ts"
 import type { TuningValues } from "../../src/Tuning.ts"
 import type { Mood } from "./Climate.ts"
 import type { Model } from "./Model.ts"
@@ -198,9 +199,12 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     engine: () => {
       const { hearing } = Reader.prototype
       Reader.prototype.hearing = function () {
+        const sweep: Sweep = Reflect.get(this, "sweep")
         Object.assign(this, { goBackTo: () => undefined })
+        Object.assign(sweep, { begin: () => undefined })
         hearing.call(this)
         Reflect.deleteProperty(this, "goBackTo")
+        Reflect.deleteProperty(sweep, "begin")
       }
       return () => {
         Reader.prototype.hearing = hearing
