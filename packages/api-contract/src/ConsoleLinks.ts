@@ -10,15 +10,13 @@ import { Role, Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { idempotencyKey, Slug, Timestamp } from "./Wire.ts"
+import { IdParam, idempotencyKey, Slug, Timestamp } from "./Wire.ts"
 
 const MAX_SECONDS = 3600
 
 export const CreateConsoleLink = Schema.Struct({
   memberId: Schema.optional(
-    Schema.String.annotations({
-      description: "Signs in as this member, with the role the member has at the time."
-    })
+    IdParam("member", "mem_", "Signs in as this member, with the role the member has at the time.")
   ),
   role: Schema.optional(Role),
   scopes: Schema.optional(

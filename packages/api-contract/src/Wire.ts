@@ -62,17 +62,17 @@ export const Label = (max: number, description: string, example: string) =>
 
 const PLAIN = /^[\x21-\x7e]{1,64}$/
 
-/** An id in a path or filter. Any text is taken: a malformed id is an unknown id, here one that nothing has. */
-export const IdParam = (noun: string, prefix: string) =>
+/** An id that is asked for. Any text is taken: a malformed id is an unknown id, here one that nothing has. */
+export const IdParam = (noun: string, prefix: string, description = `Id of the ${noun}.`) =>
   Schema.transform(Schema.String, Schema.String, {
     strict: true,
     decode: (text) => (PLAIN.test(text) ? text : "-"),
     encode: (id) => id
   }).annotations({
-    description: `Id of the ${noun}.`,
+    description,
     jsonSchema: {
       type: "string",
-      description: `Id of the ${noun}.`,
+      description,
       examples: [`${prefix}64401b2c93f5e0b7d1c4a98e62f03`]
     }
   })

@@ -12,8 +12,8 @@ import { type Permission, permissions, permissionsOf, permissionsOfRole } from "
 import type { Actor } from "@posthorn/domain/Principal"
 import { ConsoleRepo, type Grant, type SessionRow } from "@posthorn/persistence/ConsoleRepo"
 import { Effect } from "effect"
-import { ApiTokens } from "./ApiTokens.ts"
 import { hashOf } from "./ConsoleLinks.ts"
+import { Identities } from "./Identities.ts"
 import { transactional } from "./Transaction.ts"
 
 const SECRET_BYTES = 32
@@ -76,11 +76,11 @@ const sessionOf = (row: SessionRow): ConsoleSession => {
 export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
   "@posthorn/capabilities/ConsoleSessions",
   {
-    dependencies: [ApiTokens.Default, ConsoleRepo.Default],
+    dependencies: [Identities.Default, ConsoleRepo.Default],
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const repo = yield* ConsoleRepo
-      const tokens = yield* ApiTokens
+      const identities = yield* Identities
 
       const open = (workspaceId: string, workspaceSlug: string, grant: Grant) => {
         const secret = randomBytes(SECRET_BYTES).toString("base64url")
@@ -103,7 +103,7 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
 
       /** Undefined when the token is no good. */
       const openByToken = (token: string) =>
-        Effect.flatMap(tokens.identify(token), (identity) =>
+        Effect.flatMap(identities.identify(token), (identity) =>
           identity === undefined
             ? Effect.succeed(undefined)
             : open(identity.workspaceId, identity.workspaceSlug, {

@@ -7,18 +7,18 @@ import { CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
 import { type WorkspaceRow, WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
 import { Effect, Either } from "effect"
-import { ApiTokens } from "./ApiTokens.ts"
+import { Identities } from "./Identities.ts"
 import type { ListQuery } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
 const REMOVED_AT_ONCE = 2000
 
 export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabilities/Workspaces", {
-  dependencies: [ApiTokens.Default, AuditRepo.Default, WorkspacesRepo.Default],
+  dependencies: [Identities.Default, AuditRepo.Default, WorkspacesRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const audit = yield* AuditRepo
-    const tokens = yield* ApiTokens
+    const identities = yield* Identities
     const workspaces = yield* WorkspacesRepo
 
     /** In the operator's own log, which outlives the workspace. */
@@ -70,7 +70,7 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
         if (removed === undefined) return yield* new WorkspaceNotFound()
         yield* record("workspace.deleted", removed)
       }).pipe(transactional(sql))
-      yield* tokens.forgetAll
+      yield* identities.forgetAll
     }).pipe(Effect.withSpan("Workspaces.remove"))
 
     /** The workspace of a slug, or undefined; for the gate. */

@@ -1,10 +1,14 @@
 /** What the commands of a production installation share: each needs what it names, and says so at once. */
+import { keyWarning } from "@posthorn/capabilities/KeyCheck"
 import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/Database"
 import { pending } from "@posthorn/persistence/Migrator"
+import { SecretBox, make as secretBox } from "@posthorn/persistence/SecretBox"
+import { SecretsRepo } from "@posthorn/persistence/SecretsRepo"
 import { Data, Effect, Option, Redacted } from "effect"
 import type { Resolved } from "./Resolved.ts"
 import { InvalidEnvironment, type Settings } from "./Settings.ts"
+import { complain } from "./Terminal.ts"
 
 /** The database lacks migrations this program needs. */
 export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{ readonly count: number }> {
@@ -30,6 +34,15 @@ export const required = (given: Settings, names: ReadonlyArray<keyof typeof exam
     .map((name) => `${name} is not set, for example ${name}=${examples[name]}`)
   return lines.length === 0 ? Effect.void : Effect.fail(new InvalidEnvironment({ lines }))
 }
+
+/** Says at the start when secrets stay shut: deliveries would only wait. */
+export const tryKeys = (given: Settings) =>
+  keyWarning.pipe(
+    Effect.provide(SecretsRepo.Default),
+    Effect.provide(migrationsOf(given)),
+    Effect.provideService(SecretBox, secretBox(Option.getOrElse(given.encryptionKeys, () => []))),
+    Effect.flatMap((warning) => (warning === undefined ? Effect.void : complain(warning)))
+  )
 
 export const resolve = (given: Settings): Resolved => ({
   settings: given,

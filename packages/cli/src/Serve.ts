@@ -11,7 +11,7 @@ import { redisLive } from "@posthorn/server/RedisCounters"
 import { ServerConfig } from "@posthorn/server/ServerConfig"
 import { Duration, Effect, Layer, Option } from "effect"
 import { freePort } from "./FreePort.ts"
-import { requireCurrent, required, resolve } from "./Production.ts"
+import { requireCurrent, required, resolve, tryKeys } from "./Production.ts"
 import { addressesOf, baseUrlOf, databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
 import { settings } from "./Settings.ts"
 import { say } from "./Terminal.ts"
@@ -55,6 +55,7 @@ export const serve = Effect.gen(function* () {
   const given = yield* settings
   yield* required(given, ["DATABASE_URL", "ENCRYPTION_KEY", "OPERATOR_TOKEN"])
   yield* requireCurrent(given)
+  yield* tryKeys(given)
   const port = given.port === 0 ? yield* freePort(0, given.host) : given.port
   const resolved = { ...resolve(given), port }
   yield* Layer.build(serverOf(resolved))

@@ -2,7 +2,7 @@
 import * as Worker from "@posthorn/worker/Worker"
 import { WorkerConfig } from "@posthorn/worker/WorkerConfig"
 import { Duration, Effect, Layer } from "effect"
-import { requireCurrent, required, resolve } from "./Production.ts"
+import { requireCurrent, required, resolve, tryKeys } from "./Production.ts"
 import { databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
 import { settings } from "./Settings.ts"
 import { say } from "./Terminal.ts"
@@ -34,6 +34,7 @@ export const work = Effect.gen(function* () {
   const given = yield* settings
   yield* required(given, ["DATABASE_URL", "ENCRYPTION_KEY"])
   yield* requireCurrent(given)
+  yield* tryKeys(given)
   yield* Layer.build(workerOf(resolve(given)))
   yield* say("posthorn work: delivering")
   return yield* Effect.never

@@ -366,17 +366,26 @@ describe("diagnosing an endpoint from its record", () => {
       fillIn: ["enabled"]
     })
     expect(findings[2]!.nextSteps[0]).toMatchObject({
-      operation: "replayWebhookDelivery",
-      arguments: {},
-      fillIn: ["deliveryId"]
+      operation: "startReplay",
+      arguments: { endpointId: "whe_1", since: at(6), dryRun: true },
+      fillIn: []
+    })
+    expect(findings[2]!.nextSteps[1]).toMatchObject({
+      operation: "startReplay",
+      arguments: { endpointId: "whe_1" },
+      fillIn: ["since"]
     })
     expect(findings[2]!.deliveryIds).toEqual(["whd_25"])
     expect(findings[3]!.summary).toBe(
       "7 events matched while it was disabled, and no delivery was made for them."
     )
     expect(findings[3]!.nextSteps[0]).toMatchObject({
-      operation: "publishEvent",
-      fillIn: ["eventType", "payload"]
+      operation: "startReplay",
+      arguments: { since: at(27), includeMissed: true, dryRun: true }
+    })
+    expect(findings[3]!.nextSteps[1]).toMatchObject({
+      arguments: { endpointId: "whe_1", includeMissed: true },
+      fillIn: ["since"]
     })
   })
 
@@ -615,12 +624,17 @@ describe("diagnosing an endpoint from its record", () => {
       record(times(6, "ok", seen)),
       record([], { endpoint: { eventTypes: ["a.b"], secretReadable: false } })
     ])
-    const SAFE = ["listWebhookDeliveryAttempts", "getWebhookEndpoint", "listEventTypes", "sendTestEvent"]
+    const SAFE = [
+      ...["listWebhookDeliveryAttempts", "getWebhookEndpoint", "listEventTypes"],
+      ...["sendTestEvent", "startReplay"]
+    ]
 
     const steps = records.flatMap((each) => diagnose(each).findings.flatMap(({ nextSteps }) => nextSteps))
 
     const ready = steps.filter(({ fillIn, operation }) => operation !== null && fillIn.length === 0)
     expect(new Set(ready.map(({ operation }) => operation))).toEqual(new Set(SAFE))
+    const replays = ready.filter(({ operation }) => operation === "startReplay")
+    expect(replays.every(({ arguments: given }) => given?.dryRun === true)).toBe(true)
     for (const step of steps.filter(({ operation }) => operation === null)) {
       expect(step).toMatchObject({ tool: null, arguments: null, fillIn: [] })
     }

@@ -6,7 +6,9 @@ import {
   JsonText,
   MAX_DEPTH,
   MAX_RAW_DEPTH,
+  MAX_VALUES,
   parseJson,
+  rawProblem,
   stringify
 } from "../src/JsonText.ts"
 
@@ -186,6 +188,45 @@ describe("decision §2 depth", () => {
     }
   })
 
+  it("allows 10,000 values beside payloads, and any number in them", () => {
+    const list = (count: number, item: string) => `[${Array.from({ length: count }, () => item).join(",")}]`
+    const tooMany = { reason: "too_many", message: "Holds more than 10,000 values.", path: "" }
+
+    for (const item of ["0", "{}", "[]", '""']) {
+      expect(parse(list(MAX_VALUES - 1, item), [])).toHaveLength(MAX_VALUES - 1)
+      expect(problem(list(MAX_VALUES, item), [])).toEqual(tooMany)
+    }
+    expect(problem(`{"events":${list(MAX_VALUES, "{}")}}`, [["events", "*", "payload"]])).toEqual(tooMany)
+    expect(payloadOf(`{"payload":${list(3 * MAX_VALUES, "{}")}}`)).toBeInstanceOf(JsonText)
+    const events = `{"events":${list(1_000, '{"eventType":"a","idempotencyKey":"b","payload":[1,2]}')}}`
+    expect(parse(events, [["events", "*", "payload"]])).toHaveProperty("events.999.payload")
+  })
+
+  it.each([".5", "e5", "5", "x", '"', "{}", "]", "-1"])(
+    "does not take a raw value followed by %s for a whole one",
+    (tail) => {
+      for (const value of ['"a"', "{}", "[1]", "0"]) {
+        const text = `{"payload":${value}${tail}}`
+        const parsed = Either.map(parseJson(text, [["payload"]], { rawUnparsed: true }), (body) =>
+          rawProblem(body, [["payload"]])
+        )
+        const isJson = Either.isRight(Either.try(() => JSON.parse(text) as unknown))
+        expect(Either.isRight(parsed) && parsed.right === undefined, text).toBe(isJson)
+      }
+    }
+  )
+
+  it("leaves raw values unparsed for who gets them, and says where the rest is wrong", () => {
+    const parsed = parseJson('{"a":{"b":}, "c":1}', [["a"]], { rawUnparsed: true })
+
+    expect(Either.getOrThrow(parsed)).toEqual({ a: new JsonText('{"b":}'), c: 1 })
+    const broken = parseJson('{"a":{"b":2}, c}', [["a"]], { rawUnparsed: true })
+    expect(Either.getOrThrow(Either.flip(broken))).toMatchObject({
+      reason: "syntax",
+      message: "This is not valid JSON: look at character 15."
+    })
+  })
+
   it("survives a million brackets, closed or not", () => {
     for (const text of [
       "[".repeat(1e6),
@@ -243,10 +284,17 @@ describe("decision §2 what is not JSON", () => {
           const expected = Either.try((): unknown => JSON.parse(text))
 
           const parsed = parseJson(text, raw)
+          const inTwoSteps = Either.filterOrLeft(
+            parseJson(text, raw, { rawUnparsed: true }),
+            (value) => rawProblem(value, raw) === undefined,
+            () => "a raw value is not valid"
+          )
 
-          expect(Either.isRight(parsed)).toBe(Either.isRight(expected))
-          if (Either.isRight(parsed))
-            expect(JSON.stringify(parsed.right)).toBe(JSON.stringify(Either.getOrThrow(expected)))
+          for (const given of [parsed, inTwoSteps]) {
+            expect(Either.isRight(given)).toBe(Either.isRight(expected))
+            if (Either.isRight(given))
+              expect(JSON.stringify(given.right)).toBe(JSON.stringify(Either.getOrThrow(expected)))
+          }
         }
       ),
       { numRuns: 3_000 }

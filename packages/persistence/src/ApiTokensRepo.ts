@@ -71,16 +71,13 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
         Effect.orDie
       )
 
-    /** By id alone: the token is what tells the workspace. */
-    const findIdentity = (tokenId: string) =>
+    /** Those that exist. By id alone: the token is what tells the workspace. */
+    const findIdentities = (tokenIds: ReadonlyArray<string>) =>
       sql<TokenIdentity>`
         select t.workspace_id as "workspaceId", w.slug as "workspaceSlug", t.id as "tokenId", t.scopes,
           t.secret_hash as "secretHash", t.expires_at as "expiresAt", t.revoked_at as "revokedAt"
         from posthorn.api_tokens t join posthorn.workspaces w on w.id = t.workspace_id
-        where t.id = ${tokenId}`.pipe(
-        Effect.map((rows) => rows[0]),
-        Effect.orDie
-      )
+        where t.id = any(${tokenIds as Array<string>}::text[])`.pipe(Effect.orDie)
 
     /** The token with its workspace; undefined when it went a moment ago. */
     const findCaller = (workspaceId: string, tokenId: string) =>
@@ -151,6 +148,6 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
         )
         select id, name from revoked order by id`.pipe(Effect.orDie)
 
-    return { countOpen, exists, findCaller, findIdentity, insert, isOpen, list, revoke, touch } as const
+    return { countOpen, exists, findCaller, findIdentities, insert, isOpen, list, revoke, touch } as const
   })
 }) {}

@@ -47,7 +47,9 @@ interface Applied {
 }
 
 const appliedMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  yield* sql`create schema if not exists posthorn`
+  // Only where it is missing: `if not exists` asks for the right to make one all the same.
+  const [schema] = yield* sql<{ there: boolean }>`select to_regnamespace('posthorn') is not null as there`
+  if (schema?.there !== true) yield* sql`create schema posthorn`
   yield* sql`create table if not exists posthorn.migrations (
     version integer primary key, name text not null, fingerprint text,
     applied_at timestamptz(3) not null default now())`

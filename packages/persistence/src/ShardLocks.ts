@@ -2,7 +2,8 @@
  * The statements of shard ownership, on the connection that holds the locks.
  *
  * Advisory locks of this database in class `CLASS`: object 0 to 31 are the shards, `MEMBER` is held shared by every
- * worker. Session locks may be taken twice by the same session, so only free ones are tried and only held ones unlocked.
+ * worker. Anybody who may connect can take them too. A holder whose role cannot change the queue is no worker: it is not
+ * counted as a member, and `standing` names it. Session locks may be taken twice by the same session, so only free ones are tried and only held ones unlocked.
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
@@ -14,12 +15,22 @@ const MEMBER = 1_000_000
 /** The server ends a session that says nothing for so long, and with it frees its locks. */
 const IDLE_SESSION_TIMEOUT_MS = 5_000
 
+/** A session that holds, or waits for, what is the workers', and can be none. */
+export interface Stranger {
+  readonly pid: number
+  readonly role: string
+  readonly application: string
+  /** Shards it holds. */
+  readonly shards: number
+}
+
 export interface Standing {
   readonly shardCount: number
   readonly members: number
   /** Ours among the members, from 0. */
   readonly position: number
   readonly free: ReadonlyArray<number>
+  readonly strangers: ReadonlyArray<Stranger>
 }
 
 export interface Taken {
@@ -29,6 +40,8 @@ export interface Taken {
 }
 
 export interface ShardLocks {
+  /** Become a member; false while somebody keeps all workers out. Members give this up with their session. */
+  readonly join: Effect.Effect<boolean, SqlError>
   readonly standing: Effect.Effect<Standing, SqlError>
   /** Those of these that nobody else got first. */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Taken>, SqlError>
@@ -42,18 +55,25 @@ export const noAnswer = new SqlError({
 
 const STANDING = `
   with held as (
-    select objid::bigint as object, pid from pg_locks
-    where locktype = 'advisory' and granted and classid = ${CLASS} and objsubid = 2
-      and database = (select oid from pg_database where datname = current_database())
+    select l.objid::bigint as object, l.pid, l.granted, a.usename, a.application_name,
+      coalesce(has_table_privilege(a.usesysid, 'posthorn.queue', 'update'), true) as worker
+    from pg_locks l left join pg_stat_activity a using (pid)
+    where l.locktype = 'advisory' and l.classid = ${CLASS} and l.objsubid = 2
+      and l.database = (select oid from pg_database where datname = current_database())
   )
   select posthorn.shard_count() as "shardCount",
-    (select count(*)::integer from held where object = ${MEMBER}) as members,
-    (select count(*)::integer from held where object = ${MEMBER} and pid < pg_backend_pid()) as position,
+    (select count(*)::integer from held where object = ${MEMBER} and granted and worker) as members,
+    (select count(*)::integer from held where object = ${MEMBER} and granted and worker and pid < pg_backend_pid()) as position,
     array(
       select shard from generate_series(0, posthorn.shard_count() - 1) as shard
-      where shard not in (select object from held where object <> ${MEMBER})
+      where shard not in (select object from held where granted and object <> ${MEMBER})
       order by (shard + 7 * pg_backend_pid()) % posthorn.shard_count()
-    ) as free`
+    ) as free,
+    (select coalesce(json_agg(s order by s.pid), '[]') from (
+      select pid, usename as role, application_name as application,
+        count(*) filter (where granted and object < posthorn.shard_count())::integer as shards
+      from held where not worker group by 1, 2, 3
+    ) s) as strangers`
 
 const TAKE = `
   with locked as materialized (
@@ -69,8 +89,13 @@ const GIVE_BACK = `
 export const make = (connection: DedicatedConnection, owner: string): Effect.Effect<ShardLocks, SqlError> =>
   Effect.gen(function* () {
     yield* connection.query(`set idle_session_timeout = ${IDLE_SESSION_TIMEOUT_MS}`)
-    yield* connection.query(`select pg_advisory_lock_shared(${CLASS}, ${MEMBER})`)
     return {
+      join: Effect.map(
+        connection.query<{ joined: boolean }>(
+          `select pg_try_advisory_lock_shared(${CLASS}, ${MEMBER}) as joined`
+        ),
+        ([row]) => row!.joined
+      ),
       standing: Effect.map(connection.query<Standing>(STANDING), ([row]) => row!),
       take: (shards) =>
         shards.length === 0 ? Effect.succeed([]) : connection.query<Taken>(TAKE, [shards, owner]),

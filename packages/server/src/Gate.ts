@@ -8,8 +8,8 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
-import { ApiTokens, type Identity } from "@posthorn/capabilities/ApiTokens"
 import type { ConsoleSession } from "@posthorn/capabilities/ConsoleSessions"
+import { Identities, type Identity } from "@posthorn/capabilities/Identities"
 import { Workspaces } from "@posthorn/capabilities/Workspaces"
 import type { Bucket } from "@posthorn/domain/Bucket"
 import { Forbidden, Unauthorized, WorkspaceNotFound } from "@posthorn/domain/Errors"
@@ -71,11 +71,11 @@ const actorOf = (caller: Caller): Omit<Actor, "via"> =>
       : { type: "api_token", id: caller.identity.tokenId }
 
 export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
-  dependencies: [ApiTokens.Default, RateLimits.Default, Workspaces.Default],
+  dependencies: [Identities.Default, RateLimits.Default, Workspaces.Default],
   effect: Effect.gen(function* () {
     const config = yield* ServerConfig
     const limits = yield* RateLimits
-    const tokens = yield* ApiTokens
+    const identities = yield* Identities
     const workspaces = yield* Workspaces
     const operatorDigest = digest(Redacted.value(config.operatorToken))
     const operatorLength = Redacted.value(config.operatorToken).length
@@ -83,7 +83,10 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
     const identify = (token: string): Effect.Effect<Caller | undefined> =>
       token.length === operatorLength && timingSafeEqual(digest(token), operatorDigest)
         ? Effect.succeed({ kind: "operator" })
-        : Effect.map(tokens.identify(token), (identity) => identity && { kind: "token" as const, identity })
+        : Effect.map(
+            identities.identify(token),
+            (identity) => identity && { kind: "token" as const, identity }
+          )
 
     /** Who sends this `Authorization` header. Failures count against the client's address. */
     const authenticate = (authorization: string | undefined, address: string) => {

@@ -21,7 +21,7 @@ export const keepsAnswers = ({ headersSchema, rules }: ContractEntry): boolean =
   })
 
 /** The body has been parsed once: it is bounded already. */
-const ANY_DEPTH = 100_000
+const UNBOUNDED = { rawDepth: 100_000, values: Number.POSITIVE_INFINITY }
 
 /** An object's members, each as its exact text; what is no object, as a whole. */
 const members = (json: string, without: ReadonlySet<string>): string => {
@@ -31,7 +31,7 @@ const members = (json: string, without: ReadonlySet<string>): string => {
   const cut = parseJson(
     json,
     names.map((name) => [name]),
-    ANY_DEPTH
+    UNBOUNDED
   )
   const texts = Object.entries(Either.getOrElse(cut, () => parsed) as Readonly<Record<string, JsonText>>)
   return stringify(

@@ -2,7 +2,7 @@
 import { once } from "node:events"
 import { connect } from "node:net"
 import { expect, layer } from "@effect/vitest"
-import { Context, Effect } from "effect"
+import { Context, Effect, Layer, Logger } from "effect"
 import { ConnectionLimits } from "../src/http/ConnectionLimits.ts"
 import { sendRaw } from "./RawHttp.ts"
 import { type Entered, TestServer, testServer } from "./TestServer.ts"
@@ -23,149 +23,159 @@ const head = (ws: Entered, path: string, ...headers: ReadonlyArray<string>) =>
 
 const JSON_BODY = ["content-type: application/json", "content-length: 50"]
 
-layer(testServer({ limits }), { excludeTestServices: true })("connections", (it) => {
-  const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
+const said: Array<string> = []
+const listening = Logger.replace(
+  Logger.defaultLogger,
+  Logger.map(Logger.jsonLogger, (line) => void said.push(line))
+)
 
-  /** How long it takes until the answer to what is sent so slowly is there. */
-  const timed = (first: string, piece: string) =>
-    Effect.gen(function* () {
-      const { url } = yield* TestServer
-      const from = performance.now()
-      let dripping: NodeJS.Timeout | undefined
-      let answeredAfter = 0
-      const answer = yield* sendRaw(url, (socket) => {
-        socket.write(first)
-        dripping = setInterval(() => socket.write(piece), 50)
-        socket.once("data", () => {
-          answeredAfter = performance.now() - from
-          clearInterval(dripping)
+layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServices: true })(
+  "connections",
+  (it) => {
+    const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
+
+    /** How long it takes until the answer to what is sent so slowly is there. */
+    const timed = (first: string, piece: string) =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const from = performance.now()
+        let dripping: NodeJS.Timeout | undefined
+        let answeredAfter = 0
+        const answer = yield* sendRaw(url, (socket) => {
+          socket.write(first)
+          dripping = setInterval(() => socket.write(piece), 50)
+          socket.once("data", () => {
+            answeredAfter = performance.now() - from
+            clearInterval(dripping)
+          })
         })
+        clearInterval(dripping)
+        return { answer, answeredAfter }
       })
-      clearInterval(dripping)
-      return { answer, answeredAfter }
-    })
 
-  it.effect("decision §5 the deadlines are 10 seconds for the headers and 30 for the body", () =>
-    Effect.gen(function* () {
-      const { bodyMs, headersMs } = Context.get(Context.empty(), ConnectionLimits)
+    it.effect("decision §5 the deadlines are 10 seconds for the headers and 30 for the body", () =>
+      Effect.gen(function* () {
+        const { bodyMs, headersMs } = Context.get(Context.empty(), ConnectionLimits)
 
-      expect({ bodyMs, headersMs }).toEqual({ headersMs: 10_000, bodyMs: 30_000 })
-    })
-  )
+        expect({ bodyMs, headersMs }).toEqual({ headersMs: 10_000, bodyMs: 30_000 })
+      })
+    )
 
-  it.effect("decision §5 headers that drip in are 408 at their deadline, and the connection closed", () =>
-    Effect.gen(function* () {
-      const { answer, answeredAfter } = yield* timed("GET /health/live HTTP/1.1\r\nx-filler: ", "x")
-
-      expect(answer.body).toEqual(problem("RequestTimeout", 408))
-      expect(answer.status).toBe(408)
-      expect(answer.headers.connection).toBe("close")
-      expect(answer.closed).toBe(true)
-      expect(answeredAfter).toBeGreaterThanOrEqual(limits.headersMs)
-      expect(answeredAfter).toBeLessThan(limits.headersMs + 700)
-    })
-  )
-
-  it.effect("decision §5 a body that drips in is 408 at its deadline, through REST and through MCP", () =>
-    Effect.gen(function* () {
-      const ws = yield* entered
-      const mcp = [
-        "POST /mcp HTTP/1.1",
-        "host: 127.0.0.1",
-        `authorization: Bearer ${ws.token}`,
-        ...JSON_BODY,
-        "",
-        ""
-      ]
-
-      for (const first of [head(ws, "/events", ...JSON_BODY), mcp.join("\r\n")]) {
-        const { answer, answeredAfter } = yield* timed(first, " ")
+    it.effect("decision §5 headers that drip in are 408 at their deadline, and the connection closed", () =>
+      Effect.gen(function* () {
+        const { answer, answeredAfter } = yield* timed("GET /health/live HTTP/1.1\r\nx-filler: ", "x")
 
         expect(answer.body).toEqual(problem("RequestTimeout", 408))
         expect(answer.status).toBe(408)
-        expect(answer.headers["x-trace-id"]).toBe(answer.body.traceId)
         expect(answer.headers.connection).toBe("close")
         expect(answer.closed).toBe(true)
-        expect(answeredAfter).toBeGreaterThanOrEqual(limits.bodyMs)
-        expect(answeredAfter).toBeLessThan(limits.bodyMs + 700)
-      }
-    })
-  )
-
-  it.effect("decision §5 a body that nobody asked for does not hold its connection longer", () =>
-    Effect.gen(function* () {
-      const { url } = yield* TestServer
-      const ws = yield* entered
-      const from = performance.now()
-
-      yield* Effect.promise(async () => {
-        const socket = connect(Number(new URL(url).port), "127.0.0.1")
-        socket.write(head(ws, "/webhooks/whe_0/rotate-secret", "content-length: 50"))
-        await once(socket.resume(), "close")
+        expect(answeredAfter).toBeGreaterThanOrEqual(limits.headersMs)
+        expect(answeredAfter).toBeLessThan(limits.headersMs + 700)
       })
+    )
 
-      expect(performance.now() - from).toBeLessThan(limits.headersMs + limits.bodyMs + 700)
-    })
-  )
+    it.effect("decision §5 a body that drips in is 408 at its deadline, through REST and through MCP", () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
+        const mcp = [
+          "POST /mcp HTTP/1.1",
+          "host: 127.0.0.1",
+          `authorization: Bearer ${ws.token}`,
+          ...JSON_BODY,
+          "",
+          ""
+        ]
 
-  it.effect("decision §5 beyond the cap a connection is closed at once, and the others go on", () =>
-    Effect.gen(function* () {
-      const { call, url } = yield* TestServer
-      const port = Number(new URL(url).port)
-      const idle = Array.from({ length: limits.connections + 10 }, () => connect(port, "127.0.0.1"))
+        for (const first of [head(ws, "/events", ...JSON_BODY), mcp.join("\r\n")]) {
+          const { answer, answeredAfter } = yield* timed(first, " ")
 
-      yield* Effect.promise(() => Promise.any(idle.map((socket) => once(socket.resume(), "close"))))
-      const closed = idle.filter((socket) => socket.destroyed || socket.readableEnded).length
-      for (const socket of idle) socket.destroy()
-      const after = yield* call("GET", "/health/live")
-
-      expect(closed).toBeGreaterThan(0)
-      expect(closed).toBeLessThanOrEqual(11)
-      expect(after.status).toBe(200)
-    })
-  )
-
-  it.effect("decision §5 HTTP before 1.0 and after 1.1 is 400", () =>
-    Effect.gen(function* () {
-      const { url } = yield* TestServer
-
-      for (const line of ["GET /health/live", "GET /health/live HTTP/0.9", "GET /health/live HTTP/2.0"]) {
-        const answer = yield* sendRaw(url, (socket) => socket.write(`${line}\r\n\r\n`))
-
-        expect(answer.body, line).toEqual(problem("InvalidRequest", 400))
-        expect(answer.text).toContain("use HTTP/1.1")
-        expect(answer.closed).toBe(true)
-      }
-    })
-  )
-
-  it.effect("decision §5 every answer forbids guessing its type", () =>
-    Effect.gen(function* () {
-      const { call, url } = yield* TestServer
-      const ws = yield* entered
-      const raw = ["hello\r\n\r\n", "GET / HTTP/1.1\r\nexpect: miracles\r\n\r\n", "GET /# HTTP/1.1\r\n\r\n"]
-      const paths = [
-        "/",
-        "/reference",
-        "/openapi.json",
-        "/llms.txt",
-        "/health/live",
-        "/health/ready",
-        "/mcp",
-        "/no"
-      ]
-
-      const answers = yield* Effect.forEach(paths, (path) => call("GET", path))
-      const own = yield* Effect.forEach(["/webhooks", "/webhooks/whe_0"], (path) => ws.call("GET", path))
-      const mcp = yield* call("POST", "/mcp", {
-        token: ws.token,
-        body: { jsonrpc: "2.0", id: 1, method: "ping" }
+          expect(answer.body).toEqual(problem("RequestTimeout", 408))
+          expect(answer.status).toBe(408)
+          expect(answer.headers["x-trace-id"]).toBe(answer.body.traceId)
+          expect(answer.headers.connection).toBe("close")
+          expect(answer.closed).toBe(true)
+          expect(answeredAfter).toBeGreaterThanOrEqual(limits.bodyMs)
+          expect(answeredAfter).toBeLessThan(limits.bodyMs + 700)
+        }
       })
-      const refused = yield* Effect.forEach(raw, (text) => sendRaw(url, (socket) => socket.write(text)))
+    )
 
-      for (const { headers } of [...answers, ...own, mcp])
-        expect(headers.get("x-content-type-options")).toBe("nosniff")
-      for (const { headers } of refused) expect(headers["x-content-type-options"]).toBe("nosniff")
-    })
-  )
-})
+    it.effect("decision §5 a body that nobody asked for does not hold its connection longer", () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const ws = yield* entered
+        const from = performance.now()
+
+        yield* Effect.promise(async () => {
+          const socket = connect(Number(new URL(url).port), "127.0.0.1")
+          socket.write(head(ws, "/webhooks/whe_0/rotate-secret", "content-length: 50"))
+          await once(socket.resume(), "close")
+        })
+
+        expect(performance.now() - from).toBeLessThan(limits.headersMs + limits.bodyMs + 700)
+      })
+    )
+
+    it.effect("decision §5 beyond the cap a connection is closed at once, and the others go on", () =>
+      Effect.gen(function* () {
+        const { call, url } = yield* TestServer
+        const port = Number(new URL(url).port)
+        const idle = Array.from({ length: limits.connections + 10 }, () => connect(port, "127.0.0.1"))
+
+        yield* Effect.promise(() => Promise.any(idle.map((socket) => once(socket.resume(), "close"))))
+        const closed = idle.filter((socket) => socket.destroyed || socket.readableEnded).length
+        for (const socket of idle) socket.destroy()
+        const after = yield* call("GET", "/health/live")
+
+        expect(said.filter((line) => line.includes("All 20 connections are taken"))).toHaveLength(1)
+        expect(closed).toBeGreaterThan(0)
+        expect(closed).toBeLessThanOrEqual(11)
+        expect(after.status).toBe(200)
+      })
+    )
+
+    it.effect("decision §5 HTTP before 1.0 and after 1.1 is 400", () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+
+        for (const line of ["GET /health/live", "GET /health/live HTTP/0.9", "GET /health/live HTTP/2.0"]) {
+          const answer = yield* sendRaw(url, (socket) => socket.write(`${line}\r\n\r\n`))
+
+          expect(answer.body, line).toEqual(problem("InvalidRequest", 400))
+          expect(answer.text).toContain("use HTTP/1.1")
+          expect(answer.closed).toBe(true)
+        }
+      })
+    )
+
+    it.effect("decision §5 every answer forbids guessing its type", () =>
+      Effect.gen(function* () {
+        const { call, url } = yield* TestServer
+        const ws = yield* entered
+        const raw = ["hello\r\n\r\n", "GET / HTTP/1.1\r\nexpect: miracles\r\n\r\n", "GET /# HTTP/1.1\r\n\r\n"]
+        const paths = [
+          "/",
+          "/reference",
+          "/openapi.json",
+          "/llms.txt",
+          "/health/live",
+          "/health/ready",
+          "/mcp",
+          "/no"
+        ]
+
+        const answers = yield* Effect.forEach(paths, (path) => call("GET", path))
+        const own = yield* Effect.forEach(["/webhooks", "/webhooks/whe_0"], (path) => ws.call("GET", path))
+        const mcp = yield* call("POST", "/mcp", {
+          token: ws.token,
+          body: { jsonrpc: "2.0", id: 1, method: "ping" }
+        })
+        const refused = yield* Effect.forEach(raw, (text) => sendRaw(url, (socket) => socket.write(text)))
+
+        for (const { headers } of [...answers, ...own, mcp])
+          expect(headers.get("x-content-type-options")).toBe("nosniff")
+        for (const { headers } of refused) expect(headers["x-content-type-options"]).toBe("nosniff")
+      })
+    )
+  }
+)

@@ -1,6 +1,9 @@
 import { expect, layer } from "@effect/vitest"
+import { entries } from "@posthorn/api-contract/Walk"
 import { Effect } from "effect"
+import { unknown } from "./Fixtures.ts"
 import { sendRaw } from "./RawHttp.ts"
+import { pathOf, sampleOf, type World } from "./Samples.ts"
 import { OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
 
 const problem = (_tag: string, status: number) =>
@@ -70,6 +73,54 @@ layer(testServer(), { excludeTestServices: true })("requests", (it) => {
       for (const answer of paths) expect(answer.body).toEqual(problem("RouteNotFound", 404))
       for (const answer of targets) expect(answer.body).toEqual(problem("InvalidRequest", 400))
       expect(list.body.items).toHaveLength(1)
+    })
+  )
+
+  it.effect(
+    "decision §10 an unknown query parameter is 400 on every operation, after the permission and before an unknown id",
+    () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestServer
+        const ws = yield* entered
+        const weak = yield* ws.tokenWith("notification:update")
+        const world = new Proxy({} as World, {
+          get: (_, name) => (name === "slug" ? ws.slug : unknown(String(name)))
+        })
+        const asked = entries.map((entry) => [entry, sampleOf(entry, world)] as const)
+        const ask = (token: string, extra: string) =>
+          Effect.forEach(asked, ([entry, { body, query }]) => {
+            const path = pathOf(entry, world, query)
+            return call(entry.method, `${path}${path.includes("?") ? "&" : "?"}${extra}`, { token, body })
+          })
+
+        const answers = yield* ask(OPERATOR_TOKEN, "limits=5&__proto__=1")
+        const forbidden = yield* ask(weak, "limits=5")
+
+        for (const [index, answer] of answers.entries()) {
+          const name = asked[index]![0].name
+          expect(answer.body, name).toEqual(problem("InvalidRequest", 400))
+          expect(answer.body.issues, name).toEqual([
+            { path: "/limits", message: "is not known here: check the spelling, or leave it out" },
+            { path: "/__proto__", message: "is not known here: check the spelling, or leave it out" }
+          ])
+        }
+        const needsMore = forbidden.filter((_, index) =>
+          ["notification:update", "any"].every((name) => asked[index]![0].rules.permission !== name)
+        )
+        expect(needsMore.length).toBeGreaterThan(20)
+        for (const answer of needsMore) expect([403, 404]).toContain(answer.status)
+      })
+  )
+
+  it.effect("decision §4 of thousands of unknown query parameters 50 are named", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const names = Array.from({ length: 2_000 }, (_, index) => `n${index}=1`)
+
+      const answer = yield* ws.call("GET", `/webhooks?${names.join("&")}`)
+
+      expect(answer.body).toEqual(problem("InvalidRequest", 400))
+      expect(answer.body.issues).toHaveLength(50)
     })
   )
 

@@ -7,6 +7,9 @@
  * `idle_session_timeout` (5 s). A worker that got no answer for 3 s (the fence) starts nothing, so it has stopped before
  * the server may free its locks. Measured takeover: 0.25-0.65 s after kill -9, 4.8-5.6 s after a freeze.
  *
+ * Any role that may connect can hold these locks too, and so stop deliveries. Such a holder is no member, takes no share,
+ * and is named in the log.
+ *
  * A lock is no write fence: a late owner can still post a second time, and its record is refused by the ordinal.
  * Source: docs/adr/0011-shard-ownership.md, decision §7 (Crash).
  */
@@ -37,6 +40,13 @@ const isSince = (then: Moment, now: Moment) =>
 export const quota = (count: number, members: number, position: number): number =>
   Math.floor(count / members) + (position < count % members ? 1 : 0)
 
+const plain = (text: string) => text.replace(/\p{C}/gu, "?")
+
+const describe = ({ application, pid, role, shards }: ShardLocks.Stranger, shardCount: number) =>
+  `Session ${pid} of the role ${plain(role)} (${plain(application)}) holds Posthorn's locks and is no worker: ` +
+  `${shards} of ${shardCount} shards are not delivered. End it with pg_terminate_backend(${pid}), then see ` +
+  '"Locks of strangers" in docs/operate.md.'
+
 export const layer = Layer.effect(
   Ownership,
   Effect.gen(function* () {
@@ -46,11 +56,23 @@ export const layer = Layer.effect(
     const me = newTraceId()
     const now = (): Moment => ({ elapsed: elapsed(clock), wall: clock.unsafeCurrentTimeMillis() })
     let lastBeat = NEVER
+    let told = ""
+
+    /** Once for each change. */
+    const tellStrangers = ({ shardCount, strangers }: ShardLocks.Standing) => {
+      const lines = strangers.map((stranger) => describe(stranger, shardCount))
+      if (told === lines.join()) return Effect.void
+      told = lines.join()
+      return lines.length === 0
+        ? Effect.logInfo("No stranger holds Posthorn's locks any more")
+        : Effect.forEach(lines, (line) => Effect.logWarning(line), { discard: true })
+    }
 
     const session = (owner: Owner) =>
       Effect.gen(function* () {
         const connection = yield* connections.open("posthorn shards")
         const locks = yield* ShardLocks.make(connection, me)
+        let joined = yield* locks.join
         const owned = new Set<number>()
         const leaving = yield* FiberMap.make<number, void, SqlError>()
         yield* Effect.addFinalizer(() =>
@@ -85,7 +107,10 @@ export const layer = Layer.effect(
           const asked = now()
           const standing = yield* locks.standing
           lastBeat = asked
-          yield* balance(standing)
+          yield* tellStrangers(standing)
+          // Somebody who can be no worker may hold what all workers share.
+          if (joined) yield* balance(standing)
+          else joined = yield* locks.join
         })
         const beats = Effect.repeat(
           Effect.timeoutFail(beat, {

@@ -39,11 +39,16 @@ interface Message {
 
 /** The messages of a line, ids as they are spelled; none when it is no JSON, which the server is to say. */
 const messagesOf = (line: string): ReadonlyArray<Message> =>
-  Either.match(parseJson(line, [["id"], ["*", "id"]], 100_000), {
-    onLeft: () => [],
-    onRight: (parsed) =>
-      (Array.isArray(parsed) ? parsed : [parsed]).filter((each) => typeof each === "object" && each !== null)
-  })
+  Either.match(
+    parseJson(line, [["id"], ["*", "id"]], { rawDepth: 100_000, values: Number.POSITIVE_INFINITY }),
+    {
+      onLeft: () => [],
+      onRight: (parsed) =>
+        (Array.isArray(parsed) ? parsed : [parsed]).filter(
+          (each) => typeof each === "object" && each !== null
+        )
+    }
+  )
 
 const errorLine = (messages: ReadonlyArray<Message>, isBatch: boolean, error: object) => {
   const answers = messages

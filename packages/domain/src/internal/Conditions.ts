@@ -4,7 +4,7 @@ import type { Finding } from "../Finding.ts"
 import { FAILURE_LIMIT } from "../Verdict.ts"
 import { inSeconds } from "./Causes.ts"
 import { neverSeen, storeFirst } from "./Secret.ts"
-import { compare, enable, person, publish, replay, rotate, seeTypes, test } from "./Steps.ts"
+import { compare, countLost, enable, person, replay, replayAll, rotate, seeTypes, test } from "./Steps.ts"
 import { hasFailed, median, type Streak } from "./Streak.ts"
 
 const FEWEST_SLOW = 5
@@ -110,7 +110,7 @@ const neverSent = ({ count, neverSent: unsent }: Evidence["stopped"]): string =>
     ? ""
     : ` ${unsent === count ? "Never sent" : `${unsent} of them ${unsent === 1 ? "was" : "were"} never sent`}: the worker failed each time it prepared the request.`
 
-export const lost = ({ stopped }: Evidence): Finding | undefined =>
+export const lost = ({ endpoint, stopped }: Evidence): Finding | undefined =>
   stopped.count === 0
     ? undefined
     : finding({
@@ -121,13 +121,23 @@ export const lost = ({ stopped }: Evidence): Finding | undefined =>
         confidence: "high",
         because: "Counted among the newest deliveries; those that were replayed are left out.",
         nextSteps: [
-          replay(
-            "When the endpoint works again: sends it again under a new id; the receiver may have had it already. deliveryId is the one named here; list_webhook_deliveries with status failed_permanent, then dead_lettered, shows the others."
-          )
+          ...(stopped.count > 1
+            ? [
+                countLost(endpoint.id, stopped.since),
+                replayAll(
+                  endpoint.id,
+                  `When the endpoint works again: sends all of them again, under new ids; the receiver may have had some already. since is ${stopped.since}, or when the trouble began.`
+                )
+              ]
+            : [
+                replay(
+                  "When the endpoint works again: sends it again under a new id; the receiver may have had it already. deliveryId is the one named here."
+                )
+              ])
         ]
       })
 
-export const missed = ({ missedEvents }: Evidence): Finding | undefined =>
+export const missed = ({ endpoint, missedEvents }: Evidence): Finding | undefined =>
   missedEvents.count === 0
     ? undefined
     : finding({
@@ -137,8 +147,11 @@ export const missed = ({ missedEvents }: Evidence): Finding | undefined =>
         confidence: "high",
         because: "Each was recorded when it was published.",
         nextSteps: [
-          publish(
-            "If the receiver needs them, publish them again when the endpoint works; every other endpoint that matches then gets them a second time. list_events shows them."
+          countLost(endpoint.id, missedEvents.since, true),
+          replayAll(
+            endpoint.id,
+            `When the endpoint is enabled and works again: sends them to it alone, each once, with what was given up in that time. since is ${missedEvents.since}.`,
+            true
           )
         ]
       })

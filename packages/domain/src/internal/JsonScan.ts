@@ -32,10 +32,21 @@ export const planOf = (paths: ReadonlyArray<ReadonlyArray<string>>): Plan => {
   return top
 }
 
-/** Levels allowed inside a wanted value, and around and beside the wanted ones. */
+/** Levels allowed inside a wanted value, and around and beside the wanted ones; and how many values there may be beside. */
 export interface Limits {
   readonly inside: number
   readonly outside: number
+  readonly values: number
+}
+
+/** Thrown when there are more values beside the wanted ones than `limits.values`. */
+export class TooMany extends Error {
+  readonly limit: number
+
+  constructor(limit: number) {
+    super(`Holds more than ${limit.toLocaleString("en")} values.`)
+    this.limit = limit
+  }
 }
 
 /** Thrown, as it can surface from any step; `path` is the JSON pointer of the wanted value that is too deep, or "". */
@@ -77,7 +88,7 @@ export const endOfString = (text: string, start: number): number => {
   }
 }
 
-/** The slices that the plan asks for; throws `TooDeep`. */
+/** The slices that the plan asks for; throws `TooDeep` and `TooMany`. */
 export const cut = (text: string, plan: Plan, limits: Limits): Found =>
   new Scan(text, limits).value(plan, 0, "")
 
@@ -91,6 +102,7 @@ const decoded = (name: string): string => {
 
 class Scan {
   private at = 0
+  private values = 0
   private readonly text: string
   private readonly limits: Limits
 
@@ -108,10 +120,11 @@ class Scan {
       if (!this.skip(inside)) throw new TooDeep(inside, path)
       return { start, end: this.at }
     }
+    this.count()
     if (plan !== undefined && code === OPEN_OBJECT) return this.members(plan, depth + 1, path)
     const each = plan?.parts.get("*")
     if (each !== undefined && code === OPEN_ARRAY) return this.elements(each, depth + 1, path)
-    if (!this.skip(outside - depth)) throw new TooDeep(outside, "")
+    if (!this.skip(outside - depth, true)) throw new TooDeep(outside, "")
     return undefined
   }
 
@@ -159,8 +172,12 @@ class Scan {
     return this.text.charCodeAt(this.at)
   }
 
+  private count() {
+    if (++this.values > this.limits.values) throw new TooMany(this.limits.values)
+  }
+
   /** Steps over one value; false when it has more than `limit` levels. */
-  private skip(limit: number): boolean {
+  private skip(limit: number, counted = false): boolean {
     const { text } = this
     let depth = 0
     do {
@@ -168,6 +185,7 @@ class Scan {
       if (code === QUOTE) this.at = endOfString(text, this.at)
       else this.at++
       if (opens(code) && ++depth > limit) return false
+      if (counted && (code === COMMA || (opens(code) && !closes(this.next())))) this.count()
       if (closes(code)) depth--
       else if (depth === 0 && code !== QUOTE) this.scalar()
     } while (depth > 0 && this.at < text.length)

@@ -39,7 +39,7 @@ export const person = (why: string): NextStep => ({
 const changeEndpoint = step("updateWebhookEndpoint", "update_webhook_endpoint")
 const rotateSecret = step("rotateWebhookSecret", "rotate_webhook_secret")
 const replayDelivery = step("replayWebhookDelivery", "replay_webhook_delivery")
-const publishEvent = step("publishEvent", "publish_event")
+const startReplay = step("startReplay", "start_webhook_replay")
 const sendTest = step("sendTestEvent", "send_webhook_test_event")
 const listAttempts = step("listWebhookDeliveryAttempts", "list_webhook_delivery_attempts")
 const readEndpoint = step("getWebhookEndpoint", "get_webhook_endpoint")
@@ -54,7 +54,15 @@ export const enable = (endpointId: string, why: string) => changeEndpoint({ endp
 export const rotate = (why: string) => rotateSecret({}, why, "endpointId")
 /** The receiver may have had it already, so the caller says which. */
 export const replay = (why: string) => replayDelivery({}, why, "deliveryId")
-export const publish = (why: string) => publishEvent({}, why, "eventType", "payload")
+/** Counts what a replay of all since then would send, and sends nothing. */
+export const countLost = (endpointId: string, since: string | null, includeMissed = false) =>
+  startReplay(
+    { endpointId, since, dryRun: true, ...(includeMissed ? { includeMissed } : {}) },
+    "Only counts what a replay would send."
+  )
+/** The same for all, so the caller says from when on. */
+export const replayAll = (endpointId: string, why: string, includeMissed = false) =>
+  startReplay({ endpointId, ...(includeMissed ? { includeMissed } : {}) }, why, "since")
 export const test = (endpointId: string) =>
   sendTest({ endpointId }, "Shows at once whether it works; watch the delivery it gives.")
 export const look = (deliveryId: string) =>
@@ -67,7 +75,7 @@ export const everyStep: ReadonlyArray<NextStep> = [
   changeEndpoint,
   rotateSecret,
   replayDelivery,
-  publishEvent,
+  startReplay,
   sendTest,
   listAttempts,
   readEndpoint,

@@ -23,11 +23,14 @@ const parsedBody = (
 ): Either.Either<unknown, InvalidRequest> =>
   text.trim() === ""
     ? Either.left(invalid("", "The body is empty: send a JSON object"))
-    : Either.mapLeft(parseJson(text, raw), ({ message, path }) => invalid(path, message))
+    : Either.mapLeft(parseJson(text, raw, { rawUnparsed: true }), ({ message, path }) =>
+        invalid(path, message)
+      )
 
 /** Members of the query string; of one that is repeated the last counts. */
 const queryOf = (search: string): Record<string, string> => {
-  const query: Record<string, string> = {}
+  // Without a prototype, so that `__proto__` is a name like any other.
+  const query: Record<string, string> = Object.create(null)
   if (search !== "") for (const [name, value] of new URLSearchParams(search)) query[name] = value
   return query
 }

@@ -108,6 +108,21 @@ const oddities = (calls: Calls) => {
 const stopping = new ServiceUnavailable({ retryAfterSeconds: 1 })
 const STOPPING = "This server is stopping: try again in 1 s."
 
+const SAID_EVERY_MS = 60_000
+
+/** Says, once a minute at most, that connections are turned away: nobody could tell from outside. */
+const sayWhenFull = Effect.gen(function* () {
+  const server = yield* Listener
+  const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+  let saidAt = Number.NEGATIVE_INFINITY
+  server.on("drop", () => {
+    if (performance.now() - saidAt < SAID_EVERY_MS) return
+    saidAt = performance.now()
+    const taken = `All ${server.maxConnections} connections are taken: new ones are closed at once.`
+    runFork(Effect.logWarning(`${taken} Look who holds them, or start one more process.`))
+  })
+})
+
 /** Serves on whatever `listenLive` listens; on the way out first no longer ready, then closed. */
 export const serveLive = Layer.scopedDiscard(
   Effect.gen(function* () {
@@ -119,6 +134,7 @@ export const serveLive = Layer.scopedDiscard(
     const answerOperation = yield* operations
     const answerOther = yield* NodeHttpServer.makeHandler(app)
     const oddity = oddities(calls)
+    yield* sayWhenFull
     const answer: Answering = (message, response) => {
       const refused = oddity(message)
       if (refused !== undefined) return refused(message, response)

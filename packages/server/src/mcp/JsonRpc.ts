@@ -33,7 +33,7 @@ export interface Incoming {
   readonly messages: ReadonlyArray<Message>
 }
 
-/** Text cut out here is parsed again by its tool, which has the real limit; this one bounds what parsing costs. */
+/** Text cut out here is parsed by its tool, which has the real limit. */
 const ARGUMENT_DEPTH = 100_000
 const MAX_BATCH = 50
 const RAW = [
@@ -45,7 +45,7 @@ export const isRequest = (message: Message) => message.method !== undefined && m
 
 /** The messages of one HTTP request. */
 export const parseMessages = (text: string): Either.Either<Incoming, RpcError> =>
-  parseJson(text, RAW, ARGUMENT_DEPTH).pipe(
+  parseJson(text, RAW, { rawDepth: ARGUMENT_DEPTH, rawUnparsed: true }).pipe(
     Either.mapLeft(({ message }) => new RpcError({ code: PARSE_ERROR, message })),
     Either.flatMap((parsed) => {
       const isBatch = Array.isArray(parsed)

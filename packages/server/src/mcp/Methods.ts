@@ -2,6 +2,7 @@
  * The methods of the protocol that this server answers, each an effect from parameters to a result. What the SDK does
  * itself (initialize, ping) is not here. Lists come in one piece: they are short, so no cursor is ever given out.
  */
+import { parseJson } from "@posthorn/domain/JsonText"
 import { Cause, Effect, Either, Schema } from "effect"
 import type { Caller } from "../Gate.ts"
 import { ServerConfig } from "../ServerConfig.ts"
@@ -63,7 +64,7 @@ export class Methods extends Effect.Service<Methods>()("@posthorn/server/McpMeth
       ),
       "prompts/list": list(() => ({ prompts: listedPrompts })),
       "prompts/get": withParams(PromptGet, "Give the prompt's `name`.", ({ name }, _, raw) => {
-        const given = Either.try(() => JSON.parse(argumentsOf(raw)?.text ?? "{}") as unknown)
+        const given = parseJson(argumentsOf(raw)?.text ?? "{}", [])
         const args = Either.flatMap(given, Schema.decodeUnknownEither(PromptArguments))
         return Either.isRight(args)
           ? getPrompt(name, args.right)

@@ -14,7 +14,9 @@ import { type Answer, Calls } from "../Calls.ts"
 import type { RawRequest } from "../Decode.ts"
 import type { Caller } from "../Gate.ts"
 import { KEY_HEADER, keepsAnswers } from "../IdempotencyKey.ts"
-import { INVALID_PARAMS, RpcError } from "./JsonRpc.ts"
+import { MAX_ISSUES } from "../Judge.ts"
+import { pointer, UNKNOWN } from "../Sentences.ts"
+import { INVALID_PARAMS, PARSE_ERROR, RpcError } from "./JsonRpc.ts"
 import { membersOf } from "./ToolSchemas.ts"
 import { tools } from "./Tools.ts"
 
@@ -32,20 +34,22 @@ const refused = (...issues: ReadonlyArray<Issue>) => Either.left(new InvalidRequ
 const parse = (
   text: JsonText | undefined,
   entry: ContractEntry
-): Either.Either<Arguments, InvalidRequest> => {
-  if (text === undefined) return Either.right({})
-  const parsed = parseJson(text.text, entry.rules.raw ?? [])
-  if (Either.isLeft(parsed)) return refused({ path: parsed.left.path, message: parsed.left.message })
-  const value = parsed.right
-  return typeof value === "object" && value !== null && !Array.isArray(value)
+): Effect.Effect<Either.Either<Arguments, InvalidRequest>, RpcError> => {
+  const parsed = parseJson(text?.text ?? "{}", entry.rules.raw ?? [], { rawUnparsed: true })
+  if (Either.isRight(parsed)) return Effect.succeed(asObject(parsed.right))
+  const { message, path, reason } = parsed.left
+  return reason === "syntax"
+    ? Effect.fail(new RpcError({ code: PARSE_ERROR, message }))
+    : Effect.succeed(refused({ path, message }))
+}
+
+const asObject = (value: unknown): Either.Either<Arguments, InvalidRequest> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
     ? Either.right(value as Arguments)
     : refused({ path: "", message: "Expected an object of arguments" })
-}
 
 /** As a URL would carry it, so that the contract's own decoders clamp and default. */
 const asText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value))
-
-const UNKNOWN = "is not known here: check the spelling, or leave it out"
 
 interface Dealt {
   readonly path: Record<string, string>
@@ -62,6 +66,7 @@ const dealerOf = (entry: ContractEntry) => {
   const query = new Set(membersOf(entry.querySchema))
   const keys = keepsAnswers(entry) ? new Set(["idempotencyKey"]) : NO_KEYS
   const without = new Set([...path, ...query, ...keys])
+  const body = new Set(membersOf(entry.bodySchema))
   const hasBody = Option.isSome(entry.bodySchema)
   return (
     args: Arguments,
@@ -70,18 +75,22 @@ const dealerOf = (entry: ContractEntry) => {
   ): Either.Either<RawRequest, InvalidRequest> => {
     const dealt: Dealt = { path: {}, query: {}, body: {}, headers: {} }
     const unknown: Array<Issue> = []
-    for (const [name, value] of Object.entries(args)) {
+    let strange = 0
+    for (const name in args) {
+      const value = args[name]
       const part = path.has(name) ? dealt.path : query.has(name) ? dealt.query : undefined
       if (part !== undefined) {
         if (value !== null) part[name] = asText(value)
-      } else if (keys.has(name)) {
+        continue
+      }
+      if (keys.has(name)) {
         if (value !== null) dealt.headers[KEY_HEADER] = asText(value)
-      } else if (hasBody) Object.defineProperty(dealt.body, name, { value, enumerable: true })
-      else
-        unknown.push({
-          path: `/${name.slice(0, 100).replace(/~/g, "~0").replace(/\//g, "~1")}`,
-          message: UNKNOWN
-        })
+        continue
+      }
+      // No more of them than will be listed: the rest would only cost.
+      if (!body.has(name) && ++strange > MAX_ISSUES) continue
+      if (hasBody) Object.defineProperty(dealt.body, name, { value, enumerable: true })
+      else unknown.push({ path: pointer(name), message: UNKNOWN })
     }
     // A page of payloads can fill a model's memory (one had 9 MB): a tool shows them only when asked to.
     if (query.has("payload")) dealt.query.payload ??= "omit"
@@ -157,7 +166,9 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
         const message = "There is no tool of this name: tools/list gives those this token may call."
         return Effect.fail(new RpcError({ code: INVALID_PARAMS, message }))
       }
-      return Effect.map(run(tool, text, parse(text, tool.entry), caller, traceId), toResult)
+      return Effect.flatMap(parse(text, tool.entry), (args) =>
+        Effect.map(run(tool, text, args, caller, traceId), toResult)
+      )
     }
 
     return { call } as const

@@ -1,0 +1,132 @@
+/**
+ * Knowing an API token again, at a cost that forged ones cannot raise.
+ *
+ * What a token opens is remembered for `REMEMBERED_MS`, so that revoking is effective everywhere within a second and a
+ * busy token costs two look-ups a second. Tokens that are not remembered are looked up together: whatever arrives while
+ * `STATEMENTS` are under way waits for the next one, and shares it with up to `TOKENS_AT_ONCE` others. So 20,000 forged
+ * tokens cost 20 statements on two connections, and a valid one among them is let in with its own. Unknown tokens are not
+ * remembered: they would push out the known. Source: decision §3.
+ */
+import { permissionsOf } from "@posthorn/domain/Permission"
+import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/ApiTokensRepo"
+import { Deferred, Effect, FiberId } from "effect"
+import * as TokenText from "./TokenText.ts"
+
+const REMEMBERED_MS = 500
+/** While one call asks again, the others go on with what is known, so that a busy token is not asked for by all at once. */
+const KNOWN_AT_MOST_MS = 900
+const REMEMBERED_TOKENS = 10_000
+const MINUTE_MS = 60_000
+const STATEMENTS = 2
+const TOKENS_AT_ONCE = 1_000
+
+export interface Identity extends TokenIdentity {
+  readonly permissions: ReturnType<typeof permissionsOf>
+}
+
+interface Remembered {
+  readonly identity: Identity
+  readonly readAt: number
+  readonly until: number
+}
+
+/** Tokens that one statement will look up; it takes more until it starts. */
+interface Batch {
+  readonly tokenIds: Set<string>
+  readonly rows: Deferred.Deferred<ReadonlyMap<string, TokenIdentity>>
+}
+
+const isOpen = ({ expiresAt, revokedAt }: Identity) =>
+  revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > Date.now())
+
+export class Identities extends Effect.Service<Identities>()("@posthorn/capabilities/Identities", {
+  dependencies: [ApiTokensRepo.Default],
+  effect: Effect.gen(function* () {
+    const tokens = yield* ApiTokensRepo
+    const statements = yield* Effect.makeSemaphore(STATEMENTS)
+    const remembered = new Map<string, Remembered>()
+    const touched = new Map<string, number>()
+    let forgotten = 0
+    let filling: Batch | undefined
+
+    /** What was looked up before is not trusted again, nor is what is being looked up now. */
+    const forgetAll = Effect.sync(() => {
+      forgotten++
+      remembered.clear()
+    })
+
+    const remember = (tokenId: string, identity: Identity) => {
+      if (remembered.size >= REMEMBERED_TOKENS) remembered.clear()
+      remembered.set(tokenId, { identity, readAt: Date.now(), until: Date.now() + REMEMBERED_MS })
+    }
+
+    /** `lastUsedAt` is to the minute: more than one write a minute would change nothing. */
+    const isFirstThisMinute = (tokenId: string) => {
+      const minute = Math.floor(Date.now() / MINUTE_MS)
+      if (touched.get(tokenId) === minute) return false
+      if (touched.size >= REMEMBERED_TOKENS) touched.clear()
+      touched.set(tokenId, minute)
+      return true
+    }
+
+    const send = (batch: Batch) =>
+      Effect.suspend(() => {
+        if (filling === batch) filling = undefined
+        return tokens.findIdentities([...batch.tokenIds])
+      }).pipe(
+        Effect.map((rows) => new Map(rows.map((row) => [row.tokenId, row]))),
+        statements.withPermits(1),
+        Effect.intoDeferred(batch.rows)
+      )
+
+    /** The row of this token, with as many others as are asked for until the statement starts. */
+    const find = (tokenId: string) =>
+      Effect.suspend(() => {
+        const isNew = filling === undefined || filling.tokenIds.size >= TOKENS_AT_ONCE
+        const batch: Batch = isNew
+          ? { tokenIds: new Set(), rows: Deferred.unsafeMake(FiberId.none) }
+          : filling!
+        filling = batch
+        batch.tokenIds.add(tokenId)
+        const row = Effect.map(Deferred.await(batch.rows), (rows) => rows.get(tokenId))
+        // A fiber of its own: who asked first may go away, and the others still wait for the answer.
+        return isNew ? Effect.zipRight(Effect.forkDaemon(send(batch)), row) : row
+      })
+
+    const lookUp = (tokenId: string) =>
+      Effect.suspend(() => {
+        const before = forgotten
+        return Effect.map(find(tokenId), (found): Identity | undefined => {
+          if (found === undefined) return undefined
+          const identity = { ...found, permissions: permissionsOf(found.scopes) }
+          if (forgotten === before) remember(tokenId, identity)
+          return identity
+        })
+      }).pipe(
+        Effect.tap((identity) =>
+          identity === undefined || !isFirstThisMinute(tokenId)
+            ? Effect.void
+            : Effect.forkDaemon(Effect.ignore(tokens.touch(identity.workspaceId, tokenId)))
+        )
+      )
+
+    /** Whose token this is; undefined when it is malformed, unknown, revoked or expired. */
+    const identify = (token: string): Effect.Effect<Identity | undefined> => {
+      const parts = TokenText.read(token)
+      if (parts === undefined) return Effect.succeed(undefined)
+      const known = remembered.get(parts.tokenId)
+      const isKnown = known !== undefined && known.until > Date.now()
+      if (known !== undefined && !isKnown) {
+        remembered.set(parts.tokenId, { ...known, until: known.readAt + KNOWN_AT_MOST_MS })
+      }
+      const identity = isKnown ? Effect.succeed(known.identity) : lookUp(parts.tokenId)
+      return Effect.map(identity, (found) =>
+        found !== undefined && isOpen(found) && TokenText.matches(parts.secret, found.secretHash)
+          ? found
+          : undefined
+      )
+    }
+
+    return { forgetAll, identify } as const
+  })
+}) {}

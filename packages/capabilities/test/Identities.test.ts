@@ -1,0 +1,111 @@
+import { SqlClient } from "@effect/sql/SqlClient"
+import { expect, layer } from "@effect/vitest"
+import { newId } from "@posthorn/domain/Ids"
+import { ApiTokensRepo } from "@posthorn/persistence/ApiTokensRepo"
+import { TestPg } from "@posthorn/testkit/TestPg"
+import { Context, Effect, Fiber, Layer, Redacted } from "effect"
+import { Identities } from "../src/Identities.ts"
+import * as TokenText from "../src/TokenText.ts"
+
+/** How many tokens each statement looked up. */
+class Statements extends Context.Tag("@posthorn/capabilities/test/Statements")<Statements, Array<number>>() {}
+
+const counted = Layer.effect(
+  ApiTokensRepo,
+  Effect.gen(function* () {
+    const repo = yield* ApiTokensRepo
+    const statements = yield* Statements
+    return {
+      ...repo,
+      findIdentities: (tokenIds: ReadonlyArray<string>) => {
+        statements.push(tokenIds.length)
+        return repo.findIdentities(tokenIds)
+      }
+    } as ApiTokensRepo
+  })
+).pipe(Layer.provide(ApiTokensRepo.Default))
+
+/** Fresh each time: nothing is remembered. */
+const identities = Effect.provide(
+  Identities,
+  Identities.DefaultWithoutDependencies.pipe(Layer.provide(counted))
+)
+
+const makeToken = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const workspaceId = newId("workspace")
+  const id = newId("token")
+  const { secretHash, text } = TokenText.issue(id)
+  yield* sql`insert into posthorn.workspaces (id, slug, name) values (${workspaceId}, ${workspaceId.slice(-20)}, 'W')`
+  yield* sql`insert into posthorn.api_tokens (workspace_id, id, name, scopes, secret_hash)
+    values (${workspaceId}, ${id}, 'T', '{read}', ${secretHash})`
+  return { id, text: Redacted.value(text) }
+})
+
+/** As anybody can write them: the checksum is right, nobody has the id. */
+const forged = () => Redacted.value(TokenText.issue(newId("token")).text)
+
+const test = layer(
+  Layer.provideMerge(
+    TestPg,
+    Layer.sync(Statements, () => [] as Array<number>)
+  ),
+  {
+    excludeTestServices: true
+  }
+)
+
+test("identities", (it) => {
+  it.effect(
+    "decision §3 20,000 forged tokens cost 20 statements or so, and a valid one among them is let in",
+    () =>
+      Effect.gen(function* () {
+        const statements = yield* Statements
+        statements.length = 0
+        const { id, text } = yield* makeToken
+        const { identify } = yield* identities
+        const asked = [
+          ...Array.from({ length: 10_000 }, forged),
+          text,
+          ...Array.from({ length: 10_000 }, forged)
+        ]
+
+        const found = yield* Effect.forEach(asked, identify, { concurrency: "unbounded" })
+
+        expect(found.filter((identity) => identity !== undefined).map(({ tokenId }) => tokenId)).toEqual([id])
+        expect(statements.reduce((sum, count) => sum + count)).toBe(20_001)
+        expect(statements.length).toBeLessThan(30)
+        expect(Math.max(...statements)).toBeLessThanOrEqual(1_000)
+      })
+  )
+
+  it.effect("decision §3 forged tokens do not push out those that are known", () =>
+    Effect.gen(function* () {
+      const statements = yield* Statements
+      const { text } = yield* makeToken
+      const { identify } = yield* identities
+      yield* identify(text)
+      yield* Effect.forEach(Array.from({ length: 12_000 }, forged), identify, { concurrency: "unbounded" })
+      statements.length = 0
+
+      const known = yield* Effect.forEach([text, text, text], identify, { concurrency: "unbounded" })
+
+      expect(known.every((identity) => identity !== undefined)).toBe(true)
+      expect(statements.length).toBeLessThanOrEqual(1)
+    })
+  )
+
+  it.effect("decision §3 who asked first may go away, and the others still get their answer", () =>
+    Effect.gen(function* () {
+      const [first, second] = [yield* makeToken, yield* makeToken]
+      const { identify } = yield* identities
+
+      const gone = yield* Effect.fork(identify(first.text))
+      const stays = yield* Effect.fork(identify(second.text))
+      yield* Effect.yieldNow()
+      yield* Fiber.interrupt(gone)
+
+      expect(yield* Fiber.join(stays)).toMatchObject({ tokenId: second.id })
+    })
+  )
+})

@@ -1,0 +1,275 @@
+/**
+ * The two roles of docker/roles.sql, as an operator makes them: the owner migrates, and everything else runs under a role
+ * that can neither change nor remove evidence.
+ */
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { expect, it } from "@effect/vitest"
+import { loopbackTargets } from "@posthorn/domain/AllowedTargets"
+import * as Database from "@posthorn/persistence/Database"
+import { migrate } from "@posthorn/persistence/Migrator"
+import * as Retention from "@posthorn/persistence/Retention"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { execute, randomName, withDatabase } from "@posthorn/testkit/TestCluster"
+import { ConfigProvider, Effect, Layer, Redacted } from "effect"
+import pg from "pg"
+import { inject } from "vitest"
+import { freePort } from "../src/FreePort.ts"
+import { reEncrypt } from "../src/ReEncrypt.ts"
+import { serverOf } from "../src/Serve.ts"
+import { settings } from "../src/Settings.ts"
+import { workerOf } from "../src/Work.ts"
+
+const ROLES = fileURLToPath(new URL("../../../docker/roles.sql", import.meta.url))
+const OPERATOR_TOKEN = "operator-token-of-this-test-0001"
+const KEY = Buffer.alloc(32, 3).toString("base64")
+
+/** What psql would run, with roles of this test's own, because roles are shared by all databases of a server. */
+const rolesSql = (owner: string, run: string) =>
+  readFileSync(ROLES, "utf8")
+    .replace(/^(--|\\).*$/gm, "")
+    .replaceAll(":'owner_password'", "'owner'")
+    .replaceAll(":'run_password'", "'run'")
+    .replaceAll("posthorn_owner", owner)
+    .replaceAll("posthorn_run", run)
+
+const as = (url: string, user: string, password: string) => {
+  const other = new URL(url)
+  other.username = user
+  other.password = password
+  return other.href
+}
+
+/** A migrated database with its two roles, until the scope closes. */
+const installation = Effect.gen(function* () {
+  const { url } = inject("cluster")
+  const [name, owner, run] = [randomName("roles"), randomName("owner"), randomName("run")]
+  const database = withDatabase(url, name)
+  yield* Effect.acquireRelease(execute(url, `create database ${name}`), () =>
+    execute(
+      url,
+      `drop database ${name} with (force)`,
+      `drop role if exists ${owner}`,
+      `drop role if exists ${run}`
+    )
+  )
+  yield* execute(database, rolesSql(owner, run))
+  const urls = { superuser: database, owner: as(database, owner, "owner"), run: as(database, run, "run") }
+  yield* Effect.provide(
+    migrate,
+    Database.layer({ url: Redacted.make(urls.owner), applicationName: "posthorn migrate", maxConnections: 2 })
+  )
+  return { ...urls, role: run }
+}).pipe(Effect.orDie)
+
+/** Everything that this connection is refused, by SQLSTATE. */
+const refusals = (url: string, statements: ReadonlyArray<string>) =>
+  Effect.promise(async () => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    const codes: Array<string> = []
+    for (const statement of statements)
+      codes.push(
+        await client.query(statement).then(
+          () => "done",
+          (error) => error.code
+        )
+      )
+    await client.end()
+    return codes
+  })
+
+type Json = Readonly<Record<string, unknown>> & { readonly id: string; readonly items: ReadonlyArray<Json> }
+
+const callAt = (base: string) => (method: string, path: string, token: string, body?: unknown) =>
+  Effect.promise(async () => {
+    const response = await fetch(`${base}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
+    const text = await response.text()
+    return { status: response.status, body: (text === "" ? {} : JSON.parse(text)) as Json }
+  })
+
+/** `serve` and `work` as the commands build them, in this process. */
+const start = (url: string) =>
+  Effect.gen(function* () {
+    const port = yield* freePort(0, "127.0.0.1")
+    const given = yield* settings
+    const resolved = {
+      settings: given,
+      databaseUrl: Redacted.make(url),
+      encryptionKeys: [Redacted.make(new Uint8Array(Buffer.from(KEY, "base64")))],
+      operatorToken: Redacted.make(OPERATOR_TOKEN),
+      allowedTargets: loopbackTargets,
+      port
+    }
+    yield* Layer.build(Layer.merge(serverOf(resolved), workerOf(resolved)))
+    return callAt(`http://127.0.0.1:${port}`)
+  }).pipe(
+    Effect.withConfigProvider(
+      ConfigProvider.fromMap(
+        new Map([
+          ["DELIVERY_RETRY_DELAY", "20 millis"],
+          ["HOST", "127.0.0.1"]
+        ])
+      )
+    )
+  )
+
+it.scopedLive(
+  "decision §10 everything runs under a role that is no superuser and owns nothing",
+  () =>
+    Effect.gen(function* () {
+      const { role, run } = yield* installation
+      const receiver = yield* makeReceiver()
+      const call = yield* start(run)
+      const answers: Array<readonly [string, number]> = []
+      const did = (name: string, answer: { readonly status: number; readonly body: Json }) => {
+        answers.push([name, answer.status])
+        return answer.body
+      }
+
+      did("workspace", yield* call("POST", "/workspaces", OPERATOR_TOKEN, { slug: "acme", name: "Acme" }))
+      const made = did(
+        "token",
+        yield* call("POST", "/workspaces/acme/api-tokens", OPERATOR_TOKEN, { name: "x", scopes: ["admin"] })
+      )
+      const token = String(made.token)
+      const at = (path: string) => `/workspaces/acme${path}`
+      const endpoint = (path: string) =>
+        call("POST", at("/webhooks"), token, { url: receiver.url(path), eventTypes: ["invoice.*"] })
+      const good = did("endpoint", yield* endpoint("/status/200"))
+      const bad = did("endpoint", yield* endpoint("/status/404"))
+      did("update", yield* call("PATCH", at(`/webhooks/${good.id}`), token, { description: "x" }))
+      did("rotate", yield* call("POST", at(`/webhooks/${good.id}/rotate-secret`), token, {}))
+      const published = did(
+        "publish",
+        yield* call("POST", at("/events"), token, {
+          eventType: "invoice.paid",
+          payload: 1,
+          idempotencyKey: "k"
+        })
+      )
+      yield* receiver.waitFor(2)
+      const waiting = Effect.map(
+        call("GET", at("/overview"), token),
+        ({ body }) => (body.queue as Json).waiting
+      )
+      yield* Effect.repeat(waiting, { until: (n) => n === 0 }).pipe(Effect.timeout("10 seconds"))
+      const failed = yield* call("GET", at(`/webhooks/${bad.id}/deliveries`), token)
+      did("replay", yield* call("POST", at(`/webhooks/deliveries/${failed.body.items[0]!.id}/replay`), token))
+      did("test", yield* call("POST", at(`/webhooks/${good.id}/test-event`), token))
+      for (const path of [
+        "/webhooks",
+        `/webhooks/${bad.id}/diagnosis`,
+        `/webhooks/${good.id}/stats`,
+        "/audit-events",
+        "/notifications",
+        "/webhooks/deliveries",
+        "/events",
+        "/event-types"
+      ])
+        did(path, yield* call("GET", at(path), token))
+      const delivery = (published.deliveryIds as ReadonlyArray<string>)[0]!
+      did("attempts", yield* call("GET", at(`/webhooks/deliveries/${delivery}/attempts`), token))
+      did("delete endpoint", yield* call("DELETE", at(`/webhooks/${bad.id}`), token))
+      const member = did(
+        "member",
+        yield* call("POST", at("/members"), token, { email: "a@example.com", name: "A", role: "viewer" })
+      )
+      did("remove member", yield* call("DELETE", at(`/members/${member.id}`), token))
+      did("revoke", yield* call("DELETE", at(`/api-tokens/${made.id}?descendants=true`), OPERATOR_TOKEN))
+      did("operator's log", yield* call("GET", "/audit-events", OPERATOR_TOKEN))
+
+      const connection = Database.layer({
+        url: Redacted.make(run),
+        applicationName: "aside",
+        maxConnections: 2
+      })
+      const removed = yield* Effect.flatMap(Retention.Retention, (retention) => retention.run).pipe(
+        Effect.provide(Retention.layer),
+        Effect.provide(connection)
+      )
+      yield* reEncrypt.pipe(
+        Effect.withConfigProvider(
+          ConfigProvider.fromMap(
+            new Map([
+              ["DATABASE_URL", run],
+              ["ENCRYPTION_KEY", KEY]
+            ])
+          )
+        )
+      )
+      did("delete workspace", yield* call("DELETE", "/workspaces/acme", OPERATOR_TOKEN))
+      const about = yield* Effect.promise(async () => {
+        const client = new pg.Client({ connectionString: run })
+        await client.connect()
+        const { rows } = await client.query(
+          `select (select rolsuper from pg_roles where rolname = $1) as superuser,
+            (select count(*)::integer from pg_class where relowner = $1::regrole) as owned,
+            (select count(*)::integer from pg_class where relnamespace = 'posthorn'::regnamespace and relkind = 'r'
+               and not has_table_privilege(oid, 'select, insert, update, delete')) as missing`,
+          [role]
+        )
+        await client.end()
+        return rows[0] as unknown
+      })
+
+      expect(answers.filter(([, status]) => status >= 300)).toEqual([])
+      expect(answers.length).toBeGreaterThan(20)
+      expect(removed).toMatchObject({ deliveries: 0 })
+      expect(about).toEqual({ superuser: false, owned: 0, missing: 0 })
+    }),
+  60_000
+)
+
+it.scopedLive("decision §10 the role that everything runs under can neither change nor remove evidence", () =>
+  Effect.gen(function* () {
+    const { role, run, superuser } = yield* installation
+    yield* execute(
+      superuser,
+      "insert into posthorn.workspaces (id, slug, name) values ('wsp_1', 'acme', 'Acme')",
+      `insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret)
+        values ('wsp_1', 'whe_1', 'https://example.com/', '{*}', true, '\\x00')`,
+      `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
+        values ('wsp_1', 'whd_1', 'whe_1', 'a.b', '1', 't')`,
+      `insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, url, request_headers,
+        trace_id) values ('wsp_1', 'whd_1', 1, 'wha_1', 'delivered', now(), 1, 'https://example.com/', '{}', 't')`,
+      `insert into posthorn.audit_events (workspace_id, action, actor_type, actor_id, via, target_type, target_id, trace_id)
+        values ('wsp_1', 'workspace.created', 'operator', 'operator', 'rest', 'workspace', 'wsp_1', 't')`,
+      // A schema of the role's own, with an operator that finds no two ids equal: it must not decide what is refused.
+      `create schema evil authorization ${role}`,
+      `create function evil.never(text, text) returns boolean language sql immutable return false`,
+      `create operator evil.= (leftarg = text, rightarg = text, function = evil.never)`,
+      `create function evil.never(posthorn.id, posthorn.id) returns boolean language sql immutable return false`,
+      `create operator evil.= (leftarg = posthorn.id, rightarg = posthorn.id, function = evil.never)`
+    )
+
+    const codes = yield* refusals(run, [
+      "update posthorn.attempts set response_body = 'other'",
+      "delete from posthorn.attempts",
+      "update posthorn.audit_events set actor_id = 'nobody'",
+      "delete from posthorn.audit_events",
+      "set search_path = evil, pg_catalog",
+      "delete from posthorn.audit_events",
+      "delete from posthorn.attempts",
+      "truncate posthorn.attempts",
+      "alter table posthorn.attempts disable trigger all",
+      "drop trigger attempts_kept on posthorn.attempts",
+      "create or replace function posthorn.refuse_lone_removal() returns trigger language plpgsql as 'begin return null; end'",
+      "create function posthorn.mine() returns integer language sql return 1",
+      "set session_replication_role = replica"
+    ])
+
+    const REFUSED = "PH001"
+    const NO_RIGHT = "42501"
+    expect(codes).toEqual([
+      ...Array(4).fill(REFUSED),
+      "done",
+      ...Array(2).fill(REFUSED),
+      ...Array(6).fill(NO_RIGHT)
+    ])
+  })
+)
