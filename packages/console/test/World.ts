@@ -97,6 +97,7 @@ const attemptsOf = (
     const isLast = index === delivery.count - 1
     const isGood = isLast && delivery.last === "delivered"
     const bad = answers[Math.floor(next() * answers.length)]!
+    const answered = isGood || bad.status !== null
     return {
       delivery_id: delivery.id,
       ordinal: index + 1,
@@ -124,6 +125,7 @@ const attemptsOf = (
       }),
       response_body: isGood ? '{"received":true}' : bad.status === null ? null : bad.body,
       trace_id: delivery.traceId,
+      response_headers: JSON.stringify(answered ? { "content-type": "application/json" } : {}),
       url
     }
   })
@@ -199,8 +201,8 @@ const rowsInto = (
   from jsonb_array_elements($1::jsonb) as row`
 
 /** Columns that the table has and a row leaves out are null in a record: give those that may not be. */
-const complete = (workspaceId: string, rows: ReadonlyArray<unknown>, more: object = {}) =>
-  JSON.stringify(rows.map((row) => ({ workspace_id: workspaceId, ...more, ...(row as object) })))
+const complete = (workspaceId: string, rows: ReadonlyArray<unknown>) =>
+  JSON.stringify(rows.map((row) => ({ workspace_id: workspaceId, ...(row as object) })))
 
 export const makeWorld = async (stage: Stage, { events = 420, slug = "acme" } = {}) => {
   const { api, sql } = stage
@@ -212,9 +214,7 @@ export const makeWorld = async (stage: Stage, { events = 420, slug = "acme" } = 
   const written = write(ids, events, Date.now())
   await sql(rowsInto("events"), [complete(workspaceId, written.events)])
   await sql(rowsInto("deliveries"), [complete(workspaceId, written.deliveries)])
-  await sql(rowsInto("attempts"), [
-    complete(workspaceId, written.attempts, { response_headers: '{"content-type":"text/html"}' })
-  ])
+  await sql(rowsInto("attempts"), [complete(workspaceId, written.attempts)])
   const broken = ids[2]!
   await sql(
     `update posthorn.endpoints set enabled = false, disabled_reason = 'consecutive_failures', consecutive_failures = 20,

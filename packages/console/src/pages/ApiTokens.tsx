@@ -178,8 +178,8 @@ export const ApiTokens = () => {
       head: "Token",
       cell: ({ id, name }) => (
         <div className="min-w-0 py-2">
-          <span className="block truncate font-medium" dir="auto">
-            {name}
+          <span className="block truncate font-medium">
+            <bdi>{name}</bdi>
           </span>
           <span className="block truncate font-mono text-xs text-faint">{id}</span>
         </div>

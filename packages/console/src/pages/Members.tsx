@@ -94,7 +94,7 @@ const RoleOf = ({ member }: { member: Row }) => {
   const update = useAct("updateMember")
   if (!may("updateMember")) return <span>{roles.find(({ id }) => id === member.role)?.label}</span>
   return (
-    <div className="grid gap-1">
+    <div className="grid justify-items-start gap-1">
       <Select
         label="Role"
         hideLabel
@@ -143,8 +143,8 @@ export const Members = () => {
       head: "Member",
       cell: ({ email, name }) => (
         <div className="min-w-0 py-2">
-          <span className="block truncate font-medium" dir="auto">
-            {name}
+          <span className="block truncate font-medium">
+            <bdi>{name}</bdi>
           </span>
           <span className="block truncate text-xs text-faint">{email}</span>
         </div>
