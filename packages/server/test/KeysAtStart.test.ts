@@ -1,0 +1,58 @@
+/** The commands as an operator starts them: a wrong master key is told at once, not found out from what never arrives. */
+import { spawn } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { expect, layer } from "@effect/vitest"
+import { newId } from "@posthorn/domain/Ids"
+import { make as makeBox } from "@posthorn/persistence/SecretBox"
+import { TestDatabaseUrl, TestPg } from "@posthorn/testkit/TestPg"
+import { Effect, Redacted } from "effect"
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url))
+const keyOf = (byte: number) => Buffer.alloc(32, byte)
+
+/** Starts a role, and gives all that it said until it was up and had ended. */
+const said = (role: string, databaseUrl: string, key: Buffer) =>
+  Effect.async<string>((resume) => {
+    const child = spawn(`${ROOT}node_modules/.bin/tsx`, [`${ROOT}packages/cli/src/main.ts`, role], {
+      env: {
+        ...{ PATH: process.env.PATH, DATABASE_URL: databaseUrl, PORT: "0", LOG_LEVEL: "warning" },
+        ...{ OPERATOR_TOKEN: "x".repeat(40), ENCRYPTION_KEY: key.toString("base64") }
+      }
+    })
+    let text = ""
+    const hear = (chunk: Buffer) => {
+      text += String(chunk)
+      if (/listening|delivering/.test(text)) child.kill("SIGTERM")
+    }
+    child.stdout.on("data", hear)
+    child.stderr.on("data", hear)
+    child.once("close", () => resume(Effect.succeed(text)))
+    return Effect.sync(() => void child.kill("SIGKILL"))
+  })
+
+layer(TestPg, { excludeTestServices: true, timeout: "60 seconds" })("serve and work at the start", (it) => {
+  it.effect(
+    "decision §1 say how many signing secrets their master keys open, when it is not all of them",
+    () =>
+      Effect.gen(function* () {
+        const url = Redacted.value(yield* TestDatabaseUrl)
+        const sql = yield* SqlClient
+        const [workspaceId, endpointId] = [newId("workspace"), newId("endpoint")]
+        const box = makeBox([Redacted.make(new Uint8Array(keyOf(1)))])
+        const secret = box.seal({ workspaceId, endpointId }, Redacted.make("whsec_AAAA"))
+        yield* sql`insert into posthorn.workspaces (id, slug, name) values (${workspaceId}, 'keys', 'Keys')`
+        yield* sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret)
+          values (${workspaceId}, ${endpointId}, 'https://example.com/', '{*}', true, ${secret})`
+
+        const [serve, work] = [yield* said("serve", url, keyOf(2)), yield* said("work", url, keyOf(2))]
+        const right = yield* said("work", url, keyOf(1))
+
+        for (const text of [serve, work])
+          expect(text).toContain("ENCRYPTION_KEY opens 0 of 1 signing secrets")
+        expect(right).toContain("delivering")
+        expect(right).not.toContain("signing secrets")
+      }),
+    60_000
+  )
+})
