@@ -190,7 +190,11 @@ describe("decision §2 depth", () => {
 
   it("allows 10,000 values beside payloads, and any number in them", () => {
     const list = (count: number, item: string) => `[${Array.from({ length: count }, () => item).join(",")}]`
-    const tooMany = { reason: "too_many", message: "Holds more than 10,000 values.", path: "" }
+    const tooMany = {
+      reason: "too_many",
+      message: "Holds more than 10,000 values: send fewer at once.",
+      path: ""
+    }
 
     for (const item of ["0", "{}", "[]", '""']) {
       expect(parse(list(MAX_VALUES - 1, item), [])).toHaveLength(MAX_VALUES - 1)

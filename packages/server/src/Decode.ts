@@ -47,8 +47,9 @@ const queryOf = (part: Part): Judgement => {
   const judge = closed(part)
   if (!Option.exists(part, (schema) => membersOf(schema).includes("cursor"))) return judge
   return (query) => {
-    const { cursor, ...rest } = query as RawRequest["query"]
-    return judge(cursor === undefined || cursor === "" ? rest : query)
+    if ((query as RawRequest["query"]).cursor !== "") return judge(query)
+    const { cursor: _, ...rest } = query as RawRequest["query"]
+    return judge(rest)
   }
 }
 

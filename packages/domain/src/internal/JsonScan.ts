@@ -44,7 +44,7 @@ export class TooMany extends Error {
   readonly limit: number
 
   constructor(limit: number) {
-    super(`Holds more than ${limit.toLocaleString("en")} values.`)
+    super(`Holds more than ${limit.toLocaleString("en")} values: send fewer at once.`)
     this.limit = limit
   }
 }
