@@ -34,7 +34,8 @@ export const CreateConsoleLink = Schema.Struct({
 }).annotations({
   identifier: "CreateConsoleLink",
   description:
-    "Whose rights the link gives: a member's, a role's, these scopes', or, with none of them, your own."
+    "Whose rights the link gives: a member's, a role's, these scopes', or, with none of them, your own.",
+  examples: [{ role: "developer" }]
 })
 
 export const ConsoleLink = Schema.Struct({

@@ -140,13 +140,27 @@ layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
           failed: 1,
           failedPermanent: 1,
           deadLettered: 1,
-          successRate: 0.25
+          successRate: 0.25,
+          p50Ms: 10,
+          p95Ms: 10
         },
+        hours: expect.any(Array),
         queue: { waiting: 3, oldestWaitingSeconds: expect.any(Number) },
         members: 1,
         apiTokens: 1,
         unreadNotifications: 1
       })
+      const hours = overview.body.hours as ReadonlyArray<Readonly<Record<string, number>>>
+      expect(hours).toHaveLength(24)
+      for (const [status, count] of [
+        ["delivered", 1],
+        ["failedPermanent", 1],
+        ["deadLettered", 1]
+      ] as const)
+        expect(
+          hours.reduce((sum, hour) => sum + hour[status]!, 0),
+          status
+        ).toBe(count)
       const { oldestWaitingSeconds } = overview.body.queue as { readonly oldestWaitingSeconds: number }
       expect(oldestWaitingSeconds).toBeGreaterThanOrEqual(90)
       expect(oldestWaitingSeconds).toBeLessThan(150)
