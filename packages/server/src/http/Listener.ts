@@ -81,6 +81,25 @@ const refuseSocket = (baseUrl: string) => (error: Error & { readonly code?: stri
   socket.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join("")}\r\n${body}`)
 }
 
+type Answering = (message: IncomingMessage, response: ServerResponse) => void
+
+interface Early {
+  readonly waiting: Array<Parameters<Answering>>
+  readonly keep: Answering
+}
+
+/** Requests that came while the server was listening already, and nobody there yet to answer them. */
+const earlyAt = new WeakMap<Server, Early>()
+
+/** From now on `answer` answers, first what has come before: without this it would never be answered. */
+export const attend = (server: Server, answer: Answering): void => {
+  const early = earlyAt.get(server)
+  if (early !== undefined) server.off("request", early.keep)
+  earlyAt.delete(server)
+  server.on("request", answer)
+  for (const one of early?.waiting ?? []) answer(...one)
+}
+
 export const makeListener = (baseUrl: string, limits: Limits): Server => {
   const server = createServer({
     headersTimeout: limits.headersMs,
@@ -98,6 +117,9 @@ export const makeListener = (baseUrl: string, limits: Limits): Server => {
     open.add(response)
     response.once("close", () => open.delete(response))
   })
+  const early: Early = { waiting: [], keep: (...one) => void early.waiting.push(one) }
+  server.on("request", early.keep)
+  earlyAt.set(server, early)
   server.on("clientError", refuseSocket(baseUrl))
   server.on("checkExpectation", refuseExpectation(baseUrl))
   // Whoever asks before sending too much is refused before sending it.

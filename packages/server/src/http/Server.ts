@@ -17,7 +17,7 @@ import { ServerConfig } from "../ServerConfig.ts"
 import { isArriving } from "./Body.ts"
 import { ConnectionLimits } from "./ConnectionLimits.ts"
 import { Edge, split } from "./Edge.ts"
-import { Listener, makeListener, UNKNOWN_VERSION } from "./Listener.ts"
+import { attend, Listener, makeListener, UNKNOWN_VERSION } from "./Listener.ts"
 import { Readiness } from "./Readiness.ts"
 import { closing } from "./Refusal.ts"
 import { type Door, Rest } from "./Rest.ts"
@@ -148,7 +148,7 @@ export const serveLive = Layer.scopedDiscard(
         ? answerOther(message, response)
         : answerOperation(message, response, match, search, isConsole)
     }
-    server.on("request", answer)
+    attend(server, answer)
     yield* Effect.addFinalizer(() =>
       Effect.zipRight(
         readiness.stop,
