@@ -194,7 +194,7 @@ export const chaos = (seed: number, seconds: number, say: (line: string) => void
       say(`${plan.steps.length} steps in ${seconds} s, with ${plan.endpoints.length} endpoints`)
       const began = Date.now()
       for (const { act, at } of plan.steps) {
-        await pause(Math.max(0, began + at - Date.now()))
+        if (began + at > Date.now()) await pause(began + at - Date.now())
         if (act.kind === "publish") publishers.publish(act)
         else if (act.kind === "poison") void publishPoison(installation, receivers, receiver.url("/ok"))
         else playing.commit(act)

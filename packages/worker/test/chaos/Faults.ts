@@ -122,7 +122,12 @@ export class Faults {
       "select pid from pg_stat_activity where application_name like 'posthorn%' and pid <> pg_backend_pid() limit 1"
     )
     if (victim === undefined) return
-    process.kill(victim.pid, "SIGKILL")
+    try {
+      process.kill(victim.pid, "SIGKILL")
+    } catch {
+      // It has ended by itself.
+      return
+    }
     const back = async (): Promise<void> => {
       await pause(WATCH_MS)
       await query("select 1").catch(back)
