@@ -11,9 +11,13 @@ const FILE = new URL("caught.json", import.meta.url)
 
 export const readCaught = (): Caught => JSON.parse(readFileSync(FILE, "utf8")) as Caught
 
-/** In the order in which the guards stand in their files. */
-export const writeCaught = (caught: Caught): void => {
-  const known = allMutants().flatMap(({ name }) => (caught[name] === undefined ? [] : [[name, caught[name]]]))
+/** In the order in which the guards stand in their files; null forgets a fate. */
+export const writeFate = (name: string, fate: Fate | null): void => {
+  const fates: Record<string, Fate | null> = { ...readCaught(), [name]: fate }
+  const known = allMutants().flatMap((mutant) => {
+    const told = fates[mutant.name]
+    return told === undefined || told === null ? [] : [[mutant.name, told]]
+  })
   writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(known), null, 2)}\n`)
 }
 

@@ -12,17 +12,32 @@ import { type Guard, guardsIn, without } from "./Scan.ts"
 export interface Mutant {
   /** Where it is and what is taken away; the same as long as that stands there. */
   readonly name: string
+  /** The function, the trigger, or the file in `src`. */
+  readonly of: string
   readonly file: string
-  /** For a function or trigger: what puts the changed one into a database in the place of the real one. */
+  /** For a function or trigger: what puts the changed one into a database in the place of the real one, and back. */
   readonly statements: string | null
+  readonly restore: string | null
   /** For a statement in `src`: the file's whole text. */
   readonly source: string | null
 }
 
 const folder = (name: string) => fileURLToPath(new URL(`../../${name}/`, import.meta.url))
 
-const FUNCTION = /^create function posthorn\.(\w+)[\s\S]*?\$\$;?\n?[\s\S]*?\$\$;$/gm
-const TRIGGER = /^create trigger (\w+) [\s\S]*?\bon (posthorn\.\w+)[\s\S]*?;$/gm
+const FUNCTION = /^create function posthorn\.(\w+)/
+const TRIGGER = /^create trigger (\w+) [\s\S]*?\bon (posthorn\.\w+)/
+
+/** A migration's statements; what stands between `$$` is part of one. */
+const statementsIn = (text: string): ReadonlyArray<string> => {
+  const statements: Array<string> = []
+  let from = 0
+  for (const { 0: token, index } of text.matchAll(/--[^\n]*|'(?:[^']|'')*'|\$\$[\s\S]*?\$\$|;/g)) {
+    if (token !== ";") continue
+    statements.push(text.slice(from, index + 1).replace(/^(?:\s+|--[^\n]*\n)*/, ""))
+    from = index + 1
+  }
+  return statements
+}
 
 /** Two that read alike are told apart by a number. */
 const numbered = (mutants: ReadonlyArray<Mutant>): ReadonlyArray<Mutant> => {
@@ -39,24 +54,37 @@ const WITHIN_WORKSPACE = /^\w+ (?:\w+\.)?workspace_id = \w+\.workspace_id$/
 const mutable = (text: string): ReadonlyArray<Guard> =>
   guardsIn(text).filter(({ what }) => !WITHIN_WORKSPACE.test(what))
 
-const ofMigration = (file: string): ReadonlyArray<Mutant> => {
-  const text = readFileSync(folder("migrations") + file, "utf8")
-  const functions = [...text.matchAll(FUNCTION)].flatMap(([whole, name]) =>
-    mutable(whole).map((guard) => ({
-      name: `${file} ${name}: ${guard.what}`,
-      file,
-      statements: without(whole, guard).replace("create function", "create or replace function"),
-      source: null
-    }))
-  )
-  const triggers = [...text.matchAll(TRIGGER)].map(([, name, table]) => ({
-    name: `${file} trigger ${name}`,
+const replacing = (text: string) => text.replace("create function", "create or replace function")
+
+const ofFunction = (file: string, name: string, text: string): ReadonlyArray<Mutant> =>
+  mutable(text).map((guard) => ({
+    name: `${file} ${name}: ${guard.what}`,
+    of: name,
     file,
-    statements: `drop trigger ${name} on ${table}`,
+    statements: replacing(without(text, guard)),
+    restore: replacing(text),
     source: null
   }))
-  return [...functions, ...triggers]
-}
+
+const ofMigration = (file: string): ReadonlyArray<Mutant> =>
+  statementsIn(readFileSync(folder("migrations") + file, "utf8")).flatMap((statement) => {
+    const [, name] = FUNCTION.exec(statement) ?? []
+    if (name !== undefined) return ofFunction(file, name, statement)
+    const [, trigger, table] = TRIGGER.exec(statement) ?? []
+    if (trigger === undefined) return []
+    const of = `trigger ${trigger}`
+    const dropped = `drop trigger if exists ${trigger} on ${table};`
+    const restore = `${dropped} ${statement}`
+    const changed = mutable(statement).map((guard) => ({
+      name: `${file} ${of}: ${guard.what}`,
+      of,
+      file,
+      statements: `${dropped} ${without(statement, guard)}`,
+      restore,
+      source: null
+    }))
+    return [{ name: `${file} ${of}`, of, file, statements: dropped, restore, source: null }, ...changed]
+  })
 
 /** Template literals that hold SQL. */
 const STATEMENT =
@@ -70,8 +98,10 @@ const ofSource = (file: string): ReadonlyArray<Mutant> => {
   return statements.flatMap((match) =>
     mutable(match[0]).map((guard) => ({
       name: `${file}: ${guard.what}`,
+      of: file,
       file,
       statements: null,
+      restore: null,
       source: without(text, { ...guard, from: guard.from + match.index, to: guard.to + match.index })
     }))
   )

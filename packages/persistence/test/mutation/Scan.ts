@@ -42,7 +42,7 @@ const tokensOf = (text: string): ReadonlyArray<Token> => {
 const ALWAYS = new Set(["where", "and", "on", "when"])
 const NEVER = new Set(["if", "elsif", "or"])
 const ENDS = new Set(
-  "and or order group limit offset returning union then loop join left cross where set else end do using window from ; , $$".split(
+  "and or order group limit offset returning union then loop join left cross where set else end do using window from when execute as ; , $$".split(
     " "
   )
 )
@@ -57,9 +57,14 @@ const isConflict = (tokens: ReadonlyArray<Token>, n: number) =>
 const isCondition = (tokens: ReadonlyArray<Token>, n: number): boolean => {
   const { depth, text } = tokens[n]!
   if (!ALWAYS.has(text) && !NEVER.has(text)) return false
+  // `create trigger … on table … for each row when (…)`.
+  if (tokens[1]!.text === "trigger" && text !== "when") return depth > 0
   if (text === "on")
     return !isConflict(tokens, n) && tokens[n + 1]?.text !== "true" && tokens[n + 2]?.text !== "for"
   if (text === "if") return tokens[n - 1]?.text !== "end"
+  // `case x when 'y'` names a value, `exception when others` no condition.
+  if (text === "when" && (tokens[n + 1]?.text.startsWith("'") || tokens[n + 1]?.text === "others"))
+    return false
   if (text === "and") {
     for (let back = n - 1; back >= 0 && tokens[back]!.depth >= depth; back--) {
       if (tokens[back]!.depth > depth) continue
@@ -89,7 +94,11 @@ const conditionAt = (text: string, tokens: ReadonlyArray<Token>, n: number): Gua
   }
   if (end === n + 1) return null
   const [from, to] = [tokens[n + 1]!.from, tokens[end - 1]!.to]
-  const instead = ALWAYS.has(word) ? "true" : "false"
+  // `continue when` and `exit when` go on without it.
+  const leaves = ["continue", "exit"].includes(tokens[n - 1]?.text ?? "")
+  const value = ALWAYS.has(word) && !leaves ? "true" : "false"
+  // A trigger's `when` must have brackets.
+  const instead = text[from] === "(" ? `(${value})` : value
   return { what: `${word} ${oneLine(text.slice(from, to))}`, from, to, instead }
 }
 
@@ -106,16 +115,13 @@ const PHRASES = [
   /set lock_timeout = '[^']*'/g
 ]
 
+const inComment = (text: string, at: number) => /--[^\n]*$/.test(text.slice(0, at))
+
 const phrasesIn = (text: string): ReadonlyArray<Guard> =>
   PHRASES.flatMap((phrase) =>
     [...text.matchAll(phrase)]
-      .filter(({ index }) => !/--[^\n]*$/.test(text.slice(0, index)))
-      .map(([what], n, all) => ({ what, n, all }))
-      .map(({ what, n }) => {
-        const index = [...text.matchAll(phrase)].filter((m) => !/--[^\n]*$/.test(text.slice(0, m.index)))[n]!
-          .index
-        return { what, from: index, to: index + what.length, instead: "" }
-      })
+      .filter(({ index }) => !inComment(text, index))
+      .map(({ 0: what, index }) => ({ what, from: index, to: index + what.length, instead: "" }))
   )
 
 /** In the order in which they stand. */

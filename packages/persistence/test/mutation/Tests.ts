@@ -1,57 +1,40 @@
-/** Which test files are asked about a mutant: those that use what it changes, the quickest first. */
+/**
+ * Which test files are asked about a mutant that no scenario of `../guards` has noticed: those that use what it changes, the
+ * quickest first.
+ */
 
-const BY_FUNCTION: Readonly<Record<string, ReadonlyArray<string>>> = {
-  refuse_removal: ["persistence/test/Schema"],
+const BY_NAME: Readonly<Record<string, ReadonlyArray<string>>> = {
   remove_attempts: ["worker/test/Retention", "server/test/Endpoints"],
   keep_subscriptions: ["server/test/Endpoints", "server/test/Publish"],
   try_publish_events: ["server/test/PublishHeldKeys"],
-  nests_deeper: ["persistence/test/PublishSql", "server/test/Publish"],
-  check_event: ["persistence/test/PublishSql", "server/test/Publish"],
-  fan_out: [
-    "persistence/test/Guards",
-    "persistence/test/PublishSql",
-    "server/test/Publish",
-    "worker/test/Races",
-    "worker/test/Worker"
-  ],
-  publish_events: [
-    "persistence/test/Guards",
-    "persistence/test/PublishSql",
-    "server/test/Publish",
-    "server/test/PublishHeldKeys"
-  ],
   record: [
-    "persistence/test/Guards",
     "worker/test/Races",
     "worker/test/RacesHeldLocks",
     "worker/test/Worker",
     "worker/test/DatabaseFaults"
   ],
-  bury: ["persistence/test/Guards", "worker/test/RacesDeadLetters", "worker/test/Worker"],
-  due: ["persistence/test/Guards", "worker/test/Reader", "worker/test/Worker", "worker/test/Races"],
-  next_due: ["persistence/test/Guards", "worker/test/Reader", "worker/test/Worker"],
-  due_of: ["persistence/test/Guards", "worker/test/Reader", "worker/test/Worker"],
-  load: ["persistence/test/Guards", "worker/test/Worker", "worker/test/Races"],
-  take_up: [
-    "persistence/test/Guards",
-    "worker/test/Poison",
-    "worker/test/Races",
-    "worker/test/RacesHeldLocks"
-  ],
-  take_shard: ["persistence/test/Guards", "worker/test/Ownership", "worker/test/Crash"],
-  give_back_shard: ["persistence/test/Guards", "worker/test/Ownership", "worker/test/Crash"]
+  bury: ["worker/test/RacesDeadLetters", "worker/test/Worker"],
+  take_up: ["worker/test/Poison", "worker/test/Races", "worker/test/RacesHeldLocks"],
+  take_shard: ["worker/test/Ownership", "worker/test/Crash"],
+  give_back_shard: ["worker/test/Ownership", "worker/test/Crash"]
 }
 
+const REPLAYS = ["server/test/Replays", "worker/test/Replays"]
+
 const BY_FILE: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "0001_tables.sql": [
-    "persistence/test/Schema",
-    "worker/test/Retention",
-    "server/test/Endpoints",
-    "server/test/Publish"
+  "0001_tables.sql": ["persistence/test/Schema", "worker/test/Retention", "server/test/Endpoints"],
+  "0002_publish.sql": [
+    "persistence/test/PublishSql",
+    "server/test/Publish",
+    "server/test/PublishHeldKeys",
+    "worker/test/Races"
   ],
-  "0004_engine.sql": ["worker/test/Worker"],
-  "0005_retention.sql": ["persistence/test/Guards", "worker/test/Retention"],
-  "ApiTokensRepo.ts": ["server/test/ApiTokens", "server/test/CrossTenant"],
+  "0004_engine.sql": ["worker/test/Reader", "worker/test/Worker", "worker/test/Races"],
+  "0005_retention.sql": ["worker/test/Retention", "server/test/IdempotencyKeys"],
+  "0006_console.sql": ["server/test/ConsoleDoor"],
+  "0007_replays.sql": REPLAYS,
+  "ApiTokensRepo.ts": ["server/test/ApiTokens", "server/test/TokenLineage", "server/test/CrossTenant"],
+  "ConsoleRepo.ts": ["server/test/ConsoleDoor", "server/test/CrossTenant"],
   "DeliveriesRepo.ts": ["server/test/Acting", "server/test/CrossTenant"],
   "EndpointsRepo.ts": [
     "server/test/Endpoints",
@@ -59,17 +42,24 @@ const BY_FILE: Readonly<Record<string, ReadonlyArray<string>>> = {
     "server/test/Acting",
     "server/test/PublishHeldKeys"
   ],
+  "IdempotencyRepo.ts": ["server/test/IdempotencyKeys"],
   "MembersRepo.ts": ["server/test/Members", "server/test/CrossTenant"],
   "NotificationsRepo.ts": ["server/test/Records", "server/test/CrossTenant"],
+  "ReplaysRepo.ts": REPLAYS,
   "SecretsRepo.ts": ["capabilities/test/ReEncryption"],
   "ShardLocks.ts": ["worker/test/Ownership", "worker/test/OwnershipZombie"],
   "WorkspacesRepo.ts": ["server/test/Workspaces", "server/test/CrossTenant"]
 }
 
 /** Paths for vitest. */
-export const testsFor = (name: string): ReadonlyArray<string> => {
-  const [file = "", rest = ""] = name.replace(":", "").split(" ")
-  const tests = BY_FUNCTION[rest] ?? BY_FILE[file]
-  if (tests === undefined) throw new Error(`No tests are named for ${name}: say in Tests.ts which`)
-  return tests.map((path) => `packages/${path}.test.ts`)
+export const testsFor = ({
+  file,
+  of
+}: {
+  readonly file: string
+  readonly of: string
+}): ReadonlyArray<string> => {
+  const tests = BY_NAME[of] ?? BY_FILE[file]
+  if (tests === undefined) throw new Error(`No tests are named for ${file}: say in Tests.ts which`)
+  return tests.map((path) => `packages/${path}`)
 }

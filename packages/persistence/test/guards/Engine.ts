@@ -1,0 +1,409 @@
+/** What the delivery worker is shown, what it takes up, and who owns a shard. */
+import assert from "node:assert/strict"
+import type { Delivery, Row, Scenario, Stage } from "./Stage.ts"
+
+const LIMIT = 7
+
+/** Queue rows of two endpoints in shards of our choice, due `minutes` ago. */
+const scene = async (stage: Stage) => {
+  const acme = await stage.workspace()
+  const [one, two] = [
+    await stage.endpoint(acme, { types: ["a"] }),
+    await stage.endpoint(acme, { types: ["b"] })
+  ]
+  await stage.deliveries(acme, "acme", 3, "a")
+  const all = await stage.deliveries(acme, "acme", 2, "b")
+  await stage.rows("update posthorn.queue set shard = case when endpoint_id = $1 then 1 else 2 end", one)
+  const of = (endpoint: string) => all.filter((delivery) => delivery.endpoint === endpoint)
+  return { acme, one, two, of }
+}
+
+const setDue = (stage: Stage, { id }: Delivery, minutes: number) =>
+  stage.rows(
+    "update posthorn.queue set due_at = now() + $2 * interval '1 minute' where delivery_id = $1",
+    id,
+    minutes
+  )
+
+const idsIn = (rows: ReadonlyArray<Row>): ReadonlyArray<string> =>
+  rows
+    .flatMap(({ delivery_ids }) => (delivery_ids === null ? [] : (delivery_ids as string).split(",")))
+    .sort()
+
+const due = async (
+  stage: Stage,
+  shards: ReadonlyArray<number>,
+  past = 0,
+  id = "",
+  skip: ReadonlyArray<string> = []
+) =>
+  idsIn(
+    await stage.rows(
+      "select * from posthorn.due($1, $2, $3, $4, 100)",
+      shards,
+      shards.map(() => past),
+      shards.map(() => id),
+      skip
+    )
+  )
+
+const takeUp = (stage: Stage, deliveries: ReadonlyArray<Delivery>, count = 1, sending = true, attempts = 0) =>
+  stage.rows(
+    "select delivery_id as id, outcome from posthorn.take_up($1, $2, $3, $4, $5, $6) order by 1",
+    deliveries.map(({ workspace }) => workspace),
+    deliveries.map(({ id }) => id),
+    deliveries.map(() => attempts),
+    deliveries.map(() => count),
+    LIMIT,
+    sending
+  )
+
+const counted = (stage: Stage) =>
+  stage.rows("select delivery_id as id, take_ups as n from posthorn.queue where take_ups > 0 order by 1")
+
+export const engine: ReadonlyArray<Scenario> = [
+  {
+    title: "what is due in these shards past their marks is shown, without the endpoints to be skipped",
+    of: ["due"],
+    play: async (stage) => {
+      const { of, one, two } = await scene(stage)
+      const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
+      await setDue(stage, first, -3)
+      await setDue(stage, second, -2)
+      await setDue(stage, third, 5)
+      const mark = async (id: string) =>
+        Number(
+          await stage.value("select posthorn.micros(due_at) from posthorn.queue where delivery_id = $1", id)
+        )
+      assert.deepEqual(await due(stage, [1]), [first.id, second.id])
+      assert.deepEqual(
+        await due(stage, [2]),
+        of(two).map(({ id }) => id)
+      )
+      assert.deepEqual(await due(stage, [1], await mark(first.id), first.id), [second.id])
+      assert.deepEqual(
+        await due(stage, [1, 2], 0, "", [one]),
+        of(two).map(({ id }) => id)
+      )
+    }
+  },
+  {
+    title: "the next due time is the earliest that is yet to come in these shards",
+    of: ["next_due"],
+    play: async (stage) => {
+      const { of, one, two } = await scene(stage)
+      const [, second, third] = of(one) as [Delivery, Delivery, Delivery]
+      await setDue(stage, second, 20)
+      await setDue(stage, third, 10)
+      await setDue(stage, of(two)[0]!, 5)
+      const expected = await stage.value(
+        "select posthorn.micros(due_at) from posthorn.queue where delivery_id = $1",
+        third.id
+      )
+      assert.equal(await stage.value("select posthorn.next_due(array[1]::smallint[])"), expected)
+    }
+  },
+  {
+    title: "a lane is filled up from a row on, with what is due of its endpoint",
+    of: ["due_of"],
+    play: async (stage) => {
+      const { acme, of, one } = await scene(stage)
+      const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
+      await setDue(stage, first, -3)
+      await setDue(stage, second, -2)
+      await setDue(stage, third, 5)
+      const from = (await stage.value(
+        "select posthorn.micros(due_at) from posthorn.queue where delivery_id = $1",
+        second.id
+      )) as string
+      const shown = (place: string, id: string) =>
+        stage.rows("select * from posthorn.due_of($1, $2, $3, $4, array[100])", [acme], [one], [place], [id])
+      assert.deepEqual(idsIn(await shown("0", "")), [first.id, second.id])
+      assert.deepEqual(idsIn(await shown(from, second.id)), [second.id])
+    }
+  },
+  {
+    title:
+      "a post is loaded as long as its delivery waits for this attempt, with its own endpoint; old secrets end by the clock",
+    of: ["load"],
+    play: async (stage) => {
+      const { acme, of, one, two } = await scene(stage)
+      const [waiting, done, third] = of(one) as [Delivery, Delivery, Delivery]
+      await stage.rows("update posthorn.endpoints set url = 'https://' || id")
+      await stage.record([stage.observation(done, { status: "delivered" })])
+      const load = (attempts: ReadonlyArray<number>, known: ReadonlyArray<string>) =>
+        stage.rows(
+          "select place, url, previous_secret as old, enabled from posthorn.load($1, $2, $3, $4::xid[]) order by place",
+          [acme, acme, acme, acme],
+          [waiting.id, done.id, third.id, of(two)[0]!.id],
+          attempts,
+          known
+        )
+      const unknown = ["0", "0", "0", "0"]
+      const urls = async () => (await load([0, 0, 0, 0], unknown)).map(({ place, url }) => [place, url])
+      assert.deepEqual(await urls(), [
+        [1, `https://${one}`],
+        [3, `https://${one}`],
+        [4, `https://${two}`]
+      ])
+      // It stands at its first attempt, and is not waiting for a second.
+      assert.deepEqual(
+        (await load([0, 1, 1, 0], unknown)).map(({ place }) => place),
+        [1, 4]
+      )
+      const version = (await stage.value(
+        "select xmin::text from posthorn.endpoints where id = $1",
+        one
+      )) as string
+      const known = [version, version, version, "0"]
+      assert.deepEqual(
+        (await load([0, 0, 0, 0], known)).map(({ url }) => url),
+        [null, null, `https://${two}`]
+      )
+      const withOld = (until: string) =>
+        stage.rows(
+          `update posthorn.endpoints set previous_secret = 'old', previous_secret_expires_at = now() + $1::interval where id = $2`,
+          until,
+          one
+        )
+      const oldOnes = async () => {
+        const now = (await stage.value(
+          "select xmin::text from posthorn.endpoints where id = $1",
+          one
+        )) as string
+        return (await load([0, 0, 0, 0], [now, now, now, "0"])).map(({ old, url }) => [
+          url !== null,
+          String(old)
+        ])
+      }
+      await withOld("1 hour")
+      assert.deepEqual(await oldOnes(), [
+        [true, "old"],
+        [true, "old"],
+        [true, "null"]
+      ])
+      await withOld("-1 hour")
+      assert.deepEqual(
+        (await oldOnes()).map(([, old]) => old),
+        ["null", "null", "null"]
+      )
+    }
+  },
+  {
+    title:
+      "a take-up is counted once, for the deliveries that are asked about, as long as they wait for this attempt",
+    of: ["take_up"],
+    play: async (stage) => {
+      const { of, one } = await scene(stage)
+      const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
+      assert.deepEqual(await takeUp(stage, [first, second], 2), [
+        { id: first.id, outcome: "counted" },
+        { id: second.id, outcome: "counted" }
+      ])
+      assert.deepEqual(await takeUp(stage, [first], 2), [{ id: first.id, outcome: "counted" }])
+      assert.deepEqual(await takeUp(stage, [third], 1, true, 1), [])
+      assert.deepEqual(await counted(stage), [
+        { id: first.id, n: 2 },
+        { id: second.id, n: 2 }
+      ])
+      assert.deepEqual(await takeUp(stage, [first], 1), [{ id: first.id, outcome: "counted" }])
+      assert.deepEqual((await counted(stage))[0], { id: first.id, n: 2 })
+      assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
+    }
+  },
+  {
+    title:
+      "a dead owner cannot have held what was committed after it: that is counted as taken up for the first time",
+    of: ["take_up", "was_visible"],
+    play: async (stage) => {
+      const { of, one } = await scene(stage)
+      const [before, after, third] = of(one) as [Delivery, Delivery, Delivery]
+      await stage.rows("update posthorn.shards set suspect_snapshot = pg_current_snapshot() where shard = 1")
+      await stage.rows("update posthorn.queue set attempts = attempts where delivery_id <> $1", before.id)
+      await takeUp(stage, [before, after], 2)
+      await takeUp(stage, [third], 3)
+      assert.deepEqual(await counted(stage), [
+        { id: before.id, n: 2 },
+        { id: after.id, n: 1 },
+        { id: third.id, n: 3 }
+      ])
+    }
+  },
+  {
+    title: "whatever was committed when, a take-up that ended is counted as it is told",
+    of: ["take_up", "was_visible"],
+    play: async (stage) => {
+      const { of, one, two } = await scene(stage)
+      const [first] = of(one) as [Delivery]
+      const [unsuspected] = of(two) as [Delivery]
+      await stage.rows("update posthorn.shards set suspect_snapshot = pg_current_snapshot() where shard = 1")
+      await stage.rows("update posthorn.queue set attempts = attempts")
+      await takeUp(stage, [first], 2, false)
+      await takeUp(stage, [unsuspected], 2)
+      assert.deepEqual(await counted(stage), [
+        { id: first.id, n: 2 },
+        { id: unsuspected.id, n: 2 }
+      ])
+    }
+  },
+  {
+    title: "one that stands at the limit is given up when it is to be counted once more, and only that one",
+    of: ["take_up"],
+    play: async (stage) => {
+      const { of, one } = await scene(stage)
+      const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
+      await stage.rows("update posthorn.queue set take_ups = $1 where delivery_id = any ($2)", LIMIT, [
+        first.id,
+        second.id
+      ])
+      // Repeated because the answer was lost: it is counted already.
+      assert.deepEqual(await takeUp(stage, [first], LIMIT), [{ id: first.id, outcome: "counted" }])
+      assert.deepEqual(await takeUp(stage, [first, third], LIMIT + 1), [
+        { id: first.id, outcome: "buried" },
+        { id: third.id, outcome: "counted" }
+      ])
+      assert.deepEqual(await stage.rows("select delivery_id as id, reason from posthorn.dead_letters"), [
+        { id: first.id, reason: "no_outcome" }
+      ])
+      assert.deepEqual(await counted(stage), [
+        { id: second.id, n: LIMIT },
+        { id: third.id, n: LIMIT }
+      ])
+    }
+  },
+  {
+    title: "one that may have been sent is not said to have never been",
+    of: ["take_up"],
+    play: async (stage) => {
+      const { of, one } = await scene(stage)
+      const [sent, tried, recorded] = of(one) as [Delivery, Delivery, Delivery]
+      await takeUp(stage, [sent], 1, true)
+      await takeUp(stage, [tried], 1, false)
+      await stage.record([stage.observation(recorded)])
+      await stage.rows("update posthorn.queue set take_ups = $1", LIMIT)
+      await takeUp(stage, [sent, tried], LIMIT + 1, false)
+      await takeUp(stage, [recorded], LIMIT + 1, false, 1)
+      assert.deepEqual(
+        (await stage.rows("select reason from posthorn.dead_letters order by delivery_id")).map(
+          ({ reason }) => reason
+        ),
+        ["no_outcome", "never_sent", "no_outcome"]
+      )
+    }
+  },
+  {
+    title: "a dead letter that is there already is no obstacle to giving a delivery up",
+    of: ["take_up"],
+    play: async (stage) => {
+      const { acme, of, one } = await scene(stage)
+      const [first] = of(one)
+      await stage.rows("update posthorn.queue set take_ups = $1", LIMIT)
+      await stage.rows(
+        "insert into posthorn.dead_letters (workspace_id, delivery_id) values ($1, $2)",
+        acme,
+        first!.id
+      )
+      assert.deepEqual(await takeUp(stage, [first!], LIMIT + 1), [{ id: first!.id, outcome: "buried" }])
+    }
+  },
+  {
+    title:
+      "a dead letter that somebody is writing is not waited for long: the call gives up with 55P03, to be made again",
+    of: ["take_up"],
+    play: async (stage) => {
+      const { acme, of, one } = await scene(stage)
+      const [first] = of(one)
+      await stage.rows("update posthorn.queue set take_ups = $1", LIMIT)
+      const other = await stage.other()
+      await other.rows("begin")
+      await other.rows(
+        "insert into posthorn.dead_letters (workspace_id, delivery_id) values ($1, $2)",
+        acme,
+        first!.id
+      )
+      await stage.rows("set statement_timeout = '3s'")
+      const code = await takeUp(stage, [first!], LIMIT + 1).then(
+        () => null,
+        (error: { readonly code: string }) => error.code
+      )
+      await stage.rows("reset statement_timeout")
+      assert.equal(code, "55P03")
+    }
+  },
+  {
+    title: "what somebody holds is left alone and said to be held, without waiting; others are counted",
+    of: ["take_up"],
+    play: async (stage) => {
+      const { of, one } = await scene(stage)
+      const [held, free, doomed] = of(one) as [Delivery, Delivery, Delivery]
+      await stage.rows("update posthorn.queue set take_ups = $1 where delivery_id = $2", LIMIT, doomed.id)
+      const other = await stage.other()
+      await other.rows("begin")
+      await other.rows("select from posthorn.queue where delivery_id = $1 for update", held.id)
+      await other.rows("select from posthorn.deliveries where id = $1 for update", doomed.id)
+      await stage.rows("set statement_timeout = '300ms'")
+      assert.deepEqual(await takeUp(stage, [held, free, doomed], LIMIT + 1), [
+        { id: held.id, outcome: "held" },
+        { id: free.id, outcome: "counted" },
+        { id: doomed.id, outcome: "held" }
+      ])
+      await stage.rows("reset statement_timeout")
+      assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
+    }
+  },
+  {
+    title:
+      "a shard that was not given back is taken over with the time by which its rows are suspect, until it is given back",
+    of: ["take_shard", "give_back_shard"],
+    play: async (stage) => {
+      const take = (shard: number, owner: string) =>
+        stage.value("select posthorn.take_shard($1::smallint, $2)", shard, owner)
+      const giveBack = (shard: number, owner: string) =>
+        stage.rows("select posthorn.give_back_shard($1::smallint, $2)", shard, owner)
+      assert.equal(await take(3, "one"), null)
+      assert.equal(await take(4, "one"), null)
+      const seen = () => stage.value("select suspect_snapshot::text from posthorn.shards where shard = 3")
+      assert.equal(await seen(), null)
+      const suspect = await take(3, "two")
+      const snapshot = await seen()
+      assert.notEqual(suspect, null)
+      assert.notEqual(snapshot, null)
+      assert.equal(await take(3, "two"), suspect)
+      assert.equal(await seen(), snapshot)
+      // Whoever was taken for dead gives back what is no longer his.
+      await giveBack(3, "one")
+      assert.equal(await take(3, "two"), suspect)
+      await giveBack(3, "two")
+      assert.equal(await take(3, "three"), null)
+      assert.deepEqual(
+        await stage.rows("select shard, owner from posthorn.shards where owner is not null order by shard"),
+        [
+          { shard: 3, owner: "three" },
+          { shard: 4, owner: "one" }
+        ]
+      )
+    }
+  },
+  {
+    title: "workers are told when an endpoint is enabled, and of no other change",
+    of: ["trigger endpoints_enabled", "tell_enabled"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      await stage.endpoint(acme, { enabled: false })
+      let heard = 0
+      const listener = await stage.other()
+      listener.client.on("notification", () => {
+        heard += 1
+      })
+      await listener.rows("listen posthorn_due")
+      const after = async (change: string) => {
+        await stage.rows(`update posthorn.endpoints set ${change}`)
+        await listener.rows("select 1")
+        return heard
+      }
+      assert.equal(await after("enabled = true, disabled_reason = null"), 1)
+      assert.equal(await after("enabled = true"), 1)
+      assert.equal(await after("enabled = false, disabled_reason = 'manual'"), 1)
+    }
+  }
+]

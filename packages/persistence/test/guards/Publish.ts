@@ -1,0 +1,286 @@
+/** What publishing makes, for whom, under which key, and whom it waits for. */
+import assert from "node:assert/strict"
+import type { Scenario, Stage } from "./Stage.ts"
+
+const heard = async (stage: Stage, act: () => Promise<unknown>): Promise<number> => {
+  let count = 0
+  const listener = await stage.other()
+  listener.client.on("notification", () => {
+    count += 1
+  })
+  await listener.rows("listen posthorn_due")
+  await act()
+  // What was notified before comes with the answer to what is asked now.
+  await listener.rows("select 1")
+  return count
+}
+
+const batch = (
+  stage: Stage,
+  slug: string,
+  events: ReadonlyArray<readonly [type: string, payload: string, key: string | null]>,
+  most: number | null = null
+) =>
+  stage.rows(
+    "select * from posthorn.publish_events($1, $2, $3::text[]::json[], $4, null, $5)",
+    slug,
+    events.map(([type]) => type),
+    events.map(([, payload]) => payload),
+    events.map(([, , key]) => key),
+    most
+  )
+
+export const publishing: ReadonlyArray<Scenario> = [
+  {
+    title:
+      "an event goes to each endpoint that is enabled and wants it, is missed by those that are disabled, and by no other",
+    of: ["fan_out", "publish_events"],
+    play: async (stage) => {
+      const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+      const wants = await stage.endpoint(acme, { types: ["a.*"] })
+      const off = await stage.endpoint(acme, { types: ["*"], enabled: false })
+      await stage.endpoint(acme, { types: ["b"] })
+      await stage.endpoint(other)
+      const event = await stage.publish("acme", "a.b")
+      const deliveries = await stage.rows("select id, endpoint_id from posthorn.deliveries")
+      assert.deepEqual(deliveries, [{ id: (event.delivery_ids as Array<string>)[0], endpoint_id: wants }])
+      assert.deepEqual(await stage.rows("select delivery_id from posthorn.queue"), [
+        { delivery_id: deliveries[0]!.id }
+      ])
+      assert.deepEqual(await stage.rows("select endpoint_id from posthorn.missed_events"), [
+        { endpoint_id: off }
+      ])
+      assert.equal((event.delivery_ids as Array<string>).length, 1)
+      assert.deepEqual(await stage.rows("select workspace_id, deliveries, missed from posthorn.events"), [
+        { workspace_id: acme, deliveries: 1, missed: 1 }
+      ])
+    }
+  },
+  {
+    title: "an event of Posthorn itself is not sent to the endpoint that it is about",
+    of: ["fan_out"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const [about, told] = [await stage.endpoint(acme), await stage.endpoint(acme)]
+      await stage.rows(
+        "select posthorn.fan_out($1, array['evt_1'], array['webhook.x'], array['1'], 'x', $2)",
+        acme,
+        about
+      )
+      assert.deepEqual(await stage.rows("select endpoint_id from posthorn.deliveries"), [
+        { endpoint_id: told }
+      ])
+    }
+  },
+  {
+    title: "workers are told when there is something to do, and only then",
+    of: ["fan_out"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      await stage.endpoint(acme, { types: ["a"] })
+      await stage.endpoint(acme, { types: ["off"], enabled: false })
+      assert.equal(await heard(stage, () => stage.publish("acme", "unwanted")), 0)
+      assert.equal(await heard(stage, () => stage.publish("acme", "off")), 0)
+      assert.equal(await heard(stage, () => stage.publish("acme", "a")), 1)
+    }
+  },
+  {
+    title:
+      "an endpoint that is being deleted is waited for, and then left out; one that does not want the event is not looked at",
+    of: ["fan_out"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const [going, elsewhere] = [
+        await stage.endpoint(acme, { types: ["a"] }),
+        await stage.endpoint(acme, { types: ["b"] })
+      ]
+      const kept = await stage.endpoint(acme, { types: ["a"] })
+      const other = await stage.other()
+      await other.rows("begin")
+      await other.rows("delete from posthorn.endpoints where id = $1", elsewhere)
+      await stage.rows("set lock_timeout = '2s'")
+      assert.equal(((await stage.publish("acme", "a")).delivery_ids as Array<string>).length, 2)
+      await other.rows("delete from posthorn.endpoints where id = $1", going)
+      const publishing = stage.publish("acme", "a")
+      await stage.waits(other)
+      await other.rows("commit")
+      const [delivery] = (await publishing).delivery_ids as Array<string>
+      assert.equal(
+        await stage.value("select endpoint_id from posthorn.deliveries where id = $1", delivery),
+        kept
+      )
+      await stage.rows("reset lock_timeout")
+    }
+  },
+  {
+    title: "no more deliveries are made than one call may make; endpoints that are disabled do not count",
+    of: ["check_fan_out", "fan_out"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      for (let n = 0; n < 2; n++) await stage.endpoint(acme, { types: ["a"] })
+      await stage.endpoint(acme, { types: ["a"], enabled: false })
+      await stage.endpoint(acme, { types: ["b"] })
+      const events = [
+        ["a", "1", null],
+        ["a", "2", null],
+        ["b", "3", null]
+      ] as const
+      assert.equal(
+        await batch(stage, "acme", events, 4).then(
+          () => null,
+          ({ code }: { code: string }) => code
+        ),
+        "PH413"
+      )
+      assert.equal((await batch(stage, "acme", events, 5)).length, 3)
+      assert.equal((await batch(stage, "acme", events)).length, 3)
+    }
+  },
+  {
+    title: "a workspace that is not there is refused, also when it went a moment ago",
+    of: ["publish_events"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      assert.equal(await stage.code("select posthorn.publish('nobody', 'a', '1')"), "PH404")
+      const other = await stage.other()
+      await other.rows("begin")
+      await other.rows("delete from posthorn.workspaces where id = $1", acme)
+      const publishing = stage.code("select posthorn.publish('acme', 'a', '1')")
+      await stage.waits(other)
+      await other.rows("commit")
+      assert.equal(await publishing, "PH404")
+    }
+  },
+  {
+    title: "what is no event is refused, and says which member it is",
+    of: ["check_event", "publish_events"],
+    play: async (stage) => {
+      await stage.workspace()
+      const refusal = (...values: ReadonlyArray<unknown>) =>
+        stage.client.query("select posthorn.publish('acme', $1, $2::text::json, $3, $4)", [...values]).then(
+          () => null,
+          ({ code, hint }: { code: string; hint: string }) => `${code} ${hint}`
+        )
+      const deep = (depth: number) => "[".repeat(depth) + "]".repeat(depth)
+      assert.equal(await refusal(null, "1", null, null), "PH400 /eventType")
+      assert.equal(await refusal("a".repeat(129), "1", null, null), "PH400 /eventType")
+      assert.equal(await refusal("a".repeat(128), "1", null, null), null)
+      assert.equal(await refusal("no type", "1", null, null), "PH400 /eventType")
+      assert.equal(await refusal("webhook.x", "1", null, null), "PH400 /eventType")
+      assert.equal(await refusal("a", null, null, null), "PH400 /payload")
+      assert.equal(await refusal("a", deep(101), null, null), "PH400 /payload")
+      assert.equal(await refusal("a", deep(100), null, null), null)
+      assert.equal(await refusal("a", `"${"x".repeat(1_048_575)}"`, null, null), "PH400 /payload")
+      assert.equal(await refusal("a", "1", "", null), "PH400 /idempotencyKey")
+      assert.equal(await refusal("a", "1", "k".repeat(256), null), "PH400 /idempotencyKey")
+      assert.equal(await refusal("a", "1", null, "no trace"), "PH400 /traceId")
+    }
+  },
+  {
+    title: "brackets in strings are no depth, and many that are shallow are not deep",
+    of: ["nests_deeper", "check_event"],
+    play: async (stage) => {
+      const deeper = (payload: string) => stage.value("select posthorn.nests_deeper($1, 3)", payload)
+      assert.equal(await deeper('"[[[[[[[["'), false)
+      assert.equal(await deeper("[[],[],[],[],[]]"), false)
+      assert.equal(await deeper('[[[{"a":1}]]]'), true)
+      assert.equal(await deeper("[[[1]]]"), false)
+    }
+  },
+  {
+    title:
+      "the same key gives the same answer, in its workspace and for a day; another event under it is refused",
+    of: ["publish_events", "compact_json"],
+    play: async (stage) => {
+      const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+      for (const workspace of [acme, other]) await stage.endpoint(workspace)
+      const elsewhere = await stage.publish("other", "a", "k", "7")
+      const first = await stage.publish("acme", "a", "k")
+      const second = await stage.publish("acme", "a", "l", "2")
+      assert.deepEqual(await stage.publish("acme", "a", "l", "2"), { ...second, duplicate: true })
+      assert.deepEqual(await stage.publish("acme", "a", "k", " 1 "), { ...first, duplicate: true })
+      assert.equal((await stage.rows("select from posthorn.events")).length, 3)
+      assert.equal(await stage.code("select posthorn.publish('acme', 'a', '2', 'k')"), "PH409")
+      assert.deepEqual(await stage.publish("other", "a", "k", "7"), { ...elsewhere, duplicate: true })
+      assert.deepEqual(await stage.publish("acme", "a", "k"), { ...first, duplicate: true })
+      await stage.rows(
+        "update posthorn.idempotency_keys set created_at = now() - interval '24 hours 1 second'"
+      )
+      const again = await stage.publish("acme", "a", "k", "3")
+      assert.equal(again.duplicate, false)
+      assert.equal((again.delivery_ids as Array<string>).length, 1)
+      assert.equal(await stage.code("select posthorn.publish('acme', 'a', '1', 'k')"), "PH409")
+    }
+  },
+  {
+    title:
+      "a batch answers event by event: new ones with their own deliveries, repeated ones as they were answered before",
+    of: ["publish_events"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      for (const type of ["a", "b", "c"]) await stage.endpoint(acme, { types: [type] })
+      const [known] = await batch(stage, "acme", [["b", "1", "known"]])
+      const answers = await batch(stage, "acme", [
+        ["a", "10", null],
+        ["b", "1", "known"],
+        ["c", "30", "new"],
+        ["a", "40", null]
+      ])
+      assert.deepEqual(answers[1], { ...known, duplicate: true })
+      assert.deepEqual(
+        answers.map(({ duplicate }) => duplicate),
+        [false, true, false, false]
+      )
+      const stored = await stage.rows(
+        `select e.id, e.event_type, e.payload, array_agg(d.id::text) as delivery_ids from posthorn.events e
+         join posthorn.deliveries d on d.event_id = e.id and d.payload = e.payload group by e.workspace_id, e.id`
+      )
+      const told = answers.map(({ delivery_ids, event_type, id }) => ({ id, event_type, delivery_ids }))
+      const found = told.map(({ id }) => stored.find((event) => event.id === id)!)
+      assert.deepEqual(
+        found.map(({ delivery_ids, event_type, id }) => ({ id, event_type, delivery_ids })),
+        told
+      )
+      assert.deepEqual(
+        found.map(({ payload }) => payload),
+        ["10", "1", "30", "40"]
+      )
+      assert.equal(stored.length, 4)
+      assert.deepEqual(
+        await stage.rows("select key, delivery_ids from posthorn.idempotency_keys order by key"),
+        [
+          { key: "known", delivery_ids: known!.delivery_ids },
+          { key: "new", delivery_ids: answers[2]!.delivery_ids }
+        ]
+      )
+    }
+  },
+  {
+    title: "more keys than events are no events",
+    of: ["publish_events"],
+    play: async (stage) => {
+      await stage.workspace()
+      const [answer] = await stage.rows(
+        "select * from posthorn.publish_events('acme', array['a'], array['1']::json[], array['k', 'l'])"
+      )
+      assert.equal(answer!.duplicate, false)
+      assert.deepEqual(await stage.rows("select key from posthorn.idempotency_keys"), [{ key: "k" }])
+    }
+  },
+  {
+    title: "a caller with few connections does not wait for a key that somebody holds",
+    of: ["try_publish_events"],
+    play: async (stage) => {
+      await stage.workspace()
+      const other = await stage.other()
+      await other.rows("begin")
+      await other.rows("select posthorn.publish('acme', 'a', '1', 'k')")
+      await stage.rows("set statement_timeout = '3s'")
+      const code = await stage.code(
+        "select posthorn.try_publish_events('acme', array['a'], array['1']::json[], array['k'], null, null)"
+      )
+      await stage.rows("reset statement_timeout")
+      assert.equal(code, "55P03")
+    }
+  }
+]

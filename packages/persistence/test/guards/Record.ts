@@ -1,0 +1,270 @@
+/** What recording writes, what it leaves alone, and whom it waits for. */
+import assert from "node:assert/strict"
+import type { Delivery, Scenario, Stage } from "./Stage.ts"
+
+const FAILURES =
+  "select id, consecutive_failures as failures, enabled, disabled_reason as reason from posthorn.endpoints order by id"
+
+/** An endpoint of a new workspace, and deliveries to it. */
+const scene = async (stage: Stage, count: number, failures = 0) => {
+  const acme = await stage.workspace()
+  const endpoint = await stage.endpoint(acme, { failures })
+  return { acme, endpoint, deliveries: await stage.deliveries(acme, "acme", count) }
+}
+
+const queued = (stage: Stage) =>
+  stage.rows(
+    "select delivery_id as id, attempts, take_ups, due_at > now() as later from posthorn.queue order by 1"
+  )
+
+export const recordings: ReadonlyArray<Scenario> = [
+  {
+    title: "each outcome is written to its own delivery and queue row, and to no other",
+    of: ["record"],
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 5)
+      const [good, bad, refused, spent, untouched] = deliveries as [
+        Delivery,
+        Delivery,
+        Delivery,
+        Delivery,
+        Delivery
+      ]
+      await stage.rows("update posthorn.queue set take_ups = 3")
+      const answer = await stage.record([
+        stage.observation(good, { status: "delivered" }),
+        stage.observation(bad),
+        stage.observation(refused, { status: "failed_permanent" }),
+        stage.observation(spent, { exhausted: true })
+      ])
+      assert.deepEqual([answer.recorded, answer.dead_lettered], [4, 1])
+      assert.deepEqual(await stage.rows("select status, attempts from posthorn.deliveries order by id"), [
+        { status: "delivered", attempts: 1 },
+        { status: "failed", attempts: 1 },
+        { status: "failed_permanent", attempts: 1 },
+        { status: "failed", attempts: 1 },
+        { status: "pending", attempts: 0 }
+      ])
+      assert.deepEqual(await queued(stage), [
+        { id: bad.id, attempts: 1, take_ups: 0, later: true },
+        { id: untouched.id, attempts: 0, take_ups: 3, later: false }
+      ])
+      assert.deepEqual(await stage.rows("select delivery_id from posthorn.dead_letters"), [
+        { delivery_id: spent.id }
+      ])
+      assert.equal((await stage.rows("select from posthorn.attempts")).length, 4)
+    }
+  },
+  {
+    title: "the first observation wins: one that comes again, too early or too late changes nothing",
+    of: ["record"],
+    play: async (stage) => {
+      const { deliveries, endpoint } = await scene(stage, 3)
+      const [done, failing, waiting] = deliveries as [Delivery, Delivery, Delivery]
+      await stage.record([stage.observation(done, { status: "delivered" }), stage.observation(failing)])
+      const again = [
+        stage.observation(done, { ordinal: 2 }),
+        stage.observation(failing, { status: "delivered" }),
+        stage.observation(waiting, { ordinal: 2, status: "delivered" })
+      ]
+      assert.equal((await stage.record(again)).recorded, 0)
+      // Beside one that counts, too: what was not stored moves no streak.
+      const late = await stage.record([stage.observation(failing), stage.observation(waiting)])
+      assert.equal(late.recorded, 1)
+      assert.deepEqual(await stage.rows(FAILURES), [
+        { id: endpoint, failures: 2, enabled: true, reason: null }
+      ])
+      assert.equal((await stage.rows("select from posthorn.attempts")).length, 3)
+    }
+  },
+  {
+    title: "a dead letter that is there already is no obstacle",
+    of: ["record"],
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 1)
+      await stage.rows(
+        "insert into posthorn.dead_letters (workspace_id, delivery_id) select workspace_id, id from posthorn.deliveries"
+      )
+      assert.equal((await stage.record([stage.observation(deliveries[0]!, { exhausted: true })])).recorded, 1)
+    }
+  },
+  {
+    title:
+      "the streak is that of the endpoint, counts on from where it stood, and begins anew after a success",
+    of: ["record"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const [one, two] = [
+        await stage.endpoint(acme, { failures: 4, types: ["a"] }),
+        await stage.endpoint(acme, { failures: 7, types: ["b"] })
+      ]
+      const all = [...(await stage.deliveries(acme, "acme", 5, "a"))]
+      const failed = (n: number) => stage.observation(all[n]!)
+      await stage.record([failed(0), failed(1)])
+      assert.deepEqual(
+        (await stage.rows(FAILURES)).map(({ failures }) => failures),
+        [6, 7]
+      )
+      await stage.record([failed(2), stage.observation(all[3]!, { status: "delivered" }), failed(4)])
+      assert.deepEqual(await stage.rows(FAILURES), [
+        { id: one, failures: 1, enabled: true, reason: null },
+        { id: two, failures: 7, enabled: true, reason: null }
+      ])
+      const [more] = (await stage.deliveries(acme, "acme", 1, "a")).filter(
+        ({ id }) => !all.some((known) => known.id === id)
+      )
+      await stage.record([stage.observation(more!, { status: "delivered" })])
+      assert.equal((await stage.rows(FAILURES))[0]!.failures, 0)
+    }
+  },
+  {
+    title: "an attempt that began before the endpoint was enabled again does not count",
+    of: ["record"],
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 2)
+      await stage.rows("update posthorn.endpoints set generation = 1")
+      await stage.record(deliveries.map((one, n) => stage.observation(one, { generation: n })))
+      assert.equal((await stage.rows(FAILURES))[0]!.failures, 1)
+    }
+  },
+  {
+    title:
+      "the twentieth failure in a row disables its endpoint, once, and no other; before it nothing is disabled",
+    of: ["record", "endpoint_stopped"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const breaking = await stage.endpoint(acme, { failures: 17, types: ["a"] })
+      const failing = await stage.endpoint(acme, { failures: 3, types: ["b"] })
+      const off = await stage.endpoint(acme, { failures: 25, types: ["c"] })
+      const marks = (id: string) =>
+        stage.row(
+          "select disabled_at, updated_at, disabled_reason as reason from posthorn.endpoints where id = $1",
+          id
+        )
+      await stage.deliveries(acme, "acme", 4, "a")
+      await stage.deliveries(acme, "acme", 2, "b")
+      const all = await stage.deliveries(acme, "acme", 1, "c")
+      const to = (endpoint: string) => all.filter((one) => one.endpoint === endpoint)
+      await stage.rows(
+        "update posthorn.endpoints set enabled = false, disabled_reason = 'manual', disabled_at = '2026-01-01' where id = $1",
+        off
+      )
+      const [wasFailing, wasOff] = [await marks(failing), await marks(off)]
+      await stage.record(
+        to(breaking)
+          .slice(0, 2)
+          .map((one) => stage.observation(one))
+      )
+      assert.equal((await marks(breaking)).reason, null)
+      const group = [...to(breaking).slice(2), ...to(failing), ...to(off)]
+      const answer = await stage.record(group.map((one) => stage.observation(one)))
+      assert.deepEqual(answer.disabled, [breaking])
+      const now = await marks(breaking)
+      assert.equal(now.reason, "consecutive_failures")
+      assert.notEqual(now.disabled_at, null)
+      assert.deepEqual(now.disabled_at, now.updated_at)
+      assert.deepEqual([await marks(failing), await marks(off)], [wasFailing, wasOff])
+      assert.deepEqual(await stage.rows("select target_id, action from posthorn.audit_events"), [
+        { target_id: breaking, action: "webhook.endpoint_auto_disabled" }
+      ])
+      assert.equal((await stage.rows("select from posthorn.notifications")).length, 1)
+      assert.deepEqual(
+        (await stage.rows(FAILURES)).map(({ failures }) => failures),
+        [21, 5, 26]
+      )
+    }
+  },
+  {
+    title: "a success after the twentieth failure of the same group does not undo the disabling",
+    of: ["record"],
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 2, 19)
+      const [bad, good] = deliveries
+      await stage.record([stage.observation(bad!), stage.observation(good!, { status: "delivered" })])
+      assert.deepEqual(await stage.value("select enabled from posthorn.endpoints"), false)
+    }
+  },
+  {
+    title:
+      "a healthy endpoint that stays healthy is neither locked nor written, nor is one that nothing was sent to",
+    of: ["record"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const healthy = await stage.endpoint(acme, { types: ["a"] })
+      const failing = await stage.endpoint(acme, { types: ["b"] })
+      const idle = await stage.endpoint(acme, { types: ["c"], failures: 1 })
+      const version = () =>
+        stage.rows("select id, xmin::text from posthorn.endpoints where id = any ($1) order by id", [
+          healthy,
+          idle
+        ])
+      const before = await version()
+      await stage.deliveries(acme, "acme", 1, "a")
+      const all = await stage.deliveries(acme, "acme", 1, "b")
+      const other = await stage.other()
+      await other.rows("begin")
+      await other.rows("select from posthorn.endpoints where id = any ($1) for update", [healthy, idle])
+      const group = all.map((one) =>
+        stage.observation(one, { status: one.endpoint === failing ? "failed" : "delivered" })
+      )
+      assert.equal((await stage.record(group)).recorded, 2)
+      assert.deepEqual(await version(), before)
+    }
+  },
+  {
+    title: "two workers that record failures of one endpoint count both",
+    of: ["record"],
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 2)
+      const other = await stage.other()
+      await other.rows("begin")
+      await stage.record([stage.observation(deliveries[0]!)], other)
+      const second = stage.record([stage.observation(deliveries[1]!)])
+      await stage.waits(other)
+      await other.rows("commit")
+      await second
+      assert.equal((await stage.rows(FAILURES))[0]!.failures, 2)
+    }
+  },
+  {
+    title: "what somebody holds for long is not waited for: the call gives up with 55P03, to be made again",
+    of: ["record"],
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 1)
+      const other = await stage.other()
+      await other.rows("begin")
+      await other.rows("select from posthorn.endpoints for update")
+      await stage.rows("set statement_timeout = '3s'")
+      const code = await stage.recordCode([stage.observation(deliveries[0]!)])
+      await stage.rows("reset statement_timeout")
+      assert.equal(code, "55P03")
+    }
+  },
+  {
+    title: "a row that somebody changes meanwhile undoes the whole call, which can then be made again",
+    of: ["record"],
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 2)
+      const [contested, own] = deliveries
+      const other = await stage.other()
+      await other.rows("begin")
+      await stage.record([stage.observation(contested!, { status: "delivered" })], other)
+      const both = [contested!, own!].map((one) => stage.observation(one, { status: "delivered" }))
+      const recording = stage.recordCode(both)
+      await stage.waits(other)
+      await other.rows("commit")
+      assert.equal(await recording, "40001")
+      assert.equal((await stage.rows("select from posthorn.attempts")).length, 1)
+      assert.equal((await stage.record(both)).recorded, 1)
+    }
+  },
+  {
+    title: "one delivery twice in a call is a mistake, and says so",
+    of: ["record"],
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 1)
+      const twice = [stage.observation(deliveries[0]!), stage.observation(deliveries[0]!)]
+      assert.equal(await stage.recordCode(twice), "21000")
+    }
+  }
+]

@@ -1,0 +1,210 @@
+/**
+ * A database for the scenarios of guards: a few rows of everything, and a second connection to hold locks with. Plain
+ * promises and plain SQL, because `npm run mutate:sql` plays each scenario hundreds of times, without a test runner.
+ */
+import assert from "node:assert/strict"
+import { newId } from "@posthorn/domain/Ids"
+import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
+import pg from "pg"
+import { type Observed, recording } from "../../src/Records.ts"
+
+/** What a guard of `of` is there for. */
+export interface Scenario {
+  readonly title: string
+  /** The functions and triggers that it is about. */
+  readonly of: ReadonlyArray<string>
+  readonly play: (stage: Stage) => Promise<void>
+}
+
+/** Values are what the driver makes of them: int8 is text. */
+export type Row = Readonly<Record<string, unknown>>
+
+export interface About {
+  readonly status?: Observed["status"]
+  readonly ordinal?: number
+  readonly generation?: number
+  readonly exhausted?: boolean
+}
+
+export interface Delivery {
+  readonly workspace: string
+  readonly endpoint: string
+  readonly id: string
+}
+
+const TRACE = "0af7651916cd43dd8448eb211c80319c"
+const WAIT_MS = 5_000
+const RETRY_MS = 3_600_000
+
+export class Session {
+  readonly client: pg.Client
+
+  constructor(url: string) {
+    this.client = new pg.Client({ connectionString: url })
+    this.client.on("error", () => undefined)
+  }
+
+  async rows(text: string, ...values: ReadonlyArray<unknown>): Promise<ReadonlyArray<Row>> {
+    return (await this.client.query(text, [...values])).rows
+  }
+
+  async row(text: string, ...values: ReadonlyArray<unknown>): Promise<Row> {
+    return (await this.rows(text, ...values))[0]!
+  }
+
+  /** The only column of the only row. */
+  async value(text: string, ...values: ReadonlyArray<unknown>): Promise<unknown> {
+    return Object.values(await this.row(text, ...values))[0]
+  }
+
+  /** The SQLSTATE that it is refused with, or null. */
+  async code(text: string, ...values: ReadonlyArray<unknown>): Promise<string | null> {
+    return this.client.query(text, [...values]).then(
+      () => null,
+      ({ code }: { readonly code: string }) => code
+    )
+  }
+}
+
+export class Stage extends Session {
+  private readonly others: Array<Session> = []
+  private readonly url: string
+
+  constructor(url: string) {
+    super(url)
+    this.url = url
+  }
+
+  /** Somebody else's connection. */
+  async other(): Promise<Session> {
+    const other = new Session(this.url)
+    await other.client.connect()
+    this.others.push(other)
+    return other
+  }
+
+  /** As it is when it is empty. */
+  async clear(): Promise<void> {
+    for (const { client } of this.others.splice(0)) await client.end()
+    await this.client.query("rollback")
+    await this.client.query(`truncate posthorn.workspaces, posthorn.attempts, posthorn.daily_runs cascade;
+      update posthorn.shards set owner = null, suspect_until = null, suspect_snapshot = null`)
+  }
+
+  /** Whatever is still going on. */
+  async leave(): Promise<void> {
+    const pids = [this, ...this.others].map(
+      ({ client }) => (client as unknown as { processID: number }).processID
+    )
+    const killer = new Session(this.url)
+    await killer.client.connect()
+    await killer.rows("select pg_terminate_backend(pid) from unnest($1::integer[]) as pid", pids)
+    await killer.client.end()
+  }
+
+  async workspace(slug = "acme"): Promise<string> {
+    const id = newId("workspace")
+    await this.rows("insert into posthorn.workspaces (id, slug, name) values ($1, $2, $2)", id, slug)
+    return id
+  }
+
+  async endpoint(
+    workspace: string,
+    {
+      enabled = true,
+      failures = 0,
+      types = ["*"]
+    }: { enabled?: boolean; failures?: number; types?: ReadonlyArray<string> } = {}
+  ): Promise<string> {
+    const id = newId("endpoint")
+    await this.rows(
+      `insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, disabled_reason, secret,
+        consecutive_failures) values ($1, $2, 'https://example.com', $3, $4, $5, 'secret', $6)`,
+      workspace,
+      id,
+      types,
+      enabled,
+      enabled ? null : "manual",
+      failures
+    )
+    return id
+  }
+
+  publish(slug: string, type = "a.b", key: string | null = null, payload = "1"): Promise<Row> {
+    return this.row("select * from posthorn.publish($1, $2, $3::json, $4)", slug, type, payload, key)
+  }
+
+  /** Published to every endpoint of the workspace that wants it; each gets one. */
+  async deliveries(
+    workspace: string,
+    slug: string,
+    count = 1,
+    type = "a.b"
+  ): Promise<ReadonlyArray<Delivery>> {
+    for (let n = 0; n < count; n++) await this.publish(slug, type)
+    const found = await this.rows(
+      "select id, endpoint_id from posthorn.deliveries where workspace_id = $1 order by id",
+      workspace
+    )
+    return found.map(({ endpoint_id, id }) => ({
+      workspace,
+      endpoint: endpoint_id as string,
+      id: id as string
+    }))
+  }
+
+  observation({ endpoint, id, workspace }: Delivery, about: About = {}): Observed {
+    const { exhausted = false, generation = 0, ordinal = 1, status = "failed" } = about
+    return {
+      workspaceId: workspace,
+      deliveryId: id,
+      endpointId: endpoint,
+      generation,
+      ordinal,
+      attemptId: newId("attempt"),
+      status,
+      at: Date.now(),
+      durationMs: 1,
+      httpStatus: status === "delivered" ? 200 : 500,
+      failureReason: status === "delivered" ? null : "http_status",
+      signature: null,
+      responseBody: null,
+      url: "https://example.com",
+      responseHeaders: null,
+      retryAfterMs: status === "failed" && !exhausted ? RETRY_MS : null,
+      exhausted
+    }
+  }
+
+  /** As a worker does, in the order in which they arrived. */
+  record(observed: ReadonlyArray<Observed>, by: Session = this): Promise<Row> {
+    const { text, values } = recording(observed, "{}", FAILURE_LIMIT)
+    return by.row(text, ...values)
+  }
+
+  /** The SQLSTATE that recording is refused with, or null. */
+  recordCode(observed: ReadonlyArray<Observed>): Promise<string | null> {
+    const { text, values } = recording(observed, "{}", FAILURE_LIMIT)
+    return this.code(text, ...values)
+  }
+
+  /** Until the main connection waits for a lock. */
+  async waits(seenBy: Session): Promise<void> {
+    const pid = (this.client as unknown as { readonly processID: number }).processID
+    const end = Date.now() + WAIT_MS
+    while (Date.now() < end) {
+      const type = await seenBy.value("select wait_event_type from pg_stat_activity where pid = $1", pid)
+      if (type === "Lock") return
+    }
+    assert.fail("nothing waited for a lock")
+  }
+
+  audit(workspace: string): Promise<Row> {
+    return this.row(
+      `insert into posthorn.audit_events (workspace_id, action, actor_type, actor_id, via, target_type, target_id, trace_id)
+       values ($1, 'webhook.endpoint_created', 'operator', 'operator', 'sql', 'webhook_endpoint', 'x', $2) returning id`,
+      workspace,
+      TRACE
+    )
+  }
+}

@@ -1,0 +1,72 @@
+/** Evidence stays as it is and goes with what it is about; subscriptions follow their endpoint. */
+import assert from "node:assert/strict"
+import type { Scenario } from "./Stage.ts"
+
+const scenarios: ReadonlyArray<Scenario> = [
+  {
+    title: "audit events are neither changed nor removed, but go with their workspace",
+    of: ["refuse_change", "refuse_removal", "trigger audit_events_immutable", "trigger audit_events_kept"],
+    play: async (stage) => {
+      const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+      for (const workspace of [acme, other]) await stage.audit(workspace)
+      assert.equal(await stage.code("update posthorn.audit_events set action = 'x'"), "PH001")
+      assert.equal(await stage.code("delete from posthorn.audit_events"), "PH001")
+      assert.equal(await stage.code("delete from posthorn.workspaces where id = $1", acme), null)
+      assert.equal(await stage.value("select workspace_id from posthorn.audit_events"), other)
+    }
+  },
+  {
+    title: "what the operator did is neither changed nor removed",
+    of: ["refuse_change", "trigger operator_audit_events_immutable"],
+    play: async (stage) => {
+      await stage.rows(`insert into posthorn.operator_audit_events
+        (action, actor_type, actor_id, via, target_type, target_id, trace_id)
+        values ('workspace.created', 'operator', 'operator', 'sql', 'workspace', 'x', 'x')`)
+      assert.equal(await stage.code("update posthorn.operator_audit_events set via = 'rest'"), "PH001")
+      assert.equal(await stage.code("delete from posthorn.operator_audit_events"), "PH001")
+    }
+  },
+  {
+    title: "attempts are neither changed nor removed, but go with their delivery, and no others with it",
+    of: [
+      "remove_attempts",
+      "refuse_lone_removal",
+      "trigger attempts_follow",
+      "trigger attempts_immutable",
+      "trigger attempts_kept"
+    ],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      await stage.endpoint(acme)
+      const [gone, kept] = await stage.deliveries(acme, "acme", 2)
+      await stage.record([gone!, kept!].map((one) => stage.observation(one, { status: "delivered" })))
+      assert.equal(await stage.code("update posthorn.attempts set duration_ms = 2"), "PH001")
+      assert.equal(await stage.code("delete from posthorn.attempts"), "PH001")
+      assert.equal(await stage.code("delete from posthorn.deliveries where id = $1", gone!.id), null)
+      assert.deepEqual(await stage.rows("select delivery_id from posthorn.attempts"), [
+        { delivery_id: kept!.id }
+      ])
+    }
+  },
+  {
+    title: "subscriptions are those that the endpoint has now, and no other endpoint's are touched",
+    of: ["keep_subscriptions", "trigger endpoints_subscriptions"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const [one, two] = [
+        await stage.endpoint(acme, { types: ["a"] }),
+        await stage.endpoint(acme, { types: ["b"] })
+      ]
+      await stage.rows("update posthorn.endpoints set event_types = '{c,c}' where id = $1", one)
+      const found = await stage.rows(
+        "select pattern, endpoint_id from posthorn.subscriptions order by pattern"
+      )
+      assert.deepEqual(found, [
+        { pattern: "b", endpoint_id: two },
+        { pattern: "c", endpoint_id: one }
+      ])
+    }
+  }
+]
+
+export const tables = scenarios
