@@ -28,6 +28,12 @@ const twoSignatures: Count = ({ posts }) =>
 /** Posts that no recorded attempt explains: what was in flight when something broke. */
 const repeated: Count = (judged) => judged.posts.length - recorded(judged)
 
+/**
+ * Laws about what only a simulated world knows: whether a worker was sure of its shards at the moment of a post, and whether
+ * nothing but the hearing of notifications was out of order. Real processes do not tell, so these are judged there alone.
+ */
+export const INSIDE: ReadonlySet<string> = new Set(["L19 prompt", "L20 fence"])
+
 /** By the name of the law; at least so many. */
 export const CASES: Readonly<
   Record<string, { readonly of: string; readonly count: Count; readonly least: number }>

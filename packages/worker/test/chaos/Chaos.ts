@@ -9,7 +9,7 @@ import { WRONG } from "../processes/Wrong.ts"
 import type { Delivery } from "../simulation/Facts.ts"
 import type { Judged } from "../simulation/Judged.ts"
 import { laws } from "../simulation/Laws.ts"
-import { CASES } from "./Cases.ts"
+import { CASES, INSIDE } from "./Cases.ts"
 import { Disturbances } from "./Disturbances.ts"
 import { Faults, pause, type Targets } from "./Faults.ts"
 import { type History, LOGGED, type Logged, readHistory } from "./History.ts"
@@ -163,6 +163,7 @@ const judge = async (
   }
   const judgements: Record<string, LawJudgement> = {}
   for (const [name, law] of Object.entries(laws)) {
+    if (INSIDE.has(name)) continue
     const { count, least, of } = CASES[name]!
     judgements[name] = { of, least, cases: count(judged), violations: law(judged) }
   }
