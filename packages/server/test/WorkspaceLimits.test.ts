@@ -4,7 +4,7 @@ import { expect, layer } from "@effect/vitest"
 import * as Database from "@posthorn/persistence/Database"
 import { freshDatabase, TestDatabaseUrl, type TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, Layer } from "effect"
-import { makeEndpoint } from "./Fixtures.ts"
+import { connect, makeEndpoint } from "./Fixtures.ts"
 import { callTool } from "./McpCalls.ts"
 import { type Entered, TestServer, testServer } from "./TestServer.ts"
 
@@ -48,13 +48,26 @@ layer(testServer(), { excludeTestServices: true })("the limits of a workspace", 
         yield* addEndpoints(ws, 499, false)
         const create = ws.call("POST", "/webhooks", { body: endpoint })
 
-        const answers = yield* Effect.all([create, create, create, create], together)
+        // Inserts wait until all four have come as far as they can: to their own, or to whoever counts before them.
+        const aside = yield* connect
+        yield* Effect.promise(() => aside.query("begin; lock table posthorn.endpoints in share mode"))
+        const creating = yield* Effect.fork(Effect.all([create, create, create, create], together))
+        const waiting = Effect.flatMap(
+          SqlClient,
+          (sql) => sql`select pid from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`
+        )
+        yield* Effect.repeat(waiting, { until: (held) => held.length === 4 }).pipe(
+          Effect.timeout("10 seconds")
+        )
+        yield* Effect.promise(() => aside.query("rollback"))
+        const answers = yield* Fiber.join(creating)
         const refused = answers.find(({ status }) => status === 409)!
 
         expect(statuses(answers)).toEqual([201, 409, 409, 409])
         expect(refused.body).toMatchObject({ _tag: "LimitReached", limit: 500, of: "endpoints" })
         expect(yield* rows(ws, "endpoints")).toBe(500)
-      })
+      }).pipe(Effect.scoped)
   )
 
   it.effect("decision §10 makes room when an endpoint is deleted, and counts no other workspace's", () =>
