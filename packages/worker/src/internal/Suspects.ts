@@ -4,6 +4,7 @@
  * and not sent, it remembers as long as nobody else had the shard in between.
  * Source: docs/adr/0012-poison.md.
  */
+import { MAX_TAKE_UPS } from "@posthorn/domain/Verdict"
 import type { TakeUp, Waiting } from "@posthorn/persistence/Queue"
 
 /** A dead worker wrote nothing down: it is assumed to have taken up once what was due. */
@@ -28,9 +29,8 @@ export class Suspects {
     else this.until.set(shard, until)
   }
 
-  /** Also what was counted before and not recorded since, whoever gave the shard back meanwhile. */
   has(row: Waiting): boolean {
-    return row.takeUps > 0 || row.due <= (this.until.get(row.shard) ?? Number.NEGATIVE_INFINITY)
+    return row.takeUps >= MAX_TAKE_UPS || row.due <= (this.until.get(row.shard) ?? Number.NEGATIVE_INFINITY)
   }
 
   /** Those of the rows whose take-up has to be written down before they are sent. */
