@@ -127,8 +127,7 @@ const showWays = (
       : `
   ${bold("Attempts")}   curl ${workspace}/webhooks/deliveries/${deliveryId}/attempts -H "authorization: Bearer ${token}"`
   return say(`
-  ${bold("Console")}    ${link}
-             ${dim(`opens once, within 10 minutes; for another: node build/posthorn.mjs console-link ${Demo.SLUG}`)}
+  ${bold("Console")}    ${link}  ${dim("(opens once, within 10 minutes)")}
   ${bold("Learn")}      docs/first-endpoint.md, ten minutes. Its commands need this line:
              export POSTHORN_URL=${baseUrl} POSTHORN_TOKEN=${token}
   ${bold("Reference")}  ${baseUrl}/reference

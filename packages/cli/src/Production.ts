@@ -1,7 +1,8 @@
 /** What the commands of a production installation share: each needs what it names, and says so at once. */
-import { keyWarning } from "@posthorn/capabilities/KeyCheck"
+
 import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/Database"
+import { keyWarning } from "@posthorn/persistence/KeyCheck"
 import { pending } from "@posthorn/persistence/Migrator"
 import { SecretBox, make as secretBox } from "@posthorn/persistence/SecretBox"
 import { SecretsRepo } from "@posthorn/persistence/SecretsRepo"

@@ -2,9 +2,10 @@
  * Whether the master keys of this process open the signing secrets on record. A wrong key stops nothing but deliveries, so
  * it is looked for at the start, among the first thousand endpoints. Source: decision §1 (ENCRYPTION_KEY).
  */
-import { SecretBox, SecretUnreadable } from "@posthorn/persistence/SecretBox"
-import { SecretsRepo } from "@posthorn/persistence/SecretsRepo"
+
 import { Effect } from "effect"
+import { SecretBox, SecretUnreadable } from "./SecretBox.ts"
+import { SecretsRepo } from "./SecretsRepo.ts"
 
 const LOOKED_AT = 1_000
 const START = { workspaceId: "", endpointId: "" }
