@@ -46,6 +46,8 @@ export interface ShardLocks {
   /** Those of these that nobody else got first. */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Taken>, SqlError>
   readonly giveBack: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
+  /** Unlocks them, and leaves it written down that they were not given back. */
+  readonly letGo: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
 }
 
 export const noAnswer = new SqlError({
@@ -85,6 +87,9 @@ const GIVE_BACK = `
   select posthorn.give_back_shard(shard::smallint, $2), pg_advisory_unlock(${CLASS}, shard)
   from unnest($1::integer[]) as shard`
 
+/** Without giving them back: whoever takes one next suspects what is due in it, as after a death. */
+const LET_GO = `select pg_advisory_unlock(${CLASS}, shard) from unnest($1::integer[]) as shard`
+
 /** `owner` is any text that no other worker uses. */
 export const make = (connection: DedicatedConnection, owner: string): Effect.Effect<ShardLocks, SqlError> =>
   Effect.gen(function* () {
@@ -100,6 +105,7 @@ export const make = (connection: DedicatedConnection, owner: string): Effect.Eff
       take: (shards) =>
         shards.length === 0 ? Effect.succeed([]) : connection.query<Taken>(TAKE, [shards, owner]),
       giveBack: (shards) =>
-        shards.length === 0 ? Effect.void : Effect.asVoid(connection.query(GIVE_BACK, [shards, owner]))
+        shards.length === 0 ? Effect.void : Effect.asVoid(connection.query(GIVE_BACK, [shards, owner])),
+      letGo: (shards) => Effect.asVoid(connection.query(LET_GO, [shards]))
     }
   })

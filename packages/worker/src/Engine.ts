@@ -92,7 +92,7 @@ const owner = ({ lanes, reader, slots }: Parts): Owner => {
         Effect.sync(() => drop(shard)),
         untilNone(() => lanes.heldOf(shard))
       ),
-    idle: (shard) => lanes.heldOf(shard) === 0
+    idle: (shard) => lanes.heldOf(shard) === 0 && !slots.suspectsIn(shard)
   }
 }
 

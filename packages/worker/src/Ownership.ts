@@ -15,7 +15,10 @@ export interface Owner {
   readonly lost: (shard: number) => void
   /** Stop taking work from the shard; done when nothing of it is in flight or unrecorded. */
   readonly drained: (shard: number) => Effect.Effect<void>
-  /** Whether nothing of the shard is in flight or unrecorded: only then is it given back cleanly. */
+  /**
+   * Whether nothing of the shard is in flight, unrecorded, or suspected of having been in flight at an owner that died:
+   * only then is it given back cleanly. What is suspected stays so for the next owner.
+   */
   readonly idle: (shard: number) => boolean
 }
 

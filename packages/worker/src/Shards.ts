@@ -86,7 +86,9 @@ export const layer = Layer.effect(
 
         const leave = (shard: number) =>
           owner.drained(shard).pipe(
-            Effect.zipRight(locks.giveBack([shard])),
+            Effect.zipRight(
+              Effect.suspend(() => (owner.idle(shard) ? locks.giveBack([shard]) : locks.letGo([shard])))
+            ),
             Effect.tap(() => Effect.sync(() => owned.delete(shard)))
           )
 

@@ -89,6 +89,11 @@ export class Slots {
     this.suspects.taken(shard, suspectUntil)
   }
 
+  /** Whether rows of the shard may have been in flight at an owner that died. */
+  suspectsIn(shard: number): boolean {
+    return this.suspects.suspectsIn(shard)
+  }
+
   /** Fills the slots until interrupted; then nothing more is started. */
   readonly run: Effect.Effect<never> = Effect.ensuring(
     Effect.forever(Effect.suspend(() => this.takeTurn())),

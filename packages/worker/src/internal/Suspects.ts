@@ -29,6 +29,10 @@ export class Suspects {
     else this.until.set(shard, until)
   }
 
+  suspectsIn(shard: number): boolean {
+    return this.until.has(shard)
+  }
+
   has(row: Waiting): boolean {
     return row.takeUps >= MAX_TAKE_UPS || row.due <= (this.until.get(row.shard) ?? Number.NEGATIVE_INFINITY)
   }

@@ -99,6 +99,7 @@ export class Shares {
         if (!from.alive || from.tenure !== tenure || !from.shards.has(shard)) return
         from.shards.delete(shard)
         this.owners.set(shard, null)
+        if (!from.owner!.idle(shard)) this.unclean.set(shard, from)
         this.balance()
       }),
       "move"
