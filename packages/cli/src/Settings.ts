@@ -4,7 +4,6 @@
  * All problems are reported at once, one line each, and none repeats a secret. `docs/operate.md` lists the same table.
  * Source: decision §1.
  */
-import { defaultLimits, type WorkspaceLimits } from "@posthorn/capabilities/WorkspaceLimits"
 import {
   type AllowedTargets,
   nothingAllowed,
@@ -12,6 +11,7 @@ import {
   productionProblems
 } from "@posthorn/domain/AllowedTargets"
 import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
+import { defaultLimits, type Limits } from "@posthorn/domain/Limits"
 import type { Logo } from "@posthorn/server/console/ConsoleConfig"
 import { Config, type ConfigError, Data, Duration, Effect, Either, Option, Redacted } from "effect"
 import { type ConsoleLook, consoleAccent, consoleLogo, consoleName } from "./ConsoleSettings.ts"
@@ -34,7 +34,7 @@ export interface Settings {
   readonly batchSize: number
   readonly maxConcurrency: number
   readonly endpointConcurrency: number
-  readonly limits: WorkspaceLimits["Type"]
+  readonly limits: Limits
   readonly quotas: Readonly<Record<Bucket, Quota | null>>
   readonly consoleLook: ConsoleLook
   readonly redisUrl: Option.Option<Redacted.Redacted>

@@ -20,6 +20,8 @@ import { queued, Setting, workspace } from "./Setting.ts"
 
 const ENDPOINTS = 50
 const IN_FLIGHT = 100
+/** 28 times 4 slots: a tenth of them stays within reach of other workspaces, and 100 are this one's. */
+const SLOTS = { WORKER_BATCH_SIZE: "28" }
 
 /** Which shards their last owner did not give back. */
 const unclean = Effect.flatMap(
@@ -39,8 +41,8 @@ it.scopedLive(
       const acme = yield* workspace
       yield* endpoints(acme, ENDPOINTS, () => receiver.url("/held"))
       yield* publishTo(acme, ENDPOINTS, 4)
-      const worker = yield* startWorker()
-      // Two to each endpoint, and every slot taken.
+      const worker = yield* startWorker(SLOTS)
+      // Two to each endpoint, and every slot that it may have taken.
       yield* receiver.waitFor(IN_FLIGHT)
 
       worker.signal("SIGTERM")
@@ -59,7 +61,7 @@ it.scopedLive(
       expect(yield* unclean).toEqual([])
       expect(worker.log()).toBe("")
 
-      yield* startWorker()
+      yield* startWorker(SLOTS)
       yield* receiver.waitFor(2 * IN_FLIGHT)
       // Whatever the next worker had taken for suspect would be counted before it is sent.
       expect(yield* sql`select delivery_id from posthorn.queue where take_ups > 0`).toEqual([])
