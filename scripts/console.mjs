@@ -11,6 +11,7 @@ import { constants, setPriority } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { ensureInstalled, root } from "./install.mjs"
+import { noticesOf } from "./Notices.mjs"
 
 export const consoleFolder = join(root, "build", "console")
 
@@ -34,12 +35,27 @@ export const isConsoleCurrent = () => {
   )
 }
 
+/** The licences of what it is made of; the fonts' too, which no module brings. */
+const notices = {
+  name: "notices",
+  generateBundle() {
+    const folder = join(root, "packages", "console", "node_modules", "@fontsource-variable")
+    const fonts = readdirSync(folder).map((name) => join(folder, name, "index.css"))
+    this.emitFile({
+      type: "asset",
+      fileName: "NOTICES.txt",
+      source: noticesOf([...this.getModuleIds(), ...fonts])
+    })
+  }
+}
+
 const build = async (draft) => {
   const vite = new URL("../packages/console/node_modules/vite/dist/node/index.js", import.meta.url)
   const { build } = await import(vite.href)
   await build({
     configFile: join(root, "packages", "console", "vite.config.ts"),
     configLoader: "runner",
+    plugins: [notices],
     build: { outDir: draft }
   })
 }

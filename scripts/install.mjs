@@ -81,11 +81,12 @@ const environment = () => ({
   npm_config_loglevel: "error"
 })
 
-const run = (toRun, withConsole) => {
+/** The pinned pnpm with these arguments, in the workspace. */
+export const runPnpm = (args) => {
   const { packageManager } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   const version = packageManager.slice(packageManager.indexOf("@") + 1).split("+")[0]
   const [command, ...before] = pnpm(version)
-  return spawnSync(command, [...before, ...options(toRun, withConsole)], {
+  return spawnSync(command, [...before, ...args], {
     cwd: root,
     env: environment(),
     encoding: "utf8"
@@ -122,7 +123,7 @@ export const ensureInstalled = ({ toRun = false, withConsole = false } = {}) => 
       : "the workspace"
   console.log(`Installing ${what} (once, and again when the lockfile changes) …`)
   rmSync(stampFile, { force: true })
-  const result = run(toRun, withConsole)
+  const result = runPnpm(options(toRun, withConsole))
   if (result.status !== 0) fail(result)
   writeFileSync(stampFile, wanted + (withConsole ? CONSOLE : toRun ? "" : EVERYTHING))
 }

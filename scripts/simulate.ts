@@ -1,9 +1,9 @@
-/** Plays many worlds of the simulation: `tsx scripts/simulate.ts [first seed] [how many] [calm|deaf]`. */
+/** Plays many worlds of the simulation: `tsx scripts/simulate.ts [first seed] [how many] [calm|deaf|crowd]`. */
 import { violations } from "../packages/worker/test/simulation/Laws.ts"
 import { World } from "../packages/worker/test/simulation/World.ts"
 
 const [from = "1", count = "1000", word] = process.argv.slice(2)
-const mood = word === "calm" || word === "deaf" ? word : "trouble"
+const mood = word === "calm" || word === "deaf" || word === "crowd" ? word : "trouble"
 const started = Date.now()
 let broken = 0
 let posts = 0

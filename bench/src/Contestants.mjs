@@ -105,7 +105,13 @@ const given = ({ url, endpoints, redisUrl, requestTimeoutMs }) => ({
   BENCH_GIVEN: JSON.stringify({ databaseUrl: url, endpoints, redisUrl, requestTimeoutMs, key })
 })
 
-const nodeOptions = () => (process.env.BENCH_NODE_OPTIONS ?? "").split(" ").filter(Boolean)
+/** Of every process that is measured, Posthorn's or not, as Posthorn's image has it. */
+export const YOUNG_GENERATION = "--max-semi-space-size=32"
+
+const nodeOptions = () => [
+  YOUNG_GENERATION,
+  ...(process.env.BENCH_NODE_OPTIONS ?? "").split(" ").filter(Boolean)
+]
 
 const ours =
   (file, ...args) =>

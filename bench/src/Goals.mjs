@@ -1,12 +1,8 @@
 /** The goals, each with what was measured and whether it was met. Ratios come from one run on the same work. */
+import { known, row, two } from "./GoalRow.mjs"
+import { publish } from "./publishing/Goals.mjs"
+
 const find = (result, name) => result?.contestants?.find((one) => one.name === name)
-
-const two = (value) => (Number.isFinite(value) ? value.toFixed(2) : "?")
-
-/** `met` is null when the run does not say. */
-const row = (against, goal, got, met) => ({ against, goal, got, met })
-
-const known = (...values) => values.every((value) => Number.isFinite(value))
 
 const compared = (us, other, against, faster, cheaper) => {
   if (us === undefined || other === undefined) return []
@@ -157,6 +153,40 @@ const workers = (result) => {
   ]
 }
 
-const judges = { throughput, pickup, fairness, workspaces, growth, workers }
+const replay = ({ cancel, countMs, options, replayed, rss, twice, with: beside, without }) => {
+  const ratio = beside.p99 / without.p99
+  const [first] = rss.during
+  const last = rss.during.at(-1)
+  const what = `${options.n / 1e6}M`
+  return [
+    row(
+      `live deliveries at ${options.rate}/s beside a job of ${what}`,
+      "p99 <= 1.3x of without",
+      `${two(ratio)}x (${beside.p99.toFixed(1)} ms, p50 ${beside.p50.toFixed(1)} ms; without ${without.p99.toFixed(1)}, ${without.p50.toFixed(1)})`,
+      ratio <= 1.3
+    ),
+    row(
+      "memory of its worker",
+      "flat: <= 1.1x from the first window to the last",
+      `RSS ${rss.before.toFixed(0)} MB before, ${rss.during.map((mb) => mb.toFixed(0)).join(", ")} MB; ${replayed} replayed`,
+      last <= 1.1 * first
+    ),
+    row(
+      "cancelling it",
+      "effective within 2 s",
+      `answered in ${cancel.answeredMs.toFixed(0)} ms, the last delivery made ${cancel.lastMadeMs.toFixed(0)} ms after the call`,
+      cancel.lastMadeMs <= 2000
+    ),
+    row("a source replayed twice", "none", `${twice} of ${replayed}`, twice === 0),
+    row(
+      `counting ${what}`,
+      "< 1 s",
+      `${countMs.median.toFixed(0)} ms, the first time ${countMs.first.toFixed(0)} ms`,
+      countMs.first < 1000
+    )
+  ]
+}
+
+const judges = { throughput, pickup, fairness, workspaces, growth, workers, publish, replay }
 
 export const goalsOf = (results) => results.flatMap((result) => judges[result.scenario](result))

@@ -13,7 +13,9 @@ const scenarios = {
   fairness: { file: "Fairness", n: 5000, timeout: 2000, reps: 3 },
   workspaces: { file: "Workspaces", seconds: 10, reps: 3 },
   growth: { file: "Growth", n: 100_000, backlog: 1_000_000, history: 2_000_000, reps: 3 },
-  workers: { file: "Workers", n: 60_000, reps: 3 }
+  workers: { file: "Workers", n: 60_000, reps: 3 },
+  publish: { file: "Publish", seconds: 1, reps: 1 },
+  replay: { file: "Replay", n: 1_000_000, rate: 100, seconds: 10, reps: 4 }
 }
 
 const USAGE = `Usage: npm run bench -- [scenario ...] [--n count] [--reps count] [--only name,name] [--seconds s]

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { goalsOf } from "./Goals.mjs"
 import { plot } from "./Plot.mjs"
+import { publishTable } from "./publishing/Table.mjs"
 
 const table = (rows) => {
   const columns = ["against", "goal", "got", "verdict"]
@@ -35,6 +36,8 @@ export const report = ({ about, results }, folder, say) => {
     writeFileSync(join(folder, "throughput.svg"), plot(throughput, about))
     say(`\nThroughput, medians\n${throughputTable(throughput)}`)
   }
+  const published = results.find(({ scenario }) => scenario === "publish")
+  if (published) say(`\nPublishing, medians\n${publishTable(published)}`)
   const rows = goalsOf(results).map(({ met, ...rest }) => ({
     ...rest,
     verdict: met === null ? "not measured" : met ? "met" : "NOT met"

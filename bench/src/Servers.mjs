@@ -90,7 +90,7 @@ export const databases = async (postgres) => {
   }
 }
 
-const freePort = () =>
+export const freePort = () =>
   new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
       const { port } = server.address()

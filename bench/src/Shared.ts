@@ -3,12 +3,12 @@
  * competitor is given too, and what a set-up needs to write endpoints and start a PostgreSQL.
  */
 import { Effect, Exit, Redacted, Scope } from "effect"
-import * as EmbeddedPostgres from "../../packages/cli/src/EmbeddedPostgres.ts"
+import * as EmbeddedPostgres from "../../packages/embedded-postgres/src/EmbeddedPostgres.ts"
 import * as SecretBox from "../../packages/persistence/src/SecretBox.ts"
 
 export { newId } from "../../packages/domain/src/Ids.ts"
 export { decodeSecret, generateSecret, signWithKeys } from "../../packages/signature/src/index.ts"
-export { open } from "../../packages/worker/src/Dispatch.ts"
+export { open } from "../../packages/worker/src/http/Dispatch.ts"
 
 /** A durable server (fsync on), as `npm start` has it. */
 export const startPostgres = async (dataDir: string) => {

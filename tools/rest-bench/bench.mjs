@@ -29,7 +29,8 @@ const seconds = option("seconds", 5)
 
 const children = []
 const start = (name, args, env) => {
-  const child = spawn(process.execPath, args, {
+  // Young generation as in Posthorn's image, for all alike.
+  const child = spawn(process.execPath, ["--max-semi-space-size=32", ...args], {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ["ignore", "ignore", "inherit"]

@@ -19,7 +19,9 @@ const types = {
 const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 20, types })
 
 const COLUMNS = `d.id, d.endpoint_id as "endpointId", d.event_id as "eventId", d.event_type as "eventType", d.status,
-  d.attempts, d.next_attempt_at as "nextAttemptAt", d.payload, d.replayed_from as "replayedFrom",
+  d.attempts, d.next_attempt_at as "nextAttemptAt", coalesce(d.payload, (
+    select e.payload from posthorn.events e where e.workspace_id = d.workspace_id and e.id = d.event_id)) as payload,
+  d.replayed_from as "replayedFrom",
   d.last_http_status as "lastHttpStatus", d.last_failure_reason as "lastFailureReason",
   d.last_duration_ms as "lastDurationMs", d.last_attempt_at as "lastAttemptAt", d.created_at as "createdAt"`
 

@@ -6,18 +6,18 @@
  */
 import { HttpApi, OpenApi } from "@effect/platform"
 import * as Errors from "@posthorn/domain/Errors"
-import { ApiTokensApi, CreatedApiToken } from "./ApiTokens.ts"
+import { ApiTokensApi } from "./ApiTokens.ts"
 import { AuditEventsApi } from "./AuditEvents.ts"
 import { CallerApi } from "./Caller.ts"
-import { ConsoleLink, ConsoleLinksApi } from "./ConsoleLinks.ts"
+import { ConsoleLinksApi } from "./ConsoleLinks.ts"
 import { DeliveriesApi } from "./Deliveries.ts"
 import { EndpointsApi } from "./Endpoints.ts"
-import { EventsApi, PublishedEvents } from "./Events.ts"
+import { EventsApi } from "./Events.ts"
 import { MembersApi } from "./Members.ts"
 import { NotificationsApi } from "./Notifications.ts"
 import { OverviewApi } from "./Overview.ts"
 import { failure } from "./Problem.ts"
-import { Replay, ReplayCount, ReplaysApi } from "./Replays.ts"
+import { ReplaysApi } from "./Replays.ts"
 import { TracesApi } from "./Traces.ts"
 import { WorkspacesApi } from "./Workspaces.ts"
 
@@ -36,21 +36,10 @@ export class Api extends HttpApi.make("posthorn")
   .add(CallerApi)
   .add(ConsoleLinksApi)
   .addError(failure(Errors.InvalidRequest))
-  .addError(failure(Errors.Unauthorized))
-  .addError(failure(Errors.Forbidden))
   .addError(failure(Errors.RequestTimeout))
   .addError(failure(Errors.PayloadTooLarge))
   .addError(failure(Errors.UnsupportedMediaType))
   .addError(failure(Errors.HeadersTooLarge))
-  .addError(failure(Errors.RateLimited))
   .addError(failure(Errors.InternalError))
   .addError(failure(Errors.ServiceUnavailable))
-  .annotate(OpenApi.Title, "Posthorn")
-  // A schema that is answered with another status than 200 only loses its name in OpenAPI unless it is listed here.
-  .annotate(HttpApi.AdditionalSchemas, [
-    ConsoleLink,
-    CreatedApiToken,
-    PublishedEvents,
-    Replay,
-    ReplayCount
-  ]) {}
+  .annotate(OpenApi.Title, "Posthorn") {}

@@ -4,14 +4,25 @@ import {
   ApiTokenNotFound,
   IdempotencyKeyInUse,
   IdempotencyKeyReused,
-  LimitReached,
-  WorkspaceNotFound
+  LimitReached
 } from "@posthorn/domain/Errors"
 import { Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
+import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { Flag, IdParam, idempotencyKey, Label, Moment, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+import {
+  Flag,
+  IdParam,
+  idempotencyKey,
+  Label,
+  Moment,
+  PageOf,
+  pageQuery,
+  Slug,
+  Timestamp,
+  withStatus
+} from "./Wire.ts"
 
 const fields = {
   id: Schema.String,
@@ -58,9 +69,8 @@ const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(CreateApiToken)
-  .addSuccess(CreatedApiToken, { status: 201 })
+  .addSuccess(withStatus(201, CreatedApiToken))
   .addError(failure(LimitReached))
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Create an API token")
@@ -85,7 +95,6 @@ const listApiTokens = HttpApiEndpoint.get("listApiTokens", "/workspaces/:slug/ap
   .setPath(Schema.Struct({ slug: Slug }))
   .setUrlParams(Schema.Struct(pageQuery))
   .addSuccess(ApiTokenPage)
-  .addError(failure(WorkspaceNotFound))
   .annotate(OpenApi.Summary, "List API tokens")
   .annotate(
     OpenApi.Description,
@@ -101,7 +110,7 @@ const listApiTokens = HttpApiEndpoint.get("listApiTokens", "/workspaces/:slug/ap
   )
 
 const revokeApiToken = HttpApiEndpoint.del("revokeApiToken", "/workspaces/:slug/api-tokens/:tokenId")
-  .setPath(Schema.Struct({ slug: Slug, tokenId: IdParam("token", "tok_") }))
+  .setPath(Schema.Struct({ slug: Slug, tokenId: IdParam("token") }))
   .setUrlParams(
     Schema.Struct({
       descendants: Flag(
@@ -110,7 +119,6 @@ const revokeApiToken = HttpApiEndpoint.del("revokeApiToken", "/workspaces/:slug/
     })
   )
   .addSuccess(Schema.Void, { status: 204 })
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(ApiTokenNotFound))
   .annotate(OpenApi.Summary, "Revoke an API token")
   .annotate(
@@ -132,5 +140,6 @@ export class ApiTokensApi extends HttpApiGroup.make("apiTokens")
   .add(createApiToken)
   .add(listApiTokens)
   .add(revokeApiToken)
+  .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "API tokens")
   .annotate(OpenApi.Description, "Bearer tokens of a workspace, each with its scopes.") {}

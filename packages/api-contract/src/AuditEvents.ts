@@ -1,9 +1,8 @@
 /** The audit log: who changed what, through which door. Source: spec §6, decision §4. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
+import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
-import { failure } from "./Problem.ts"
 import { PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
 
 export const AuditEvent = Schema.Struct({
@@ -39,10 +38,10 @@ export type AuditEvent = typeof AuditEvent.Type
 export const AuditEventPage = PageOf("AuditEvent", AuditEvent)
 
 const listAuditEvents = HttpApiEndpoint.get("listAuditEvents", "/workspaces/:slug/audit-events")
+  .middleware(WorkspaceGate)
   .setPath(Schema.Struct({ slug: Slug }))
   .setUrlParams(Schema.Struct(pageQuery))
   .addSuccess(AuditEventPage)
-  .addError(failure(WorkspaceNotFound))
   .annotate(OpenApi.Summary, "List audit events")
   .annotate(
     OpenApi.Description,
@@ -58,6 +57,7 @@ const listAuditEvents = HttpApiEndpoint.get("listAuditEvents", "/workspaces/:slu
   )
 
 const listOperatorAuditEvents = HttpApiEndpoint.get("listOperatorAuditEvents", "/audit-events")
+  .middleware(OperatorGate)
   .setUrlParams(Schema.Struct(pageQuery))
   .addSuccess(AuditEventPage)
   .annotate(OpenApi.Summary, "List what the operator did to workspaces")

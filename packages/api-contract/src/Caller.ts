@@ -2,6 +2,7 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { permissions, Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
+import { CallerGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { Timestamp } from "./Wire.ts"
 
@@ -42,5 +43,6 @@ const getCaller = HttpApiEndpoint.get("getCaller", "/caller")
 
 export class CallerApi extends HttpApiGroup.make("caller")
   .add(getCaller)
+  .middleware(CallerGate)
   .annotate(OpenApi.Title, "Caller")
   .annotate(OpenApi.Description, "Who a token is.") {}

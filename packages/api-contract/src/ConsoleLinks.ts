@@ -1,22 +1,18 @@
 /** Links that open the console once. Source: decision §4, §9 and §10. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import {
-  IdempotencyKeyInUse,
-  IdempotencyKeyReused,
-  MemberNotFound,
-  WorkspaceNotFound
-} from "@posthorn/domain/Errors"
+import { IdempotencyKeyInUse, IdempotencyKeyReused, MemberNotFound } from "@posthorn/domain/Errors"
 import { Role, Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
+import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, Slug, Timestamp } from "./Wire.ts"
+import { IdParam, idempotencyKey, Slug, Timestamp, withStatus } from "./Wire.ts"
 
 const MAX_SECONDS = 3600
 
 export const CreateConsoleLink = Schema.Struct({
   memberId: Schema.optional(
-    IdParam("member", "mem_", "Signs in as this member, with the role the member has at the time.")
+    IdParam("member", "Signs in as this member, with the role the member has at the time.")
   ),
   role: Schema.optional(Role),
   scopes: Schema.optional(
@@ -51,8 +47,7 @@ const createConsoleLink = HttpApiEndpoint.post("createConsoleLink", "/workspaces
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(CreateConsoleLink)
-  .addSuccess(ConsoleLink, { status: 201 })
-  .addError(failure(WorkspaceNotFound))
+  .addSuccess(withStatus(201, ConsoleLink))
   .addError(failure(MemberNotFound))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))
@@ -73,5 +68,6 @@ const createConsoleLink = HttpApiEndpoint.post("createConsoleLink", "/workspaces
 
 export class ConsoleLinksApi extends HttpApiGroup.make("consoleLinks")
   .add(createConsoleLink)
+  .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "Console")
   .annotate(OpenApi.Description, "Letting people in to the console.") {}

@@ -6,15 +6,15 @@ import {
   WebhookDeliveryNotFound,
   WebhookDeliveryNotReplayable,
   WebhookEndpointDisabled,
-  WebhookEndpointNotFound,
-  WorkspaceNotFound
+  WebhookEndpointNotFound
 } from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { AttemptPage, Delivery, DeliveryPage, DeliveryStatus } from "./DeliveryShapes.ts"
+import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, Moment, PayloadChoice, pageQuery, Slug } from "./Wire.ts"
+import { IdParam, idempotencyKey, Moment, PayloadChoice, pageQuery, Slug, withStatus } from "./Wire.ts"
 
 /** Filters that every list of deliveries takes. */
 export const deliveryFilters = {
@@ -23,8 +23,8 @@ export const deliveryFilters = {
   payload: PayloadChoice
 }
 
-const inEndpoint = Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") })
-const inDelivery = Schema.Struct({ slug: Slug, deliveryId: IdParam("delivery", "whd_") })
+const inEndpoint = Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") })
+const inDelivery = Schema.Struct({ slug: Slug, deliveryId: IdParam("delivery") })
 
 const listWebhookDeliveries = HttpApiEndpoint.get(
   "listWebhookDeliveries",
@@ -33,7 +33,6 @@ const listWebhookDeliveries = HttpApiEndpoint.get(
   .setPath(inEndpoint)
   .setUrlParams(Schema.Struct({ ...pageQuery, ...deliveryFilters }))
   .addSuccess(DeliveryPage)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookEndpointNotFound))
   .annotate(OpenApi.Summary, "List an endpoint's deliveries")
   .annotate(
@@ -59,14 +58,13 @@ const listWorkspaceDeliveries = HttpApiEndpoint.get(
     Schema.Struct({
       ...pageQuery,
       ...deliveryFilters,
-      endpointId: Schema.optional(IdParam("endpoint", "whe_")),
-      eventId: Schema.optional(IdParam("event", "evt_")),
+      endpointId: Schema.optional(IdParam("endpoint")),
+      eventId: Schema.optional(IdParam("event")),
       since: Schema.optional(Moment("Only deliveries created then or later.")),
       until: Schema.optional(Moment("Only deliveries created before then."))
     })
   )
   .addSuccess(DeliveryPage)
-  .addError(failure(WorkspaceNotFound))
   .annotate(OpenApi.Summary, "List a workspace's deliveries")
   .annotate(
     OpenApi.Description,
@@ -88,7 +86,6 @@ const getWebhookDelivery = HttpApiEndpoint.get(
 )
   .setPath(inDelivery)
   .addSuccess(Delivery)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookDeliveryNotFound))
   .annotate(OpenApi.Summary, "Get a delivery")
   .annotate(OpenApi.Description, "Its status, its payload, and what the last attempt came to.")
@@ -108,7 +105,6 @@ const listWebhookDeliveryAttempts = HttpApiEndpoint.get(
   .setPath(inDelivery)
   .setUrlParams(Schema.Struct(pageQuery))
   .addSuccess(AttemptPage)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookDeliveryNotFound))
   .annotate(OpenApi.Summary, "List a delivery's attempts")
   .annotate(
@@ -130,8 +126,7 @@ const replayWebhookDelivery = HttpApiEndpoint.post(
 )
   .setPath(inDelivery)
   .setHeaders(Schema.Struct(idempotencyKey))
-  .addSuccess(Delivery, { status: 202 })
-  .addError(failure(WorkspaceNotFound))
+  .addSuccess(withStatus(202, Delivery))
   .addError(failure(WebhookDeliveryNotFound))
   .addError(failure(WebhookDeliveryNotReplayable))
   .addError(failure(WebhookEndpointDisabled))
@@ -158,5 +153,6 @@ export class DeliveriesApi extends HttpApiGroup.make("deliveries")
   .add(getWebhookDelivery)
   .add(listWebhookDeliveryAttempts)
   .add(replayWebhookDelivery)
+  .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "Deliveries")
   .annotate(OpenApi.Description, "What was sent, what came back, and sending it again.") {}

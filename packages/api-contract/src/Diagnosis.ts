@@ -1,6 +1,6 @@
 /** Diagnosing an endpoint from recorded evidence. Source: decision §4 (diagnoseWebhookEndpoint). */
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
-import { WebhookEndpointNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { findingCodes } from "@posthorn/domain/Finding"
 import { Schema } from "effect"
 import { FailureReason } from "./DeliveryShapes.ts"
@@ -78,9 +78,8 @@ export const diagnoseWebhookEndpoint = HttpApiEndpoint.get(
   "diagnoseWebhookEndpoint",
   "/workspaces/:slug/webhooks/:endpointId/diagnosis"
 )
-  .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") }))
+  .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") }))
   .addSuccess(EndpointDiagnosis)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookEndpointNotFound))
   .annotate(OpenApi.Summary, "Diagnose an endpoint")
   .annotate(

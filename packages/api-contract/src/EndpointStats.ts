@@ -5,7 +5,7 @@
  * its deliveries are retried. Pending ones are not counted. Percentiles are over the last attempt of each.
  */
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
-import { WebhookEndpointNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
@@ -47,7 +47,7 @@ export const getEndpointStats = HttpApiEndpoint.get(
   "getEndpointStats",
   "/workspaces/:slug/webhooks/:endpointId/stats"
 )
-  .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") }))
+  .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") }))
   .setUrlParams(
     Schema.Struct({
       hours: withDefault(
@@ -61,7 +61,6 @@ export const getEndpointStats = HttpApiEndpoint.get(
     })
   )
   .addSuccess(EndpointStats)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookEndpointNotFound))
   .annotate(OpenApi.Summary, "See an endpoint's deliveries hour by hour")
   .annotate(

@@ -6,8 +6,7 @@ import {
   InvalidWebhookUrl,
   LimitReached,
   PreconditionFailed,
-  WebhookEndpointNotFound,
-  WorkspaceNotFound
+  WebhookEndpointNotFound
 } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
 import { diagnoseWebhookEndpoint } from "./Diagnosis.ts"
@@ -20,20 +19,20 @@ import {
   WebhookEndpointPage
 } from "./EndpointShapes.ts"
 import { getEndpointStats } from "./EndpointStats.ts"
+import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import { explainSignature } from "./Signatures.ts"
 import { sendTestEvent } from "./TestSends.ts"
-import { IdParam, idempotencyKey, ifMatch, pageQuery, Slug } from "./Wire.ts"
+import { IdParam, idempotencyKey, ifMatch, pageQuery, Slug, withStatus } from "./Wire.ts"
 
-const inEndpoint = Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") })
+const inEndpoint = Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") })
 
 const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/workspaces/:slug/webhooks")
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(CreateWebhookEndpoint)
-  .addSuccess(WebhookEndpoint, { status: 201 })
-  .addError(failure(WorkspaceNotFound))
+  .addSuccess(withStatus(201, WebhookEndpoint))
   .addError(failure(LimitReached))
   .addError(failure(InvalidWebhookUrl))
   .addError(failure(IdempotencyKeyReused))
@@ -59,7 +58,6 @@ const listWebhookEndpoints = HttpApiEndpoint.get("listWebhookEndpoints", "/works
   .setPath(Schema.Struct({ slug: Slug }))
   .setUrlParams(Schema.Struct(pageQuery))
   .addSuccess(WebhookEndpointPage)
-  .addError(failure(WorkspaceNotFound))
   .annotate(OpenApi.Summary, "List webhook endpoints")
   .annotate(OpenApi.Description, "Forward on id, so in the order they were created.")
   .annotateContext(
@@ -75,7 +73,6 @@ const listWebhookEndpoints = HttpApiEndpoint.get("listWebhookEndpoints", "/works
 const getWebhookEndpoint = HttpApiEndpoint.get("getWebhookEndpoint", "/workspaces/:slug/webhooks/:endpointId")
   .setPath(inEndpoint)
   .addSuccess(WebhookEndpointDetail)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookEndpointNotFound))
   .annotate(OpenApi.Summary, "Get a webhook endpoint")
   .annotate(
@@ -100,7 +97,6 @@ const updateWebhookEndpoint = HttpApiEndpoint.patch(
   .setHeaders(Schema.Struct(ifMatch))
   .setPayload(UpdateWebhookEndpoint)
   .addSuccess(WebhookEndpointDetail)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookEndpointNotFound))
   .addError(failure(InvalidWebhookUrl))
   .addError(failure(PreconditionFailed))
@@ -129,7 +125,6 @@ const deleteWebhookEndpoint = HttpApiEndpoint.del(
   .setPath(inEndpoint)
   .setHeaders(Schema.Struct(ifMatch))
   .addSuccess(Schema.Void, { status: 204 })
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookEndpointNotFound))
   .addError(failure(PreconditionFailed))
   .annotate(OpenApi.Summary, "Delete a webhook endpoint")
@@ -154,7 +149,6 @@ const rotateWebhookSecret = HttpApiEndpoint.post(
   .setPath(inEndpoint)
   .setHeaders(Schema.Struct(idempotencyKey))
   .addSuccess(RotatedSecret)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookEndpointNotFound))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))
@@ -186,5 +180,6 @@ export class EndpointsApi extends HttpApiGroup.make("endpoints")
   .add(rotateWebhookSecret)
   .add(sendTestEvent)
   .add(explainSignature)
+  .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "Webhook endpoints")
   .annotate(OpenApi.Description, "Where a workspace wants its events, and which.") {}

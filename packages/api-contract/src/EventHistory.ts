@@ -1,6 +1,6 @@
 /** What was published: events and their types, read back. Source: decision §4 and §10 (Events). */
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
-import { EventNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { EventNotFound } from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
@@ -59,11 +59,10 @@ export const listEvents = HttpApiEndpoint.get("listEvents", "/workspaces/:slug/e
     })
   )
   .addSuccess(EventPage)
-  .addError(failure(WorkspaceNotFound))
   .annotate(OpenApi.Summary, "List events")
   .annotate(
     OpenApi.Description,
-    "What was published, newest first, Posthorn's own events too; test sends are no events. Kept for 30 days."
+    "What was published, newest first, Posthorn's own events too; test sends are no events. Usually kept for 30 days."
   )
   .annotateContext(
     operation({
@@ -76,9 +75,8 @@ export const listEvents = HttpApiEndpoint.get("listEvents", "/workspaces/:slug/e
   )
 
 export const getEvent = HttpApiEndpoint.get("getEvent", "/workspaces/:slug/events/:eventId")
-  .setPath(Schema.Struct({ slug: Slug, eventId: IdParam("event", "evt_") }))
+  .setPath(Schema.Struct({ slug: Slug, eventId: IdParam("event") }))
   .addSuccess(Event)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(EventNotFound))
   .annotate(OpenApi.Summary, "Get an event")
   .annotate(
@@ -98,7 +96,6 @@ export const listEventTypes = HttpApiEndpoint.get("listEventTypes", "/workspaces
   .setPath(Schema.Struct({ slug: Slug }))
   .setUrlParams(Schema.Struct(pageQuery))
   .addSuccess(EventTypePage)
-  .addError(failure(WorkspaceNotFound))
   .annotate(OpenApi.Summary, "List event types")
   .annotate(
     OpenApi.Description,

@@ -1,12 +1,13 @@
 /** Publishing domain events. Source: spec §6, decision §4 and §7. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { IdempotencyKeyInUse, IdempotencyKeyReused, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { IdempotencyKeyInUse, IdempotencyKeyReused } from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { getEvent, listEvents, listEventTypes } from "./EventHistory.ts"
+import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { idempotencyKey, JsonValue, Slug, Storable } from "./Wire.ts"
+import { idempotencyKey, JsonValue, Slug, Storable, withStatus } from "./Wire.ts"
 
 export const IdempotencyKey = Storable.pipe(Schema.minLength(1), Schema.maxLength(255)).annotations({
   description:
@@ -37,8 +38,7 @@ const publishEvent = HttpApiEndpoint.post("publishEvent", "/workspaces/:slug/eve
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct({ "idempotency-key": Schema.optional(IdempotencyKey) }))
   .setPayload(PublishEvent)
-  .addSuccess(PublishedEvent, { status: 202 })
-  .addError(failure(WorkspaceNotFound))
+  .addSuccess(withStatus(202, PublishedEvent))
   .addError(failure(IdempotencyKeyReused))
   .annotate(OpenApi.Summary, "Publish an event")
   .annotate(
@@ -77,8 +77,7 @@ const publishEvents = HttpApiEndpoint.post("publishEvents", "/workspaces/:slug/e
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(PublishEvents)
-  .addSuccess(PublishedEvents, { status: 202 })
-  .addError(failure(WorkspaceNotFound))
+  .addSuccess(withStatus(202, PublishedEvents))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Publish several events")
@@ -105,5 +104,6 @@ export class EventsApi extends HttpApiGroup.make("events")
   .add(listEvents)
   .add(getEvent)
   .add(listEventTypes)
+  .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "Events")
   .annotate(OpenApi.Description, "What happened on the platform.") {}

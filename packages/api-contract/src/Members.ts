@@ -4,14 +4,14 @@ import {
   IdempotencyKeyInUse,
   IdempotencyKeyReused,
   MemberEmailTaken,
-  MemberNotFound,
-  WorkspaceNotFound
+  MemberNotFound
 } from "@posthorn/domain/Errors"
 import { Role } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
+import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, Label, PageOf, pageQuery, Slug } from "./Wire.ts"
+import { IdParam, idempotencyKey, Label, PageOf, pageQuery, Slug, withStatus } from "./Wire.ts"
 
 export const Member = Schema.Struct({
   id: Schema.String,
@@ -46,13 +46,12 @@ export const UpdateMember = Schema.Struct({
   role: Schema.optional(Role)
 }).annotations({ identifier: "UpdateMember" })
 
-const inMember = Schema.Struct({ slug: Slug, memberId: IdParam("member", "mem_") })
+const inMember = Schema.Struct({ slug: Slug, memberId: IdParam("member") })
 
 const listMembers = HttpApiEndpoint.get("listMembers", "/workspaces/:slug/members")
   .setPath(Schema.Struct({ slug: Slug }))
   .setUrlParams(Schema.Struct(pageQuery))
   .addSuccess(MemberPage)
-  .addError(failure(WorkspaceNotFound))
   .annotate(OpenApi.Summary, "List members")
   .annotate(OpenApi.Description, "Forward on id, so in the order they were added.")
   .annotateContext(
@@ -68,8 +67,7 @@ const addMember = HttpApiEndpoint.post("addMember", "/workspaces/:slug/members")
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(AddMember)
-  .addSuccess(Member, { status: 201 })
-  .addError(failure(WorkspaceNotFound))
+  .addSuccess(withStatus(201, Member))
   .addError(failure(MemberEmailTaken))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))
@@ -88,7 +86,6 @@ const updateMember = HttpApiEndpoint.patch("updateMember", "/workspaces/:slug/me
   .setPath(inMember)
   .setPayload(UpdateMember)
   .addSuccess(Member)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(MemberNotFound))
   .addError(failure(MemberEmailTaken))
   .annotate(OpenApi.Summary, "Update a member")
@@ -109,7 +106,6 @@ const updateMember = HttpApiEndpoint.patch("updateMember", "/workspaces/:slug/me
 const removeMember = HttpApiEndpoint.del("removeMember", "/workspaces/:slug/members/:memberId")
   .setPath(inMember)
   .addSuccess(Schema.Void, { status: 204 })
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(MemberNotFound))
   .annotate(OpenApi.Summary, "Remove a member")
   .annotate(OpenApi.Description, "They can no longer use the console; what they did stays in the audit log.")
@@ -128,5 +124,6 @@ export class MembersApi extends HttpApiGroup.make("members")
   .add(addMember)
   .add(updateMember)
   .add(removeMember)
+  .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "Members")
   .annotate(OpenApi.Description, "The people of a workspace.") {}

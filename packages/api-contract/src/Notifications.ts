@@ -1,12 +1,8 @@
 /** Notifications: what a workspace should look at. Source: spec §3.1 and §4, decision §4. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import {
-  IdempotencyKeyInUse,
-  IdempotencyKeyReused,
-  NotificationNotFound,
-  WorkspaceNotFound
-} from "@posthorn/domain/Errors"
+import { IdempotencyKeyInUse, IdempotencyKeyReused, NotificationNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
+import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import { IdParam, idempotencyKey, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
@@ -31,7 +27,6 @@ const listNotifications = HttpApiEndpoint.get("listNotifications", "/workspaces/
   .setPath(Schema.Struct({ slug: Slug }))
   .setUrlParams(Schema.Struct(pageQuery))
   .addSuccess(NotificationPage)
-  .addError(failure(WorkspaceNotFound))
   .annotate(OpenApi.Summary, "List notifications")
   .annotate(OpenApi.Description, "Newest first, read and unread alike.")
   .annotateContext(
@@ -48,10 +43,9 @@ const markNotificationRead = HttpApiEndpoint.post(
   "markNotificationRead",
   "/workspaces/:slug/notifications/:notificationId/read"
 )
-  .setPath(Schema.Struct({ slug: Slug, notificationId: IdParam("notification", "ntf_") }))
+  .setPath(Schema.Struct({ slug: Slug, notificationId: IdParam("notification") }))
   .setHeaders(Schema.Struct(idempotencyKey))
   .addSuccess(Notification)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(NotificationNotFound))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))
@@ -73,5 +67,6 @@ const markNotificationRead = HttpApiEndpoint.post(
 export class NotificationsApi extends HttpApiGroup.make("notifications")
   .add(listNotifications)
   .add(markNotificationRead)
+  .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "Notifications")
   .annotate(OpenApi.Description, "What a workspace should look at.") {}

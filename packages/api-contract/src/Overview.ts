@@ -1,10 +1,9 @@
 /** A workspace at a glance. Source: spec §4, decision §4. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
 import { HourStats } from "./EndpointStats.ts"
+import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
-import { failure } from "./Problem.ts"
 import { Integer, Slug } from "./Wire.ts"
 
 export const WorkspaceOverviewDto = Schema.Struct({
@@ -47,7 +46,6 @@ export type WorkspaceOverviewDto = typeof WorkspaceOverviewDto.Type
 const getOverview = HttpApiEndpoint.get("getOverview", "/workspaces/:slug/overview")
   .setPath(Schema.Struct({ slug: Slug }))
   .addSuccess(WorkspaceOverviewDto)
-  .addError(failure(WorkspaceNotFound))
   .annotate(OpenApi.Summary, "See a workspace at a glance")
   .annotate(OpenApi.Description, "Endpoints, the last 24 hours of deliveries, the queue, and what is unread.")
   .annotateContext(
@@ -62,5 +60,6 @@ const getOverview = HttpApiEndpoint.get("getOverview", "/workspaces/:slug/overvi
 
 export class OverviewApi extends HttpApiGroup.make("overview")
   .add(getOverview)
+  .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "Overview")
   .annotate(OpenApi.Description, "A workspace at a glance.") {}

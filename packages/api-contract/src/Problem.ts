@@ -7,9 +7,11 @@
  */
 import { HttpApiSchema } from "@effect/platform"
 import type * as Errors from "@posthorn/domain/Errors"
-import { Schema } from "effect"
+import { Context, Effect, ParseResult, Schema } from "effect"
 
 export const PROBLEM_JSON = "application/problem+json"
+
+export type Problems = Record<Errors.PublicError["_tag"], { readonly status: number; readonly title: string }>
 
 export const problems = {
   InvalidWebhookUrl: { status: 400, title: "This URL cannot be delivered to" },
@@ -43,13 +45,16 @@ export const problems = {
   RateLimited: { status: 429, title: "Too many calls" },
   InternalError: { status: 500, title: "Something went wrong on our side" },
   ServiceUnavailable: { status: 503, title: "The service is not available just now" }
-} as const satisfies Record<Errors.PublicError["_tag"], { readonly status: number; readonly title: string }>
+} as const satisfies Problems
+
+/** What a refusal says of the call that it answers. */
+export class ProblemContext extends Context.Reference<ProblemContext>()(
+  "@posthorn/api-contract/ProblemContext",
+  { defaultValue: () => ({ baseUrl: "", traceId: "" }) }
+) {}
 
 /** A refusal as it travels: the common members, then the error's own facts. */
-export const toProblem = (
-  error: Errors.PublicError,
-  context: { readonly baseUrl: string; readonly traceId: string }
-) => {
+export const toProblem = (error: Errors.PublicError, context: ProblemContext["Type"]) => {
   const { _tag, ...facts } = error as Errors.PublicError & Record<string, unknown>
   const { status, title } = problems[error._tag]
   return {
@@ -95,10 +100,10 @@ export const failure = <
     traceId: Schema.String.annotations({ description: "Quote it when you ask for help." }),
     ...facts
   } as Schema.Struct.Fields).annotations({ identifier: tag, title, description: title })
-  return Schema.transform(wire, Schema.typeSchema(error) as Schema.Schema<unknown>, {
+  return Schema.transformOrFail(wire, Schema.typeSchema(error) as Schema.Schema<unknown>, {
     strict: false,
-    decode: (body: object) => new (error as unknown as new (body: object) => Self)(body),
-    encode: (self) => self
+    decode: (body: object) => ParseResult.succeed(new (error as unknown as new (body: object) => Self)(body)),
+    encode: (self) => Effect.map(ProblemContext, (context) => toProblem(self as Self, context))
   })
     .annotations({
       identifier: tag,

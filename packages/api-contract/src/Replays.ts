@@ -5,10 +5,10 @@ import {
   IdempotencyKeyReused,
   ReplayNotFound,
   WebhookEndpointDisabled,
-  WebhookEndpointNotFound,
-  WorkspaceNotFound
+  WebhookEndpointNotFound
 } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
+import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import {
@@ -20,7 +20,8 @@ import {
   pageQuery,
   Slug,
   Timestamp,
-  withDefault
+  withDefault,
+  withStatus
 } from "./Wire.ts"
 
 const ReplayableStatus = Schema.Literal("failed", "failed_permanent", "dead_lettered").annotations({
@@ -95,15 +96,14 @@ export const StartReplay = Schema.Struct({
   )
 }).annotations({ identifier: "StartReplay" })
 
-const inReplay = Schema.Struct({ slug: Slug, replayId: IdParam("replay", "rpl_") })
+const inReplay = Schema.Struct({ slug: Slug, replayId: IdParam("replay") })
 
 const startReplay = HttpApiEndpoint.post("startReplay", "/workspaces/:slug/webhooks/:endpointId/replays")
-  .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") }))
+  .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") }))
   .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(StartReplay)
-  .addSuccess(Replay, { status: 202 })
-  .addSuccess(ReplayCount, { status: 200 })
-  .addError(failure(WorkspaceNotFound))
+  .addSuccess(withStatus(202, Replay))
+  .addSuccess(withStatus(200, ReplayCount))
   .addError(failure(WebhookEndpointNotFound))
   .addError(failure(WebhookEndpointDisabled))
   .addError(failure(IdempotencyKeyReused))
@@ -131,7 +131,6 @@ const listReplays = HttpApiEndpoint.get("listReplays", "/workspaces/:slug/webhoo
   .setPath(Schema.Struct({ slug: Slug }))
   .setUrlParams(Schema.Struct(pageQuery))
   .addSuccess(ReplayPage)
-  .addError(failure(WorkspaceNotFound))
   .annotate(OpenApi.Summary, "List replay jobs")
   .annotate(OpenApi.Description, "Newest first, with their progress.")
   .annotateContext(
@@ -146,7 +145,6 @@ const listReplays = HttpApiEndpoint.get("listReplays", "/workspaces/:slug/webhoo
 const getReplay = HttpApiEndpoint.get("getReplay", "/workspaces/:slug/webhooks/replays/:replayId")
   .setPath(inReplay)
   .addSuccess(Replay)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(ReplayNotFound))
   .annotate(OpenApi.Summary, "Get a replay job")
   .annotate(OpenApi.Description, "With its progress: `replayed` of `matched`.")
@@ -162,7 +160,6 @@ const getReplay = HttpApiEndpoint.get("getReplay", "/workspaces/:slug/webhooks/r
 const cancelReplay = HttpApiEndpoint.del("cancelReplay", "/workspaces/:slug/webhooks/replays/:replayId")
   .setPath(inReplay)
   .addSuccess(Replay)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(ReplayNotFound))
   .annotate(OpenApi.Summary, "Cancel a replay job")
   .annotate(
@@ -185,5 +182,6 @@ export class ReplaysApi extends HttpApiGroup.make("replays")
   .add(listReplays)
   .add(getReplay)
   .add(cancelReplay)
+  .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "Replays")
   .annotate(OpenApi.Description, "Getting back what an endpoint did not receive.") {}

@@ -1,6 +1,6 @@
 /** Explaining a signature that a receiver does not accept. Source: spec §4.1, decision §10 (`explainSignature`). */
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
-import { WebhookEndpointNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
@@ -60,10 +60,9 @@ export const explainSignature = HttpApiEndpoint.post(
   "explainSignature",
   "/workspaces/:slug/webhooks/:endpointId/explain-signature"
 )
-  .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") }))
+  .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") }))
   .setPayload(ExplainSignature)
   .addSuccess(SignatureExplanation)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(WebhookEndpointNotFound))
   .annotate(OpenApi.Summary, "Explain a signature")
   .annotate(

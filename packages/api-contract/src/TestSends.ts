@@ -4,15 +4,14 @@ import {
   IdempotencyKeyInUse,
   IdempotencyKeyReused,
   WebhookEndpointDisabled,
-  WebhookEndpointNotFound,
-  WorkspaceNotFound
+  WebhookEndpointNotFound
 } from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { Delivery } from "./DeliveryShapes.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, JsonValue, Slug } from "./Wire.ts"
+import { IdParam, idempotencyKey, JsonValue, Slug, withStatus } from "./Wire.ts"
 
 const MAX_WAIT_SECONDS = 15
 
@@ -34,11 +33,10 @@ export const sendTestEvent = HttpApiEndpoint.post(
   "sendTestEvent",
   "/workspaces/:slug/webhooks/:endpointId/test-event"
 )
-  .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint", "whe_") }))
+  .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") }))
   .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(SendTestEvent)
-  .addSuccess(Delivery, { status: 202 })
-  .addError(failure(WorkspaceNotFound))
+  .addSuccess(withStatus(202, Delivery))
   .addError(failure(WebhookEndpointNotFound))
   .addError(failure(WebhookEndpointDisabled))
   .addError(failure(IdempotencyKeyReused))

@@ -1,7 +1,8 @@
 /** One id to follow: all that became of an event, in order of time. Source: decision §4 and §10 (`getTrace`). */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { TraceNotFound, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { TraceNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
+import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import { Slug, Timestamp } from "./Wire.ts"
@@ -49,7 +50,6 @@ const getTrace = HttpApiEndpoint.get("getTrace", "/workspaces/:slug/trace/:trace
     })
   )
   .addSuccess(Trace)
-  .addError(failure(WorkspaceNotFound))
   .addError(failure(TraceNotFound))
   .annotate(OpenApi.Summary, "Follow an id")
   .annotate(
@@ -68,5 +68,6 @@ const getTrace = HttpApiEndpoint.get("getTrace", "/workspaces/:slug/trace/:trace
 
 export class TracesApi extends HttpApiGroup.make("traces")
   .add(getTrace)
+  .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "Traces")
   .annotate(OpenApi.Description, "One id to follow.") {}

@@ -3,18 +3,24 @@
  *
  * Walking forgets the types of requests and answers; `Bindings` has checked them where the operations are implemented.
  */
-import type { HttpApi, HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import type { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "@effect/platform"
 import { HttpApiSchema } from "@effect/platform"
 import { type Effect, type Option, Schema, SchemaAST } from "effect"
 import { Api } from "./Api.ts"
+import { type AnyGate, CallerGate, OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { type OperationRules, rulesOf } from "./Operation.ts"
 import type { Filled } from "./Wire.ts"
+
+type Endpoint = HttpApiEndpoint.HttpApiEndpoint.AnyWithProps
+type Group = HttpApiGroup.HttpApiGroup.AnyWithProps
 
 export interface ContractEntry {
   readonly name: string
   readonly method: "GET" | "POST" | "PATCH" | "DELETE"
   /** With `:name` for each parameter. */
   readonly path: string
+  readonly group: string
+  readonly gate: AnyGate
   readonly inWorkspace: boolean
   readonly rules: OperationRules
   readonly pathSchema: Option.Option<Schema.Schema.Any>
@@ -23,18 +29,30 @@ export interface ContractEntry {
   readonly bodySchema: Option.Option<Schema.Schema.Any>
   readonly successSchema: Schema.Schema.Any
   readonly successStatus: number
-  readonly endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps
+  readonly endpoint: Endpoint
 }
 
 /** Of several answers the one that is declared first: the usual one. */
 const firstOf = (success: Schema.Schema.Any): Schema.Schema.Any =>
   SchemaAST.isUnion(success.ast) ? Schema.make(success.ast.types[0]) : success
 
-const entryOf = (endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps): ContractEntry => ({
+const gates: ReadonlyArray<AnyGate> = [CallerGate, OperatorGate, WorkspaceGate]
+
+const gateOf = (group: Group, { middlewares, name }: Endpoint): AnyGate => {
+  const [gate, ...more] = gates.filter((each) =>
+    [...middlewares, ...group.middlewares].some(({ key }) => key === each.key)
+  )
+  if (gate === undefined || more.length > 0) throw new Error(`${name} must stand behind one gate`)
+  return gate
+}
+
+const entryOf = (group: Group, endpoint: Endpoint): ContractEntry => ({
   name: endpoint.name,
   method: endpoint.method as ContractEntry["method"],
   path: endpoint.path,
-  inWorkspace: endpoint.path === "/workspaces/:slug" || endpoint.path.startsWith("/workspaces/:slug/"),
+  group: group.identifier,
+  gate: gateOf(group, endpoint),
+  inWorkspace: gateOf(group, endpoint) === WorkspaceGate,
   rules: rulesOf(endpoint),
   pathSchema: endpoint.pathSchema,
   querySchema: endpoint.urlParamsSchema,
@@ -47,20 +65,25 @@ const entryOf = (endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps): Contra
 
 /** Every operation, in the order of the contract. */
 export const entries: ReadonlyArray<ContractEntry> = Object.values(
-  Api.groups as unknown as Record<string, HttpApiGroup.HttpApiGroup.AnyWithProps>
+  Api.groups as unknown as Record<string, Group>
 ).flatMap((group) =>
-  Object.values(group.endpoints as Record<string, HttpApiEndpoint.HttpApiEndpoint.AnyWithProps>).map(entryOf)
+  Object.values(group.endpoints as Record<string, Endpoint>).map((endpoint) => entryOf(group, endpoint))
 )
 
-type Endpoints<Api> =
-  Api extends HttpApi.HttpApi<infer _Id, infer Groups, infer _E, infer _R>
-    ? HttpApiGroup.HttpApiGroup.Endpoints<Groups>
-    : never
+type GroupsOf<Api> = Api extends HttpApi.HttpApi<infer _Id, infer Groups, infer _E, infer _R> ? Groups : never
 
 type ApiErrors<Api> = Api extends HttpApi.HttpApi<infer _Id, infer _Groups, infer E, infer _R> ? E : never
 
-type Bound<Endpoint, ApiError, R> =
-  Endpoint extends HttpApiEndpoint.HttpApiEndpoint<
+/** One function for each operation of a group; `Outer` are the errors that all operations of the api share. */
+type BoundGroup<G, Outer> =
+  G extends HttpApiGroup.HttpApiGroup<infer _Id, infer Endpoints, infer Shared, infer R, infer _TopLevel>
+    ? {
+        readonly [E in Endpoints as HttpApiEndpoint.HttpApiEndpoint.Name<E>]: Bound<E, Outer | Shared, R>
+      }
+    : never
+
+type Bound<E, Shared, GroupR> =
+  E extends HttpApiEndpoint.HttpApiEndpoint<
     infer _Name,
     infer _Method,
     infer Path,
@@ -69,7 +92,7 @@ type Bound<Endpoint, ApiError, R> =
     infer Headers,
     infer Success,
     infer Failure,
-    infer _R,
+    infer R,
     infer _RE
   >
     ? (request: {
@@ -77,13 +100,19 @@ type Bound<Endpoint, ApiError, R> =
         readonly query: Filled<Query>
         readonly headers: Headers
         readonly body: Filled<Body>
-      }) => Effect.Effect<Success, Failure | ApiError, R>
+      }) => Effect.Effect<
+        Success,
+        Failure | Shared,
+        HttpApiMiddleware.HttpApiMiddleware.ExtractProvides<R | GroupR>
+      >
     : never
+
+type Intersected<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer All) => void
+  ? All
+  : never
 
 /**
  * For each operation of an api a function from the decoded request to the answer. A missing operation, an undeclared
- * error or an answer of another shape does not compile.
+ * error, an answer of another shape, or a need that the operation's gate does not provide does not compile.
  */
-export type Bindings<Api, R> = {
-  readonly [E in Endpoints<Api> as HttpApiEndpoint.HttpApiEndpoint.Name<E>]: Bound<E, ApiErrors<Api>, R>
-}
+export type Bindings<Api> = Intersected<BoundGroup<GroupsOf<Api>, ApiErrors<Api>>>

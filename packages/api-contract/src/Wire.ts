@@ -1,7 +1,9 @@
 /** Pieces that many shapes on the wire are made of. Plain strings and numbers: what a JSON client sees is what is typed. */
+import { HttpApiSchema } from "@effect/platform"
+import { type Id, type Noun, prefixes } from "@posthorn/domain/Ids"
 import { type Bounds, clampInteger, DEFAULT_LIMIT, MAX_LIMIT } from "@posthorn/domain/Page"
 import { readTime } from "@posthorn/domain/Time"
-import { Option, ParseResult, Schema } from "effect"
+import { Option, ParseResult, Schema, SchemaAST } from "effect"
 
 /** RFC 3339, UTC, milliseconds. */
 export const Timestamp = Schema.String.annotations({
@@ -11,6 +13,13 @@ export const Timestamp = Schema.String.annotations({
 })
 
 export const NullOr = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.NullOr(schema)
+
+/** This shape, answered with this status; `addSuccess` by itself would take its name away. */
+export const withStatus = <A, I>(status: number, schema: Schema.Schema<A, I>): Schema.Schema<A, I> =>
+  schema.annotations({
+    identifier: Option.getOrThrow(SchemaAST.getIdentifierAnnotation(schema.ast)),
+    ...HttpApiSchema.annotations({ status })
+  })
 
 /** A whole number without the component name that `Schema.Int` would leak into OpenAPI. */
 export const Integer = (description: string) =>
@@ -22,10 +31,21 @@ export const JsonValue = Schema.Unknown.annotations({
   jsonSchema: {}
 })
 
-export const Slug = Schema.String.annotations({
+/** A client puts these into a path as they are, so what could lead elsewhere (`../`, `?`) is sent as what nothing has. */
+const inPath = (text: string) => (/^[\w-]+$/.test(text) ? text : "-")
+
+export const Slug = Schema.transform(Schema.String, Schema.String, {
+  strict: true,
+  decode: (slug) => slug,
+  encode: inPath
+}).annotations({
   description: "The workspace's slug.",
-  examples: ["acme"],
-  jsonSchema: { pattern: "^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$" }
+  jsonSchema: {
+    type: "string",
+    pattern: "^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$",
+    description: "The workspace's slug.",
+    examples: ["acme"]
+  }
 })
 
 /** A time as a caller writes it: any RFC 3339; decoded to UTC with milliseconds. */
@@ -63,17 +83,17 @@ export const Label = (max: number, description: string, example: string) =>
 const PLAIN = /^[\x21-\x7e]{1,64}$/
 
 /** An id that is asked for. Any text is taken: a malformed id is an unknown id, here one that nothing has. */
-export const IdParam = (noun: string, prefix: string, description = `Id of the ${noun}.`) =>
-  Schema.transform(Schema.String, Schema.String, {
+export const IdParam = <N extends Noun>(noun: N, description = `Id of the ${noun}.`) =>
+  Schema.transform(Schema.String, Schema.String as Schema.Schema<Id<N>, string>, {
     strict: true,
     decode: (text) => (PLAIN.test(text) ? text : "-"),
-    encode: (id) => id
+    encode: inPath
   }).annotations({
     description,
     jsonSchema: {
       type: "string",
       description,
-      examples: [`${prefix}64401b2c93f5e0b7d1c4a98e62f03`]
+      examples: [`${prefixes[noun]}64401b2c93f5e0b7d1c4a98e62f03`]
     }
   })
 

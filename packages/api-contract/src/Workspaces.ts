@@ -1,16 +1,12 @@
 /** Workspaces: the operator's operations. Source: decision §3 and §4. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import {
-  IdempotencyKeyInUse,
-  IdempotencyKeyReused,
-  WorkspaceNotFound,
-  WorkspaceSlugTaken
-} from "@posthorn/domain/Errors"
+import { IdempotencyKeyInUse, IdempotencyKeyReused, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
 import { SLUG_PATTERN } from "@posthorn/domain/Slug"
 import { Schema } from "effect"
+import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { idempotencyKey, Label, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+import { idempotencyKey, Label, PageOf, pageQuery, Slug, Timestamp, withStatus } from "./Wire.ts"
 
 export const Workspace = Schema.Struct({
   id: Schema.String,
@@ -33,9 +29,10 @@ export const CreateWorkspace = Schema.Struct({
 }).annotations({ identifier: "CreateWorkspace" })
 
 const createWorkspace = HttpApiEndpoint.post("createWorkspace", "/workspaces")
+  .middleware(OperatorGate)
   .setHeaders(Schema.Struct(idempotencyKey))
   .setPayload(CreateWorkspace)
-  .addSuccess(Workspace, { status: 201 })
+  .addSuccess(withStatus(201, Workspace))
   .addError(failure(WorkspaceSlugTaken))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))
@@ -53,6 +50,7 @@ const createWorkspace = HttpApiEndpoint.post("createWorkspace", "/workspaces")
 export const WorkspacePage = PageOf("Workspace", Workspace)
 
 const listWorkspaces = HttpApiEndpoint.get("listWorkspaces", "/workspaces")
+  .middleware(OperatorGate)
   .setUrlParams(Schema.Struct(pageQuery))
   .addSuccess(WorkspacePage)
   .annotate(OpenApi.Summary, "List workspaces")
@@ -70,9 +68,9 @@ const listWorkspaces = HttpApiEndpoint.get("listWorkspaces", "/workspaces")
   )
 
 const deleteWorkspace = HttpApiEndpoint.del("deleteWorkspace", "/workspaces/:slug")
+  .middleware(WorkspaceGate)
   .setPath(Schema.Struct({ slug: Slug }))
   .addSuccess(Schema.Void, { status: 204 })
-  .addError(failure(WorkspaceNotFound))
   .annotate(OpenApi.Summary, "Delete a workspace")
   .annotate(
     OpenApi.Description,

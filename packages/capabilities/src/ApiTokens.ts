@@ -13,7 +13,7 @@ import {
   Unauthorized,
   WorkspaceNotFound
 } from "@posthorn/domain/Errors"
-import { newId } from "@posthorn/domain/Ids"
+import { newId, type TokenId } from "@posthorn/domain/Ids"
 import { decodeCursor, emptyPage, pageOf, TimePosition } from "@posthorn/domain/Page"
 import { firstMissing, permissionsOf, type Scope } from "@posthorn/domain/Permission"
 import { type Actor, CurrentPrincipal } from "@posthorn/domain/Principal"
@@ -109,7 +109,7 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
       }))
     })
 
-    const recordRevoked = (tokenId: string, name: string) =>
+    const recordRevoked = (tokenId: TokenId, name: string) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
         yield* audit.append({
@@ -131,7 +131,7 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
      * For good; again changes nothing. With `descendants` also every token made by it, through those that are revoked
      * already, as itself may be. In this process it is effective when this returns.
      */
-    const revoke = (tokenId: string, descendants: boolean) =>
+    const revoke = (tokenId: TokenId, descendants: boolean) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
         yield* workspaces.hold(workspaceId)

@@ -1,11 +1,11 @@
 /** Who is calling, as the caller may know it: the first question of an agent that was handed a token. Source: decision §10. */
 import { Unauthorized } from "@posthorn/domain/Errors"
 import { permissions, type Scope } from "@posthorn/domain/Permission"
-import { CurrentOperator, CurrentPrincipal, type Principal } from "@posthorn/domain/Principal"
+import { CurrentCaller, type Principal } from "@posthorn/domain/Principal"
 import { ApiTokensRepo } from "@posthorn/persistence/ApiTokensRepo"
 import { MembersRepo } from "@posthorn/persistence/MembersRepo"
 import { WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 
 const OPERATOR = {
   type: "operator" as const,
@@ -46,8 +46,8 @@ export class Callers extends Effect.Service<Callers>()("@posthorn/capabilities/C
       })
 
     const describe = Effect.gen(function* () {
-      if (Option.isSome(yield* Effect.serviceOption(CurrentOperator))) return OPERATOR
-      const principal = yield* CurrentPrincipal
+      const principal = yield* CurrentCaller
+      if (!("workspaceId" in principal)) return OPERATOR
       if (principal.actor.type !== "api_token") return yield* describeSession(principal)
       const token = yield* tokens.findCaller(principal.workspaceId, principal.actor.id)
       if (token === undefined) return yield* new Unauthorized()

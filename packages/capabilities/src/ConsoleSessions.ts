@@ -7,7 +7,7 @@
  */
 import { randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
-import { newId } from "@posthorn/domain/Ids"
+import { newId, type WorkspaceId } from "@posthorn/domain/Ids"
 import { type Permission, permissions, permissionsOf, permissionsOfRole } from "@posthorn/domain/Permission"
 import type { Actor } from "@posthorn/domain/Principal"
 import { ConsoleRepo, type Grant, type SessionRow } from "@posthorn/persistence/ConsoleRepo"
@@ -20,7 +20,7 @@ const SECRET_BYTES = 32
 
 export interface ConsoleSession {
   readonly id: string
-  readonly workspaceId: string
+  readonly workspaceId: WorkspaceId
   readonly workspaceSlug: string
   readonly workspaceName: string
   readonly actor: Omit<Actor, "via">
@@ -82,7 +82,7 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
       const repo = yield* ConsoleRepo
       const identities = yield* Identities
 
-      const open = (workspaceId: string, workspaceSlug: string, grant: Grant) => {
+      const open = (workspaceId: WorkspaceId, workspaceSlug: string, grant: Grant) => {
         const secret = randomBytes(SECRET_BYTES).toString("base64url")
         return repo
           .insertSession(workspaceId, { ...grant, id: newId("consoleSession"), secretHash: hashOf(secret) })

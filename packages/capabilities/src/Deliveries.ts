@@ -1,4 +1,5 @@
 /** What a workspace may see of its deliveries, and sending one again. Source: spec §2.2, §2.3, §3.1. */
+
 import * as SqlClient from "@effect/sql/SqlClient"
 import {
   WebhookDeliveryNotFound,
@@ -6,6 +7,7 @@ import {
   WebhookEndpointDisabled,
   WebhookEndpointNotFound
 } from "@posthorn/domain/Errors"
+import type { DeliveryId, EndpointId } from "@posthorn/domain/Ids"
 import { decodeCursor, emptyPage, OrdinalPosition, pageOf, TimePosition } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { AttemptsRepo } from "@posthorn/persistence/AttemptsRepo"
@@ -41,7 +43,7 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
     const replays = yield* ReplaysRepo
 
     /** Deliveries of one endpoint, newest first. One that has some is there: only an empty page has to ask. */
-    const listByEndpoint = Effect.fnUntraced(function* (endpointId: string, query: DeliveryQuery) {
+    const listByEndpoint = Effect.fnUntraced(function* (endpointId: EndpointId, query: DeliveryQuery) {
       const { workspaceId } = yield* CurrentPrincipal
       const from = decodeCursor(TimePosition, query.cursor)
       const filter = {
@@ -60,31 +62,25 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
     }, Effect.withSpan("Deliveries.listByEndpoint"))
 
     /** Deliveries of all endpoints, newest first. */
-    const list = Effect.fn("Deliveries.list")(function* (query: WorkspaceDeliveryQuery) {
-      const { workspaceId } = yield* CurrentPrincipal
-      const from = decodeCursor(TimePosition, query.cursor)
-      if (Either.isLeft(from)) return emptyPage
-      const { endpointId, eventId, eventType, since, status, until } = query
-      const filter = {
-        endpointId,
-        eventId,
-        eventType,
-        since,
-        status,
-        until,
-        omitPayload: query.payload === "omit"
-      }
-      return yield* deliveries.list(workspaceId, filter, query.limit, from.right)
-    })
+    const list = (query: WorkspaceDeliveryQuery) =>
+      Effect.flatMap(CurrentPrincipal, ({ workspaceId }) => {
+        const from = decodeCursor(TimePosition, query.cursor)
+        if (Either.isLeft(from)) return Effect.succeed(emptyPage)
+        const { endpointId, eventId, eventType, since, status, until } = query
+        const omitPayload = query.payload === "omit"
+        const filter = { endpointId, eventId, eventType, since, status, until, omitPayload }
+        return deliveries.list(workspaceId, filter, query.limit, from.right)
+        // A stack trace for its span would cost as much as the rest of this.
+      }).pipe(Effect.withSpan("Deliveries.list", { captureStackTrace: false }))
 
-    const get = Effect.fn("Deliveries.get")(function* (deliveryId: string) {
+    const get = Effect.fn("Deliveries.get")(function* (deliveryId: DeliveryId) {
       const { workspaceId } = yield* CurrentPrincipal
       return (yield* deliveries.find(workspaceId, deliveryId)) ?? (yield* new WebhookDeliveryNotFound())
     })
 
     /** Attempts of one delivery, by ordinal. */
     const listAttempts = Effect.fn("Deliveries.listAttempts")(function* (
-      deliveryId: string,
+      deliveryId: DeliveryId,
       query: ListQuery
     ) {
       const { workspaceId } = yield* CurrentPrincipal
@@ -99,7 +95,7 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
      * Send a stopped delivery again, as a new row due now; the source stays as it was. A disabled endpoint refuses
      * before the delivery's own state is looked at.
      */
-    const replay = (deliveryId: string) =>
+    const replay = (deliveryId: DeliveryId) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
         const source = yield* deliveries.find(workspaceId, deliveryId)

@@ -5,8 +5,10 @@
  * and whether the secret can be opened by the master keys of this process.
  * Source: decision §4.
  */
+
 import { diagnose } from "@posthorn/domain/Diagnosis"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
+import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { EvidenceRepo } from "@posthorn/persistence/EvidenceRepo"
@@ -23,7 +25,7 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
     const box = yield* SecretBox
     const { milliseconds: requestTimeoutMs } = yield* RequestDeadline
 
-    const ofEndpoint = Effect.fn("Diagnoses.ofEndpoint")(function* (endpointId: string) {
+    const ofEndpoint = Effect.fn("Diagnoses.ofEndpoint")(function* (endpointId: EndpointId) {
       const { workspaceId } = yield* CurrentPrincipal
       const gathered = yield* evidence.gather(workspaceId, endpointId)
       if (gathered === undefined) return yield* new WebhookEndpointNotFound()
@@ -54,7 +56,7 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
 
 const opens = (
   box: SecretBox["Type"],
-  row: { readonly workspaceId: string; readonly endpointId: string },
+  row: { readonly workspaceId: WorkspaceId; readonly endpointId: EndpointId },
   sealed: Uint8Array
 ) => {
   try {

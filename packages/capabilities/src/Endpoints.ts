@@ -7,7 +7,7 @@ import {
   WebhookEndpointNotFound,
   WorkspaceNotFound
 } from "@posthorn/domain/Errors"
-import { newId } from "@posthorn/domain/Ids"
+import { type EndpointId, newId } from "@posthorn/domain/Ids"
 import { decodeCursor, emptyPage, IdPosition, pageOf } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
@@ -89,14 +89,14 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       return pageOf(rows, query.limit, ({ id }) => ({ id }))
     })
 
-    const get = Effect.fn("Endpoints.get")(function* (endpointId: string) {
+    const get = Effect.fn("Endpoints.get")(function* (endpointId: EndpointId) {
       const { workspaceId } = yield* CurrentPrincipal
       return (yield* endpoints.findDetail(workspaceId, endpointId)) ?? (yield* new WebhookEndpointNotFound())
     })
 
     const record = (
       action: "webhook.endpoint_updated" | "webhook.endpoint_deleted",
-      id: string,
+      id: EndpointId,
       fields: ReadonlyArray<string>,
       facts: Readonly<Record<string, unknown>> = {}
     ) =>
@@ -132,7 +132,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       })
 
     /** The endpoint as it is, held until the transaction ends. */
-    const hold = (endpointId: string, precondition: Precondition) =>
+    const hold = (endpointId: EndpointId, precondition: Precondition) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
         const present = yield* endpoints.lockForUpdate(workspaceId, endpointId)
@@ -142,7 +142,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       })
 
     /** Change what was sent. The URL is judged first, so that a bad one changes nothing. Source: spec §3.2 and §4. */
-    const update = (endpointId: string, sent: Sent<EndpointSettings>, precondition?: Precondition) =>
+    const update = (endpointId: EndpointId, sent: Sent<EndpointSettings>, precondition?: Precondition) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
         const present = yield* hold(endpointId, precondition)
@@ -157,7 +157,10 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
      * While a publisher's transaction is open the endpoint cannot go; that is found out before any history goes, and so is
      * whether the precondition holds. Somebody who changes the endpoint while a long history goes keeps the endpoint.
      */
-    const remove = Effect.fn("Endpoints.remove")(function* (endpointId: string, precondition?: Precondition) {
+    const remove = Effect.fn("Endpoints.remove")(function* (
+      endpointId: EndpointId,
+      precondition?: Precondition
+    ) {
       const { workspaceId } = yield* CurrentPrincipal
       yield* transactional(sql)(
         Effect.zipRight(
@@ -177,7 +180,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     })
 
     /** Make a new signing secret, shown this once; the old one signs too for 24 hours. Source: spec §3.3. */
-    const rotateSecret = (endpointId: string) =>
+    const rotateSecret = (endpointId: EndpointId) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
         const signingSecret = generateSecret()

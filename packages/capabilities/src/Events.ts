@@ -1,11 +1,14 @@
 /** Publishing domain events, and what was published. Source: spec §6, decision §7 and §10. */
+
 import { EventNotFound, InvalidRequest, invalid } from "@posthorn/domain/Errors"
 import { isReserved } from "@posthorn/domain/EventType"
+import type { EventId } from "@posthorn/domain/Ids"
 import type { JsonText } from "@posthorn/domain/JsonText"
 import { decodeCursor, emptyPage, IdPosition, pageOf, TypePosition } from "@posthorn/domain/Page"
-import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { CurrentPrincipal, type Via } from "@posthorn/domain/Principal"
 import { EventHistoryRepo } from "@posthorn/persistence/EventHistoryRepo"
-import { EventsRepo } from "@posthorn/persistence/EventsRepo"
+import { EventsRepo, type Published } from "@posthorn/persistence/EventsRepo"
+import { counter } from "@posthorn/telemetry/Meters"
 import { Effect, Either } from "effect"
 import type { ListQuery } from "./Lists.ts"
 import { WorkspaceLimits } from "./WorkspaceLimits.ts"
@@ -23,7 +26,27 @@ export interface EventQuery extends ListQuery {
   readonly payload?: "include" | "omit" | undefined
 }
 
+/** The busiest call: a stack trace for its span would cost as much as the rest of it. */
+const CHEAP = { captureStackTrace: false } as const
+
 const RESERVED = "The prefixes webhook., member. and api_token. are Posthorn's own"
+
+const published = counter("posthorn_events_published_total", "Events published over REST and MCP.", "via")
+const made = counter(
+  "posthorn_deliveries_created_total",
+  "Deliveries that events published over REST and MCP were made into.",
+  "via"
+)
+
+/** An event that was there already counts no second time. */
+const count = (via: Via, answers: ReadonlyArray<Published>) => {
+  const fresh = answers.filter(({ duplicate }) => !duplicate)
+  published.add(fresh.length, via)
+  made.add(
+    fresh.reduce((sum, { deliveryIds }) => sum + deliveryIds.length, 0),
+    via
+  )
+}
 
 export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Events", {
   dependencies: [EventHistoryRepo.Default, EventsRepo.Default],
@@ -33,24 +56,39 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
     const { fanOut } = yield* WorkspaceLimits
 
     /** Store the event and queue a delivery for each enabled endpoint that wants it. Answered means durable. */
-    const publish = Effect.fn("Events.publish")(function* (event: NewEvent) {
-      const { traceId, workspaceSlug } = yield* CurrentPrincipal
-      if (isReserved(event.eventType)) {
-        return yield* invalid("/eventType", RESERVED)
-      }
-      const { idempotencyKey = null, ...rest } = event
-      return yield* events.publish(workspaceSlug, { ...rest, idempotencyKey }, traceId, fanOut)
-    })
+    const publish = ({ eventType, idempotencyKey, payload }: NewEvent) =>
+      Effect.flatMap(CurrentPrincipal, ({ actor: { via }, traceId, workspaceSlug }) =>
+        isReserved(eventType)
+          ? Effect.fail(invalid("/eventType", RESERVED))
+          : Effect.map(
+              events.publish(
+                workspaceSlug,
+                { eventType, payload, idempotencyKey: idempotencyKey ?? null },
+                traceId,
+                fanOut
+              ),
+              (published) => {
+                count(via, [published])
+                return published
+              }
+            )
+      ).pipe(Effect.withSpan("Events.publish", CHEAP))
 
     /** Store all events, or none if one is refused. The answers come in the order of the events. */
     const publishAll = Effect.fn("Events.publishAll")(function* (batch: ReadonlyArray<NewEvent>) {
-      const { traceId, workspaceSlug } = yield* CurrentPrincipal
+      const {
+        actor: { via },
+        traceId,
+        workspaceSlug
+      } = yield* CurrentPrincipal
       const issues = batch.flatMap(({ eventType }, index) =>
         isReserved(eventType) ? [{ path: `/events/${index}/eventType`, message: RESERVED }] : []
       )
       if (issues.length > 0) return yield* new InvalidRequest({ issues })
       const rows = batch.map(({ idempotencyKey = null, ...rest }) => ({ ...rest, idempotencyKey }))
-      return { items: yield* events.publishAll(workspaceSlug, rows, traceId, fanOut) }
+      const items = yield* events.publishAll(workspaceSlug, rows, traceId, fanOut)
+      count(via, items)
+      return { items }
     })
 
     /** What was published, newest first. */
@@ -63,7 +101,7 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
       return yield* history.list(workspaceId, filter, query.limit, from.right)
     })
 
-    const get = Effect.fn("Events.get")(function* (eventId: string) {
+    const get = Effect.fn("Events.get")(function* (eventId: EventId) {
       const { workspaceId } = yield* CurrentPrincipal
       return (yield* history.find(workspaceId, eventId)) ?? (yield* new EventNotFound())
     })

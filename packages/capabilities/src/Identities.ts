@@ -7,13 +7,14 @@
  * tokens cost 20 statements on two connections, and a valid one among them is let in with its own. Unknown tokens are not
  * remembered: they would push out the known. Source: decision §3.
  */
+import type { TokenId } from "@posthorn/domain/Ids"
 import { permissionsOf } from "@posthorn/domain/Permission"
 import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/ApiTokensRepo"
 import { Deferred, Effect, FiberId } from "effect"
 import * as TokenText from "./TokenText.ts"
 
 const REMEMBERED_MS = 500
-/** While one call asks again, the others go on with what is known, so that a busy token is not asked for by all at once. */
+/** While it is asked for again, calls go on with what is known: no busy token's call waits, and none overtakes another. */
 const KNOWN_AT_MOST_MS = 900
 const REMEMBERED_TOKENS = 10_000
 const MINUTE_MS = 60_000
@@ -27,6 +28,7 @@ export interface Identity extends TokenIdentity {
 interface Remembered {
   readonly identity: Identity
   readonly readAt: number
+  /** When to ask again; never while that is under way. */
   readonly until: number
 }
 
@@ -55,13 +57,13 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
       remembered.clear()
     })
 
-    const remember = (tokenId: string, identity: Identity) => {
+    const remember = (tokenId: TokenId, identity: Identity) => {
       if (remembered.size >= REMEMBERED_TOKENS) remembered.clear()
       remembered.set(tokenId, { identity, readAt: Date.now(), until: Date.now() + REMEMBERED_MS })
     }
 
     /** `lastUsedAt` is to the minute: more than one write a minute would change nothing. */
-    const isFirstThisMinute = (tokenId: string) => {
+    const isFirstThisMinute = (tokenId: TokenId) => {
       const minute = Math.floor(Date.now() / MINUTE_MS)
       if (touched.get(tokenId) === minute) return false
       if (touched.size >= REMEMBERED_TOKENS) touched.clear()
@@ -80,7 +82,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
       )
 
     /** The row of this token, with as many others as are asked for until the statement starts. */
-    const find = (tokenId: string) =>
+    const find = (tokenId: TokenId) =>
       Effect.suspend(() => {
         const isNew = filling === undefined || filling.tokenIds.size >= TOKENS_AT_ONCE
         const batch: Batch = isNew
@@ -93,7 +95,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
         return isNew ? Effect.zipRight(Effect.forkDaemon(send(batch)), row) : row
       })
 
-    const lookUp = (tokenId: string) =>
+    const lookUp = (tokenId: TokenId) =>
       Effect.suspend(() => {
         const before = forgotten
         return Effect.map(find(tokenId), (found): Identity | undefined => {
@@ -110,17 +112,22 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
         )
       )
 
+    /** What is remembered, asked for again in good time; or what the database says. */
+    const current = (tokenId: TokenId): Effect.Effect<Identity | undefined> => {
+      const known = remembered.get(tokenId)
+      const now = Date.now()
+      if (known === undefined || now >= known.readAt + KNOWN_AT_MOST_MS) return lookUp(tokenId)
+      const answer = Effect.succeed(known.identity)
+      if (now < known.until) return answer
+      remembered.set(tokenId, { ...known, until: Number.POSITIVE_INFINITY })
+      return Effect.zipRight(Effect.forkDaemon(Effect.ignore(lookUp(tokenId))), answer)
+    }
+
     /** Whose token this is; undefined when it is malformed, unknown, revoked or expired. */
     const identify = (token: string): Effect.Effect<Identity | undefined> => {
       const parts = TokenText.read(token)
       if (parts === undefined) return Effect.succeed(undefined)
-      const known = remembered.get(parts.tokenId)
-      const isKnown = known !== undefined && known.until > Date.now()
-      if (known !== undefined && !isKnown) {
-        remembered.set(parts.tokenId, { ...known, until: known.readAt + KNOWN_AT_MOST_MS })
-      }
-      const identity = isKnown ? Effect.succeed(known.identity) : lookUp(parts.tokenId)
-      return Effect.map(identity, (found) =>
+      return Effect.map(current(parts.tokenId), (found) =>
         found !== undefined && isOpen(found) && TokenText.matches(parts.secret, found.secretHash)
           ? found
           : undefined

@@ -1,7 +1,7 @@
 /** The people of a workspace. Source: spec §2.6, decision §4. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Forbidden, MemberNotFound } from "@posthorn/domain/Errors"
-import { newId } from "@posthorn/domain/Ids"
+import { type MemberId, newId } from "@posthorn/domain/Ids"
 import { decodeCursor, emptyPage, IdPosition, pageOf } from "@posthorn/domain/Page"
 import { firstMissing, permissionsOfRole, type Role } from "@posthorn/domain/Permission"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
@@ -33,7 +33,7 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
 
     const record = (
       action: "member.added" | "member.removed" | "member.updated",
-      id: string,
+      id: MemberId,
       fields: ReadonlyArray<string>
     ) =>
       Effect.flatMap(CurrentPrincipal, ({ actor, traceId, workspaceId }) =>
@@ -76,7 +76,7 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
         return member
       }).pipe(transactional(sql), Effect.withSpan("Members.add"))
 
-    const update = (memberId: string, sent: Sent<NewMember>) =>
+    const update = (memberId: MemberId, sent: Sent<NewMember>) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
         const present = yield* members.lock(workspaceId, memberId)
@@ -90,7 +90,7 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
         return next
       }).pipe(transactional(sql), Effect.withSpan("Members.update"))
 
-    const remove = (memberId: string) =>
+    const remove = (memberId: MemberId) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
         const member = yield* members.remove(workspaceId, memberId)

@@ -1,5 +1,7 @@
 /** Notifications of a workspace. Source: spec §3.1 and §4. */
+
 import { NotificationNotFound } from "@posthorn/domain/Errors"
+import type { NotificationId } from "@posthorn/domain/Ids"
 import { decodeCursor, emptyPage, pageOf, TimePosition } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { NotificationsRepo } from "@posthorn/persistence/NotificationsRepo"
@@ -20,7 +22,7 @@ export class Notifications extends Effect.Service<Notifications>()("@posthorn/ca
     })
 
     /** For everybody in the workspace; again changes nothing. */
-    const markRead = Effect.fn("Notifications.markRead")(function* (notificationId: string) {
+    const markRead = Effect.fn("Notifications.markRead")(function* (notificationId: NotificationId) {
       const { workspaceId } = yield* CurrentPrincipal
       const marked = yield* notifications.markRead(workspaceId, notificationId)
       return marked ?? (yield* new NotificationNotFound())

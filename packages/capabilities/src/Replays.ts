@@ -4,8 +4,10 @@
  * A job is a row that a worker makes step by step; it survives restarts without replaying one source twice, and goes no
  * faster than the endpoint takes it. Source: spec §3.1, decision §4 and §10 (Replay jobs).
  */
+
 import * as SqlClient from "@effect/sql/SqlClient"
 import { ReplayNotFound, WebhookEndpointDisabled, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
+import type { EndpointId, ReplayId } from "@posthorn/domain/Ids"
 import { decodeCursor, emptyPage, pageOf, TimePosition } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
@@ -31,7 +33,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
     const endpoints = yield* EndpointsRepo
     const replays = yield* ReplaysRepo
 
-    const rangeOf = (endpointId: string, request: ReplayRequest): ReplayRange => ({
+    const rangeOf = (endpointId: EndpointId, request: ReplayRequest): ReplayRange => ({
       endpointId,
       statuses: [...new Set(request.statuses)],
       since: request.since,
@@ -40,7 +42,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
     })
 
     /** How many there are; nothing is stored, and the endpoint may be disabled. */
-    const count = (endpointId: string, request: ReplayRequest) =>
+    const count = (endpointId: EndpointId, request: ReplayRequest) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
         const endpoint = yield* endpoints.find(workspaceId, endpointId)
@@ -48,7 +50,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
         return yield* replays.count(workspaceId, rangeOf(endpointId, request))
       })
 
-    const begin = (endpointId: string, request: ReplayRequest) =>
+    const begin = (endpointId: EndpointId, request: ReplayRequest) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
         const endpoint = yield* endpoints.lock(workspaceId, endpointId)
@@ -68,7 +70,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
       }).pipe(transactional(sql))
 
     /** Starts the job, or only counts what it would be about. */
-    const start = (endpointId: string, request: ReplayRequest) =>
+    const start = (endpointId: EndpointId, request: ReplayRequest) =>
       Effect.withSpan(
         request.dryRun ? count(endpointId, request) : begin(endpointId, request),
         "Replays.start"
@@ -83,13 +85,13 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
       return pageOf(rows, query.limit, ({ createdAt, id }) => ({ at: createdAt, id }))
     })
 
-    const get = Effect.fn("Replays.get")(function* (replayId: string) {
+    const get = Effect.fn("Replays.get")(function* (replayId: ReplayId) {
       const { workspaceId } = yield* CurrentPrincipal
       return (yield* replays.find(workspaceId, replayId)) ?? (yield* new ReplayNotFound())
     })
 
     /** Ends it; what it made so far stays. One that has ended is left as it is. */
-    const cancel = (replayId: string) =>
+    const cancel = (replayId: ReplayId) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
         const cancelled = yield* replays.cancel(workspaceId, replayId)

@@ -1,5 +1,7 @@
 /** Explaining a signature to whoever receives an endpoint's deliveries. Nothing is stored. Source: decision §10. */
+
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
+import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { requestBody } from "@posthorn/domain/RequestBody"
 import { DeliveriesRepo } from "@posthorn/persistence/DeliveriesRepo"
@@ -20,7 +22,7 @@ export class SignatureExplanations extends Effect.Service<SignatureExplanations>
       const secrets = yield* SecretsRepo
 
       /** The body that was sent under the id which the receiver got, if it was sent to this endpoint. */
-      const sentUnder = (workspaceId: string, endpointId: string, { headers }: Received) =>
+      const sentUnder = (workspaceId: WorkspaceId, endpointId: EndpointId, { headers }: Received) =>
         Effect.gen(function* () {
           const [, id = ""] =
             Object.entries(headers).find(([name]) => name.toLowerCase() === "webhook-id") ?? []
@@ -31,7 +33,7 @@ export class SignatureExplanations extends Effect.Service<SignatureExplanations>
         })
 
       const explain = Effect.fn("SignatureExplanations.explain")(function* (
-        endpointId: string,
+        endpointId: EndpointId,
         received: Received
       ) {
         const { workspaceId } = yield* CurrentPrincipal

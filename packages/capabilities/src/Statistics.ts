@@ -1,23 +1,31 @@
 /** A workspace at a glance, and an endpoint hour by hour. Source: decision §4. */
+
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
+import type { EndpointId } from "@posthorn/domain/Ids"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
-import {
-  type HourRow,
-  OVERVIEW_HOURS,
-  type OverviewRow,
-  StatisticsRepo
-} from "@posthorn/persistence/StatisticsRepo"
+import { type HourRow, OVERVIEW_HOURS, StatisticsRepo } from "@posthorn/persistence/StatisticsRepo"
 import { WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
 import { Effect } from "effect"
 
+type Counts = Pick<HourRow, "pending" | "delivered" | "failed" | "failedPermanent" | "deadLettered">
+
+/** Of the last 24 hours: the whole hours of the clock, and what lies before the first of them. */
+const added = (before: Counts, hours: Counts): Counts => ({
+  pending: before.pending + hours.pending,
+  delivered: before.delivered + hours.delivered,
+  failed: before.failed + hours.failed,
+  failedPermanent: before.failedPermanent + hours.failedPermanent,
+  deadLettered: before.deadLettered + hours.deadLettered
+})
+
 /** Delivered among all that were tried; to four digits, null when none was. */
-const successRate = ({ deadLettered, delivered, failed, failedPermanent }: OverviewRow) => {
+const successRate = ({ deadLettered, delivered, failed, failedPermanent }: Counts) => {
   const tried = delivered + failed + failedPermanent + deadLettered
   return tried === 0 ? null : Math.round((delivered / tried) * 10_000) / 10_000
 }
 
-const figures = ({ hour: _, ...row }: HourRow) => row
+const figures = ({ hour: _, pending: __, ...row }: HourRow) => row
 
 /** Hour by hour, and the whole time. */
 const byHour = (rows: ReadonlyArray<HourRow>) => ({
@@ -35,9 +43,10 @@ export class Statistics extends Effect.Service<Statistics>()("@posthorn/capabili
     const overview = Effect.gen(function* () {
       const { workspaceId, workspaceSlug: slug } = yield* CurrentPrincipal
       const row = yield* statistics.overview(workspaceId)
-      const { hours, totals } = byHour(yield* statistics.ofWorkspace(workspaceId))
+      const rows = yield* statistics.ofWorkspace(workspaceId, row.at)
+      const { hours, totals } = byHour(rows)
       const { name } = yield* workspaces.get(workspaceId)
-      const { deadLettered, delivered, failed, failedPermanent, pending } = row
+      const counts = added(row, rows[rows.length - 1]!)
       return {
         workspace: { id: workspaceId, slug, name },
         endpoints: {
@@ -47,12 +56,8 @@ export class Statistics extends Effect.Service<Statistics>()("@posthorn/capabili
         },
         deliveries: {
           windowHours: OVERVIEW_HOURS,
-          pending,
-          delivered,
-          failed,
-          failedPermanent,
-          deadLettered,
-          successRate: successRate(row),
+          ...counts,
+          successRate: successRate(counts),
           p50Ms: totals.p50Ms,
           p95Ms: totals.p95Ms
         },
@@ -64,7 +69,7 @@ export class Statistics extends Effect.Service<Statistics>()("@posthorn/capabili
       }
     }).pipe(Effect.withSpan("Statistics.overview"))
 
-    const ofEndpoint = Effect.fn("Statistics.ofEndpoint")(function* (endpointId: string, hours: number) {
+    const ofEndpoint = Effect.fn("Statistics.ofEndpoint")(function* (endpointId: EndpointId, hours: number) {
       const { workspaceId } = yield* CurrentPrincipal
       if ((yield* endpoints.find(workspaceId, endpointId)) === undefined)
         return yield* new WebhookEndpointNotFound()

@@ -5,7 +5,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { invalid, WebhookEndpointDisabled, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { isReserved, TEST_EVENT } from "@posthorn/domain/EventType"
-import { newId } from "@posthorn/domain/Ids"
+import { type EndpointId, newId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { DeliveriesRepo, type DeliveryRow } from "@posthorn/persistence/DeliveriesRepo"
@@ -34,7 +34,7 @@ export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabiliti
     const deliveries = yield* DeliveriesRepo
     const endpoints = yield* EndpointsRepo
 
-    const send = (endpointId: string, { eventType = TEST_EVENT, payload = MESSAGE }: TestSend) =>
+    const send = (endpointId: EndpointId, { eventType = TEST_EVENT, payload = MESSAGE }: TestSend) =>
       Effect.gen(function* () {
         const { traceId, workspaceId } = yield* CurrentPrincipal
         if (eventType !== TEST_EVENT && isReserved(eventType)) {
@@ -43,13 +43,11 @@ export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabiliti
         const endpoint = yield* endpoints.lock(workspaceId, endpointId)
         if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
         if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId })
-        return yield* deliveries.insert(workspaceId, {
+        return yield* deliveries.insertTestSend(workspaceId, {
           id: newId("delivery"),
           endpointId,
-          eventId: null,
           eventType,
           payload,
-          replayedFrom: null,
           traceId
         })
       }).pipe(transactional(sql), Effect.withSpan("TestSends.send"))

@@ -5,26 +5,26 @@
  * without asking the database. A random 256-bit secret needs no slow hash: SHA-256 of it is what is stored.
  * Source: decision §3.
  */
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import { hash, randomBytes, timingSafeEqual } from "node:crypto"
 import { crc32 } from "node:zlib"
-import { prefixes } from "@posthorn/domain/Ids"
+import { prefixes, type TokenId } from "@posthorn/domain/Ids"
 import { Redacted } from "effect"
 
 const TOKEN = /^phk_([0-9a-f]{29})_([0-9a-f]{64})_([0-9a-f]{8})$/
 
 const checksum = (text: string) => crc32(text).toString(16).padStart(8, "0")
 
-export const hashSecret = (secret: string): Buffer => createHash("sha256").update(secret).digest()
+export const hashSecret = (secret: string): Buffer => hash("sha256", secret, "buffer")
 
 /** A new token for the row `tokenId`. */
-export const issue = (tokenId: string) => {
+export const issue = (tokenId: TokenId) => {
   const secret = randomBytes(32).toString("hex")
   const body = `phk_${tokenId.slice(prefixes.token.length)}_${secret}`
   return { text: Redacted.make(`${body}_${checksum(body)}`), secretHash: hashSecret(secret) }
 }
 
 /** The id and secret of a token text, or undefined when it is not one. */
-export const read = (token: string): { readonly tokenId: string; readonly secret: string } | undefined => {
+export const read = (token: string): { readonly tokenId: TokenId; readonly secret: string } | undefined => {
   const match = TOKEN.exec(token)
   if (match === null) return undefined
   const body = token.slice(0, token.lastIndexOf("_"))

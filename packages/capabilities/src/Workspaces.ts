@@ -3,7 +3,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { newId } from "@posthorn/domain/Ids"
 import { decodeCursor, emptyPage, IdPosition, pageOf } from "@posthorn/domain/Page"
-import { CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
+import { CurrentOperator, CurrentPrincipal, type Operator } from "@posthorn/domain/Principal"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
 import { type WorkspaceRow, WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
 import { Effect, Either } from "effect"
@@ -22,20 +22,23 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
     const workspaces = yield* WorkspacesRepo
 
     /** In the operator's own log, which outlives the workspace. */
-    const record = (action: "workspace.created" | "workspace.deleted", { id, slug }: WorkspaceRow) =>
-      Effect.flatMap(CurrentOperator, ({ actor, traceId }) =>
-        audit.appendOperator({
-          actor,
-          traceId,
-          action,
-          target: { type: "workspace", id },
-          changes: { fields: action === "workspace.created" ? ["slug", "name"] : [], slug }
-        })
-      )
+    const record = (
+      action: "workspace.created" | "workspace.deleted",
+      { actor, traceId }: Operator,
+      { id, slug }: WorkspaceRow
+    ) =>
+      audit.appendOperator({
+        actor,
+        traceId,
+        action,
+        target: { type: "workspace", id },
+        changes: { fields: action === "workspace.created" ? ["slug", "name"] : [], slug }
+      })
 
     const create = (request: { readonly slug: string; readonly name: string }) =>
       Effect.gen(function* () {
-        const { actor, traceId } = yield* CurrentOperator
+        const operator = yield* CurrentOperator
+        const { actor, traceId } = operator
         const workspace = yield* workspaces.insert({ id: newId("workspace"), ...request })
         yield* audit.append({
           workspaceId: workspace.id,
@@ -45,7 +48,7 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
           target: { type: "workspace", id: workspace.id },
           changes: { fields: ["slug", "name"], slug: workspace.slug }
         })
-        yield* record("workspace.created", workspace)
+        yield* record("workspace.created", operator, workspace)
         return workspace
       }).pipe(transactional(sql), Effect.withSpan("Workspaces.create"))
 
@@ -61,14 +64,15 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
      * first: a million deliveries take longer than a request may. Stopped in between, it is asked for again.
      */
     const remove = Effect.gen(function* () {
-      const { workspaceId } = yield* CurrentPrincipal
+      const principal = yield* CurrentPrincipal
+      const { workspaceId } = principal
       yield* Effect.repeat(transactional(sql)(workspaces.removeHistory(workspaceId, REMOVED_AT_ONCE)), {
         until: (removed) => removed < REMOVED_AT_ONCE
       })
       yield* Effect.gen(function* () {
         const removed = yield* workspaces.remove(workspaceId)
         if (removed === undefined) return yield* new WorkspaceNotFound()
-        yield* record("workspace.deleted", removed)
+        yield* record("workspace.deleted", principal, removed)
       }).pipe(transactional(sql))
       yield* identities.forgetAll
     }).pipe(Effect.withSpan("Workspaces.remove"))

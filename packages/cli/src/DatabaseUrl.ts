@@ -3,12 +3,14 @@
  *
  * With TLS the server's certificate is always verified, by authority and by name: `sslmode=require`, `prefer` and
  * `verify-ca` mean `verify-full` here, as they do in the driver, which would print a page about it. Nothing switches the
- * check off. Source: decision §1.
+ * check off. Several hosts are those of one replicated database. Source: decision §1.
  */
 import { accessSync, constants } from "node:fs"
+import { hostsOf } from "@posthorn/persistence/Hosts"
 import { Either, Redacted } from "effect"
 
 const VERIFYING = new Set(["prefer", "require", "verify-ca", "verify-full"])
+const WRITING = new Set(["any", "primary", "read-write"])
 
 const problemOfFiles = (url: URL) => {
   for (const name of ["sslrootcert", "sslcert", "sslkey"]) {
@@ -30,14 +32,22 @@ const problemOfMode = (mode: string | null) =>
       ? "has sslmode=no-verify, but certificates are always verified: name the server's authority with sslrootcert=/path/to/ca.pem"
       : `has sslmode=${mode}, but must have verify-full or disable`
 
+const SESSION = /[?&]target_session_attrs=([^&#]*)/
+const MODE = /([?&]sslmode=)[^&#]*/
+
+/** Posthorn writes: it has no use for a standby. */
+const problemOfSession = (wanted: string | undefined) =>
+  wanted === undefined || WRITING.has(wanted)
+    ? undefined
+    : `has target_session_attrs=${wanted}, but Posthorn always needs the server that accepts writes: leave it out`
+
 export const databaseUrl = (raw: string): Either.Either<Redacted.Redacted, string> => {
-  const url = URL.canParse(raw) ? new URL(raw) : undefined
-  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol))
-    return Either.left("is not a PostgreSQL URL")
+  const hosts = hostsOf(raw)
+  if (hosts === null) return Either.left("is not a PostgreSQL URL")
+  const url = new URL(hosts[0]!)
   const mode = url.searchParams.get("sslmode")
-  const problem = problemOfMode(mode) ?? problemOfFiles(url)
+  const problem = problemOfSession(SESSION.exec(raw)?.[1]) ?? problemOfMode(mode) ?? problemOfFiles(url)
   if (problem !== undefined) return Either.left(problem)
-  if (mode === null || mode === "disable" || mode === "verify-full") return Either.right(Redacted.make(raw))
-  url.searchParams.set("sslmode", "verify-full")
-  return Either.right(Redacted.make(url.href))
+  const verified = mode !== null && VERIFYING.has(mode) ? raw.replace(MODE, "$1verify-full") : raw
+  return Either.right(Redacted.make(verified))
 }

@@ -7,18 +7,20 @@
  */
 import { resolve as absolute } from "node:path"
 import { loopbackTargets } from "@posthorn/domain/AllowedTargets"
+import * as EmbeddedPostgres from "@posthorn/embedded-postgres/EmbeddedPostgres"
+import { settingsFile } from "@posthorn/embedded-postgres/PostgresFolder"
 import * as Database from "@posthorn/persistence/Database"
 import { migrate } from "@posthorn/persistence/Migrator"
-import { Config, Data, Effect, Layer, Option, Queue, Redacted } from "effect"
+import { Broken } from "@posthorn/worker/Worker"
+import { Config, Context, Data, Effect, Layer, Option, Queue, Redacted } from "effect"
 import * as Demo from "./Demo.ts"
 import * as DemoReceiver from "./DemoReceiver.ts"
-import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
 import { freePort } from "./FreePort.ts"
-import { settingsFile } from "./internal/PostgresFolder.ts"
 import * as LocalSecrets from "./LocalSecrets.ts"
 import { addressesOf, baseUrlOf, type Resolved } from "./Resolved.ts"
 import { serverOf } from "./Serve.ts"
 import { type Settings, settings } from "./Settings.ts"
+import { telemetryOf } from "./Telemetry.ts"
 import { bold, complain, dim, row, say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
 import { workerOf } from "./Work.ts"
@@ -158,7 +160,9 @@ export const dev = Effect.gen(function* () {
   )
   yield* row("Migrations", applied.length === 0 ? "up to date" : `${applied.length} applied`)
   const resolved = resolve(given, kept, url, yield* choosePort(given))
-  yield* Layer.build(Layer.merge(serverOf(resolved), workerOf(resolved)))
+  const built = yield* Layer.build(
+    Layer.provide(Layer.merge(serverOf(resolved), workerOf(resolved)), telemetryOf(given, "dev"))
+  )
   const moved = resolved.port === given.port || given.port === 0 ? "" : ` (port ${given.port} is taken)`
   yield* row("API, console, worker", `${addressesOf(resolved)}${moved}`)
   if (Option.isNone(given.allowedTargets))
@@ -168,5 +172,6 @@ export const dev = Effect.gen(function* () {
   yield* LocalSecrets.write(given.dataDir, { ...kept, demo })
   const link = yield* Demo.consoleLink(hereOf(resolved), demo.token)
   yield* showWays(baseUrlOf(resolved), demo.token, link, sqlWay(given), deliveryId)
-  return yield* "ended" in more && more.ended !== undefined ? more.ended : Effect.never
+  const broken = Context.get(built, Broken)
+  return yield* "ended" in more && more.ended !== undefined ? Effect.raceFirst(more.ended, broken) : broken
 }).pipe(Effect.scoped)

@@ -1,4 +1,5 @@
 /** Turns why a start failed into lines for a person: what is wrong and what to do; never a stack. */
+import { NoPrimary, shownAddress } from "@posthorn/persistence/Hosts"
 import { isDatabaseAway } from "@posthorn/persistence/Statement"
 import { Cause, Effect } from "effect"
 
@@ -12,6 +13,7 @@ const KNOWN = new Set([
   "CannotListen",
   "ConsoleLinkRefused",
   "LocalSecretsUnusable",
+  "MetricsPortUnusable",
   "SecretsUnreadable"
 ])
 
@@ -39,27 +41,40 @@ const UNKNOWN_AUTHORITY =
 /** PostgreSQL tells apart in words alone why it refuses a user: no entry in pg_hba.conf, for connections without TLS. */
 const wantsTls = (message: string) => /no pg_hba\.conf entry.*no encryption/.test(message)
 
+const WHY: Readonly<Record<string, string>> = {
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host name",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  ECONNREFUSED: "nothing listens there",
+  ENOTFOUND: "its host name is not known",
+  ETIMEDOUT: "it does not answer",
+  "28P01": "it refuses the password",
+  "28000": "it refuses the user",
+  "3D000": "it has no database of that name",
+  "42501": "this user may not do what is needed there"
+}
+
+const reasonOf = (code: string | undefined) => WHY[code ?? ""] ?? `it said ${code ?? "nothing"}`
+
+const noPrimaryIn = (error: unknown): NoPrimary | undefined =>
+  error instanceof NoPrimary ? error : error instanceof Error ? noPrimaryIn(error.cause) : undefined
+
+/** Why one of several hosts is not the one. */
+export const shownHost = (asked: NoPrimary["asked"][number]): string =>
+  `${shownAddress(asked)}: ${asked.writes ? "accepts writes" : asked.error === null ? "a standby" : reasonOf(codeOf(asked.error))}`
+
+const hostsLine = ({ asked }: NoPrimary) =>
+  `The database of DATABASE_URL cannot be reached: none of its hosts accepts writes (${asked.map(shownHost).join("; ")}). Check DATABASE_URL.`
+
 const databaseLine = (code: string | undefined, message: string) => {
   if (message.includes("does not support SSL connections"))
     return "The database of DATABASE_URL cannot be reached: it does not speak TLS. Switch `ssl` on there, or take sslmode out of DATABASE_URL."
   if (wantsTls(message))
     return "The database of DATABASE_URL cannot be reached: it refuses connections without TLS. Add sslmode=verify-full to DATABASE_URL."
-  const why: Record<string, string> = {
-    UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
-    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
-    SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
-    DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
-    ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host name",
-    CERT_HAS_EXPIRED: "its certificate has expired",
-    ECONNREFUSED: "nothing listens there",
-    ENOTFOUND: "its host name is not known",
-    ETIMEDOUT: "it does not answer",
-    "28P01": "it refuses the password",
-    "28000": "it refuses the user",
-    "3D000": "it has no database of that name",
-    "42501": "this user may not do what is needed there"
-  }
-  return `The database of DATABASE_URL cannot be reached: ${why[code ?? ""] ?? `it said ${code ?? "nothing"}`}. Check DATABASE_URL.`
+  return `The database of DATABASE_URL cannot be reached: ${reasonOf(code)}. Check DATABASE_URL.`
 }
 
 /** The lines, or undefined for something nobody foresaw. */
@@ -68,6 +83,8 @@ export const explain = (cause: Cause.Cause<unknown>) =>
     if (Cause.isInterruptedOnly(cause)) return undefined
     const error = Cause.squash(cause)
     const tag = (error as { readonly _tag?: string } | null)?._tag
+    const noPrimary = noPrimaryIn(error)
+    if (noPrimary !== undefined) return [hostsLine(noPrimary)]
     if (tag !== undefined && KNOWN.has(tag)) return (error as Error).message.split("\n")
     const code = codeOf(error)
     if (code === "EADDRINUSE")

@@ -7,9 +7,9 @@
 import { randomBytes } from "node:crypto"
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { describe, folderUnwritable } from "@posthorn/embedded-postgres/EmbeddedPostgresError"
+import { clusterOf, makeFolder } from "@posthorn/embedded-postgres/PostgresFolder"
 import { Data, Effect } from "effect"
-import { describe, folderUnwritable } from "./EmbeddedPostgresError.ts"
-import { clusterOf, makeFolder } from "./internal/PostgresFolder.ts"
 
 export interface Demo {
   readonly token: string

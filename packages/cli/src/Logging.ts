@@ -1,7 +1,9 @@
 /**
  * Logs go to standard error: pretty on a terminal, JSON anywhere else, so that standard output stays the command's own.
+ * The JSON is one flat object a line: FlatLogger.ts.
  */
 import { Config, Effect, Layer, Logger, LogLevel, Option } from "effect"
+import { flatLogger } from "./FlatLogger.ts"
 
 const levels = {
   debug: LogLevel.Debug,
@@ -14,7 +16,7 @@ const levels = {
 const read = (name: string) =>
   Effect.orElseSucceed(Config.option(Config.string(name)), () => Option.none<string>())
 
-const json = Logger.withConsoleError(Logger.jsonLogger)
+const json = Logger.withConsoleError(flatLogger)
 const pretty = Logger.prettyLogger({ stderr: true })
 
 /** Wrong values fall back here; `Settings` is what complains about them. */

@@ -3,13 +3,14 @@
 import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/Database"
 import { keyWarning } from "@posthorn/persistence/KeyCheck"
-import { pending } from "@posthorn/persistence/Migrator"
+import { standing } from "@posthorn/persistence/Migrator"
 import { SecretBox, make as secretBox } from "@posthorn/persistence/SecretBox"
 import { SecretsRepo } from "@posthorn/persistence/SecretsRepo"
 import { Data, Effect, Option, Redacted } from "effect"
 import type { Resolved } from "./Resolved.ts"
 import { InvalidEnvironment, type Settings } from "./Settings.ts"
 import { complain } from "./Terminal.ts"
+import { variables } from "./Variables.ts"
 
 /** The database lacks migrations this program needs. */
 export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{ readonly count: number }> {
@@ -18,13 +19,9 @@ export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{ r
   }
 }
 
-const examples = {
-  DATABASE_URL: "postgresql://user:password@db.example.com:5432/posthorn",
-  ENCRYPTION_KEY: "$(openssl rand -base64 32)",
-  OPERATOR_TOKEN: "$(openssl rand -hex 32)"
-} as const
+type RequiredName = "DATABASE_URL" | "ENCRYPTION_KEY" | "OPERATOR_TOKEN"
 
-export const required = (given: Settings, names: ReadonlyArray<keyof typeof examples>) => {
+export const required = (given: Settings, names: ReadonlyArray<RequiredName>) => {
   const values = {
     DATABASE_URL: given.databaseUrl,
     ENCRYPTION_KEY: given.encryptionKeys,
@@ -32,15 +29,14 @@ export const required = (given: Settings, names: ReadonlyArray<keyof typeof exam
   }
   const lines = names
     .filter((name) => Option.isNone(values[name] as Option.Option<unknown>))
-    .map((name) => `${name} is not set, for example ${name}=${examples[name]}`)
+    .map((name) => `${name} is not set, for example ${name}=${variables[name].example}`)
   return lines.length === 0 ? Effect.void : Effect.fail(new InvalidEnvironment({ lines }))
 }
 
 /** Says at the start when secrets stay shut: deliveries would only wait. */
-export const tryKeys = (given: Settings) =>
+const tryKeys = (given: Settings) =>
   keyWarning.pipe(
     Effect.provide(SecretsRepo.Default),
-    Effect.provide(migrationsOf(given)),
     Effect.provideService(SecretBox, secretBox(Option.getOrElse(given.encryptionKeys, () => []))),
     Effect.flatMap((warning) => (warning === undefined ? Effect.void : complain(warning)))
   )
@@ -61,7 +57,18 @@ export const migrationsOf = (given: Settings) =>
     maxConnections: 2
   })
 
-export const requireCurrent = (given: Settings) =>
-  Effect.flatMap(Effect.provide(pending, migrationsOf(given)), (missing) =>
-    missing.length === 0 ? Effect.void : Effect.fail(new MigrationsPending({ count: missing.length }))
-  )
+/** During an upgrade: the newer migrations let this program run. */
+export const aheadBy = (count: number) =>
+  `The database is ${count} ${count === 1 ? "migration" : "migrations"} ahead of this program, which may run beside ${count === 1 ? "it" : "them"}`
+
+const current = Effect.flatMap(standing, ({ ahead, missing }) =>
+  missing.length > 0
+    ? Effect.fail(new MigrationsPending({ count: missing.length }))
+    : Effect.when(Effect.logInfo(aheadBy(ahead)), () => ahead > 0)
+)
+
+export const requireCurrent = (given: Settings) => Effect.provide(current, migrationsOf(given))
+
+/** The same, and the keys are tried: on one connection. */
+export const requireReady = (given: Settings) =>
+  Effect.provide(Effect.zipRight(current, tryKeys(given)), migrationsOf(given))

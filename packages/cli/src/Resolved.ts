@@ -32,8 +32,20 @@ export const addressesOf = (resolved: Resolved): string => {
 export const secretBoxOf = ({ encryptionKeys }: Resolved) =>
   Layer.succeed(SecretBox.SecretBox, SecretBox.make(encryptionKeys))
 
+/**
+ * Between two statements of a transaction of ours nothing is waited for. A process that stops there, frozen or cut off,
+ * holds its locks for no longer than this.
+ */
+const IDLE_IN_TRANSACTION = "10 seconds"
+
 export const databaseOf = (
   { databaseUrl }: Resolved,
   role: string,
   limits: Omit<Database.DatabaseOptions, "url" | "applicationName">
-) => Database.layer({ url: databaseUrl, applicationName: `posthorn ${role}`, ...limits })
+) =>
+  Database.layer({
+    url: databaseUrl,
+    applicationName: `posthorn ${role}`,
+    idleInTransaction: IDLE_IN_TRANSACTION,
+    ...limits
+  })

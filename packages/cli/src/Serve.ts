@@ -4,6 +4,7 @@ import * as NodeContext from "@effect/platform-node/NodeContext"
 import { DeliveryTargets } from "@posthorn/capabilities/DeliveryTargets"
 import { RequestDeadline } from "@posthorn/capabilities/RequestDeadline"
 import { WorkspaceLimits } from "@posthorn/capabilities/WorkspaceLimits"
+import { installationMeters } from "@posthorn/persistence/Installation"
 import { ConsoleConfig } from "@posthorn/server/console/ConsoleConfig"
 import { listenLive, serveLive } from "@posthorn/server/http/Server"
 import { memoryLive } from "@posthorn/server/RateCounters"
@@ -11,9 +12,10 @@ import { redisLive } from "@posthorn/server/RedisCounters"
 import { ServerConfig } from "@posthorn/server/ServerConfig"
 import { Duration, Effect, Layer, Option } from "effect"
 import { freePort } from "./FreePort.ts"
-import { requireCurrent, required, resolve, tryKeys } from "./Production.ts"
+import { required, requireReady, resolve } from "./Production.ts"
 import { addressesOf, baseUrlOf, databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
 import { settings } from "./Settings.ts"
+import { telemetryOf } from "./Telemetry.ts"
 import { say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
 
@@ -25,7 +27,7 @@ const consoleFolder = fileURLToPath(new URL("console", import.meta.url))
 
 /** Its parts, put together from settings; `dev` has them too. */
 export const serverOf = (resolved: Resolved) =>
-  serveLive.pipe(
+  Layer.merge(serveLive, Layer.scopedDiscard(installationMeters)).pipe(
     Layer.provide(listenLive),
     Layer.provide(Option.match(resolved.settings.redisUrl, { onNone: () => memoryLive, onSome: redisLive })),
     Layer.provide(
@@ -46,19 +48,16 @@ export const serverOf = (resolved: Resolved) =>
     ),
     Layer.provide(secretBoxOf(resolved)),
     Layer.provide(databaseOf(resolved, "serve", DATABASE)),
-    Layer.provide(NodeContext.layer),
-    // Spans that nobody exports cost a fifth of a request.
-    Layer.provide(Layer.setTracerEnabled(false))
+    Layer.provide(NodeContext.layer)
   )
 
 export const serve = Effect.gen(function* () {
   const given = yield* settings
   yield* required(given, ["DATABASE_URL", "ENCRYPTION_KEY", "OPERATOR_TOKEN"])
-  yield* requireCurrent(given)
-  yield* tryKeys(given)
+  yield* requireReady(given)
   const port = given.port === 0 ? yield* freePort(0, given.host) : given.port
   const resolved = { ...resolve(given), port }
-  yield* Layer.build(serverOf(resolved))
+  yield* Layer.build(Layer.provide(serverOf(resolved), telemetryOf(given, "serve")))
   yield* say(`posthorn serve: listening on ${addressesOf(resolved)}`)
   return yield* Effect.never
 }).pipe(Effect.scoped)

@@ -1,7 +1,7 @@
 /**
- * The environment, read once: every variable with its default, its check, and an example for whoever got it wrong.
+ * The environment, read once: how each variable of `Variables.ts` is checked, and what comes of it.
  *
- * All problems are reported at once, one line each, and none repeats a secret. `docs/operate.md` lists the same table.
+ * All problems are reported at once, one line each, and none repeats a secret.
  * Source: decision §1.
  */
 import {
@@ -11,11 +11,12 @@ import {
   productionProblems
 } from "@posthorn/domain/AllowedTargets"
 import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
-import { defaultLimits, type Limits } from "@posthorn/domain/Limits"
+import type { Limits } from "@posthorn/domain/Limits"
 import type { Logo } from "@posthorn/server/console/ConsoleConfig"
 import { Config, type ConfigError, Data, Duration, Effect, Either, Option, Redacted } from "effect"
 import { type ConsoleLook, consoleAccent, consoleLogo, consoleName } from "./ConsoleSettings.ts"
 import { databaseUrl } from "./DatabaseUrl.ts"
+import { type StandardName, type VariableName, variables } from "./Variables.ts"
 
 export interface Settings {
   readonly databaseUrl: Option.Option<Redacted.Redacted>
@@ -31,6 +32,8 @@ export interface Settings {
   readonly retryDelay: Duration.Duration
   readonly requestTimeout: Duration.Duration
   readonly bodyTimeout: Duration.Duration
+  /** How long deliveries and events are kept. */
+  readonly history: Duration.Duration
   readonly batchSize: number
   readonly maxConcurrency: number
   readonly endpointConcurrency: number
@@ -38,6 +41,12 @@ export interface Settings {
   readonly quotas: Readonly<Record<Bucket, Quota | null>>
   readonly consoleLook: ConsoleLook
   readonly redisUrl: Option.Option<Redacted.Redacted>
+  /** Where a collector of OpenTelemetry listens. */
+  readonly otlpEndpoint: Option.Option<string>
+  readonly otlpHeaders: Readonly<Record<string, Redacted.Redacted>>
+  readonly otlpServiceName: string
+  /** Where `work` shows its meters; none: nowhere. */
+  readonly metricsPort: Option.Option<number>
   readonly logLevel: string
   readonly logFormat: "json" | "pretty"
 }
@@ -53,36 +62,43 @@ export class InvalidEnvironment extends Data.TaggedError("InvalidEnvironment")<{
 
 type Parse<A> = (text: string) => Either.Either<A, string>
 
-/** The names of all variables below, and of those that only `mcp` reads. */
-const known: Array<string> = ["POSTHORN_URL", "POSTHORN_TOKEN"]
-export const knownVariables: ReadonlyArray<string> = known
+/** The names of all variables, and of those that only `mcp` and the remote commands read. */
+export const knownVariables: ReadonlyArray<string> = [
+  "POSTHORN_URL",
+  "POSTHORN_TOKEN",
+  ...Object.keys(variables)
+]
 
-/** An optional variable; the problem names it, says what is wrong, and shows an example. */
-const variable = <A>(
-  name: string,
-  example: string,
-  parse: Parse<A>
-): Effect.Effect<Option.Option<A>, string> => {
-  known.push(name)
-  return Config.option(Config.string(name)).pipe(
+/** What is set, judged; the problem names the variable, says what is wrong, and shows an example. */
+const judged = <A>(name: VariableName, raw: string, parse: Parse<A>): Effect.Effect<A, string> =>
+  Either.match(parse(raw), {
+    onLeft: (problem) => Effect.fail(`${name} ${problem}, for example ${name}=${variables[name].example}`),
+    onRight: (value) => Effect.succeed(value)
+  })
+
+/** A variable that may be left out. */
+const variable = <A>(name: VariableName, parse: Parse<A>): Effect.Effect<Option.Option<A>, string> =>
+  Config.option(Config.string(name)).pipe(
     Effect.mapError((error: ConfigError.ConfigError) => `${name}: ${String(error)}`),
     Effect.flatMap(
       Option.match({
         onNone: () => Effect.succeed(Option.none<A>()),
-        onSome: (text) =>
-          Either.match(parse(text), {
-            onLeft: (problem) => Effect.fail(`${name} ${problem}, for example ${name}=${example}`),
-            onRight: (value) => Effect.succeed(Option.some(value))
-          })
+        onSome: (raw) => Effect.asSome(judged(name, raw, parse))
       })
     )
   )
-}
 
-const withDefault = <A>(self: Effect.Effect<Option.Option<A>, string>, value: A) =>
+const orElse = <A>(self: Effect.Effect<Option.Option<A>, string>, value: A) =>
   Effect.map(
     self,
     Option.getOrElse(() => value)
+  )
+
+/** A variable with a default. */
+const standard = <A>(name: StandardName, parse: Parse<A>): Effect.Effect<A, string> =>
+  Effect.flatMap(
+    variable(name, parse),
+    Option.match({ onNone: () => judged(name, variables[name].standard, parse), onSome: Effect.succeed })
   )
 
 const text: Parse<string> = (raw) => (raw.trim() === "" ? Either.left("is empty") : Either.right(raw.trim()))
@@ -112,7 +128,7 @@ const redisUrl: Parse<Redacted.Redacted> = (raw) => {
     : Either.left("is not a Redis URL")
 }
 
-const baseUrl: Parse<string> = (raw) => {
+const webAddress: Parse<string> = (raw) => {
   const url = URL.canParse(raw) ? new URL(raw) : undefined
   return url !== undefined &&
     /^https?:$/.test(url.protocol) &&
@@ -121,6 +137,19 @@ const baseUrl: Parse<string> = (raw) => {
     url.username === ""
     ? Either.right(url.href.replace(/\/+$/, ""))
     : Either.left(`is "${raw}", but must be an http or https address without query`)
+}
+
+const otlpHeaders: Parse<Readonly<Record<string, Redacted.Redacted>>> = (raw) => {
+  const pairs = raw.split(",").map((pair) => /^\s*([\w-]+)\s*=(.*)$/.exec(pair))
+  try {
+    return Either.right(
+      Object.fromEntries(
+        pairs.map((pair) => [pair![1]!, Redacted.make(decodeURIComponent(pair![2]!.trim()))])
+      )
+    )
+  } catch {
+    return Either.left("must be name=value, separated by commas, values percent-encoded")
+  }
 }
 
 const operatorToken: Parse<Redacted.Redacted> = (raw) =>
@@ -163,10 +192,7 @@ const buckets = Object.keys(defaultQuotas) as ReadonlyArray<Bucket>
 
 const quotaVariables = buckets.map((bucket) =>
   Effect.map(
-    withDefault(
-      variable(`RATE_LIMIT_${bucket.toUpperCase()}`, "'600/60 seconds'", quota),
-      defaultQuotas[bucket]
-    ),
+    standard(`RATE_LIMIT_${bucket.toUpperCase() as Uppercase<Bucket>}`, quota),
     (value) => [bucket, value] as const
   )
 )
@@ -176,14 +202,14 @@ const quotas = Effect.validateAll(quotaVariables, (read) => read).pipe(
 )
 
 const targetVariables = {
-  list: variable("DELIVERY_ALLOWED_TARGETS", "10.1.2.0/24", (raw) =>
+  list: variable("DELIVERY_ALLOWED_TARGETS", (raw) =>
     Either.mapLeft(
       parseAllowedTargets(raw, false),
       (problem) => `has a bad entry: ${problem.replace(/\.$/, "")}`
     )
   ),
-  allowHttp: variable("DELIVERY_ALLOW_HTTP", "false", flag),
-  nodeEnv: variable("NODE_ENV", "production", Either.right)
+  allowHttp: variable("DELIVERY_ALLOW_HTTP", flag),
+  nodeEnv: variable("NODE_ENV", Either.right)
 }
 
 /** Both variables together; in production what is too wide stops the start. */
@@ -203,67 +229,50 @@ const allowedTargets = Effect.gen(function* () {
 
 const consoleLook = Effect.all(
   {
-    name: withDefault(variable("CONSOLE_NAME", "'Acme webhooks'", consoleName), "Posthorn"),
-    accent: withDefault<string | null>(variable("CONSOLE_ACCENT", "'#2563eb'", consoleAccent), null),
-    logo: withDefault<Logo | null>(variable("CONSOLE_LOGO", "/etc/posthorn/logo.svg", consoleLogo), null)
+    name: standard("CONSOLE_NAME", consoleName),
+    accent: orElse<string | null>(variable("CONSOLE_ACCENT", consoleAccent), null),
+    logo: orElse<Logo | null>(variable("CONSOLE_LOGO", consoleLogo), null)
   },
   { mode: "validate" }
 ).pipe(Effect.mapError((problems) => Object.values(problems).flatMap(Option.toArray)))
 
 const limits = Effect.all(
   {
-    endpoints: withDefault(
-      variable("LIMIT_ENDPOINTS", "500", integer(1, 1_000_000)),
-      defaultLimits.endpoints
-    ),
-    tokens: withDefault(variable("LIMIT_TOKENS", "1000", integer(1, 1_000_000)), defaultLimits.tokens),
-    fanOut: withDefault(variable("LIMIT_FAN_OUT", "20000", integer(1, 100_000_000)), defaultLimits.fanOut)
+    endpoints: standard("LIMIT_ENDPOINTS", integer(1, 1_000_000)),
+    tokens: standard("LIMIT_TOKENS", integer(1, 1_000_000)),
+    fanOut: standard("LIMIT_FAN_OUT", integer(1, 100_000_000))
   },
   { mode: "validate" }
 ).pipe(Effect.mapError((problems) => Object.values(problems).flatMap(Option.toArray)))
 
-const second = Duration.seconds(1)
+const millisecond = Duration.millis(1)
 
 const parts = {
-  databaseUrl: variable(
-    "DATABASE_URL",
-    "postgresql://user:password@db.example.com:5432/posthorn",
-    databaseUrl
-  ),
-  dataDir: withDefault(variable("DATA_DIR", ".data", text), ".data"),
-  host: withDefault(variable("HOST", "127.0.0.1", text), "127.0.0.1"),
-  setPort: variable("PORT", "8484", integer(0, 65_535)),
-  baseUrl: variable("BASE_URL", "https://hooks.example.com", baseUrl),
-  operatorToken: variable("OPERATOR_TOKEN", "$(openssl rand -hex 32)", operatorToken),
-  encryptionKeys: variable("ENCRYPTION_KEY", "$(openssl rand -base64 32)", encryptionKeys),
+  databaseUrl: variable("DATABASE_URL", databaseUrl),
+  dataDir: standard("DATA_DIR", text),
+  host: standard("HOST", text),
+  setPort: variable("PORT", integer(0, 65_535)),
+  baseUrl: variable("BASE_URL", webAddress),
+  operatorToken: variable("OPERATOR_TOKEN", operatorToken),
+  encryptionKeys: variable("ENCRYPTION_KEY", encryptionKeys),
   allowedTargets,
-  retryDelay: withDefault(
-    variable("DELIVERY_RETRY_DELAY", "'30 seconds'", duration(Duration.millis(1), Duration.days(1))),
-    Duration.seconds(30)
-  ),
-  requestTimeout: withDefault(
-    variable("DELIVERY_REQUEST_TIMEOUT", "'10 seconds'", duration(Duration.millis(1), Duration.minutes(5))),
-    Duration.seconds(10)
-  ),
-  bodyTimeout: withDefault(
-    variable("DELIVERY_BODY_TIMEOUT", "'2 seconds'", duration(Duration.millis(1), Duration.minutes(1))),
-    Duration.times(second, 2)
-  ),
-  batchSize: withDefault(variable("WORKER_BATCH_SIZE", "25", integer(1, 1000)), 25),
-  maxConcurrency: withDefault(variable("WORKER_MAX_CONCURRENCY", "4", integer(1, 100)), 4),
-  endpointConcurrency: withDefault(variable("WORKER_ENDPOINT_CONCURRENCY", "10", integer(1, 1000)), 10),
+  retryDelay: standard("DELIVERY_RETRY_DELAY", duration(millisecond, Duration.days(1))),
+  requestTimeout: standard("DELIVERY_REQUEST_TIMEOUT", duration(millisecond, Duration.minutes(5))),
+  bodyTimeout: standard("DELIVERY_BODY_TIMEOUT", duration(millisecond, Duration.minutes(1))),
+  history: standard("HISTORY_RETENTION", duration(Duration.days(1), Duration.days(3_650))),
+  batchSize: standard("WORKER_BATCH_SIZE", integer(1, 1000)),
+  maxConcurrency: standard("WORKER_MAX_CONCURRENCY", integer(1, 100)),
+  endpointConcurrency: standard("WORKER_ENDPOINT_CONCURRENCY", integer(1, 1000)),
   limits,
   quotas,
   consoleLook,
-  redisUrl: variable("REDIS_URL", "redis://:password@redis.example.com:6379", redisUrl),
-  logLevel: withDefault(
-    variable("LOG_LEVEL", "info", oneOf("debug", "info", "warning", "error", "none")),
-    "info"
-  ),
-  logFormat: withDefault(
-    variable("LOG_FORMAT", "json", oneOf("json", "pretty")),
-    (process.stderr.isTTY ? "pretty" : "json") as "json" | "pretty"
-  )
+  redisUrl: variable("REDIS_URL", redisUrl),
+  otlpEndpoint: variable("OTEL_EXPORTER_OTLP_ENDPOINT", webAddress),
+  otlpHeaders: orElse(variable("OTEL_EXPORTER_OTLP_HEADERS", otlpHeaders), {}),
+  otlpServiceName: standard("OTEL_SERVICE_NAME", text),
+  metricsPort: variable("METRICS_PORT", integer(1, 65_535)),
+  logLevel: standard("LOG_LEVEL", oneOf("debug", "info", "warning", "error", "none")),
+  logFormat: orElse(variable("LOG_FORMAT", oneOf("json", "pretty")), process.stderr.isTTY ? "pretty" : "json")
 }
 
 /** Read everything, or say everything that is wrong. */
@@ -285,7 +294,7 @@ export const settings: Effect.Effect<Settings, InvalidEnvironment> = Effect.all(
     ) as unknown as Settings & { readonly setPort: Option.Option<number> }
     return Effect.succeed({
       ...rest,
-      port: Option.getOrElse(setPort, () => 8484),
+      port: Option.getOrElse(setPort, () => Number(variables.PORT.standard)),
       portIsSet: Option.isSome(setPort)
     })
   })

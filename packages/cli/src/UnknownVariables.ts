@@ -3,6 +3,8 @@
  * obeyed by nobody and noticed by nobody. Only names are looked at, never values; they warn and do not stop the start.
  * Source: decision §1.
  */
+import { edits } from "@posthorn/domain/Spelling"
+
 const PREFIXES = /^(DELIVERY|WORKER|RATE_LIMIT|LIMIT|POSTHORN|CONSOLE|ENCRYPTION|OPERATOR)_/
 
 /** What Kubernetes sets for a service that is called posthorn, and what npm and our own tests set. */
@@ -12,23 +14,11 @@ const OTHERS = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT|PORT_\d+_\w+)$|^POSTHORN
 const SHORTEST_GUESS = 8
 const MOST_EDITS = 2
 
-/** How many letters must be added, removed or changed to make one of the other. */
-const distance = (a: string, b: string): number => {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++)
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
-    row = next
-  }
-  return row[b.length]!
-}
-
 const nearest = (name: string, known: ReadonlyArray<string>) =>
   known
-    .map((other) => ({ other, edits: distance(name, other) }))
-    .filter(({ edits, other }) => edits <= Math.max(MOST_EDITS, Math.floor(other.length / 5)))
-    .sort((a, b) => a.edits - b.edits)[0]
+    .map((other) => ({ other, apart: edits(name, other) }))
+    .filter(({ apart, other }) => apart <= Math.max(MOST_EDITS, Math.floor(other.length / 5)))
+    .sort((a, b) => a.apart - b.apart)[0]
 
 /** One line for each variable that is set and not known, though it looks like one of ours. */
 export const unknownVariables = (
@@ -42,7 +32,7 @@ export const unknownVariables = (
       const ours = PREFIXES.test(name)
       const mistyped =
         near !== undefined &&
-        near.edits <= MOST_EDITS &&
+        near.apart <= MOST_EDITS &&
         name.length >= SHORTEST_GUESS &&
         !set.includes(near.other)
       if (!ours && !mistyped) return []

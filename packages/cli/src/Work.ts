@@ -1,19 +1,27 @@
 /** `posthorn work`: the delivery worker. */
+import type { Database } from "@posthorn/persistence/Database"
+import { installationMeters } from "@posthorn/persistence/Installation"
+import { HistoryKept } from "@posthorn/persistence/Retention"
 import * as Worker from "@posthorn/worker/Worker"
 import { WorkerConfig } from "@posthorn/worker/WorkerConfig"
-import { Duration, Effect, Layer } from "effect"
-import { requireCurrent, required, resolve, tryKeys } from "./Production.ts"
+import { Context, Duration, Effect, Layer, Option } from "effect"
+import { required, requireReady, resolve } from "./Production.ts"
 import { databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
 import { settings } from "./Settings.ts"
+import { telemetryOf } from "./Telemetry.ts"
 import { say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
+import { workerPort } from "./WorkerPort.ts"
+
+/** What runs on the worker's own connections. */
+type Beside<E> = Layer.Layer<never, E, Database>
 
 const CONNECTIONS = 3
 const SILENCE = "10 seconds"
 
-/** Its parts, put together from settings; `dev` has them too. */
-export const workerOf = (resolved: Resolved) =>
-  Worker.layer.pipe(
+/** Its parts, put together from settings; `dev` has them too, but for `beside`. */
+export const workerOf = <E>(resolved: Resolved, beside: Beside<E> = Layer.empty) =>
+  Layer.merge(Worker.layer, beside).pipe(
     Layer.provide(
       Layer.succeed(WorkerConfig, {
         batchSize: resolved.settings.batchSize,
@@ -26,6 +34,7 @@ export const workerOf = (resolved: Resolved) =>
         version: VERSION
       })
     ),
+    Layer.provide(Layer.succeed(HistoryKept, resolved.settings.history)),
     Layer.provide(secretBoxOf(resolved)),
     Layer.provide(databaseOf(resolved, "work", { maxConnections: CONNECTIONS, silence: SILENCE }))
   )
@@ -33,9 +42,19 @@ export const workerOf = (resolved: Resolved) =>
 export const work = Effect.gen(function* () {
   const given = yield* settings
   yield* required(given, ["DATABASE_URL", "ENCRYPTION_KEY"])
-  yield* requireCurrent(given)
-  yield* tryKeys(given)
-  yield* Layer.build(workerOf(resolve(given)))
-  yield* say("posthorn work: delivering")
-  return yield* Effect.never
+  yield* requireReady(given)
+  const port = Option.match(given.metricsPort, {
+    onNone: () => Effect.void,
+    onSome: (metricsPort) => workerPort(given.host, metricsPort)
+  })
+  const beside = Layer.scopedDiscard(Effect.zipRight(installationMeters, port))
+  const built = yield* Layer.build(
+    Layer.provide(workerOf(resolve(given), beside), telemetryOf(given, "work"))
+  )
+  const shown = Option.match(given.metricsPort, {
+    onNone: () => "",
+    onSome: (metricsPort) => `, meters at http://${given.host}:${metricsPort}/metrics`
+  })
+  yield* say(`posthorn work: delivering${shown}`)
+  return yield* Context.get(built, Worker.Broken)
 }).pipe(Effect.scoped)

@@ -18,6 +18,8 @@ Run it; everything is configured through the environment, see docs/operate.md:
   work        the delivery worker; run as many as you like
   migrate     bring the database up to date
   re-encrypt  seal every signing secret with the newest ENCRYPTION_KEY
+  doctor      look at everything it stands on, and say what to mend
+  config      print the settings in force, secrets hidden
 
 Use it; POSTHORN_URL says which one, POSTHORN_TOKEN who is asking, see docs/cli.md:
   send TYPE PAYLOAD | --file F | -     publish an event
@@ -53,7 +55,9 @@ const commands = {
   work: loaded(async () => (await import("./Work.ts")).work),
   migrate: loaded(async () => (await import("./Migrate.ts")).migrate),
   mcp: loaded(async () => (await import("./Mcp.ts")).mcp),
-  "re-encrypt": loaded(async () => (await import("./ReEncrypt.ts")).reEncrypt)
+  "re-encrypt": loaded(async () => (await import("./ReEncrypt.ts")).reEncrypt),
+  doctor: loaded(async () => (await import("./Doctor.ts")).doctor),
+  config: loaded(async () => (await import("./ShowConfig.ts")).showConfig)
 } as const
 
 /** Those that ask a running Posthorn: their arguments are read where they are declared. */

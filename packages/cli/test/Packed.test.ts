@@ -1,12 +1,26 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { installPacked } from "@posthorn/testkit/Packed"
 import { Effect } from "effect"
+
+/** The packages whose licences a file of the installed command holds. */
+const noticed = (folder: string, file: string) => {
+  const text = readFileSync(join(folder, "node_modules", "posthorn", "bin", file), "utf8")
+  return [...text.matchAll(/^(\S+) \d\S* \(([^)]+)\)$/gm)].map(([, name]) => name)
+}
 
 it.scopedLive(
   "decision §1 the packed command delivers its first webhook from an empty folder",
   () =>
     Effect.gen(function* () {
       const installed = yield* installPacked("posthorn")
+      expect(noticed(installed.folder, "NOTICES.txt")).toEqual(
+        expect.arrayContaining(["effect", "@effect/platform", "pg", "undici"])
+      )
+      expect(noticed(installed.folder, "console/NOTICES.txt")).toEqual(
+        expect.arrayContaining(["react", "react-dom", "@fontsource-variable/inter"])
+      )
       const dev = yield* Effect.acquireRelease(
         Effect.sync(() =>
           installed.node(["node_modules/.bin/posthorn", "dev"], { PORT: "0", NO_COLOR: "1" })

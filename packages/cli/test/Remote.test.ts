@@ -139,20 +139,43 @@ describe("posthorn send", () => {
       posthorn("send", "a.b", "--file", "/nowhere"),
       posthorn("deliveries", "--status", "lost"),
       posthorn("recover", "whe_1", "--since", "soon", "--yes"),
+      posthorn("recover", "whe_1", "--since", "1h", "--until", "2h", "--yes"),
+      posthorn("endpoints", "lst"),
+      posthorn("endpoints", "create", "https://example.com/", "--event-types", "a.b,,c"),
+      posthorn("--completions", "tcsh"),
       posthorn("deliveries", "--colour", "red"),
       ended(start(["deliveries"])),
       ended(start(["deliveries"], { ...asked(), POSTHORN_URL: "ftp://x" })),
       ended(start(["deliveries"], { ...asked(), POSTHORN_URL: "http://127.0.0.1:9" }))
     ])
 
-    expect(lines.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2, 2, 2, 2, 1])
+    expect(lines.map(({ code }) => code)).toEqual([...Array(12).fill(2), 1])
     for (const { err, out } of lines) {
       expect(out).toBe("")
       expect(err.trim().split("\n"), err).toHaveLength(1)
       expect(err).not.toMatch(/\u001b|at .*\.mjs/)
     }
+    expect(lines.map(({ err }) => err).join("")).toMatch(
+      /nothing lies between [\s\S]*use list, create, enable, disable or rotate\n\/eventTypes\/1: [\s\S]*takes bash, zsh or fish\n/
+    )
     expect(lines.at(-1)?.err).toContain("cannot be reached at http://127.0.0.1:9")
   })
+
+  it("decision §5 asks about no other path than its own, whatever the id", async () => {
+    const about = async (id: string) => {
+      const answers = await Promise.all([
+        posthorn("recover", id, "--since", "1h", "--dry-run"),
+        posthorn("attempts", id),
+        posthorn("deliveries", "--workspace", id)
+      ])
+      return answers.map(({ err }) => err)
+    }
+
+    const unknown = await about("nobody")
+
+    for (const id of ["../members", "x/../../api-tokens", "a?limit=1#", "%2e%2e"])
+      expect(await about(id), id).toEqual(unknown)
+  }, 60_000)
 })
 
 describe("looking", () => {
@@ -218,6 +241,7 @@ describe("posthorn recover", () => {
     const range = ["--since", "1h", "--include-missed"]
 
     const alone = await posthorn("recover", endpointId, ...range)
+    const { body: none } = await call("GET", "/webhooks/replays")
     const counted = await json("recover", endpointId, ...range, "--dry-run")
     const disabled = await posthorn("recover", ...range, "--yes", endpointId)
     const enabled = await posthorn("endpoints", "enable", endpointId)
@@ -231,6 +255,7 @@ describe("posthorn recover", () => {
 
     expect([alone.code, alone.out]).toEqual([1, ""])
     expect(alone.err).toContain("nothing was changed: add --yes")
+    expect(none.items).toEqual([])
     expect(counted).toEqual({ matched: 5, missed: 2 })
     expect([disabled.code, disabled.out]).toEqual([1, ""])
     expect(disabled.err).toMatch(/disabled/)
@@ -356,5 +381,25 @@ describe("help", () => {
       expect(code).toBe(0)
       for (const name of ["send", "recover", "listen", "endpoints", "serve"]) expect(out).toContain(name)
     }
+  })
+
+  it("decision §1 completes commands, commands within them, and options in bash", async () => {
+    const asked = (...words: ReadonlyArray<string>) =>
+      `COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}; COMPREPLY=(); ` +
+      `_posthorn_bash_completions posthorn; echo "\${COMPREPLY[*]}"`
+    const { out: script } = await ended(start(["--completions", "bash"]))
+
+    const bash = spawn("bash", [
+      "-c",
+      [
+        script,
+        asked("posthorn", "reco"),
+        asked("posthorn", "endpoints", "cr"),
+        asked("posthorn", "recover", "--in")
+      ].join("\n")
+    ])
+    const { code, err, out } = await ended(bash)
+
+    expect([code, err, out]).toEqual([0, "", "recover\ncreate\n--include-missed\n"])
   })
 })

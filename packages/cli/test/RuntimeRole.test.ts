@@ -242,9 +242,7 @@ it.scopedLive("decision §10 the role that everything runs under can neither cha
       // A schema of the role's own, with an operator that finds no two ids equal: it must not decide what is refused.
       `create schema evil authorization ${role}`,
       `create function evil.never(text, text) returns boolean language sql immutable return false`,
-      `create operator evil.= (leftarg = text, rightarg = text, function = evil.never)`,
-      `create function evil.never(posthorn.id, posthorn.id) returns boolean language sql immutable return false`,
-      `create operator evil.= (leftarg = posthorn.id, rightarg = posthorn.id, function = evil.never)`
+      `create operator evil.= (leftarg = text, rightarg = text, function = evil.never)`
     )
 
     const codes = yield* refusals(run, [

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Duration, Effect, Option } from "effect"
+import { ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
 import { settings } from "../src/Settings.ts"
 
 const read = (environment: Readonly<Record<string, string>>) =>
@@ -54,6 +54,8 @@ describe("Settings", () => {
         LIMIT_FAN_OUT: "lots",
         RATE_LIMIT_MCP: "many",
         DELIVERY_ALLOWED_TARGETS: "10.0.0.0/99",
+        METRICS_PORT: "0",
+        OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4317",
         CONSOLE_NAME: " ",
         CONSOLE_ACCENT: "blue",
         CONSOLE_LOGO: "/no/such/logo.svg"
@@ -65,6 +67,8 @@ describe("Settings", () => {
         "DELIVERY_RETRY_DELAY",
         "ENCRYPTION_KEY",
         "OPERATOR_TOKEN",
+        "METRICS_PORT",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
         "CONSOLE_NAME",
         "CONSOLE_ACCENT",
         "CONSOLE_LOGO",
@@ -79,6 +83,50 @@ describe("Settings", () => {
       for (const secret of ["hunter2", "short-secret", "c2VjcmV0"])
         assert.notInclude(lines.join("\n"), secret)
       assert.include(lines.join("\n"), "for example PORT=8484")
+    })
+  )
+
+  it.effect("decision §1 takes several hosts of one database, and refuses to be content with a standby", () =>
+    Effect.gen(function* () {
+      const of = (url: string) => Effect.map(read({ DATABASE_URL: url }), ({ databaseUrl }) => databaseUrl)
+      const several = yield* of("postgresql://u:p@db1:5432,db2:5433/x?sslmode=require&application_name=a")
+
+      assert.strictEqual(
+        Redacted.value(Option.getOrThrow(several)),
+        "postgresql://u:p@db1:5432,db2:5433/x?sslmode=verify-full&application_name=a"
+      )
+      yield* of("postgresql://u:p@db1,db2/x?target_session_attrs=read-write")
+      for (const [url, problem] of [
+        ["postgresql://u:hunter2@db1,/x", "is not a PostgreSQL URL"],
+        ["postgresql://u:hunter2@db1,db2/x?target_session_attrs=prefer-standby", "leave it out"],
+        ["postgresql://u:hunter2@db1,db2/x?sslmode=no-verify", "sslrootcert"]
+      ] as const) {
+        const [line] = yield* linesOf({ DATABASE_URL: url })
+        assert.include(line, problem)
+        assert.notInclude(line, "hunter2")
+      }
+    })
+  )
+
+  it.effect("§8 keeps history for 30 days and waits 30 s before a retry, or what is set within bounds", () =>
+    Effect.gen(function* () {
+      const days = (environment: Readonly<Record<string, string>>) =>
+        Effect.map(read(environment), ({ history }) => Duration.toDays(history))
+
+      assert.strictEqual(yield* days({}), 30)
+      assert.strictEqual(yield* days({ HISTORY_RETENTION: "1 day" }), 1)
+      assert.strictEqual(yield* days({ HISTORY_RETENTION: "3650 days" }), 3650)
+      for (const [name, values] of [
+        ["HISTORY_RETENTION", ["23 hours", "3651 days", "30", "for ever"]],
+        ["DELIVERY_RETRY_DELAY", ["0 millis", "25 hours", "30", "soon"]]
+      ] as const)
+        for (const value of values) {
+          const [line] = yield* linesOf({ [name]: value })
+          assert.match(
+            line ?? "",
+            new RegExp(`^${name} is "${value}", but must be a duration from .+ to .+, for example`)
+          )
+        }
     })
   )
 

@@ -10,11 +10,12 @@ import { make } from "../src/PosthornClient.ts"
 
 /** Answers in turn with these statuses, then with an empty page; counts what it was asked. */
 const answering = (...statuses: ReadonlyArray<readonly [status: number, retryAfter: string]>) => {
-  const seen = { calls: 0, authorization: "" }
+  const seen = { calls: 0, authorization: "", url: "" }
   const client = HttpClient.make((request) =>
     Effect.sync(() => {
       const next = statuses[seen.calls++]
       seen.authorization = String(request.headers.authorization)
+      seen.url = request.url
       const problem = (status: number) => ({
         _tag: status === 429 ? "RateLimited" : "ServiceUnavailable",
         type: "x",
@@ -75,6 +76,25 @@ it.effect(
       expect([tired._tag, often.seen.calls]).toEqual(["RateLimited", 3])
       expect([atOnce._tag, long.seen.calls]).toEqual(["ServiceUnavailable", 1])
     })
+)
+
+it.effect("§9 an id or slug leads to no other path than the operation's own", () =>
+  Effect.gen(function* () {
+    const urlOf = (slug: string, endpointId: string) =>
+      Effect.gen(function* () {
+        const { layer, seen } = answering()
+        const client = make({ baseUrl: "http://posthorn.test", token: Redacted.make("phk_x") })
+        const call = Effect.flatMap(client, ({ endpoints }) =>
+          endpoints.getWebhookEndpoint({ path: { slug, endpointId } })
+        )
+        yield* Effect.ignore(Effect.provide(call, layer))
+        return seen.url
+      })
+
+    for (const odd of ["../members", "..", ".", "a/b", "a?b", "a#b", "%2e%2e", "", " "])
+      expect(yield* urlOf(odd, odd), odd).toBe("http://posthorn.test/workspaces/-/webhooks/-")
+    expect(yield* urlOf("acme-2", "whe_0a")).toBe("http://posthorn.test/workspaces/acme-2/webhooks/whe_0a")
+  })
 )
 
 it("§9 the client needs no Node built-in", async () => {

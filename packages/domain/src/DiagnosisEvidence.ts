@@ -3,10 +3,11 @@
  *
  * Times are RFC 3339 in UTC with milliseconds, so they compare as text.
  */
+import type { AuditEventId, DeliveryId } from "./Ids.ts"
 import type { AttemptStatus, FailureReason } from "./Verdict.ts"
 
 export interface SeenAttempt {
-  readonly deliveryId: string
+  readonly deliveryId: DeliveryId
   readonly eventType: string
   readonly at: string
   readonly status: AttemptStatus
@@ -21,7 +22,7 @@ export interface SeenAttempt {
 
 /** An audit event whose target is the endpoint. */
 export interface SeenChange {
-  readonly auditEventId: string
+  readonly auditEventId: AuditEventId
   readonly action: string
   readonly fields: ReadonlyArray<string>
   readonly at: string
@@ -58,13 +59,16 @@ export interface Evidence {
   readonly olderChanges: boolean
   /** Deliveries that still have work to do. */
   readonly waiting: { readonly count: number; readonly oldestDueAt: string | null }
-  /** Among the deliveries looked at, those that stopped without being delivered or replayed. */
+  /** Deliveries that stopped without being delivered or replayed. */
   readonly stopped: {
     readonly count: number
+    /** So many were looked at that there may be others. */
+    readonly more: boolean
     readonly since: string | null
     readonly newestId: string | null
     /** How many of them were given up before anything was sent. */
     readonly neverSent: number
   }
-  readonly missedEvents: { readonly count: number; readonly since: string | null }
+  /** Events that it missed, whenever it was disabled, and that were not made up for. */
+  readonly missedEvents: { readonly count: number; readonly more: boolean; readonly since: string | null }
 }

@@ -81,13 +81,13 @@ export class WebhookDeliveryNotFound extends Schema.TaggedError<WebhookDeliveryN
   {}
 ) {
   override get message() {
-    return "This workspace has no delivery with this id; deliveries are kept for 30 days."
+    return "This workspace has no delivery with this id; old ones are removed, usually after 30 days."
   }
 }
 
 export class EventNotFound extends Schema.TaggedError<EventNotFound>()("EventNotFound", {}) {
   override get message() {
-    return "This workspace has no event with this id; events are kept for 30 days."
+    return "This workspace has no event with this id; old ones are removed, usually after 30 days."
   }
 }
 
@@ -194,8 +194,8 @@ export class IdempotencyKeyInUse extends Schema.TaggedError<IdempotencyKeyInUse>
 
 /** The workspace has as many as this installation allows. */
 export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
-  limit: Schema.Int,
-  of: Schema.Literal("endpoints", "tokens")
+  limit: Schema.Int.annotations({ description: "How many there may be." }),
+  of: Schema.Literal("endpoints", "tokens").annotations({ description: "`endpoints` or `tokens`." })
 }) {
   override get message() {
     return this.of === "endpoints"
@@ -224,9 +224,13 @@ export class RequestTimeout extends Schema.TaggedError<RequestTimeout>()("Reques
   }
 }
 
+const limitBytes = Schema.Int.annotations({ description: "How many bytes are accepted." })
+
+const retryAfterSeconds = Schema.Int.annotations({ description: "Try again after so many seconds." })
+
 /** Request line and headers are larger than accepted. */
 export class HeadersTooLarge extends Schema.TaggedError<HeadersTooLarge>()("HeadersTooLarge", {
-  limitBytes: Schema.Int
+  limitBytes
 }) {
   override get message() {
     return `Request line and headers may have at most ${this.limitBytes} bytes together.`
@@ -235,7 +239,7 @@ export class HeadersTooLarge extends Schema.TaggedError<HeadersTooLarge>()("Head
 
 /** The body is larger than accepted. */
 export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("PayloadTooLarge", {
-  limitBytes: Schema.Int
+  limitBytes
 }) {
   override get message() {
     return `The request body may have at most ${this.limitBytes} bytes.`
@@ -254,7 +258,7 @@ export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaTyp
 /** A rate-limit bucket is empty. */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
   bucket: Schema.String,
-  retryAfterSeconds: Schema.Int
+  retryAfterSeconds
 }) {
   override get message() {
     return `Too many calls in the bucket ${this.bucket}: try again in ${this.retryAfterSeconds} s.`
@@ -270,7 +274,7 @@ export class InternalError extends Schema.TaggedError<InternalError>()("Internal
 
 /** The database is away or saturated, or somebody else's transaction holds what this call needs. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()("ServiceUnavailable", {
-  retryAfterSeconds: Schema.Int
+  retryAfterSeconds
 }) {
   explanation = ""
   override get message() {

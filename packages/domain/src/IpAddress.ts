@@ -7,6 +7,8 @@
  * Stricter than the registries: 192.0.0.0/24 and 2001::/23 as a whole, whose few reachable entries are relays and
  * identifiers, never web servers. More lenient: the documentation ranges pass, as spec §2.1 does not refuse them.
  *
+ * Reading is our own: `ipaddr.js` 2.5.0 takes `::192.0.2.1` for `::ffff:192.0.2.1`, and octal and hexadecimal parts.
+ *
  * Reads only plain spellings, as DNS lookups and the WHATWG URL parser write them. Pure, no node: imports: the console
  * uses it as well. Source: spec §2.1, decision §8 (4).
  */

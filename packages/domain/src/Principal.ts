@@ -3,7 +3,9 @@
  *
  * The gate makes it; capabilities read it. There is no capability without a principal.
  */
+
 import { Context } from "effect"
+import type { WorkspaceId } from "./Ids.ts"
 import type { Permission } from "./Permission.ts"
 
 /** The doors through which a change can come; stored with each audit event. */
@@ -18,7 +20,7 @@ export interface Actor {
 }
 
 export interface Principal {
-  readonly workspaceId: string
+  readonly workspaceId: WorkspaceId
   readonly workspaceSlug: string
   readonly actor: Actor
   readonly permissions: ReadonlySet<Permission>
@@ -41,4 +43,10 @@ export interface Operator {
 export class CurrentOperator extends Context.Tag("@posthorn/domain/CurrentOperator")<
   CurrentOperator,
   Operator
+>() {}
+
+/** Whoever it is: what an operation that any valid token may call reads. */
+export class CurrentCaller extends Context.Tag("@posthorn/domain/CurrentCaller")<
+  CurrentCaller,
+  Operator | Principal
 >() {}

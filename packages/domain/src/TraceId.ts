@@ -6,14 +6,30 @@
  */
 import { newTail } from "./Ids.ts"
 
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
 const ZEROS = /^0+$/
+
+const partsOf = (traceparent: string | undefined) => {
+  const match = traceparent === undefined ? null : TRACEPARENT.exec(traceparent)
+  return match !== null && !ZEROS.test(match[1]!) && !ZEROS.test(match[2]!) ? match : null
+}
 
 /** The tail of an id, and three more of its random digits. */
 export const newTraceId = (): string => newTail() + newTail().slice(-3)
 
 /** The trace id of a `traceparent` header, or a new one when it is absent or not valid. */
-export const continueTrace = (traceparent: string | undefined): string => {
-  const match = traceparent === undefined ? null : TRACEPARENT.exec(traceparent)
-  return match !== null && !ZEROS.test(match[1]!) && !ZEROS.test(match[2]!) ? match[1]! : newTraceId()
+export const continueTrace = (traceparent: string | undefined): string =>
+  partsOf(traceparent)?.[1] ?? newTraceId()
+
+/** The caller's own span, and whether its trace is recorded anywhere. */
+export interface CallerSpan {
+  readonly spanId: string
+  readonly isSampled: boolean
+}
+
+export const callerSpan = (traceparent: string | undefined): CallerSpan | undefined => {
+  const parts = partsOf(traceparent)
+  return parts === null
+    ? undefined
+    : { spanId: parts[2]!, isSampled: (Number.parseInt(parts[3]!, 16) & 1) === 1 }
 }

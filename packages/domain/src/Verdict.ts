@@ -37,7 +37,7 @@ export interface Observation {
   readonly durationMs: number
   readonly responseBody: string | null
   /** The few headers of the answer that are kept, as a JSON object; left out when none of them came. */
-  readonly responseHeaders?: string
+  readonly responseHeaders?: string | undefined
 }
 
 export type AttemptStatus = "delivered" | "failed" | "failed_permanent"

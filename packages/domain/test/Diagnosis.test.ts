@@ -70,8 +70,8 @@ const record = (
     ...changes
   ].reverse(),
   waiting: { count: 0, oldestDueAt: null },
-  stopped: { count: 0, since: null, newestId: null, neverSent: 0 },
-  missedEvents: { count: 0, since: null },
+  stopped: { count: 0, since: null, newestId: null, neverSent: 0, more: false },
+  missedEvents: { count: 0, more: false, since: null },
   ...rest
 })
 
@@ -344,8 +344,8 @@ describe("diagnosing an endpoint from its record", () => {
         disabledAt: at(26),
         consecutiveFailures: 20
       },
-      stopped: { count: 2, since: at(6), newestId: "whd_25", neverSent: 0 },
-      missedEvents: { count: 7, since: at(27) }
+      stopped: { count: 2, since: at(6), newestId: "whd_25", neverSent: 0, more: false },
+      missedEvents: { count: 7, more: false, since: at(27) }
     })
 
     const { findings, health } = diagnose(evidence)
@@ -367,26 +367,59 @@ describe("diagnosing an endpoint from its record", () => {
     })
     expect(findings[2]!.nextSteps[0]).toMatchObject({
       operation: "startReplay",
-      arguments: { endpointId: "whe_1", since: at(6), dryRun: true },
+      arguments: { endpointId: "whe_1", since: at(6), includeMissed: true, dryRun: true },
       fillIn: []
     })
     expect(findings[2]!.nextSteps[1]).toMatchObject({
       operation: "startReplay",
-      arguments: { endpointId: "whe_1" },
+      arguments: { endpointId: "whe_1", includeMissed: true },
       fillIn: ["since"]
     })
     expect(findings[2]!.deliveryIds).toEqual(["whd_25"])
     expect(findings[3]!.summary).toBe(
       "7 events matched while it was disabled, and no delivery was made for them."
     )
-    expect(findings[3]!.nextSteps[0]).toMatchObject({
-      operation: "startReplay",
-      arguments: { since: at(27), includeMissed: true, dryRun: true }
+    // One call for both: two over the same time would send twice what both are about.
+    expect(findings[3]!.nextSteps).toEqual([])
+    expect(findings[3]!.because).toContain("The replay of what stopped sends these too.")
+  })
+
+  it("decision §10 (Replay jobs) hands out one call for all that was lost, from the first of it on", () => {
+    const replaysOf = (stopped: object, missedEvents: object) => {
+      const evidence = record([], {
+        stopped: { count: 0, since: null, newestId: null, neverSent: 0, more: false, ...stopped },
+        missedEvents: { count: 0, since: null, more: false, ...missedEvents }
+      })
+      const findings = diagnose(evidence).findings.slice(1)
+      const steps = findings.flatMap(({ nextSteps }) => nextSteps)
+      return {
+        told: findings.map(({ summary }) => summary),
+        steps: steps.map(({ arguments: given, operation }) => [operation, given])
+      }
+    }
+    const endpointId = "whe_1"
+
+    const missedFirst = replaysOf({ count: 3, since: at(9) }, { count: 5, since: at(2) })
+    expect(missedFirst.steps).toEqual([
+      ["startReplay", { endpointId, since: at(2), dryRun: true, includeMissed: true }],
+      ["startReplay", { endpointId, includeMissed: true }]
+    ])
+    expect(replaysOf({}, { count: 1, since: at(2) })).toEqual({
+      told: ["1 event matched while it was disabled, and no delivery was made for it."],
+      steps: [
+        ["startReplay", { endpointId, since: at(2), dryRun: true, includeMissed: true }],
+        ["startReplay", { endpointId, includeMissed: true }]
+      ]
     })
-    expect(findings[3]!.nextSteps[1]).toMatchObject({
-      arguments: { endpointId: "whe_1", includeMissed: true },
-      fillIn: ["since"]
-    })
+    expect(replaysOf({ count: 1, since: at(2) }, {}).steps).toEqual([["replayWebhookDelivery", {}]])
+    const large = replaysOf(
+      { count: 10_000, more: true, since: at(9) },
+      { count: 10_000, more: true, since: at(2) }
+    )
+    expect(large.told).toEqual([
+      "10000 deliveries or more stopped without being delivered.",
+      "10000 events or more matched while it was disabled, and no delivery was made for them."
+    ])
   })
 
   it("decision §4 disabled by hand: says so, and blames nothing else", () => {
@@ -410,7 +443,7 @@ describe("diagnosing an endpoint from its record", () => {
 
   it("decision §4 healthy again, with deliveries lost before: tells how to send them again", () => {
     const evidence = record([...times(3, 404), ...times(3, "ok")], {
-      stopped: { count: 3, since: at(0), newestId: "whd_2", neverSent: 0 }
+      stopped: { count: 3, since: at(0), newestId: "whd_2", neverSent: 0, more: false }
     })
 
     expect(codes(evidence)).toEqual(["healthy", "stopped_deliveries"])
@@ -422,7 +455,9 @@ describe("diagnosing an endpoint from its record", () => {
   ])(
     "decision §7 given up before anything was sent: says that it was never sent (%i of 2)",
     (neverSent, words) => {
-      const evidence = record([], { stopped: { count: 2, since: at(0), newestId: "whd_2", neverSent } })
+      const evidence = record([], {
+        stopped: { count: 2, since: at(0), newestId: "whd_2", neverSent, more: false }
+      })
 
       expect(diagnose(evidence).findings.find(({ code }) => code === "stopped_deliveries")!.summary).toBe(
         `2 deliveries stopped without being delivered.${words}`
@@ -611,8 +646,8 @@ describe("diagnosing an endpoint from its record", () => {
     const more: ReadonlyArray<Seen> = ["dns_failed", "tls_failed", "invalid_response", "invalid_url"]
     const rotation = change(5.5, "webhook.secret_rotated", "signingSecret")
     const disabled = { enabled: false, disabledReason: "consecutive_failures", disabledAt: at(7) } as const
-    const stopped = { count: 2, since: at(6), newestId: "whd_25", neverSent: 0 }
-    const missedEvents = { count: 7, since: at(27) }
+    const stopped = { count: 2, since: at(6), newestId: "whd_25", neverSent: 0, more: false }
+    const missedEvents = { count: 7, more: false, since: at(27) }
     const records = [...kinds, ...more].flatMap((seen) => [
       record(times(3, seen)),
       record([...times(6, "ok"), ...times(3, seen)], {

@@ -3,6 +3,7 @@ import {
   FAILURE_LIMIT,
   judge,
   MAX_RETRIES,
+  MAX_TAKE_UPS,
   type Observation,
   pauseUnits,
   retryUnits
@@ -26,15 +27,26 @@ const unanswered = (failureReason: NonNullable<Observation["failureReason"]>): O
 const anyOrdinal = fc.integer({ min: 1, max: MAX_RETRIES + 1 })
 
 describe("Verdict", () => {
+  it("§8 §2.1 decision §7 has six retries, disables at 20 failures in a row, and gives up after 7 take-ups", () => {
+    assert.deepStrictEqual([MAX_RETRIES, FAILURE_LIMIT, MAX_TAKE_UPS], [6, 20, 7])
+  })
+
   it("§8 waits min(attempts, 6) units of the retry delay", () => {
     assert.deepStrictEqual([1, 2, 3, 4, 5, 6, 7, 60].map(retryUnits), [1, 2, 3, 4, 5, 6, 6, 6])
   })
 
   it("decision §10 pauses from the third failure in a row on, from 1/120 to 1/30 of the retry delay", () => {
-    assert.deepStrictEqual(
-      [0, 1, 2, 3, 4, 5, 6, 19, 5_000].map((failures) => Math.round(pauseUnits(failures) * 120)),
-      [0, 0, 0, 1, 2, 4, 4, 4, 4]
-    )
+    assert.deepStrictEqual([0, 1, 2, 3, 4, 5, 6, 19, 5_000].map(pauseUnits), [
+      0,
+      0,
+      0,
+      1 / 120,
+      1 / 60,
+      1 / 30,
+      1 / 30,
+      1 / 30,
+      1 / 30
+    ])
   })
 
   it("decision §10 spreads 20 failures in a row over a quarter of the retry delay, with twelve in flight", () => {

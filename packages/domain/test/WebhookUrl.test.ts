@@ -83,7 +83,10 @@ describe("decision §8 what the corpus leaves open", () => {
     ["https://8.8.8.8./", "<address_spelling>"],
     ["https://example.com./", "<invalid_host>"],
     [`https://${"a".repeat(64)}.example.com/`, "<invalid_host>"],
-    [`https://${"a.".repeat(126)}example/`, "<invalid_host>"],
+    [`https://${"a.".repeat(126)}bc/`, "<invalid_host>"],
+    [`https://${"a.".repeat(126)}b/`, `https://${"a.".repeat(126)}b/`],
+    ["https://a..internal/", "<invalid_host>"],
+    ["https://[2606:4700::]/", "https://[2606:4700::]/"],
     ["https://*.example.com/", "<invalid_host>"],
     ["https://foo-.example.com/", "<invalid_host>"],
     ["https://example.com\\.evil.example/", "<ambiguous>"],
@@ -102,6 +105,8 @@ describe("decision §8 what the corpus leaves open", () => {
     ["https://example.com/\ud800", "<ambiguous>"],
     ["https://example.com/#\u0000", "<ambiguous>"],
     ["https://example.com:0/", "<malformed>"],
+    ["https://", "<malformed>"],
+    ["http://", "<not_https>"],
     [" https://example.com/hook ", "https://example.com/hook"],
     [" https://8.8.8.8 ", "https://8.8.8.8/"],
     ["https://example.com:/", "https://example.com/"],
@@ -162,7 +167,7 @@ describe("decision §8 clause by clause", () => {
 
   it("(6) counts 2,048 characters of the text and of the stored form", () => {
     const start = "https://example.com/"
-    const longest = start + "a".repeat(URL_LIMIT - start.length)
+    const longest = start + "a".repeat(2_048 - start.length)
 
     expect(judge(longest)).toBe(longest)
     expect(judge(`${longest}a`)).toBe("<too_long>")

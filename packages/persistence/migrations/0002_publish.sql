@@ -4,6 +4,15 @@
 -- missed-event row for each disabled one. Commit means delivered at least once; rollback means never.
 -- Refusals carry a SQLSTATE of their own: PH400 (not valid; the hint names the member), PH404 (no such workspace),
 -- PH409 (idempotency key used for another event), PH413 (more deliveries than `most_deliveries`; null is no limit).
+--
+--   publish              one event                     raises what is refused
+--   publish_events       events of one workspace       raises; all or nothing
+--   publish_each         events of any workspaces      an outcome for each; what is refused touches no other
+--   try_publish_events   as publish_events, and
+--   try_publish_each     as publish_each, for callers with few connections: both give up what others hold (55P03)
+--
+-- Each is a handful of statements whose plans the connection keeps, however many events there are. One event to one
+-- endpoint takes PostgreSQL 0.1 ms and the price of a commit (docs/adr/0015-publishing.md).
 
 -- How many shards the queue has. Changing it moves rows between workers; it must then be changed in the queue too.
 create function posthorn.shard_count() returns integer language sql immutable parallel safe
@@ -32,13 +41,14 @@ end $$;
 create function posthorn.compact_json(payload text) returns text language sql immutable parallel safe
   return regexp_replace(payload, '("(?:[^"\\]|\\.)*")|[ \t\n\r]+', '\1', 'g');
 
--- Whether JSON text nests deeper than the limit. Most payloads have too few brackets to need a closer look.
+-- Whether JSON text nests deeper than the limit. Most payloads have too few brackets to need a closer look, and `replace`
+-- counts them four times faster than `translate` does.
 create function posthorn.nests_deeper(payload text, depth integer) returns boolean language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp as $$
 declare
   brackets text;
 begin
-  if length(payload) - length(translate(payload, '[{', '')) <= depth then return false; end if;
+  if octet_length(payload) - octet_length(replace(replace(payload, '[', ''), '{', '')) <= depth then return false; end if;
   brackets := regexp_replace(payload, '"(?:[^"\\]|\\.)*"', '', 'g');
   brackets := translate(regexp_replace(brackets, '[^][{}]+', '', 'g'), '{}', '[]');
   for level in 1..depth loop
@@ -53,82 +63,365 @@ create function posthorn.new_trace_id() returns text language sql volatile paral
   return lpad(to_hex((date_part('epoch', clock_timestamp()) * 1000000)::bigint), 13, '0')
     || substr(replace(gen_random_uuid()::text, '-', ''), 14);
 
-create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
+create type posthorn.refusal as (code text, message text, hint text);
 
--- Refuses what would make too many deliveries.
-create function posthorn.check_fan_out(planned numeric, most integer) returns void
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+-- Why this is no event; null when it is one. REST checks the same before it gets here; SQL callers meet it here.
+create function posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text)
+returns posthorn.refusal language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 begin
-  if planned > most then
-    raise exception 'This would make % deliveries, and one call may make %', planned, most using errcode = 'PH413';
+  if event_type is null or length(event_type) > 128 or event_type !~ '^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$' then
+    return row('PH400', 'Expected an event type of dotted words such as invoice.paid, at most 128 characters', '/eventType')::posthorn.refusal;
+  elsif event_type ~ '^(webhook|member|api_token)\.' then
+    return row('PH400', 'The prefixes webhook., member. and api_token. are reserved for events of Posthorn itself', '/eventType')::posthorn.refusal;
+  elsif payload is null then
+    return row('PH400', 'Expected a JSON value; for no value, publish the JSON null', '/payload')::posthorn.refusal;
+  elsif posthorn.nests_deeper(payload, 100) then
+    return row('PH400', 'The payload may nest at most 100 levels deep', '/payload')::posthorn.refusal;
+  elsif octet_length(payload) > 1048576 then
+    return row('PH400', 'The payload may have at most 1048576 bytes', '/payload')::posthorn.refusal;
+  elsif length(idempotency_key) not between 1 and 255 then
+    return row('PH400', 'An idempotency key has 1 to 255 characters', '/idempotencyKey')::posthorn.refusal;
+  elsif trace_id !~ '^[0-9a-f]{32}$' then
+    -- It travels in a header of every request to a receiver.
+    return row('PH400', 'Expected a trace id of 32 hex digits, or none', '/traceId')::posthorn.refusal;
+  end if;
+  return null;
+end $$;
+
+-- What one event is going to make. Refused, or published before (`duplicate`): nothing.
+create type posthorn.planned as (
+  place integer, workspace_id text, id text, event_type text, payload text, trace_id text, key text,
+  endpoint_ids text[], delivery_ids text[], missed_ids text[], duplicate boolean, refusal posthorn.refusal
+);
+
+-- The class of advisory locks by which publishers learn whether a worker sleeps; their objects are shards. See wake.
+create function posthorn.wake_class() returns integer language sql immutable parallel safe
+  return 7067003;
+
+-- Called before due times are written, for the shards in which something is going to be due. A worker that is awake looks
+-- for work by itself, and sees by this shared lock, kept until the transaction ends, that there is a transaction whose rows
+-- it cannot see yet; so nobody needs to be told anything. A worker that sleeps holds the lock of its shards alone, and is
+-- notified: of the moment since when there is more to do, and of the shards. That is rare, and must be: from a
+-- notification until its commit is flushed, PostgreSQL lets no other transaction that notifies commit.
+create function posthorn.wake(shards smallint[]) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  one smallint;
+  asleep smallint[];
+begin
+  foreach one in array shards loop
+    if not pg_try_advisory_xact_lock_shared(posthorn.wake_class(), one) then asleep := asleep || one; end if;
+  end loop;
+  if asleep is not null then
+    -- Due times are cut to the millisecond.
+    perform pg_notify('posthorn_due', (extract(epoch from date_trunc('milliseconds', clock_timestamp())) * 1000000)::bigint
+      || ' ' || array_to_string(asleep, ','));
   end if;
 end $$;
 
--- Store the events and fan them out; no checks, so for Posthorn's own events too. `except_endpoint` is left out.
-create function posthorn.fan_out(
-  workspace posthorn.id, event_ids text[], event_types text[], payloads text[], trace text, except_endpoint text,
-  most_deliveries integer default null
-) returns table (event_id text, delivery_ids text[])
-language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
-#variable_conflict use_column
+-- Who gets the events of one type in a workspace: the endpoints that want them, enabled and disabled, each in the order of
+-- ids. No workspace: there is none of that slug.
+create type posthorn.audience as (kind text, workspace_id text, enabled text[], disabled text[]);
+
+-- Leaves out `except_endpoint`. Endpoints are locked as a foreign key would: one that is deleted meanwhile drops out here and
+-- fails nobody's transaction, and none of these, nor the workspace, is gone before the caller's transaction ends. Workers
+-- of the enabled ones are woken.
+create function posthorn.audience_of(workspace_slug text, event_type text, except_endpoint text) returns posthorn.audience
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
+  audience posthorn.audience;
+  shards smallint[];
+begin
+  select null, w.id, a.enabled, a.disabled, a.shards
+  into audience.kind, audience.workspace_id, audience.enabled, audience.disabled, shards
+  from posthorn.workspaces w cross join lateral (
+    select array_agg(e.id) filter (where e.enabled) as enabled, array_agg(e.id) filter (where not e.enabled) as disabled,
+      array_agg(distinct posthorn.shard_of(e.id)) filter (where e.enabled) as shards
+    from (
+      select distinct s.endpoint_id as id from posthorn.subscriptions s
+      where s.workspace_id = w.id and s.pattern = any (posthorn.patterns_of(event_type))
+        and s.endpoint_id is distinct from except_endpoint
+      order by 1
+    ) s cross join lateral (
+      select e.id, e.enabled from posthorn.endpoints e where e.workspace_id = w.id and e.id = s.id for key share
+    ) e
+  ) a
+  where w.slug = workspace_slug;
+  if shards is not null then perform posthorn.wake(shards); end if;
+  return audience;
+end $$;
+
+create function posthorn.too_many(planned bigint, most integer) returns posthorn.refusal language sql immutable parallel safe
+  return row('PH413', format('This would make %s deliveries, and one call may make %s', planned, most), null)::posthorn.refusal;
+
+-- Locks these workspaces as a foreign key would, and refuses the events of those that are gone.
+create function posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  found text[] := array(select w.id from posthorn.workspaces w where w.id = any (workspaces) order by w.id for key share);
+begin
+  if workspaces <@ found then return plan; end if;
+  return array(
+    select case when p.workspace_id = any (workspaces) and p.workspace_id <> all (found)
+        then row(p.place, null, p.id, p.event_type, p.payload, p.trace_id, p.key, null, null, null, false,
+          row('PH404', 'The workspace was deleted meanwhile', null)::posthorn.refusal)::posthorn.planned
+        else p end
+    from unnest(plan) p order by p.place
+  );
+end $$;
+
+-- What each event is going to make. In a loop that calls no statement but for each new kind of event, workspace and type:
+-- for a single event 39 us instead of the 60 of one statement for all. One event takes no more than `most_deliveries`.
+create function posthorn.plan(
+  workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
+  most_deliveries integer
+) returns posthorn.planned[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  plan posthorn.planned[] := '{}';
+  kinds text[] := '{}';
+  audiences posthorn.audience[] := '{}';
+  audience posthorn.audience;
+  unwanted text[] := '{}';
+  payload text;
+  event text;
+  ids text[];
+  refusal posthorn.refusal;
+begin
+  for n in 1..coalesce(cardinality(event_types), 0) loop
+    payload := payloads[n]::text;
+    ids := null;
+    refusal := posthorn.refusal_of(event_types[n], payload, idempotency_keys[n], trace_ids[n]);
+    if refusal.code is not null then
+      audience := null;
+    else
+      if audience.kind is distinct from workspace_slugs[n] || ' ' || event_types[n] then
+        audience := audiences[array_position(kinds, workspace_slugs[n] || ' ' || event_types[n])];
+      end if;
+      if audience.kind is null then
+        audience := posthorn.audience_of(workspace_slugs[n], event_types[n], null);
+        audience.kind := workspace_slugs[n] || ' ' || event_types[n];
+        kinds := kinds || audience.kind;
+        audiences := audiences || audience;
+      end if;
+      if audience.workspace_id is null then
+        refusal := row('PH404', 'No workspace has the slug ' || coalesce(workspace_slugs[n], ''), null)::posthorn.refusal;
+      elsif cardinality(audience.enabled) > most_deliveries then
+        refusal := posthorn.too_many(cardinality(audience.enabled), most_deliveries);
+      elsif audience.enabled is not null then
+        ids := array(select posthorn.new_id('whd_') from unnest(audience.enabled));
+      elsif audience.disabled is null then
+        unwanted := unwanted || audience.workspace_id;
+      end if;
+    end if;
+    event := posthorn.new_id('evt_');
+    plan := plan || row(n, audience.workspace_id, event, event_types[n], payload,
+      coalesce(trace_ids[n], posthorn.own_trace(event)), idempotency_keys[n], audience.enabled, ids, audience.disabled, false,
+      refusal)::posthorn.planned;
+  end loop;
+  -- With no endpoint locked, nothing keeps the workspace from being deleted.
+  if cardinality(unwanted) > 0 then plan := posthorn.hold_workspaces(plan, unwanted); end if;
+  return plan;
+end $$;
+
+-- Stores what is planned, due now; no checks.
+create function posthorn.store(plan posthorn.planned[], moment timestamptz) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  one posthorn.planned;
+  delivered boolean := false;
+  missed boolean := false;
+begin
+  if cardinality(plan) = 0 then return; end if;
+  foreach one in array plan loop
+    delivered := delivered or one.delivery_ids is not null;
+    missed := missed or one.missed_ids is not null;
+  end loop;
+  insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, created_at)
+  select p.workspace_id, p.id, p.event_type, p.payload, p.trace_id, coalesce(cardinality(p.delivery_ids), 0),
+    coalesce(cardinality(p.missed_ids), 0), moment
+  from unnest(plan) p;
+  if delivered then
+    insert into posthorn.deliveries
+      (workspace_id, id, endpoint_id, event_id, event_type, trace_id, next_attempt_at, created_at)
+    select p.workspace_id, d.id, d.endpoint_id, p.id, p.event_type, p.trace_id, moment, moment
+    from unnest(plan) p cross join lateral unnest(p.delivery_ids, p.endpoint_ids) as d(id, endpoint_id);
+    insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
+    select p.workspace_id, d.id, d.endpoint_id, posthorn.shard_of(d.endpoint_id), moment
+    from unnest(plan) p cross join lateral unnest(p.delivery_ids, p.endpoint_ids) as d(id, endpoint_id);
+  end if;
+  if missed then
+    insert into posthorn.missed_events (workspace_id, endpoint_id, event_id, created_at)
+    select p.workspace_id, m.endpoint_id, p.id, moment
+    from unnest(plan) p cross join lateral unnest(p.missed_ids) as m(endpoint_id);
+  end if;
+end $$;
+
+-- An event of Posthorn itself, for whoever wants it but `except_endpoint`.
+create function posthorn.announce(
+  workspace text, event_type text, payload text, trace_id text, except_endpoint text default null
+) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  audience constant posthorn.audience := posthorn.audience_of(
+    (select slug from posthorn.workspaces where id = workspace), event_type, except_endpoint);
+begin
+  perform posthorn.store(array[row(1, workspace, posthorn.new_id('evt_'), event_type, payload, trace_id, null,
+    audience.enabled, (select array_agg(posthorn.new_id('whd_')) from unnest(audience.enabled)), audience.disabled, false,
+    null)::posthorn.planned], date_trunc('milliseconds', clock_timestamp()));
+end $$;
+
+-- SHA-256 of what is published under an idempotency key.
+create function posthorn.fingerprint(event_type text, payload text) returns bytea language sql immutable parallel safe
+  return sha256(convert_to(event_type || E'\n' || posthorn.compact_json(payload), 'UTF8'));
+
+-- Takes the idempotency keys of what is planned, one key once. A key in use waits here for the transaction that holds it;
+-- one older than a day is free again. In one order for everybody, so that two calls with the same keys cannot wait for each
+-- other in a ring.
+create function posthorn.take_keys(plan posthorn.planned[], moment timestamptz) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into posthorn.idempotency_keys as k (workspace_id, key, fingerprint, event_id, delivery_ids, created_at)
+  select distinct on (p.workspace_id, p.key collate "C") p.workspace_id, p.key,
+    posthorn.fingerprint(p.event_type, p.payload), p.id, coalesce(p.delivery_ids, '{}'), moment
+  from unnest(plan) p where p.key is not null and (p.refusal).code is null
+  order by p.workspace_id, p.key collate "C", p.place
+  on conflict (workspace_id, key) do update
+    set fingerprint = excluded.fingerprint, event_id = excluded.event_id, delivery_ids = excluded.delivery_ids,
+        created_at = excluded.created_at
+    where k.created_at <= moment - interval '24 hours';
+end $$;
+
+-- What is planned once its keys are looked at: those that are taken by others make duplicates and refusals of it. A key that
+-- another transaction holds is waited for; unless `patient`, no longer than `lock_timeout`, and then refused with 55P03.
+create function posthorn.keyed(plan posthorn.planned[], moment timestamptz, patient boolean) returns posthorn.planned[]
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  one posthorn.planned;
+  held integer[] := '{}';
+begin
+  if patient then
+    perform posthorn.take_keys(plan, moment);
+  else
+    begin
+      perform posthorn.take_keys(plan, moment);
+    exception when lock_not_available then
+      -- Which of them are held? Nobody waits for those a second time.
+      perform set_config('lock_timeout', '1ms', true);
+      for one in
+        select p.* from unnest(plan) p where p.key is not null and (p.refusal).code is null
+        order by p.workspace_id, p.key collate "C", p.place
+      loop
+        begin
+          perform posthorn.take_keys(array[one], moment);
+        exception when lock_not_available then
+          held := held || one.place;
+        end;
+      end loop;
+    end;
+  end if;
+  return array(
+    select row(p.place, p.workspace_id, coalesce(k.event_id, p.id), p.event_type, p.payload, p.trace_id, p.key, p.endpoint_ids,
+      case when k.event_id <> p.id then k.delivery_ids else p.delivery_ids end, p.missed_ids,
+      coalesce(k.event_id <> p.id, false),
+      case
+        when k.fingerprint <> posthorn.fingerprint(p.event_type, p.payload)
+          then row('PH409', 'The idempotency key was used for another event', null)::posthorn.refusal
+        when k.event_id is not null then null
+        when p.place = any (held)
+          then row('55P03', 'Another transaction is still publishing with this idempotency key', null)::posthorn.refusal
+        else p.refusal
+      end)::posthorn.planned
+    from unnest(plan) p
+    left join lateral (
+      select k.event_id, k.fingerprint, k.delivery_ids from posthorn.idempotency_keys k
+      where k.workspace_id = p.workspace_id and k.key = p.key and k.created_at > moment - interval '24 hours'
+        -- Too many deliveries are none for an event that was published before.
+        and coalesce((p.refusal).code, 'PH413') = 'PH413' offset 0
+    ) k on true
+    order by p.place
+  );
+end $$;
+
+-- The one way: what is planned, with what came of it. Each caller below gives it in a shape of its own.
+create function posthorn.carry_out(
+  workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
+  most_deliveries integer, patient boolean
+) returns posthorn.planned[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  plan posthorn.planned[] := posthorn.plan(workspace_slugs, event_types, payloads, idempotency_keys, trace_ids, most_deliveries);
+  -- After the workers were woken: what they see of a transaction before this moment is all there is; see wake.
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
+  one posthorn.planned;
+  fit boolean := true;
+begin
+  if num_nonnulls(variadic idempotency_keys) > 0 then plan := posthorn.keyed(plan, moment, patient); end if;
+  foreach one in array plan loop
+    fit := fit and (one.refusal).code is null and not one.duplicate;
+  end loop;
+  if fit then
+    perform posthorn.store(plan, moment);
+  else
+    perform posthorn.store(array(select p from unnest(plan) p where (p.refusal).code is null and not p.duplicate), moment);
+  end if;
+  return plan;
+end $$;
+
+create type posthorn.outcome as (
+  place integer, id text, event_type text, delivery_ids text[], duplicate boolean, code text, message text, hint text
+);
+
+-- Publishes events that have nothing to do with each other, of any workspaces, and gives the outcome of each, by its place
+-- from 1 on: `code` is null when it is published, else its SQLSTATE (see above), with message and hint; then nothing of it is
+-- stored, and its key is as it was. In `idempotency_keys` and `trace_ids` null means none. `most_deliveries` is for each event.
+-- `patient`: wait for keys that other transactions hold; otherwise their events are refused with 55P03.
+-- An exception tells nothing about single events: make them again one by one.
+create function posthorn.publish_each(
+  workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
+  most_deliveries integer, patient boolean default true
+) returns setof posthorn.outcome
+language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 begin
   return query
-  with input as materialized (
-    select * from unnest(event_ids, event_types, payloads) with ordinality as i(event_id, event_type, payload, n)
-  ), wanted as materialized (
-    -- Looked up once for each type, however many events of it there are.
-    select distinct t.event_type, s.endpoint_id
-    from (select distinct event_type from input) t
-    cross join lateral unnest(posthorn.patterns_of(t.event_type)) as p(pattern)
-    join posthorn.subscriptions s on s.workspace_id = workspace and s.pattern = p.pattern
-    where s.endpoint_id is distinct from except_endpoint
-  ), open_endpoints as materialized (
-    -- Locked as the foreign key would: an endpoint deleted meanwhile drops out here and fails nobody's transaction.
-    select e.id, e.enabled from posthorn.endpoints e
-    where e.workspace_id = workspace and e.id in (select endpoint_id from wanted)
-    order by e.id for key share
-  ), allowed as materialized (
-    -- Counted before anything is made: refusing 120,000 deliveries must not cost what making them does.
-    select posthorn.check_fan_out(sum(e.endpoints * i.events), most_deliveries)
-    from (select event_type, count(*) as events from input group by 1) i
-    join (select w.event_type, count(*) as endpoints from wanted w join open_endpoints e on e.id = w.endpoint_id
-          where e.enabled group by 1) e using (event_type)
-    where most_deliveries is not null
-  ), fanned as materialized (
-    select i.*, e.id as endpoint_id, e.enabled, posthorn.new_id('whd_') as delivery_id
-    from (select count(*) from allowed) as checked, wanted w
-    join input i using (event_type) join open_endpoints e on e.id = w.endpoint_id
-    order by i.n, e.id
-  ), counted as materialized (
-    select n, array_agg(delivery_id order by delivery_id) filter (where enabled) as delivery_ids,
-      count(*) filter (where enabled) as delivered, count(*) filter (where not enabled) as missed
-    from fanned group by n
-  ), stored as (
-    insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, created_at)
-    select workspace, event_id, event_type, payload, trace, coalesce(c.delivered, 0), coalesce(c.missed, 0), moment
-    from input left join counted c using (n)
-  ), delivered as (
-    insert into posthorn.deliveries
-      (workspace_id, id, endpoint_id, event_id, event_type, payload, trace_id, next_attempt_at, created_at)
-    select workspace, delivery_id, endpoint_id, event_id, event_type, payload, trace, moment, moment
-    from fanned where enabled
-  ), queued as (
-    insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
-    select workspace, delivery_id, endpoint_id, posthorn.shard_of(endpoint_id), moment from fanned where enabled
-  ), missed as (
-    insert into posthorn.missed_events (workspace_id, endpoint_id, event_id, created_at)
-    select workspace, endpoint_id, event_id, moment from fanned where not enabled
-  ), woken as (
-    -- Since when there is more to do: a worker that has read past this moment, because this transaction took its time,
-    -- goes back to it. Only when there is something: a notification makes commits wait for each other.
-    select pg_notify('posthorn_due', (extract(epoch from moment) * 1000000)::bigint::text)
-    where exists (select from fanned where enabled)
-  )
-  select i.event_id, coalesce(c.delivery_ids, '{}')
-  from (select count(*) from woken) as told, input i left join counted c using (n)
-  order by i.n;
+    select p.place, p.id, p.event_type, case when (p.refusal).code is null then coalesce(p.delivery_ids, '{}') else '{}' end,
+      p.duplicate, (p.refusal).code, (p.refusal).message, (p.refusal).hint
+    from unnest(posthorn.carry_out(workspace_slugs, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
+      patient)) p;
+end $$;
+
+create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
+
+-- Refuses a batch that would make too many deliveries, before anything is made: refusing 120,000 must not cost what making them
+-- does. Events under keys that are known are not counted: they make none.
+create function posthorn.check_fan_out(
+  workspace_slug text, event_types text[], idempotency_keys text[], most_deliveries integer
+) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
+declare
+  planned bigint;
+  refusal posthorn.refusal;
+begin
+  select sum(k.events * cardinality(a.enabled)) into planned
+  from (
+    select i.event_type, count(*) as events
+    from posthorn.workspaces w, unnest(event_types, idempotency_keys) as i(event_type, key)
+    where w.slug = workspace_slug and not exists (
+      select from posthorn.idempotency_keys k
+      where k.workspace_id = w.id and k.key = i.key and k.created_at > clock_timestamp() - interval '24 hours')
+    group by 1
+  ) k cross join lateral posthorn.audience_of(workspace_slug, k.event_type, null) a;
+  if planned > most_deliveries then
+    refusal := posthorn.too_many(planned, most_deliveries);
+    raise exception '%', refusal.message using errcode = refusal.code;
+  end if;
+end $$;
+
+-- Raises what is refused: whatever was stored goes with the exception.
+create function posthorn.answer(one posthorn.planned) returns posthorn.published language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if (one.refusal).hint is not null then
+    raise exception '%', (one.refusal).message using errcode = (one.refusal).code, hint = (one.refusal).hint;
+  elsif (one.refusal).code is not null then
+    raise exception '%', (one.refusal).message using errcode = (one.refusal).code;
+  end if;
+  return row(one.id, one.event_type, coalesce(one.delivery_ids, '{}'), one.duplicate)::posthorn.published;
 end $$;
 
 -- Publish events, all or nothing, answers in the order given. `idempotency_keys` holds null where there is no key.
@@ -137,118 +430,18 @@ create function posthorn.publish_events(
   most_deliveries integer default null
 ) returns setof posthorn.published
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
-#variable_conflict use_variable
 declare
-  workspace posthorn.id;
-  trace constant text := coalesce(trace_id, posthorn.new_trace_id());
-  moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   total constant integer := coalesce(cardinality(event_types), 0);
-  ids text[] := array(select posthorn.new_id('evt_') from generate_series(1, total));
-  fresh integer[] := '{}';
-  answers text[];
-  held posthorn.idempotency_keys;
-  keyed integer;
-  print bytea;
-  one record;
-  answer posthorn.published;
+  one posthorn.planned;
 begin
-  select w.id into workspace from posthorn.workspaces w where w.slug = workspace_slug for key share;
-  if workspace is null then
-    raise exception 'No workspace has the slug %', workspace_slug using errcode = 'PH404';
+  if most_deliveries is not null then
+    perform posthorn.check_fan_out(workspace_slug, event_types, idempotency_keys, most_deliveries);
   end if;
-  -- It travels in a header of every request to a receiver.
-  if trace !~ '^[0-9a-f]{32}$' then
-    raise exception 'Expected a trace id of 32 hex digits, or none' using errcode = 'PH400', hint = '/traceId';
-  end if;
-  -- By rows, here and below: looking into an array of text by its place costs more the longer the array is.
-  for one in
-    select e.*, k.key from unnest(event_types, payloads) with ordinality as e(event_type, payload, place)
-    left join unnest(idempotency_keys) with ordinality as k(key, place) using (place) order by place
+  foreach one in array posthorn.carry_out(array_fill(workspace_slug, array[total]), event_types, payloads, idempotency_keys,
+    array_fill(coalesce(trace_id, posthorn.new_trace_id()), array[total]), null, true)
   loop
-    perform posthorn.check_event(one.event_type, one.payload::text, one.key);
-    if one.key is null then fresh := fresh || one.place::integer; end if;
+    return next posthorn.answer(one);
   end loop;
-  -- Keys are taken in one order by everybody, so that two batches with the same keys cannot wait for each other in a ring.
-  for keyed in
-    select k.place from unnest(idempotency_keys) with ordinality as k(key, place)
-    where k.key is not null and k.place <= total order by k.key collate "C", k.place
-  loop
-    print := sha256(convert_to(event_types[keyed] || E'\n' || posthorn.compact_json(payloads[keyed]::text), 'UTF8'));
-    -- A key in use waits here for the transaction that holds it; one older than a day is free again.
-    insert into posthorn.idempotency_keys as k (workspace_id, key, fingerprint, event_id, created_at)
-      values (workspace, idempotency_keys[keyed], print, ids[keyed], moment)
-      on conflict (workspace_id, key) do update
-        set fingerprint = excluded.fingerprint, event_id = excluded.event_id, created_at = excluded.created_at,
-            delivery_ids = '{}'
-        where k.created_at <= moment - interval '24 hours';
-    if found then
-      fresh := fresh || keyed;
-      continue;
-    end if;
-    select * into held from posthorn.idempotency_keys k
-      where k.workspace_id = workspace and k.key = idempotency_keys[keyed];
-    if held.fingerprint <> print then
-      raise exception 'The idempotency key was used for another event' using errcode = 'PH409';
-    end if;
-    ids[keyed] := held.event_id;
-  end loop;
-
-  answers := array_fill(null::text, array[total]);
-  if cardinality(fresh) > 0 then
-    fresh := array(select f from unnest(fresh) as f order by f);
-    for one in
-      select f.place, a.delivery_ids
-      from posthorn.fan_out(workspace, array(select id from unnest(ids) with ordinality as i(id, n) where n = any (fresh) order by n),
-        array(select event_type from unnest(event_types) with ordinality as i(event_type, n) where n = any (fresh) order by n),
-        array(select payload::text from unnest(payloads) with ordinality as i(payload, n) where n = any (fresh) order by n),
-        trace, null, most_deliveries) with ordinality as a(event_id, delivery_ids, n)
-      join unnest(fresh) with ordinality as f(place, n) using (n)
-    loop
-      answers[one.place] := one.delivery_ids::text;
-    end loop;
-  end if;
-
-  for one in
-    select i.*, k.key from unnest(ids, event_types, answers) with ordinality as i(id, event_type, delivery_ids, place)
-    left join unnest(idempotency_keys) with ordinality as k(key, place) using (place) order by place
-  loop
-    answer.id := one.id;
-    answer.event_type := one.event_type;
-    answer.duplicate := one.delivery_ids is null;
-    if one.delivery_ids is not null then
-      answer.delivery_ids := one.delivery_ids::text[];
-      if one.key is not null then
-        update posthorn.idempotency_keys k set delivery_ids = answer.delivery_ids
-          where k.workspace_id = workspace and k.key = one.key;
-      end if;
-    else
-      select k.delivery_ids into answer.delivery_ids from posthorn.idempotency_keys k
-        where k.workspace_id = workspace and k.key = one.key;
-    end if;
-    return next answer;
-  end loop;
-end $$;
-
--- What an event must look like. REST checks the same before it gets here; SQL callers meet it here.
-create function posthorn.check_event(event_type text, payload text, idempotency_key text) returns void
-language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
-begin
-  if event_type is null or length(event_type) > 128 or event_type !~ '^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$' then
-    raise exception 'Expected an event type of dotted words such as invoice.paid, at most 128 characters'
-      using errcode = 'PH400', hint = '/eventType';
-  elsif event_type ~ '^(webhook|member|api_token)\.' then
-    raise exception 'The prefixes webhook., member. and api_token. are reserved for events of Posthorn itself'
-      using errcode = 'PH400', hint = '/eventType';
-  elsif payload is null then
-    raise exception 'Expected a JSON value; for no value, publish the JSON null'
-      using errcode = 'PH400', hint = '/payload';
-  elsif posthorn.nests_deeper(payload, 100) then
-    raise exception 'The payload may nest at most 100 levels deep' using errcode = 'PH400', hint = '/payload';
-  elsif octet_length(payload) > 1048576 then
-    raise exception 'The payload may have at most 1048576 bytes' using errcode = 'PH400', hint = '/payload';
-  elsif length(idempotency_key) not between 1 and 255 then
-    raise exception 'An idempotency key has 1 to 255 characters' using errcode = 'PH400', hint = '/idempotencyKey';
-  end if;
 end $$;
 
 -- Publish one event. Call it in the transaction that makes the event true:
@@ -256,9 +449,41 @@ end $$;
 create function posthorn.publish(
   workspace_slug text, event_type text, payload json, idempotency_key text default null, trace_id text default null
 ) returns posthorn.published
-language sql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
-  select posthorn.publish_events(workspace_slug, array[event_type], array[payload], array[idempotency_key], trace_id)
-$$;
+language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
+declare
+  body constant text := payload;
+  audience posthorn.audience;
+  event text;
+  ids text[];
+  moment timestamptz;
+begin
+  if idempotency_key is null and posthorn.refusal_of(event_type, body, null, trace_id) is null then
+    audience := posthorn.audience_of(workspace_slug, event_type, null);
+  end if;
+  if audience.enabled is null or audience.disabled is not null then
+    return posthorn.answer((posthorn.carry_out(array[workspace_slug], array[event_type], array[payload], array[idempotency_key],
+      array[trace_id], null, true))[1]);
+  end if;
+  -- What nearly all are, and what an application pays for within its own transaction: stored without arrays of events, it
+  -- takes 0.4 ms instead of 0.65.
+  moment := date_trunc('milliseconds', clock_timestamp());
+  event := posthorn.new_id('evt_');
+  trace_id := coalesce(trace_id, posthorn.own_trace(event));
+  insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, created_at)
+  values (audience.workspace_id, event, publish.event_type, body, publish.trace_id, cardinality(audience.enabled), 0, moment);
+  with made as (
+    insert into posthorn.deliveries
+      (workspace_id, id, endpoint_id, event_id, event_type, trace_id, next_attempt_at, created_at)
+    select audience.workspace_id, posthorn.new_id('whd_'), e, event, publish.event_type, publish.trace_id, moment, moment
+    from unnest(audience.enabled) as e
+    returning id, endpoint_id
+  ), queued as (
+    insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
+    select audience.workspace_id, id, endpoint_id, posthorn.shard_of(endpoint_id), moment from made
+  )
+  select array_agg(id order by id) into ids from made;
+  return row(event, publish.event_type, ids, false)::posthorn.published;
+end $$;
 
 -- The same for a caller who has few connections: what another transaction holds, such as a key that it published with, is
 -- waited for no longer than this; then the call fails with 55P03 and has done nothing, so that it can be made again.
@@ -272,4 +497,18 @@ begin
     most_deliveries);
 end $$;
 
-revoke all on function posthorn.publish, posthorn.publish_events, posthorn.fan_out, posthorn.try_publish_events from public;
+-- Here one event's key is waited for no longer than a moment, because all others wait with it. What else may be held, an
+-- endpoint or a workspace that is being deleted, fails the call with 55P03.
+create function posthorn.try_publish_each(
+  workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
+  most_deliveries integer
+) returns setof posthorn.outcome
+language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '20ms' as $$
+begin
+  return query select * from posthorn.publish_each(workspace_slugs, event_types, payloads, idempotency_keys, trace_ids,
+    most_deliveries, false);
+end $$;
+
+revoke all on function posthorn.publish, posthorn.publish_events, posthorn.publish_each, posthorn.try_publish_events,
+  posthorn.try_publish_each, posthorn.announce, posthorn.store, posthorn.plan, posthorn.keyed, posthorn.take_keys,
+  posthorn.carry_out from public;

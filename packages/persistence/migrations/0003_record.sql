@@ -16,22 +16,42 @@ create function posthorn.record(
   signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[],
   urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer
 ) returns table (recorded integer, dead_lettered integer, disabled text[], moment_micros bigint)
-language plpgsql set search_path = pg_catalog, posthorn, pg_temp
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off
-set lock_timeout = '500ms' as $$
-#variable_conflict use_column
+language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms' as $$
 declare
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   -- Endpoints whose streak may move, and the observations that were stored, by their order.
   locked text[];
   stored integer[];
-  changed integer;
-  stopped record;
 begin
+  select w.recorded, w.dead_lettered, w.stored, w.locked into recorded, dead_lettered, stored, locked
+  from posthorn.write_attempts(workspaces, deliveries, endpoints, ordinals, attempt_ids, statuses, began, durations, http_statuses,
+    failure_reasons, signatures, response_bodies, retry_afters, exhausteds, urls, response_headers, fixed_headers, moment) w;
   disabled := '{}';
+  if locked is not null then
+    disabled := posthorn.count_failures(workspaces, deliveries, endpoints, generations, statuses, arrivals, stored, locked,
+      failure_limit, moment);
+  end if;
   moment_micros := (date_part('epoch', moment) * 1000000)::bigint;
+  return next;
+end $$;
 
+-- The evidence of attempts, and what it makes of their deliveries, of the queue and of the dead letters. Gives how many were
+-- stored, which (by their order), and the endpoints whose streaks may move; those are locked now.
+create function posthorn.write_attempts(
+  workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[],
+  began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[],
+  response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[],
+  fixed_headers text, moment timestamptz,
+  out recorded integer, out dead_lettered integer, out stored integer[], out locked text[]
+) language plpgsql set search_path = pg_catalog, posthorn, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  -- What the headers of all these requests begin with. Put together here and not for each row: 0.5 us less of 26.
+  opening constant text := left(fixed_headers, -1) || ',"webhook-id":"';
+  changed integer;
+begin
   with touched as materialized (
     -- A healthy endpoint that stays healthy is not locked and not written.
     select e.id
@@ -44,11 +64,12 @@ begin
       for no key update
     ) e
   ), endpoints_first as materialized (
-    select array_agg(id::text) as ids from touched
+    select array_agg(id) as ids from touched
   ), first as materialized (
-    -- Found row by row through the keys, then changed by where they lie. Joined by key instead, a plan made while the
+    -- Found row by row through the keys, then changed by where they lie. Joined by key alone, a plan made while the
     -- statistics hold the tables to be empty, as they do of the queue most of the time, reads a whole index for each
-    -- group: 2 ms a row with 10,000 waiting. What is read most often stands first.
+    -- group: 2 ms a row with 10,000 waiting. What is read most often stands first. The id is named besides the place, so that
+    -- this stays right in partitioned tables, and by `is not distinct from`, which no index is tempted by.
     select d.place, q.place as queue_place, o.ordinal, moment + o.retry_after * interval '1 millisecond' as retry_at,
       o.exhausted, o.status, timestamptz 'epoch' + o.began * interval '1 millisecond' as at, o.duration_ms,
       o.http_status, o.failure_reason, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature,
@@ -72,13 +93,14 @@ begin
     set status = f.status, attempts = f.ordinal, last_http_status = f.http_status,
         last_failure_reason = f.failure_reason, last_duration_ms = f.duration_ms, last_attempt_at = f.at,
         next_attempt_at = f.retry_at
-    from first f where d.ctid = f.place and d.attempts = f.ordinal - 1 and d.status in ('pending', 'failed')
+    from first f where d.ctid = f.place and d.id is not distinct from f.delivery_id and d.attempts = f.ordinal - 1
+      and d.status in ('pending', 'failed')
     returning 1
   ), evidence as (
     insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status,
       failure_reason, url, request_headers, response_headers, response_body, trace_id)
     select workspace_id, delivery_id, ordinal, attempt_id, status, at, duration_ms, http_status, failure_reason, url,
-      coalesce(left(fixed_headers, -1) || ',"webhook-id":"' || delivery_id || '","webhook-timestamp":"' || began / 1000
+      coalesce(opening || delivery_id || '","webhook-timestamp":"' || began / 1000
         || '","webhook-signature":"' || signature || '","x-trace-id":"' || trace_id || '"}', '{}'),
       response_headers, response_body, trace_id
     from first
@@ -86,10 +108,12 @@ begin
     where (select count(*) from summaries) = (select count(*) from first)
   ), rescheduled as (
     update posthorn.queue q set due_at = f.retry_at, attempts = f.ordinal, take_ups = 0
-    from first f where q.ctid = f.queue_place and f.retry_at is not null
+    from first f
+    where q.ctid = f.queue_place and q.delivery_id is not distinct from f.delivery_id and f.retry_at is not null
     returning 1
   ), finished as (
-    delete from posthorn.queue q using first f where q.ctid = f.queue_place and f.retry_at is null
+    delete from posthorn.queue q using first f
+    where q.ctid = f.queue_place and q.delivery_id is not distinct from f.delivery_id and f.retry_at is null
     returning 1
   ), spent as (
     insert into posthorn.dead_letters (workspace_id, delivery_id, created_at)
@@ -109,11 +133,21 @@ begin
     end if;
     raise exception 'posthorn.record: % rows were changed meanwhile', changed using errcode = 'serialization_failure';
   end if;
-  if locked is null then
-    return next;
-    return;
-  end if;
+end $$;
 
+-- What the stored attempts make of the streaks of the locked endpoints, in the order in which they finished. Gives those that
+-- are disabled by it.
+create function posthorn.count_failures(
+  workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], arrivals integer[],
+  stored integer[], locked text[], failure_limit integer, moment timestamptz
+) returns text[] language plpgsql set search_path = pg_catalog, posthorn, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  disabled text[] := '{}';
+  stopped record;
+begin
   for stopped in
     with counted as (
       select o.workspace_id, o.endpoint_id, o.delivery_id, o.position, o.status, e.consecutive_failures, e.enabled,
@@ -152,11 +186,11 @@ begin
     join posthorn.deliveries d on d.workspace_id = k.workspace_id and d.id = k.breaking_delivery
     where k.stops
   loop
-    disabled := disabled || stopped.id::text;
-    perform posthorn.endpoint_stopped(stopped.workspace_id, stopped.id, stopped.breaking_delivery,
-      failure_limit, stopped.trace_id);
+    disabled := disabled || stopped.id;
+    perform posthorn.endpoint_stopped(stopped.workspace_id, stopped.id, stopped.breaking_delivery, failure_limit,
+      stopped.trace_id);
   end loop;
-  return next;
+  return disabled;
 end $$;
 
 -- Endpoints of which `record` would have to wait for a row that somebody holds, in one look at all of them: nothing is waited
@@ -208,21 +242,39 @@ begin
     union select endpoint_id from held_rows;
 end $$;
 
--- What else happens when an endpoint is disabled by its failures: audit, notification, and Posthorn's own event.
+-- What else happens when an endpoint is disabled by its failures: audit, notification, and Posthorn's own event. The
+-- notification says what is lost so far and hands out the call that sends it again; `losses` is of 0007_replays.sql.
+-- An endpoint that wants to hear of it may be locked by somebody, which `held` cannot foresee. That is waited for only a
+-- moment, because everybody's recording waits here: the call fails, and its worker makes it again for this endpoint alone.
 create function posthorn.endpoint_stopped(
-  workspace posthorn.id, endpoint posthorn.id, delivery posthorn.id, failures integer, trace text
-) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
+  workspace text, endpoint text, delivery text, failures integer, trace text
+) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '10ms' as $$
+declare
+  most constant integer := 1000;
+  lost record;
 begin
   insert into posthorn.audit_events (workspace_id, action, actor_type, actor_id, via, target_type, target_id, changes, trace_id)
   values (workspace, 'webhook.endpoint_auto_disabled', 'system', 'worker', 'worker', 'webhook_endpoint', endpoint,
     json_build_object('fields', json_build_array('enabled', 'disabledReason'), 'consecutiveFailures', failures,
       'deliveryId', delivery), trace);
+  select l.stopped, l.more_stopped, l.missed, l.more_missed, w.slug,
+    -- The delivery that failed last may be given up yet.
+    to_char(least(l.stopped_since, l.missed_since, d.created_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as since
+  into lost
+  from posthorn.losses(workspace, endpoint, most) l
+  join posthorn.workspaces w on w.id = workspace
+  join posthorn.deliveries d on d.workspace_id = workspace and d.id = delivery;
   insert into posthorn.notifications (workspace_id, kind, message, endpoint_id, delivery_id)
   values (workspace, 'endpoint_disabled',
-    format('Endpoint %s was disabled after %s failures in a row. Fix the receiver, enable the endpoint, then replay what failed.',
-      endpoint, failures), endpoint, delivery);
-  perform posthorn.fan_out(workspace, array[posthorn.new_id('evt_')], array['webhook.endpoint_disabled'],
-    array[json_build_object('endpointId', endpoint, 'reason', 'consecutive_failures')::text], trace, endpoint);
+    format('Endpoint %s was disabled after %s failures in a row. Lost so far: %s%s given up, %s%s missed; events that are published while it is disabled are missed too. Fix the receiver and enable the endpoint; then this sends all of it again: POST /workspaces/%s/webhooks/%s/replays with %s (add "dryRun":true to count first).',
+      endpoint, failures,
+      lost.stopped || case when lost.stopped = 1 then ' delivery' else ' deliveries' end,
+      case when lost.more_stopped then ' or more' else '' end,
+      lost.missed || case when lost.missed = 1 then ' event' else ' events' end,
+      case when lost.more_missed then ' or more' else '' end,
+      lost.slug, endpoint, format('{"since":"%s","includeMissed":true}', lost.since)), endpoint, delivery);
+  perform posthorn.announce(workspace, 'webhook.endpoint_disabled',
+    json_build_object('endpointId', endpoint, 'reason', 'consecutive_failures')::text, trace, endpoint);
 end $$;
 
 -- The dead-letter consumer: marks up to `batch` spent deliveries terminal and tells the workspace. Idempotent; adds no

@@ -17,25 +17,49 @@ create type posthorn.waiting as (
 );
 
 -- What has become due in these shards past each one's watermark, at most `per_shard` of each, the oldest; `skip` are
--- endpoints whose rows the caller does not want now. One row holds only `dues`: the time up to which was looked.
+-- endpoints whose rows the caller does not want now. With those it looks at no more than `look_most` rows of a shard, so that
+-- no call takes long however many they have. Rows without an endpoint tell where it looked: for a shard in which it stopped
+-- before the end, one holds the last row it looked at. One has no shard either: its `dues` is the time up to which was looked,
+-- its `delivery_ids` are the transactions that have published to these shards and may still commit ("transaction shard,…").
+-- They are looked up before the rows are, each time anew (so this is no stable function): whoever is not among them is
+-- seen, or has published later than that time, cut to the millisecond.
 -- Without sorting, so that rows are gathered in the order in which they are found.
 create function posthorn.due(
-  shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer
+  shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, look_most integer
 ) returns setof posthorn.waiting
-language plpgsql stable set search_path = pg_catalog, pg_temp
+language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+declare
+  moment constant timestamptz := clock_timestamp();
+  open constant text := (
+    select string_agg(l.virtualtransaction || ' ' || l.objid, ',') from pg_locks l
+    where l.locktype = 'advisory' and l.classid = posthorn.wake_class() and l.objsubid = 2 and l.mode = 'ShareLock'
+      and l.objid = any (shards::oid[]) and l.database = (select oid from pg_database where datname = current_database()));
 begin
   return query
-    select null, null, null::smallint, null::smallint, null::smallint, null, posthorn.micros(now())::text
+    select null, null, null::smallint, null::smallint, null::smallint, coalesce(open, ''), posthorn.micros(moment)::text
     union all
-    (select q.workspace_id::text, q.endpoint_id::text, q.shard, q.attempts, q.take_ups, string_agg(q.delivery_id, ','),
+    -- Looked at without skipping anything, `per_shard` rows end it first.
+    (select null, null, w.shard, null, null, stop.delivery_id, posthorn.micros(stop.due_at)::text
+      from unnest(shards, past_due, past_ids) as w(shard, due, id)
+      cross join lateral (
+        select q.due_at, q.delivery_id from posthorn.queue q
+        where q.shard = w.shard and (q.due_at, q.delivery_id) > (posthorn.from_micros(w.due), w.id) and q.due_at <= moment
+        order by q.due_at, q.delivery_id offset look_most - 1 limit 1
+      ) stop
+      where cardinality(skip) > 0)
+    union all
+    (select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.take_ups, string_agg(q.delivery_id, ','),
         string_agg(posthorn.micros(q.due_at)::text, ',')
       from unnest(shards, past_due, past_ids) as w(shard, due, id)
       cross join lateral (
-        select * from posthorn.queue q
-        where q.shard = w.shard and (q.due_at, q.delivery_id) > (posthorn.from_micros(w.due), w.id)
-          and q.due_at <= now() and q.endpoint_id <> all (skip)
-        order by q.due_at, q.delivery_id limit per_shard
+        select * from (
+          select * from posthorn.queue q
+          where q.shard = w.shard and (q.due_at, q.delivery_id) > (posthorn.from_micros(w.due), w.id) and q.due_at <= moment
+          order by q.due_at, q.delivery_id limit look_most
+        ) looked
+        where looked.endpoint_id <> all (skip)
+        order by looked.due_at, looked.delivery_id limit per_shard
       ) q
       group by 1, 2, 3, 4, 5);
 end $$;
@@ -61,7 +85,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   return query
-    select q.workspace_id::text, q.endpoint_id::text, q.shard, q.attempts, q.take_ups, string_agg(q.delivery_id, ','),
+    select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.take_ups, string_agg(q.delivery_id, ','),
       string_agg(posthorn.micros(q.due_at)::text, ',')
     from unnest(workspaces, endpoints, from_due, from_ids, per_endpoint) as w(workspace_id, endpoint_id, due, id, wanted)
     cross join lateral (
@@ -97,45 +121,54 @@ begin
         order by q.workspace_id, q.endpoint_id, q.due_at, q.delivery_id limit 1
       ) n
     )
-    select h.workspace_id::text, h.endpoint_id::text, h.shard, h.attempts, h.take_ups, h.delivery_id::text,
+    select h.workspace_id, h.endpoint_id, h.shard, h.attempts, h.take_ups, h.delivery_id,
       posthorn.micros(h.due_at), h.due_at <= now()
     from heads h limit most;
 end $$;
 
 create type posthorn.loaded as (
-  place integer, event_type text, payload text, trace_id text,
-  version xid, url text, enabled boolean, generation integer, failures integer, secret bytea, previous_secret bytea
+  place integer, event_type text, payload text, trace_id text, failures integer,
+  version text, url text, enabled boolean, generation integer, secret bytea, previous_secret bytea
 );
 
 -- All that a post needs, read at dispatch; `place` counts from 1 in the arrays. A delivery that is gone, or was recorded
--- meanwhile, is left out. `known` are the versions of endpoints that the caller has seen: of those only the version
--- comes again, or nothing at all. PostgreSQL gives a row a new xmin whenever it is changed, so that is its version; a row
--- with a second secret comes each time, because that one ends by the clock.
+-- meanwhile, is left out. An endpoint's version is a hash of what is read of it: those of which the caller has the `known`
+-- version come without that. So a version means the same for ever, also in a database that was restored to an earlier
+-- day, which a counter or a transaction's id does not. The streak is no part of it, as it changes with each failure.
 --
 -- Row by row through the primary keys, whatever the statistics say: the lateral steps fix the order, because the queue is
 -- mostly empty when PostgreSQL counts it, and a plan made for an empty table takes 10 ms per row when it is full.
-create function posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known xid[])
+create function posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known bigint[])
 returns setof posthorn.loaded
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   return query
-    select w.place::integer, d.event_type, d.payload, d.trace_id, e.xmin, e.url, e.enabled, e.generation,
-      e.consecutive_failures, e.secret, case when e.previous_secret_expires_at > now() then e.previous_secret end
+    select w.place::integer, d.event_type, d.payload, d.trace_id, e.consecutive_failures, e.version::text, n.url, n.enabled,
+      n.generation, n.secret, n.previous_secret
     from unnest(workspaces, deliveries, attempts, known) with ordinality
       as w(workspace_id, delivery_id, attempts, known, place)
     cross join lateral (
-      select d.workspace_id, d.endpoint_id, d.event_type, d.payload, d.trace_id from posthorn.deliveries d
+      select d.workspace_id, d.endpoint_id, d.event_type, d.trace_id,
+        coalesce(d.payload, (
+          select e.payload from posthorn.events e where e.workspace_id = d.workspace_id and e.id = d.event_id
+        )) as payload
+      from posthorn.deliveries d
       where d.workspace_id = w.workspace_id and d.id = w.delivery_id and d.attempts = w.attempts
         and d.status in ('pending', 'failed') offset 0
     ) d
+    cross join lateral (
+      select r.*, hash_record_extended(row(r.url, r.enabled, r.generation, r.secret, r.previous_secret), 0) as version
+      from (
+        select e.url, e.enabled, e.generation, e.consecutive_failures, e.secret,
+          case when e.previous_secret_expires_at > now() then e.previous_secret end as previous_secret
+        from posthorn.endpoints e
+        where e.workspace_id = d.workspace_id and e.id = d.endpoint_id offset 0
+      ) r offset 0
+    ) e
     left join lateral (
-      select e.xmin, e.url, e.enabled, e.generation, e.consecutive_failures, e.secret, e.previous_secret,
-        e.previous_secret_expires_at
-      from posthorn.endpoints e
-      where e.workspace_id = d.workspace_id and e.id = d.endpoint_id
-        and (e.xmin <> w.known or e.previous_secret is not null) offset 0
-    ) e on true;
+      select e.url, e.enabled, e.generation, e.secret, e.previous_secret where e.version <> w.known
+    ) n on true;
 end $$;
 
 -- Whether this version of a row was there for whoever looked at that moment; true when there is no moment.
@@ -193,9 +226,9 @@ begin
   ), done as (
     select delivery_id, 'counted' as outcome from counted union all select delivery_id, 'buried' from buried
   )
-  select delivery_id::text, outcome from done
+  select delivery_id, outcome from done
   union all
-  select q.delivery_id::text, 'held' from asked w
+  select q.delivery_id, 'held' from asked w
   join posthorn.queue q
     on q.workspace_id = w.workspace_id and q.delivery_id = w.delivery_id and q.attempts = w.attempts
   where q.delivery_id not in (select delivery_id from done);
@@ -224,6 +257,17 @@ set search_path = pg_catalog, pg_temp as $$
   returning suspect_until
 $$;
 
+-- Ends the suspicion of those of the owner's shards in which nothing is left that a dead one may have held, and gives them:
+-- what was due by then is recorded or gone. What is committed since with such a due time, it cannot have seen.
+create function posthorn.clear_suspicion(shards smallint[], present_owner text) returns setof smallint language sql
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  update posthorn.shards s set suspect_until = null, suspect_snapshot = null
+  where s.shard = any (shards) and s.owner = present_owner and not exists (
+    select from posthorn.queue q where q.shard = s.shard and q.due_at <= posthorn.from_micros(s.suspect_until)
+  )
+  returning s.shard
+$$;
+
 create function posthorn.give_back_shard(given smallint, last_owner text) returns void language sql
 set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards set owner = null where shard = given and owner = last_owner
@@ -238,17 +282,3 @@ end $$;
 
 create trigger endpoints_enabled after update of enabled on posthorn.endpoints
   for each row when (new.enabled and not old.enabled) execute function posthorn.tell_enabled();
-
--- The primary keys of deliveries and queue are made again, so that they are their tables' newest indexes: among indexes
--- that cost the same by the statistics PostgreSQL takes the newest, and while it holds a table to be empty, all do. With
--- another one, looking up a row by its key reads all rows of the workspace.
-alter table posthorn.dead_letters drop constraint dead_letters_workspace_id_delivery_id_fkey;
-alter table posthorn.queue drop constraint queue_workspace_id_delivery_id_fkey;
-alter table posthorn.queue drop constraint queue_pkey;
-alter table posthorn.deliveries drop constraint deliveries_pkey;
-alter table posthorn.deliveries add primary key (workspace_id, id);
-alter table posthorn.queue add primary key (workspace_id, delivery_id);
-alter table posthorn.queue
-  add foreign key (workspace_id, delivery_id) references posthorn.deliveries on delete cascade;
-alter table posthorn.dead_letters
-  add foreign key (workspace_id, delivery_id) references posthorn.deliveries on delete cascade;

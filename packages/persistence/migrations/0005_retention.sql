@@ -27,13 +27,13 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- The smallest id of its kind that could be made at this moment: ids sort by creation.
-create function posthorn.id_at(prefix text, moment timestamptz) returns posthorn.id language sql immutable
+create function posthorn.id_at(prefix text, moment timestamptz) returns text language sql immutable
   return prefix || lpad(to_hex(posthorn.micros(moment)), 13, '0');
 
 -- Workspaces with something older than the limits.
 create function posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns setof text
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select w.id::text from posthorn.workspaces w
+  select w.id from posthorn.workspaces w
   where exists (select from posthorn.deliveries d where d.workspace_id = w.id and d.created_at < now() - kept)
     or exists (select from posthorn.events e where e.workspace_id = w.id and e.id < posthorn.id_at('evt_', now() - kept))
     or exists (select from posthorn.idempotency_keys k
@@ -61,17 +61,35 @@ language sql set search_path = pg_catalog, pg_temp as $$
   from old
 $$;
 
--- Deliveries carry their own copy of the payload, so an old event is needed by nobody. Missed ones go with it.
-create function posthorn.remove_old_events(workspace text, kept interval, most integer) returns integer
-language sql set search_path = pg_catalog, pg_temp as $$
-  with gone as (
-    delete from posthorn.events e using (
-      select id from posthorn.events
-      where workspace_id = workspace and id < posthorn.id_at('evt_', now() - kept) order by id limit most
-    ) old where e.workspace_id = workspace and e.id = old.id returning 1
-  )
-  select count(*)::integer from gone
-$$;
+-- Removes up to `most` old events past the given one; never one that a delivery refers to, because it holds its payload. Missed
+-- ones go with it. Gives how many were looked at, and the position to go on from. In two statements: a replay locks its event,
+-- so what is made of an event before it is locked here is seen by the second, and nothing is made of it afterwards.
+create function posthorn.remove_old_events(
+  workspace text, kept interval, most integer, inout past_id text, out looked integer, out removed integer
+)
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  old text[];
+  free text[];
+begin
+  old := array(
+    select e.id from posthorn.events e
+    where e.workspace_id = workspace and e.id > past_id and e.id < posthorn.id_at('evt_', now() - kept)
+    order by e.id limit most
+  );
+  looked := cardinality(old);
+  past_id := coalesce(old[looked], past_id);
+  free := array(
+    select e.id from posthorn.events e
+    where e.workspace_id = workspace and e.id = any (old) and not exists (
+      select from posthorn.deliveries d where d.workspace_id = workspace and d.event_id = e.id)
+    for update skip locked
+  );
+  delete from posthorn.events e
+  where e.workspace_id = workspace and e.id = any (free) and not exists (
+    select from posthorn.deliveries d where d.workspace_id = workspace and d.event_id = e.id);
+  get diagnostics removed = row_count;
+end $$;
 
 create function posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
 language sql set search_path = pg_catalog, pg_temp as $$
@@ -89,10 +107,10 @@ create function posthorn.remove_old_answers(workspace text, kept interval, most 
 language sql set search_path = pg_catalog, pg_temp as $$
   with gone as (
     delete from posthorn.idempotent_answers a using (
-      select ctid as place from posthorn.idempotent_answers
+      select ctid as place, key from posthorn.idempotent_answers
       where (workspace_id = workspace or (workspace is null and workspace_id is null)) and created_at < now() - kept
       order by created_at limit most
-    ) old where a.ctid = old.place returning 1
+    ) old where a.ctid = old.place and a.key is not distinct from old.key returning 1
   )
   select count(*)::integer from gone
 $$;

@@ -8,11 +8,11 @@
 -- A session ends when its token is revoked or expires, and when its member is removed.
 
 create table posthorn.console_links (
-  workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
-  id posthorn.id not null,
+  workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
+  id text collate "C" not null,
   code_hash bytea not null check (length(code_hash) = 32),
-  token_id posthorn.id,
-  member_id posthorn.id,
+  token_id text collate "C",
+  member_id text collate "C",
   permissions text[],
   expires_at timestamptz(3) not null,
   primary key (workspace_id, id),
@@ -26,11 +26,11 @@ create index console_links_member on posthorn.console_links (workspace_id, membe
 create index console_links_expiry on posthorn.console_links (workspace_id, expires_at);
 
 create table posthorn.console_sessions (
-  workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
-  id posthorn.id not null,
+  workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
+  id text collate "C" not null,
   secret_hash bytea not null check (length(secret_hash) = 32),
-  token_id posthorn.id,
-  member_id posthorn.id,
+  token_id text collate "C",
+  member_id text collate "C",
   permissions text[],
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   last_seen_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),

@@ -7,11 +7,11 @@
 -- Deliveries that failed and were not delivered since, so that they can be counted and walked without reading the others:
 -- a million are counted in 0.2 s. Kept by the triggers below, whoever writes the deliveries.
 create table posthorn.failed_deliveries (
-  workspace_id posthorn.id not null,
-  endpoint_id posthorn.id not null,
+  workspace_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
   -- Of the delivery.
   created_at timestamptz(3) not null,
-  delivery_id posthorn.id not null,
+  delivery_id text collate "C" not null,
   status text collate "C" not null check (status in ('failed', 'failed_permanent', 'dead_lettered')),
   -- The transaction of the first failure, and the one that gave the delivery up: what a job was started over is what
   -- its snapshot sees.
@@ -59,9 +59,9 @@ create trigger failed_deliveries_follow after delete on posthorn.deliveries
   referencing old table as removed for each statement execute function posthorn.forget_failures();
 
 create table posthorn.replays (
-  workspace_id posthorn.id not null references posthorn.workspaces on delete cascade,
-  id posthorn.id not null,
-  endpoint_id posthorn.id not null,
+  workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
+  id text collate "C" not null,
+  endpoint_id text collate "C" not null,
   -- The endpoint's shard: the worker that sends for it also makes its jobs.
   shard smallint not null,
   statuses text[] not null check (statuses <@ '{failed,failed_permanent,dead_lettered}' and cardinality(statuses) > 0),
@@ -78,7 +78,7 @@ create table posthorn.replays (
   snapshot pg_snapshot not null default pg_current_snapshot(),
   -- The last source looked at: deliveries first, then, once they are done, missed events.
   past_at timestamptz(3) not null default '-infinity',
-  past_id posthorn.id not null default '',
+  past_id text collate "C" not null default '',
   deliveries_done boolean not null default false,
   actor_type text not null,
   actor_id text not null,
@@ -114,6 +114,44 @@ begin
   end if;
 end $$;
 
+-- What an endpoint lost and has not got back: deliveries that were given up and not replayed, and events that it missed.
+-- Looks at the newest `most` of its failures, and of what it missed, however many there are: where it reached that end, there
+-- may be more. About 8 ms for 1,000.
+create function posthorn.losses(
+  workspace text, endpoint text, most integer,
+  out stopped integer, out stopped_since timestamptz, out newest_id text, out never_sent integer, out more_stopped boolean,
+  out missed integer, out missed_since timestamptz, out more_missed boolean
+) language plpgsql stable set search_path = pg_catalog, posthorn, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off as $$
+begin
+  with newest as materialized (
+    select f.delivery_id, f.created_at, f.status from posthorn.failed_deliveries f
+    where f.workspace_id = workspace and f.endpoint_id = endpoint
+    order by f.created_at desc, f.delivery_id desc limit most
+  ), lost as (
+    select n.delivery_id, n.created_at, d.dead_letter_reason from newest n
+    cross join lateral (
+      select d.event_id, d.dead_letter_reason from posthorn.deliveries d
+      where d.workspace_id = workspace and d.id = n.delivery_id offset 0
+    ) d
+    where n.status <> 'failed' and case
+      when d.event_id is null then not exists (
+        select from posthorn.deliveries r
+        where r.workspace_id = workspace and r.event_id is null and r.replayed_from = n.delivery_id)
+      else not exists (
+        select from posthorn.deliveries r
+        where r.workspace_id = workspace and r.event_id = d.event_id and r.replayed_from = n.delivery_id) end
+  )
+  select count(*), min(l.created_at), max(l.delivery_id), count(*) filter (where l.dead_letter_reason = 'never_sent'),
+    (select count(*) = most from newest)
+  into stopped, stopped_since, newest_id, never_sent, more_stopped from lost l;
+  select count(*), min(m.created_at), count(*) = most into missed, missed_since, more_missed from (
+    select m.created_at from posthorn.missed_events m where m.workspace_id = workspace and m.endpoint_id = endpoint
+    order by m.created_at desc, m.event_id desc limit most
+  ) m;
+end $$;
+
 -- The one way a replay is made: for each source a pending delivery, due now, with the same payload, event type and event,
 -- and its audit event. A source is a delivery, or, where `sources` is null, an event that the endpoint missed. What is
 -- gone, or cannot be replayed as it stands, is left out. The caller has made sure that the endpoint is enabled.
@@ -125,23 +163,30 @@ language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
-  moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
+  moment timestamptz;
 begin
+  perform posthorn.wake(array[posthorn.shard_of(endpoint)]);
+  moment := date_trunc('milliseconds', clock_timestamp());
   return query
   with found as materialized (
-    select w.place, d.id as source_id, d.event_id, d.event_type, d.payload
+    select w.place, d.id as source_id, e.id as event_id, d.event_type, d.payload
     from unnest(sources) with ordinality as w(id, place)
     cross join lateral (
       select d.id, d.event_id, d.event_type, d.payload from posthorn.deliveries d
       where d.workspace_id = workspace and d.id = w.id and d.endpoint_id = endpoint
         and d.status in ('failed', 'failed_permanent', 'dead_lettered') offset 0
     ) d
+    left join lateral (
+      -- So that retention does not remove it, and the payload with it; see remove_old_events.
+      select e.id from posthorn.events e where e.workspace_id = workspace and e.id = d.event_id offset 0 for key share
+    ) e on true
+    where d.event_id is null or e.id is not null
     union all
-    select w.place, null, e.id, e.event_type, e.payload
+    select w.place, null, e.id, e.event_type, null
     from unnest(missed_events) with ordinality as w(id, place)
     cross join lateral (
-      select e.id, e.event_type, e.payload from posthorn.events e
-      where e.workspace_id = workspace and e.id = w.id offset 0
+      select e.id, e.event_type from posthorn.events e
+      where e.workspace_id = workspace and e.id = w.id offset 0 for key share
     ) e
   ), made as materialized (
     select f.*, posthorn.new_id('whd_') as delivery_id from (select * from found order by place) f
@@ -160,14 +205,13 @@ begin
          then json_build_object('fields', '[]'::json, 'replayedFrom', null, 'eventId', event_id)
          else json_build_object('fields', '[]'::json, 'replayedFrom', source_id) end), trace
     from made order by place
-  ), woken as (
-    select pg_notify('posthorn_due', posthorn.micros(moment)::text) where exists (select from made)
   )
-  select m.source_id::text, m.event_id::text, m.delivery_id from made m, (select count(*) from woken) as told order by m.place;
+  select m.source_id, m.event_id, m.delivery_id from made m order by m.place;
 end $$;
 
--- How many index entries a step looks at at most: those that do not match cost time as well.
-create function posthorn.replay_scan_limit() returns integer language sql immutable parallel safe return 5000;
+-- How many index entries a step looks at at most: it reads so many whether they match or not, so they must cost little
+-- beside what a step makes.
+create function posthorn.replay_scan_limit() returns integer language sql immutable parallel safe return 500;
 
 -- Makes the next step of a job: up to `batch` replays, and no more than bring the endpoint's waiting deliveries to `room`, so
 -- that what is published now never waits behind more than that. Says what came of it: `stepped` (call again), `waiting`
@@ -198,21 +242,21 @@ begin
   if not job.deliveries_done then
     with looked as materialized (
       select f.created_at, f.delivery_id,
-        -- As the delivery stood when the job was started.
-        case when f.ended_by is not null and pg_visible_in_snapshot(f.ended_by, job.snapshot) then f.status = any (job.statuses)
+        -- As the delivery stood when the job was started. What has not ended was never seen to end.
+        case when pg_visible_in_snapshot(f.ended_by, job.snapshot) then f.status = any (job.statuses)
              else 'failed' = any (job.statuses) and pg_visible_in_snapshot(f.failed_by, job.snapshot) end as matches
       from posthorn.failed_deliveries f
       where f.workspace_id = workspace and f.endpoint_id = job.endpoint_id
-        and (f.created_at, f.delivery_id) > (job.past_at, job.past_id::text)
+        and (f.created_at, f.delivery_id) > (job.past_at, job.past_id)
         and f.created_at >= job.since and f.created_at < coalesce(job.until, 'infinity')
       order by f.created_at, f.delivery_id limit posthorn.replay_scan_limit()
     ), numbered as (
       select l.*, count(*) filter (where matches) over (order by created_at, delivery_id) as hits from looked l
     ), reached as (
-      -- Up to the last that is wanted: what comes after it is for the next step.
-      select * from numbered where hits < wanted or (hits = wanted and matches)
+      -- As many as are wanted: what comes after them is for the next step.
+      select * from numbered where hits <= wanted
     )
-    select coalesce(array_agg(delivery_id::text order by created_at, delivery_id) filter (where matches), '{}'), count(*),
+    select coalesce(array_agg(delivery_id order by created_at, delivery_id) filter (where matches), '{}'), count(*),
       (array_agg(created_at order by created_at desc, delivery_id desc))[1] as at,
       (array_agg(delivery_id order by created_at desc, delivery_id desc))[1] as id,
       (select count(*) from looked) as seen
@@ -232,7 +276,7 @@ begin
       select m.created_at, m.event_id, pg_visible_in_snapshot(m.missed_by, job.snapshot) as matches
       from posthorn.missed_events m
       where m.workspace_id = workspace and m.endpoint_id = job.endpoint_id
-        and (m.created_at, m.event_id) > (job.past_at, job.past_id::text)
+        and (m.created_at, m.event_id) > (job.past_at, job.past_id)
         and m.created_at >= job.since and m.created_at < coalesce(job.until, 'infinity')
       order by m.created_at, m.event_id limit wanted
     ), taken as (
@@ -242,7 +286,7 @@ begin
         and m.event_id = l.event_id
       returning m.event_id
     )
-    select coalesce((select array_agg(event_id::text order by event_id) from taken), '{}'), count(*),
+    select coalesce((select array_agg(event_id order by event_id) from taken), '{}'), count(*),
       (array_agg(created_at order by created_at desc, event_id desc))[1] as at,
       (array_agg(event_id order by created_at desc, event_id desc))[1] as id
     into last from looked;

@@ -1,10 +1,12 @@
 /** API tokens. Only a hash of the secret is ever stored. Source: decision §3. */
+
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { TokenId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect, type Option } from "effect"
 import { olderThan, type TimePosition } from "./Statement.ts"
 
 export interface ApiTokenRow {
-  readonly id: string
+  readonly id: TokenId
   readonly name: string
   readonly scopes: ReadonlyArray<string>
   readonly createdAt: string
@@ -18,14 +20,14 @@ export interface ApiTokenRow {
 /** Who makes tokens. */
 export interface Maker {
   readonly type: "operator" | "api_token" | "member"
-  readonly id: string
+  readonly id: TokenId
 }
 
 /** What the gate needs to know of a token, and of the workspace it opens. */
 export interface TokenIdentity {
-  readonly workspaceId: string
+  readonly workspaceId: WorkspaceId
   readonly workspaceSlug: string
-  readonly tokenId: string
+  readonly tokenId: TokenId
   readonly scopes: ReadonlyArray<string>
   readonly secretHash: Buffer
   readonly expiresAt: string | null
@@ -33,7 +35,7 @@ export interface TokenIdentity {
 }
 
 export interface NewApiToken {
-  readonly id: string
+  readonly id: TokenId
   readonly name: string
   readonly scopes: ReadonlyArray<string>
   readonly secretHash: Buffer
@@ -43,7 +45,7 @@ export interface NewApiToken {
 
 /** A token as its bearer sees it. */
 export interface CallerRow {
-  readonly id: string
+  readonly id: TokenId
   readonly name: string
   readonly scopes: ReadonlyArray<string>
   readonly expiresAt: string | null
@@ -60,7 +62,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
          then json_build_object('type', created_by_type, 'id', created_by_id) end as "createdBy"`
     )
 
-    const insert = (workspaceId: string, token: NewApiToken) =>
+    const insert = (workspaceId: WorkspaceId, token: NewApiToken) =>
       sql<ApiTokenRow>`
         insert into posthorn.api_tokens 
           (workspace_id, id, name, scopes, secret_hash, expires_at, created_by_type, created_by_id)
@@ -80,7 +82,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
         where t.id = any(${tokenIds as Array<string>}::text[])`.pipe(Effect.orDie)
 
     /** The token with its workspace; undefined when it went a moment ago. */
-    const findCaller = (workspaceId: string, tokenId: string) =>
+    const findCaller = (workspaceId: WorkspaceId, tokenId: TokenId) =>
       sql<CallerRow>`
         select t.id, t.name, t.scopes, t.expires_at as "expiresAt",
           json_build_object('slug', w.slug, 'name', w.name) as workspace
@@ -91,7 +93,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
       )
 
     /** To the minute, so that a busy token costs one small write a minute. */
-    const touch = (workspaceId: string, tokenId: string) =>
+    const touch = (workspaceId: WorkspaceId, tokenId: TokenId) =>
       sql`update posthorn.api_tokens set last_used_at = date_trunc('minute', now())
         where workspace_id = ${workspaceId} and id = ${tokenId}
           and (last_used_at is null or last_used_at < date_trunc('minute', now()))`.pipe(
@@ -100,13 +102,13 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
       )
 
     /** Newest first, strictly past the position. */
-    const list = (workspaceId: string, limit: number, from: Option.Option<TimePosition>) =>
+    const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
       sql<ApiTokenRow>`select ${columns} from posthorn.api_tokens
         where workspace_id = ${workspaceId} and ${olderThan(sql, from)}
         order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
 
     /** Whether this token still opens something; ask while the workspace is held, so that it stays true. */
-    const isOpen = (workspaceId: string, tokenId: string) =>
+    const isOpen = (workspaceId: WorkspaceId, tokenId: TokenId) =>
       sql`select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}
           and revoked_at is null and (expires_at is null or expires_at > now())`.pipe(
         Effect.map((rows) => rows.length > 0),
@@ -114,7 +116,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
       )
 
     /** How many open something; in an index that holds no others but some that have expired since. */
-    const countOpen = (workspaceId: string) =>
+    const countOpen = (workspaceId: WorkspaceId) =>
       sql<{ readonly n: number }>`select count(*) as n from posthorn.api_tokens
         where workspace_id = ${workspaceId} and revoked_at is null
           and coalesce(expires_at, 'infinity'::timestamptz) > now()`.pipe(
@@ -122,7 +124,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
         Effect.orDie
       )
 
-    const exists = (workspaceId: string, tokenId: string) =>
+    const exists = (workspaceId: WorkspaceId, tokenId: TokenId) =>
       sql`select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}`.pipe(
         Effect.map((rows) => rows.length > 0),
         Effect.orDie
@@ -133,8 +135,8 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
      * this call is the one to revoke, in the order they were made. The workspace must be held: then nobody makes another
      * descendant meanwhile.
      */
-    const revoke = (workspaceId: string, tokenId: string, descendants: boolean) =>
-      sql<{ readonly id: string; readonly name: string }>`
+    const revoke = (workspaceId: WorkspaceId, tokenId: TokenId, descendants: boolean) =>
+      sql<{ readonly id: TokenId; readonly name: string }>`
         with recursive lineage as (
           select id from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}
           union

@@ -1,11 +1,13 @@
 /** Attempts: immutable evidence, written by `posthorn.record`, read here by ordinal. Source: spec §2.3. */
+
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { AttemptId, DeliveryId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Option } from "effect"
 
 export interface AttemptRow {
-  readonly id: string
-  readonly deliveryId: string
+  readonly id: AttemptId
+  readonly deliveryId: DeliveryId
   readonly ordinal: number
   readonly status: "delivered" | "failed" | "failed_permanent"
   readonly at: string
@@ -24,8 +26,8 @@ export class AttemptsRepo extends Effect.Service<AttemptsRepo>()("@posthorn/pers
     const sql = yield* SqlClient.SqlClient
 
     const list = (
-      workspaceId: string,
-      deliveryId: string,
+      workspaceId: WorkspaceId,
+      deliveryId: DeliveryId,
       limit: number,
       from: Option.Option<{ readonly ordinal: number }>
     ) =>

@@ -3,7 +3,7 @@
  * of the change they tell of; the database refuses to alter them.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { newId } from "@posthorn/domain/Ids"
+import { newId, type WorkspaceId } from "@posthorn/domain/Ids"
 import type { Actor } from "@posthorn/domain/Principal"
 import { Effect, type Option } from "effect"
 import { olderThan, type TimePosition } from "./Statement.ts"
@@ -26,7 +26,7 @@ export type AuditAction =
   | "console.link_created"
 
 export interface AuditEntry {
-  readonly workspaceId: string
+  readonly workspaceId: WorkspaceId
   readonly actor: Actor
   readonly traceId: string
   readonly action: AuditAction
@@ -66,7 +66,7 @@ export class AuditRepo extends Effect.Service<AuditRepo>()("@posthorn/persistenc
       )
 
     /** Newest first, strictly past the position. */
-    const list = (workspaceId: string, limit: number, from: Option.Option<TimePosition>) =>
+    const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
       sql<AuditRow>`select ${columns}
         from posthorn.audit_events
         where workspace_id = ${workspaceId} and ${olderThan(sql, from)}

@@ -4,13 +4,15 @@
  * A session is found only while it lives: not idle for 12 hours, not older than 7 days, its token neither revoked nor
  * expired. A removed member or token takes its links and sessions along (foreign keys).
  */
+
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { ConsoleSessionId, MemberId, TokenId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
 
 /** Whose rights a link or session has; see migrations/0006_console.sql. */
 export interface Grant {
-  readonly tokenId: string | null
-  readonly memberId: string | null
+  readonly tokenId: TokenId | null
+  readonly memberId: MemberId | null
   readonly permissions: ReadonlyArray<string> | null
 }
 
@@ -26,13 +28,13 @@ export interface NewSession extends Grant {
 }
 
 export interface OpenedLink extends Grant {
-  readonly workspaceId: string
+  readonly workspaceId: WorkspaceId
   readonly workspaceSlug: string
 }
 
 export interface SessionRow extends Grant {
   readonly id: string
-  readonly workspaceId: string
+  readonly workspaceId: WorkspaceId
   readonly workspaceSlug: string
   readonly workspaceName: string
   readonly tokenScopes: ReadonlyArray<string> | null
@@ -51,7 +53,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()("@posthorn/persis
     const sql = yield* SqlClient.SqlClient
 
     /** Also removes the workspace's links that nobody opened in time. */
-    const insertLink = (workspaceId: string, link: NewLink) =>
+    const insertLink = (workspaceId: WorkspaceId, link: NewLink) =>
       sql<{ readonly expiresAt: string }>`
         with expired as (
           delete from posthorn.console_links where workspace_id = ${workspaceId} and expires_at < now()
@@ -77,7 +79,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()("@posthorn/persis
       )
 
     /** Also removes the workspace's sessions that have ended by their age. */
-    const insertSession = (workspaceId: string, session: NewSession) =>
+    const insertSession = (workspaceId: WorkspaceId, session: NewSession) =>
       sql`
         with expired as (
           delete from posthorn.console_sessions where workspace_id = ${workspaceId} and expires_at < now()
@@ -107,11 +109,11 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()("@posthorn/persis
         Effect.orDie
       )
 
-    const touch = (workspaceId: string, sessionId: string) =>
+    const touch = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
       sql`update posthorn.console_sessions set last_seen_at = clock_timestamp()
         where workspace_id = ${workspaceId} and id = ${sessionId}`.pipe(Effect.orDie, Effect.asVoid)
 
-    const removeSession = (workspaceId: string, sessionId: string) =>
+    const removeSession = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
       sql`delete from posthorn.console_sessions where workspace_id = ${workspaceId} and id = ${sessionId}`.pipe(
         Effect.orDie,
         Effect.asVoid

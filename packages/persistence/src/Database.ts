@@ -49,6 +49,8 @@ export interface DatabaseOptions {
   readonly perWorkspace?: number
   /** PostgreSQL ends statements that take longer: below the time in which an answer is due. */
   readonly statementTimeout?: Duration.DurationInput
+  /** PostgreSQL ends sessions that say nothing for so long in the middle of a transaction, and frees their locks. */
+  readonly idleInTransaction?: Duration.DurationInput
 }
 
 const socketThatEnds = (silence: Duration.DurationInput) => () => {
@@ -64,22 +66,24 @@ const socketThatEnds = (silence: Duration.DurationInput) => () => {
 export const layer = (options: DatabaseOptions) =>
   Layer.provide(Layer.scopedContext(connect(options)), Reactivity.layer)
 
-/** Not at the start of a connection, where a pooler might not know it. */
-const endsStatementsAfter =
-  (timeout: Duration.DurationInput): pg.PoolConfig["verify"] =>
-  (client, done) =>
-    client.query(`set statement_timeout = ${Duration.toMillis(timeout)}`, (error) => done(error ?? undefined))
+/** Not at the start of a connection, where a pooler might not know them. What is not given stays as the role has it. */
+const limiting = ({ idleInTransaction, statementTimeout }: DatabaseOptions): pg.PoolConfig["verify"] => {
+  const limits = {
+    statement_timeout: statementTimeout,
+    idle_in_transaction_session_timeout: idleInTransaction
+  }
+  const statements = Object.entries(limits).flatMap(([name, limit]) =>
+    limit === undefined ? [] : [`set ${name} = ${Duration.toMillis(limit)}`]
+  )
+  if (statements.length === 0) return undefined
+  return (client, done) => client.query(statements.join("; "), (error) => done(error ?? undefined))
+}
 
-const connect = ({
-  applicationName,
-  maxConnections,
-  perWorkspace,
-  silence,
-  statementTimeout,
-  url
-}: DatabaseOptions) =>
+const connect = (options: DatabaseOptions) =>
   Effect.gen(function* () {
+    const { applicationName, maxConnections, perWorkspace, silence, url } = options
     const stream = silence === undefined ? undefined : socketThatEnds(silence)
+    const verify = limiting(options)
     const pool = Pool.make({
       connectionString: Redacted.value(url),
       application_name: applicationName,
@@ -87,8 +91,8 @@ const connect = ({
       connectionTimeoutMillis: Duration.toMillis(CONNECT_TIMEOUT),
       idleTimeoutMillis: Duration.toMillis(IDLE_TIMEOUT),
       types,
-      ...(stream && { stream }),
-      ...(statementTimeout !== undefined && { verify: endsStatementsAfter(statementTimeout) })
+      ...(verify && { verify }),
+      ...(stream && { stream })
     })
     const acquire =
       perWorkspace === undefined

@@ -8,7 +8,8 @@
 import { SqlError } from "@effect/sql/SqlError"
 import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
 import { Context, Deferred, Effect, Layer, Redacted, type Scope } from "effect"
-import pg from "pg"
+import type pg from "pg"
+import { Client } from "./internal/Client.ts"
 
 export interface DedicatedConnection {
   readonly query: <A extends object>(
@@ -40,7 +41,7 @@ const open = (
 ): Effect.Effect<DedicatedConnection, SqlError, Scope.Scope> =>
   Effect.gen(function* () {
     const broken = yield* Deferred.make<never, SqlError>()
-    const client = new pg.Client({
+    const client = new Client({
       connectionString: config.url && Redacted.value(config.url),
       application_name: name,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

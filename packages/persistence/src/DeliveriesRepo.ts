@@ -1,11 +1,13 @@
 /**
- * Deliveries: summaries, newest first, and new rows for replays and test sends.
+ * Deliveries: summaries, newest first, and new rows for test sends.
  *
  * A page costs the same however deep it lies and however long the history: it walks an index from the cursor on, and a
  * filter looks at `SCAN_LIMIT` rows at most, and payloads end it after `PAGE_BYTES`. A page may therefore hold fewer rows
  * than asked for and still have a next.
  */
+
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { DeliveryId, EndpointId, EventId, WorkspaceId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { encodeCursor, pageOf } from "@posthorn/domain/Page"
 import type { FailureReason } from "@posthorn/domain/Verdict"
@@ -15,9 +17,9 @@ import { PAGE_BYTES, type TimePosition } from "./Statement.ts"
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "failed_permanent" | "dead_lettered"
 
 export interface DeliveryRow {
-  readonly id: string
-  readonly endpointId: string
-  readonly eventId: string | null
+  readonly id: DeliveryId
+  readonly endpointId: EndpointId
+  readonly eventId: EventId | null
   readonly eventType: string
   readonly status: DeliveryStatus
   readonly attempts: number
@@ -31,13 +33,11 @@ export interface DeliveryRow {
   readonly createdAt: string
 }
 
-export interface NewDelivery {
-  readonly id: string
-  readonly endpointId: string
-  readonly eventId: string | null
+export interface NewTestSend {
+  readonly id: DeliveryId
+  readonly endpointId: EndpointId
   readonly eventType: string
   readonly payload: JsonText
-  readonly replayedFrom: string | null
   readonly traceId: string
 }
 
@@ -58,18 +58,22 @@ export const SCAN_LIMIT = 10_000
 
 type Raw = Omit<DeliveryRow, "payload"> & { readonly payload: string | null }
 
+/** A test send has its own, everything else its event's. */
+const PAYLOAD = `coalesce(d.payload, (
+  select e.payload from posthorn.events e where e.workspace_id = d.workspace_id and e.id = d.event_id))`
+
 const COLUMNS = `d.id, d.endpoint_id as "endpointId", d.event_id as "eventId", d.event_type as "eventType", d.status,
-  d.attempts, d.next_attempt_at as "nextAttemptAt", d.payload, d.replayed_from as "replayedFrom",
+  d.attempts, d.next_attempt_at as "nextAttemptAt", ${PAYLOAD} as payload, d.replayed_from as "replayedFrom",
   d.last_http_status as "lastHttpStatus", d.last_failure_reason as "lastFailureReason",
   d.last_duration_ms as "lastDurationMs", d.last_attempt_at as "lastAttemptAt", d.created_at as "createdAt"`
 
 /** The payload stays in the database, and comes as null, for the rows that a page ends before. */
 const COLUMNS_WITHIN_BUDGET = COLUMNS.replace(
-  "d.payload",
-  `case when d.bytes_before < ${PAGE_BYTES} then d.payload end as payload`
+  PAYLOAD,
+  `case when d.bytes_before < ${PAGE_BYTES} then d.whole_payload end`
 )
 
-const COLUMNS_WITHOUT_PAYLOAD = COLUMNS.replace("d.payload", `null::text as payload`)
+const COLUMNS_WITHOUT_PAYLOAD = COLUMNS.replace(PAYLOAD, "null::text")
 
 /** The row as it came, changed in place: copying 50 rows of 14 members costs more than reading them. */
 const toRow = (raw: Raw): DeliveryRow => {
@@ -88,44 +92,49 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const columns = sql.literal(COLUMNS)
+    const payload = sql.literal(PAYLOAD)
     const withoutPayload = sql.literal(COLUMNS_WITHOUT_PAYLOAD)
     const withinBytes = sql.literal(COLUMNS_WITHIN_BUDGET)
 
-    const find = (workspaceId: string, deliveryId: string) =>
+    const find = (workspaceId: WorkspaceId, deliveryId: DeliveryId) =>
       sql<Raw>`select ${columns} from posthorn.deliveries d
         where d.workspace_id = ${workspaceId} and d.id = ${deliveryId}`.pipe(
         Effect.map((rows) => (rows[0] === undefined ? undefined : toRow(rows[0]))),
         Effect.orDie
       )
 
-    const exists = (workspaceId: string, deliveryId: string) =>
+    const exists = (workspaceId: WorkspaceId, deliveryId: DeliveryId) =>
       sql`select from posthorn.deliveries where workspace_id = ${workspaceId} and id = ${deliveryId}`.pipe(
         Effect.map((rows) => rows.length > 0),
         Effect.orDie
       )
 
-    /** Store a pending delivery and queue it, due now. The caller's transaction holds both. */
-    const insert = (workspaceId: string, row: NewDelivery) =>
+    /**
+     * Store a test send and queue it, due now. The caller's transaction holds both. It has no event behind it; deliveries
+     * of events are made by `posthorn.publish` and `posthorn.replay`.
+     */
+    const insertTestSend = (workspaceId: WorkspaceId, row: NewTestSend) =>
       sql<Raw>`
-        with d as (
-          insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, payload, trace_id,
-            replayed_from, next_attempt_at)
-          values (${workspaceId}, ${row.id}, ${row.endpointId}, ${row.eventId}, ${row.eventType}, ${row.payload.text},
-            ${row.traceId}, ${row.replayedFrom}, date_trunc('milliseconds', clock_timestamp()))
+        with woken as materialized (
+          select posthorn.wake(array[posthorn.shard_of(${row.endpointId})])
+        ), d as (
+          insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id,
+            next_attempt_at)
+          select ${workspaceId}, ${row.id}, ${row.endpointId}, ${row.eventType}, ${row.payload.text},
+            ${row.traceId}, date_trunc('milliseconds', clock_timestamp())
+          from woken
           returning *
         ), queued as (
           insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
           select workspace_id, id, endpoint_id, posthorn.shard_of(endpoint_id), next_attempt_at from d
-        ), woken as (
-          select pg_notify('posthorn_due', posthorn.micros(next_attempt_at)::text) from d
         )
-        select ${columns} from d, woken`.pipe(
+        select ${columns} from d`.pipe(
         Effect.map((rows) => toRow(rows[0]!)),
         Effect.orDie
       )
 
     /** Where a walk starts: in a workspace or one of its endpoints, strictly past the position. */
-    const within = (workspaceId: string, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
+    const within = (workspaceId: WorkspaceId, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
       sql.and([
         sql`d.workspace_id = ${workspaceId}`,
         ...(filter.endpointId === undefined ? [] : [sql`d.endpoint_id = ${filter.endpointId}`]),
@@ -137,7 +146,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
       ])
 
     /** Of one event there are few: found by it, then ordered. Without `offset 0` some plans walk the whole history. */
-    const source = (workspaceId: string, { eventId }: DeliveryFilter) =>
+    const source = (workspaceId: WorkspaceId, { eventId }: DeliveryFilter) =>
       eventId === undefined
         ? sql`posthorn.deliveries d`
         : sql`(select d.* from posthorn.deliveries d
@@ -154,7 +163,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
       filter.status !== undefined || filter.eventType !== undefined
 
     const walk = (
-      workspaceId: string,
+      workspaceId: WorkspaceId,
       filter: DeliveryFilter,
       rows: number,
       from: Option.Option<TimePosition>
@@ -167,14 +176,14 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
             order by d.created_at desc, d.id desc limit ${rows}`
 
     /** Where a filtered walk had to stop looking, if there were rows beyond. */
-    const scanEnd = (workspaceId: string, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
+    const scanEnd = (workspaceId: WorkspaceId, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
       sql<TimePosition>`select d.created_at as at, d.id from ${source(workspaceId, filter)}
         where ${within(workspaceId, filter, from)}
         order by d.created_at desc, d.id desc offset ${SCAN_LIMIT - 1} limit 1`
 
     /** Newest first, strictly past the position. */
     const list = (
-      workspaceId: string,
+      workspaceId: WorkspaceId,
       filter: DeliveryFilter,
       limit: number,
       from: Option.Option<TimePosition>
@@ -183,9 +192,11 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
         const rows = yield* filter.omitPayload
           ? sql<Raw>`select ${withoutPayload} from ${walk(workspaceId, filter, limit + 1, from)}`
           : sql<Raw>`select ${withinBytes} from (
-              select w.*, coalesce(sum(octet_length(w.payload)) over (
+              select w.*, coalesce(sum(octet_length(w.whole_payload)) over (
                 order by w.created_at desc, w.id desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
-              from (select d.* from ${walk(workspaceId, filter, limit + 1, from)}) w
+              from (
+                select d.*, ${payload} as whole_payload from ${walk(workspaceId, filter, limit + 1, from)}
+              ) w
             ) d order by d.created_at desc, d.id desc`
         const position = (last: DeliveryRow) => ({ at: last.createdAt, id: last.id })
         const fitting = filter.omitPayload ? rows.length : withinBudget(rows)
@@ -199,6 +210,6 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
         return end === undefined ? page : { ...page, nextCursor: encodeCursor({ at: end.at, id: end.id }) }
       }).pipe(Effect.orDie)
 
-    return { exists, find, insert, list } as const
+    return { exists, find, insertTestSend, list } as const
   })
 }) {}

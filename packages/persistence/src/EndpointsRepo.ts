@@ -1,11 +1,13 @@
 /** Webhook endpoints. The signing secret goes in sealed and is read by the worker only. */
+
 import * as SqlClient from "@effect/sql/SqlClient"
 import { held } from "@posthorn/domain/Errors"
+import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect, Option } from "effect"
 import { boundedWait, refusing } from "./Statement.ts"
 
 export interface EndpointRow {
-  readonly id: string
+  readonly id: EndpointId
   readonly url: string
   readonly description: string | null
   readonly eventTypes: ReadonlyArray<string>
@@ -25,7 +27,7 @@ export interface EndpointDetailRow extends EndpointRow {
 export type EndpointSettings = Pick<EndpointRow, "url" | "description" | "eventTypes" | "enabled">
 
 export interface NewEndpoint {
-  readonly id: string
+  readonly id: EndpointId
   readonly url: string
   readonly description: string | null
   readonly eventTypes: ReadonlyArray<string>
@@ -45,7 +47,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
        consecutive_failures as "consecutiveFailures"`
     )
 
-    const insert = (workspaceId: string, endpoint: NewEndpoint) =>
+    const insert = (workspaceId: WorkspaceId, endpoint: NewEndpoint) =>
       sql<EndpointRow>`
         insert into posthorn.endpoints
           (workspace_id, id, url, description, event_types, enabled, disabled_reason, disabled_at, secret)
@@ -60,7 +62,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
       )
 
     /** Disabled ones included. */
-    const count = (workspaceId: string) =>
+    const count = (workspaceId: WorkspaceId) =>
       sql<{
         readonly n: number
       }>`select count(*) as n from posthorn.endpoints where workspace_id = ${workspaceId}`.pipe(
@@ -69,14 +71,18 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
       )
 
     /** Forward on id, strictly past the position. */
-    const list = (workspaceId: string, limit: number, from: Option.Option<{ readonly id: string }>) =>
+    const list = (
+      workspaceId: WorkspaceId,
+      limit: number,
+      from: Option.Option<{ readonly id: EndpointId }>
+    ) =>
       sql<EndpointRow>`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId}
           and id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })}
         order by id limit ${limit + 1}`.pipe(Effect.orDie)
 
     /** Missed events are counted in the index. */
-    const findDetail = (workspaceId: string, endpointId: string) =>
+    const findDetail = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       sql<
         Omit<EndpointDetailRow, "missedEvents"> & { readonly count: number; readonly since: string | null }
       >`
@@ -97,7 +103,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
         Effect.orDie
       )
 
-    const find = (workspaceId: string, endpointId: string) =>
+    const find = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       sql<EndpointRow>`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(
         Effect.map((rows) => rows[0]),
@@ -105,7 +111,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
       )
 
     /** Hold the endpoint as it is until the transaction ends: it can be neither disabled nor deleted meanwhile. */
-    const lock = (workspaceId: string, endpointId: string) =>
+    const lock = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       sql<EndpointRow>`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId} for share`.pipe(
         Effect.map((rows) => rows[0]),
@@ -113,7 +119,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
       )
 
     /** The same for somebody who is about to change it. */
-    const lockForUpdate = (workspaceId: string, endpointId: string) =>
+    const lockForUpdate = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       sql<EndpointRow>`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId} for no key update`.pipe(
         Effect.map((rows) => rows[0]),
@@ -124,7 +130,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
      * Put the settings in the place of the present ones; the row must be locked. Enabling starts a new generation, so
      * that attempts begun before no longer count; a trigger wakes the workers.
      */
-    const update = (workspaceId: string, present: EndpointRow, next: EndpointSettings) => {
+    const update = (workspaceId: WorkspaceId, present: EndpointRow, next: EndpointSettings) => {
       const enables = next.enabled && !present.enabled
       const disables = !next.enabled && present.enabled
       return sql`
@@ -141,7 +147,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
      * Hold the endpoint for somebody who is about to remove it; false when it is gone. Like the two below it, waits for
      * other transactions for a moment only, and belongs into a transaction of its own.
      */
-    const lockForRemoval = (workspaceId: string, endpointId: string) =>
+    const lockForRemoval = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       boundedWait(sql).pipe(
         Effect.zipRight(sql`select id from posthorn.endpoints
           where workspace_id = ${workspaceId} and id = ${endpointId} for update`),
@@ -153,7 +159,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
      * Removes up to `most` of its deliveries with their attempts, oldest first; gives how many. Locked in the order in
      * which `posthorn.record` locks them.
      */
-    const removeDeliveries = (workspaceId: string, endpointId: string, most: number) =>
+    const removeDeliveries = (workspaceId: WorkspaceId, endpointId: EndpointId, most: number) =>
       boundedWait(sql).pipe(
         Effect.zipRight(sql<{ readonly n: number }>`
         with oldest as materialized (
@@ -172,7 +178,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
       )
 
     /** With its deliveries and attempts; false when it was gone already. */
-    const remove = (workspaceId: string, endpointId: string) =>
+    const remove = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       boundedWait(sql).pipe(
         Effect.zipRight(sql`delete from posthorn.endpoints
           where workspace_id = ${workspaceId} and id = ${endpointId} returning 1`),
@@ -181,7 +187,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
       )
 
     /** Make `secret` the current one; the one before stays for 24 hours, an older one goes at once. */
-    const rotate = (workspaceId: string, endpointId: string, secret: Buffer) =>
+    const rotate = (workspaceId: WorkspaceId, endpointId: EndpointId, secret: Buffer) =>
       sql<{ readonly previousSecretExpiresAt: string }>`
         update posthorn.endpoints
         set previous_secret = secret, secret = ${secret},

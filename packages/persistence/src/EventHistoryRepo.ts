@@ -5,14 +5,16 @@
  * deep it lies. A type costs one probe for its newest event and a count, within the index, of its last 24 hours.
  * Source: decision §10 (Events).
  */
+
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { EventId, WorkspaceId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { encodeCursor, pageOf } from "@posthorn/domain/Page"
 import { Effect, Option } from "effect"
 import { PAGE_BYTES } from "./Statement.ts"
 
 export interface EventRow {
-  readonly id: string
+  readonly id: EventId
   readonly eventType: string
   readonly payload: JsonText | null
   readonly traceId: string
@@ -60,7 +62,7 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
       const withoutPayload = sql.literal(COLUMNS("null::text"))
       const withinBudget = sql.literal(COLUMNS(`case when e.bytes_before < ${PAGE_BYTES} then e.payload end`))
 
-      const find = (workspaceId: string, eventId: string) =>
+      const find = (workspaceId: WorkspaceId, eventId: EventId) =>
         sql<Raw>`select ${columns} from posthorn.events e
           where e.workspace_id = ${workspaceId} and e.id = ${eventId}`.pipe(
           Effect.map((rows) => (rows[0] === undefined ? undefined : toRow(rows[0]))),
@@ -68,9 +70,9 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
         )
 
       const within = (
-        workspaceId: string,
+        workspaceId: WorkspaceId,
         { eventType, since, until }: EventFilter,
-        from: Option.Option<{ readonly id: string }>
+        from: Option.Option<{ readonly id: EventId }>
       ) =>
         sql.and([
           sql`e.workspace_id = ${workspaceId}`,
@@ -92,10 +94,10 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
 
       /** Newest first, strictly past the position; the page ends early when its payloads have spent `PAGE_BYTES`. */
       const list = (
-        workspaceId: string,
+        workspaceId: WorkspaceId,
         filter: EventFilter,
         limit: number,
-        from: Option.Option<{ readonly id: string }>
+        from: Option.Option<{ readonly id: EventId }>
       ) =>
         Effect.gen(function* () {
           const walk = sql`posthorn.events e where ${within(workspaceId, filter, from)}
@@ -108,7 +110,7 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
                 from (select e.* from ${walk}) w
               ) e order by e.id desc`
           const end = filter.omitPayload ? -1 : rows.findIndex(({ payload }) => payload === null)
-          const position = ({ id }: { readonly id: string }) => ({ id })
+          const position = ({ id }: { readonly id: EventId }) => ({ id })
           if (end < 0) return pageOf(rows.map(toRow), limit, position)
           const items = rows.slice(0, end).map(toRow)
           return { items, nextCursor: encodeCursor(position(items[end - 1]!)) }
@@ -116,7 +118,7 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
 
       /** By name, strictly past the position; a type none of whose events is kept any more is not one. */
       const listTypes = (
-        workspaceId: string,
+        workspaceId: WorkspaceId,
         limit: number,
         from: Option.Option<{ readonly type: string }>
       ) => {

@@ -1,30 +1,26 @@
 /** Publishing: thin over `posthorn.publish`, the one way an event enters. Source: decision §7. */
+
 import * as SqlClient from "@effect/sql/SqlClient"
 import { IdempotencyKeyReused, invalid, WorkspaceNotFound } from "@posthorn/domain/Errors"
-import type { JsonText } from "@posthorn/domain/JsonText"
+import type { EndpointId, MemberId, TokenId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
+import {
+  makeSharedPublishes,
+  type NewEvent,
+  type Publish,
+  type Published
+} from "./internal/SharedPublishes.ts"
 import { makeWaiting } from "./internal/Waiting.ts"
 import { refusing, type SqlProblem } from "./Statement.ts"
 
-export interface NewEvent {
-  readonly eventType: string
-  readonly payload: JsonText
-  readonly idempotencyKey: string | null
-}
-
-export interface Published {
-  readonly id: string
-  readonly eventType: string
-  readonly deliveryIds: ReadonlyArray<string>
-  readonly duplicate: boolean
-}
+export type { NewEvent, Published }
 
 /** What happens in Posthorn itself, for whoever subscribes to it. Source: decision §4. */
 export type OwnEvent =
   | {
       readonly type: "member.added" | "member.removed"
       readonly payload: {
-        readonly memberId: string
+        readonly memberId: MemberId
         readonly email: string
         readonly name: string
         readonly role: string
@@ -33,18 +29,18 @@ export type OwnEvent =
   | {
       readonly type: "api_token.created"
       readonly payload: {
-        readonly tokenId: string
+        readonly tokenId: TokenId
         readonly name: string
         readonly scopes: ReadonlyArray<string>
       }
     }
   | {
       readonly type: "api_token.revoked"
-      readonly payload: { readonly tokenId: string; readonly name: string }
+      readonly payload: { readonly tokenId: TokenId; readonly name: string }
     }
   | {
       readonly type: "webhook.endpoint_disabled"
-      readonly payload: { readonly endpointId: string; readonly reason: "manual" }
+      readonly payload: { readonly endpointId: EndpointId; readonly reason: "manual" }
     }
 
 const KEY_HELD = "Another call or transaction is still publishing with this idempotency key"
@@ -77,20 +73,33 @@ export class EventsRepo extends Effect.Service<EventsRepo>()("@posthorn/persiste
         ${events.map(({ idempotencyKey }) => idempotencyKey) as Array<string>}::text[], ${traceId},
         ${mostDeliveries}::integer)`
 
+    const keyOf = ({ event, workspaceSlug }: Publish) =>
+      event.idempotencyKey === null ? null : `${workspaceSlug} ${event.idempotencyKey}`
+
     /** Waits for whoever else is publishing with the same key; their commit gives the answer, their rollback frees the key. */
-    const publish = (workspaceSlug: string, event: NewEvent, traceId: string, mostDeliveries: number) => {
-      const { idempotencyKey: key } = event
-      const name = key === null ? null : `${workspaceSlug} ${key}`
+    const publishAlone = (publish: Publish) => {
+      const { event, mostDeliveries, traceId, workspaceSlug } = publish
+      const key = keyOf(publish)
       return attempt(workspaceSlug, [event], traceId, mostDeliveries).pipe(
-        waiting.forOthers(name, key === null ? ENDPOINT_HELD : KEY_HELD),
-        Effect.map((rows) => rows[0]!),
+        waiting.forOthers(key, key === null ? ENDPOINT_HELD : KEY_HELD),
+        Effect.map((rows) => rows[0]!)
+      )
+    }
+
+    const shared = yield* makeSharedPublishes({
+      publish: publishAlone,
+      isWaitedFor: (publish) => waiting.isWaitedFor(keyOf(publish))
+    })
+
+    /** In one transaction with whatever else is published at this moment, as if it were alone. */
+    const publish = (workspaceSlug: string, event: NewEvent, traceId: string, mostDeliveries: number) =>
+      shared({ workspaceSlug, event, traceId, mostDeliveries }).pipe(
         refusing({
           ...refusals,
           PH413: ({ message }) =>
             invalid("/eventType", `${message}: only the operator can raise that (LIMIT_FAN_OUT)`)
         })
       )
-    }
 
     /** All or nothing; the answers in the order of the events. */
     const publishAll = (
@@ -112,16 +121,13 @@ export class EventsRepo extends Effect.Service<EventsRepo>()("@posthorn/persiste
 
     /** An event of Posthorn itself, in the caller's transaction; never sent to `exceptEndpoint`. */
     const announce = (
-      workspaceId: string,
+      workspaceId: WorkspaceId,
       event: OwnEvent,
       traceId: string,
       exceptEndpoint: string | null = null
     ) =>
-      sql`select from posthorn.fan_out(${workspaceId}, array[posthorn.new_id('evt_')], array[${event.type}],
-        array[${JSON.stringify(event.payload)}], ${traceId}, ${exceptEndpoint})`.pipe(
-        Effect.orDie,
-        Effect.asVoid
-      )
+      sql`select posthorn.announce(${workspaceId}, ${event.type}, ${JSON.stringify(event.payload)}, ${traceId},
+        ${exceptEndpoint})`.pipe(Effect.orDie, Effect.asVoid)
 
     return { announce, publish, publishAll } as const
   })

@@ -2,10 +2,12 @@
  * Evidence about one endpoint for a diagnosis: a few bounded statements, whatever the endpoint's history.
  *
  * At most 500 deliveries (newest first) and their attempts are looked at, 100 attempts, 50 changes and 100 event types
- * are kept, and counts stop at 1,000: about 10 ms for an endpoint with 100,000 deliveries.
+ * are kept, and counts stop at 1,000, of what was lost at 10,000: about 10 ms for an endpoint with 100,000 deliveries.
  */
+
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Evidence, SeenAttempt, SeenChange } from "@posthorn/domain/DiagnosisEvidence"
+import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
 
 const DELIVERIES = 500
@@ -13,6 +15,7 @@ const ATTEMPTS = 100
 const CHANGES = 50
 const TYPES = 100
 const COUNTED = 1_000
+const LOST = 10_000
 
 /** What this room knows; whether URL and secret are of use now is the capability's to say. */
 export type Gathered = Omit<Evidence, "endpoint" | "requestTimeoutMs"> & {
@@ -35,23 +38,34 @@ interface EndpointFacts {
   readonly now: string
 }
 
+interface Losses {
+  readonly stopped: number
+  readonly stoppedSince: string | null
+  readonly newestId: string | null
+  readonly neverSent: number
+  readonly moreStopped: boolean
+  readonly missed: number
+  readonly missedSince: string | null
+  readonly moreMissed: boolean
+}
+
 export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/persistence/EvidenceRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    const endpointOf = (workspaceId: string, endpointId: string) =>
+    const endpointOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       sql<EndpointFacts>`
         select id, url, enabled, disabled_reason as "disabledReason", disabled_at as "disabledAt",
           created_at as "createdAt", consecutive_failures as "consecutiveFailures",
           event_types as "eventTypes", secret, clock_timestamp() as now
         from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`
 
-    const recent = (workspaceId: string, endpointId: string) => sql`
+    const recent = (workspaceId: WorkspaceId, endpointId: EndpointId) => sql`
       select id, event_type, status, attempts, dead_letter_reason, replayed_from, created_at from posthorn.deliveries
       where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
       order by created_at desc, id desc limit ${DELIVERIES}`
 
-    const attemptsOf = (workspaceId: string, endpointId: string) =>
+    const attemptsOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       sql<SeenAttempt>`
         select a.delivery_id as "deliveryId", r.event_type as "eventType", a.at, a.status, a.duration_ms as "durationMs",
           a.http_status as "httpStatus", a.failure_reason as "failureReason", a.url,
@@ -61,33 +75,31 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
         where r.attempts > 0
         order by a.at desc, a.delivery_id desc, a.ordinal desc limit ${ATTEMPTS + 1}`
 
-    const changesOf = (workspaceId: string, endpointId: string) =>
+    const changesOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       sql<SeenChange>`
         select id as "auditEventId", action, coalesce(changes -> 'fields', '[]'::json) as fields,
           created_at as at, via
         from posthorn.audit_events where workspace_id = ${workspaceId} and target_id = ${endpointId}
         order by created_at desc, id desc limit ${CHANGES + 1}`
 
-    const waitingOf = (workspaceId: string, endpointId: string) =>
+    const waitingOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       sql<Evidence["waiting"]>`
         select count(*)::integer as count, min(due_at) as "oldestDueAt"
         from (select due_at from posthorn.queue where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
               order by due_at, delivery_id limit ${COUNTED}) q`
 
-    /** A replayed source is newer nowhere but in its replay, which is newer than it: so both are among the recent. */
-    const stoppedOf = (workspaceId: string, endpointId: string) =>
-      sql<Evidence["stopped"] & { readonly seen: number }>`
-        with recent as materialized (${recent(workspaceId, endpointId)})
-        select count(*) filter (where lost)::integer as count, min(created_at) filter (where lost) as since,
-          max(id) filter (where lost) as "newestId",
-          count(*) filter (where lost and dead_letter_reason = 'never_sent')::integer as "neverSent",
-          count(*)::integer as seen
-        from (select r.id, r.created_at, r.dead_letter_reason, r.status in ('failed_permanent', 'dead_lettered')
-                and r.id not in (select replayed_from from recent where replayed_from is not null) as lost
-              from recent r) d`
+    const seenOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+      sql<{ readonly seen: number }>`
+        select count(*)::integer as seen from (${recent(workspaceId, endpointId)}) r`
+
+    const lossesOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+      sql<Losses>`
+        select stopped, stopped_since as "stoppedSince", newest_id as "newestId", never_sent as "neverSent",
+          more_stopped as "moreStopped", missed, missed_since as "missedSince", more_missed as "moreMissed"
+        from posthorn.losses(${workspaceId}, ${endpointId}, ${LOST})`
 
     /** By name, hopping over the index from type to type. */
-    const typesOf = (workspaceId: string) =>
+    const typesOf = (workspaceId: WorkspaceId) =>
       sql<{ readonly eventType: string }>`
         with recursive types as (
           (select e.event_type, e.id from posthorn.events e where e.workspace_id = ${workspaceId}
@@ -102,16 +114,8 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
         select event_type as "eventType" from types
         where id >= posthorn.id_at('evt_', now() - interval '30 days') limit ${TYPES}`
 
-    const missedOf = (workspaceId: string, endpointId: string, since: string | null) =>
-      sql<Evidence["missedEvents"]>`
-        select count(*)::integer as count, min(created_at) as since
-        from (select created_at from posthorn.missed_events
-              where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
-                and created_at >= ${since}::timestamptz
-              order by event_id limit ${COUNTED}) m`
-
     /** Undefined when the workspace has no such endpoint. */
-    const gather = (workspaceId: string, endpointId: string): Effect.Effect<Gathered | undefined> =>
+    const gather = (workspaceId: WorkspaceId, endpointId: EndpointId): Effect.Effect<Gathered | undefined> =>
       Effect.gen(function* () {
         const [found] = yield* endpointOf(workspaceId, endpointId)
         if (found === undefined) return undefined
@@ -120,20 +124,21 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
         const changes = yield* changesOf(workspaceId, endpointId)
         const types = yield* typesOf(workspaceId)
         const [waiting] = yield* waitingOf(workspaceId, endpointId)
-        const [stopped] = yield* stoppedOf(workspaceId, endpointId)
-        const [missedEvents] = yield* missedOf(workspaceId, endpointId, endpoint.disabledAt)
-        const { seen, ...stoppedNow } = stopped!
+        const [recentOnes] = yield* seenOf(workspaceId, endpointId)
+        const [lost] = yield* lossesOf(workspaceId, endpointId)
+        const { missed, missedSince, moreMissed, moreStopped, neverSent, newestId, stopped, stoppedSince } =
+          lost!
         return {
           now,
           endpoint,
           attempts: attempts.slice(0, ATTEMPTS),
-          olderAttempts: attempts.length > ATTEMPTS || seen === DELIVERIES,
+          olderAttempts: attempts.length > ATTEMPTS || recentOnes!.seen === DELIVERIES,
           changes: changes.slice(0, CHANGES),
           olderChanges: changes.length > CHANGES,
           published: types.map(({ eventType }) => eventType),
           waiting: waiting!,
-          stopped: stoppedNow,
-          missedEvents: missedEvents!
+          stopped: { count: stopped, more: moreStopped, since: stoppedSince, newestId, neverSent },
+          missedEvents: { count: missed, more: moreMissed, since: missedSince }
         }
       }).pipe(Effect.orDie)
 

@@ -5,15 +5,17 @@
  * While that transaction runs, an advisory lock on the key tells others so without making them wait. Answers that hold a
  * secret are kept sealed, and erased after ten minutes. Source: decision §10 (`Idempotency-Key`).
  */
+
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
+import type { WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect, Either } from "effect"
 import { makeWaiting } from "./internal/Waiting.ts"
 
 /** Whose key it is; keys of different callers or workspaces have nothing to do with each other. */
 export interface KeyOwner {
   /** Null for what the operator does outside of workspaces. */
-  readonly workspaceId: string | null
+  readonly workspaceId: WorkspaceId | null
   /** A token's id, or `operator`. */
   readonly caller: string
   readonly key: string

@@ -1,11 +1,13 @@
 /** Members of a workspace. An address is taken whatever the case of its letters. Source: decision §4. */
+
 import * as SqlClient from "@effect/sql/SqlClient"
 import { MemberEmailTaken } from "@posthorn/domain/Errors"
+import type { MemberId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect, Option } from "effect"
 import { refusing, UNIQUE_VIOLATION } from "./Statement.ts"
 
 export interface MemberRow {
-  readonly id: string
+  readonly id: MemberId
   readonly email: string
   readonly name: string
   readonly role: "viewer" | "developer" | "admin"
@@ -20,18 +22,18 @@ export class MembersRepo extends Effect.Service<MembersRepo>()("@posthorn/persis
     const taken = refusing({ [UNIQUE_VIOLATION]: () => new MemberEmailTaken() })
 
     /** Forward on id, strictly past the position. */
-    const list = (workspaceId: string, limit: number, from: Option.Option<{ readonly id: string }>) =>
+    const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<{ readonly id: MemberId }>) =>
       sql<MemberRow>`select ${columns} from posthorn.members
         where workspace_id = ${workspaceId}
           and id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })}
         order by id limit ${limit + 1}`.pipe(Effect.orDie)
 
-    const insert = (workspaceId: string, member: MemberRow) =>
+    const insert = (workspaceId: WorkspaceId, member: MemberRow) =>
       sql`insert into posthorn.members (workspace_id, id, email, email_key, name, role)
         values (${workspaceId}, ${member.id}, ${member.email}, ${keyOf(member.email)}, ${member.name},
           ${member.role})`.pipe(taken, Effect.asVoid)
 
-    const find = (workspaceId: string, memberId: string) =>
+    const find = (workspaceId: WorkspaceId, memberId: MemberId) =>
       sql<MemberRow>`select ${columns} from posthorn.members
         where workspace_id = ${workspaceId} and id = ${memberId}`.pipe(
         Effect.map((rows) => rows[0]),
@@ -39,20 +41,20 @@ export class MembersRepo extends Effect.Service<MembersRepo>()("@posthorn/persis
       )
 
     /** The member as it is; nobody changes it until the transaction ends. */
-    const lock = (workspaceId: string, memberId: string) =>
+    const lock = (workspaceId: WorkspaceId, memberId: MemberId) =>
       sql<MemberRow>`select ${columns} from posthorn.members
         where workspace_id = ${workspaceId} and id = ${memberId} for no key update`.pipe(
         Effect.map((rows) => rows[0]),
         Effect.orDie
       )
 
-    const update = (workspaceId: string, member: MemberRow) =>
+    const update = (workspaceId: WorkspaceId, member: MemberRow) =>
       sql`update posthorn.members
         set email = ${member.email}, email_key = ${keyOf(member.email)}, name = ${member.name}, role = ${member.role}
         where workspace_id = ${workspaceId} and id = ${member.id}`.pipe(taken, Effect.asVoid)
 
     /** The member that was removed, if there was one. */
-    const remove = (workspaceId: string, memberId: string) =>
+    const remove = (workspaceId: WorkspaceId, memberId: MemberId) =>
       sql<MemberRow>`delete from posthorn.members where workspace_id = ${workspaceId} and id = ${memberId}
         returning ${columns}`.pipe(
         Effect.map((rows) => rows[0]),

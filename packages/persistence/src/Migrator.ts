@@ -1,39 +1,32 @@
 /**
- * Brings the schema `posthorn` up to date: forward only, plain SQL files in order, each in a transaction of its own,
- * under a lock, so that any number of processes may start at once and each migration runs exactly once.
+ * Brings the schema `posthorn` up to date: forward only, plain SQL files in order, each in a transaction of its own unless
+ * it says otherwise, under a lock, so that any number of processes may start at once and each migration runs exactly once.
  *
- * A database that is newer than this program is refused: older code must not write to it. So is one whose migrations had
- * other texts than this program's, told by a SHA-256 of each: what is missing could not be told from its version number.
+ * Deliveries go on meanwhile: a migration that must wait for a lock gives up after `LOCK_TIMEOUT`, lets through who stands
+ * in line behind it, and tries again.
+ *
+ * A database that is newer than this program is refused, unless its newer migrations say that this program may run beside
+ * them. So is one whose migrations had other texts than this program's, told by a SHA-256 of each: what is missing could
+ * not be told from its version number.
  */
-import { createHash } from "node:crypto"
-import { readdirSync, readFileSync } from "node:fs"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
-import { Data, Effect } from "effect"
+import { Data, Effect, Schedule } from "effect"
+import { migrations as known, type Migration } from "./Migrations.ts"
 import { problemOf } from "./Statement.ts"
-
-const folder = new URL("../migrations/", import.meta.url)
 
 /** Any fixed number: it names the lock that migrators queue for. */
 const LOCK = 7_067_001
 
-export interface Migration {
-  readonly version: number
-  readonly name: string
-  readonly sql: string
-  /** SHA-256 of `sql`, in hex. */
-  readonly fingerprint: string
+/** Above PostgreSQL's `deadlock_timeout`, after which an autovacuum makes way for who waits. */
+const LOCK_TIMEOUT = "2s"
+
+export interface Patience {
+  /** How long a migration that finds its locks taken is tried again. */
+  readonly seconds: number
 }
 
-/** The migrations this program knows, in order. */
-export const migrations: ReadonlyArray<Migration> = readdirSync(folder)
-  .filter((file) => /^\d{4}_[a-z_]+\.sql$/.test(file))
-  .sort()
-  .map((file) => {
-    const sql = readFileSync(new URL(file, folder), "utf8")
-    const fingerprint = createHash("sha256").update(sql).digest("hex")
-    return { version: Number(file.slice(0, 4)), name: file.slice(5, -4), sql, fingerprint }
-  })
+const PATIENCE: Patience = { seconds: 60 }
 
 export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
   readonly message: string
@@ -44,6 +37,7 @@ interface Applied {
   readonly version: number
   /** Null in databases that were made before fingerprints were kept. */
   readonly fingerprint: string | null
+  readonly runsBeside: number | null
 }
 
 const appliedMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
@@ -51,58 +45,86 @@ const appliedMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
   const [schema] = yield* sql<{ there: boolean }>`select to_regnamespace('posthorn') is not null as there`
   if (schema?.there !== true) yield* sql`create schema posthorn`
   yield* sql`create table if not exists posthorn.migrations (
-    version integer primary key, name text not null, fingerprint text,
+    version integer primary key, name text not null, fingerprint text, runs_beside integer,
     applied_at timestamptz(3) not null default now())`
+  // Databases that were made before the first release may lack it. Only where it does: even `if not exists` waits for everybody
+  // who reads the table, such as a dump, and keeps those who come after waiting.
+  const [column] = yield* sql<{ there: boolean }>`select exists (select from pg_attribute
+    where attrelid = 'posthorn.migrations'::regclass and attname = 'runs_beside' and not attisdropped) as there`
+  if (column?.there !== true) yield* sql`alter table posthorn.migrations add column runs_beside integer`
   return yield* readApplied(sql)
 })
 
 const readApplied = (sql: SqlClient.SqlClient) =>
-  // Through the row as JSON, which has no `fingerprint` where the table has no such column.
-  sql<Applied>`select version, to_jsonb(m) ->> 'fingerprint' as fingerprint from posthorn.migrations m order by version`
+  // Through the row as JSON, in which a column that an older table lacks is null.
+  sql<Applied>`select version, to_jsonb(m) ->> 'fingerprint' as fingerprint,
+    (to_jsonb(m) ->> 'runs_beside')::integer as "runsBeside" from posthorn.migrations m order by version`
 
-const apply = (sql: SqlClient.SqlClient, migration: Migration) =>
-  sql.unsafe(migration.sql).raw.pipe(
-    Effect.zipRight(
-      sql`insert into posthorn.migrations ${sql.insert({
-        version: migration.version,
-        name: migration.name,
-        fingerprint: migration.fingerprint
-      })}`
-    ),
-    sql.withTransaction,
-    Effect.mapError(
-      (cause) =>
-        new MigrationFailed({
-          message: `Migration ${migration.version} (${migration.name}) failed: ${describe(cause)}`,
-          cause
-        })
-    )
+const LOCK_NOT_AVAILABLE = "55P03"
+const DEADLOCK = "40P01"
+
+const foundLocksTaken = (error: SqlError) =>
+  [LOCK_NOT_AVAILABLE, DEADLOCK].includes(problemOf(error).code ?? "")
+
+const apply = (sql: SqlClient.SqlClient, migration: Migration, { seconds }: Patience) => {
+  const { fingerprint, isTransaction, name, runsBeside, steps, version } = migration
+  const run = Effect.forEach(steps, (step) => sql.unsafe(step).raw, { discard: true })
+  const note = sql`insert into posthorn.migrations ${sql.insert({ version, name, fingerprint, runs_beside: runsBeside })}`
+  const once = Effect.zipRight(run, note)
+  return (
+    isTransaction
+      ? sql.withTransaction(Effect.zipRight(sql.unsafe(`set local lock_timeout = '${LOCK_TIMEOUT}'`), once))
+      : once
+  ).pipe(
+    Effect.retry({
+      while: foundLocksTaken,
+      schedule: Schedule.intersect(Schedule.spaced("1 second"), Schedule.recurUpTo(`${seconds} seconds`))
+    }),
+    Effect.mapError((cause) => {
+      const advice = foundLocksTaken(cause)
+        ? ` (tried for ${seconds} s; wait for, or end, the transaction that is in its way, and migrate again)`
+        : ""
+      return new MigrationFailed({
+        message: `Migration ${version} (${name}) failed: ${describe(cause)}${advice}`,
+        cause
+      })
+    })
   )
+}
 
 const describe = (error: { readonly cause?: unknown }) =>
   error.cause instanceof Error ? error.cause.message : String(error)
 
 const refuse = (message: string) => Effect.fail(new MigrationFailed({ message }))
 
-const refuseForeign = (applied: ReadonlyArray<Applied>) => {
-  const known = new Map(migrations.map((migration) => [migration.version, migration]))
-  const newest = Math.max(0, ...known.keys())
-  const latest = Math.max(0, ...applied.map(({ version }) => version))
-  const other = applied.find(({ fingerprint, version }) => known.get(version)?.fingerprint !== fingerprint)
-  if (other === undefined) return Effect.void
-  if (known.get(other.version) === undefined && other.fingerprint !== null)
-    return refuse(
-      `The database is at migration ${latest}, this program knows ${newest}: run a newer Posthorn.`
-    )
-  return refuse(
-    `Migration ${other.version} of this database was made by another build than this one, and there is no way from there ` +
-      "to here. Use the build that made it, or begin with an empty database: for `dev` remove its data directory (`.data`), " +
-      "elsewhere `drop schema posthorn cascade`."
-  )
-}
+const newestOf = (list: ReadonlyArray<{ readonly version: number }>) =>
+  Math.max(0, ...list.map(({ version }) => version))
 
-const missingAfter = (applied: ReadonlyArray<Applied>) =>
-  migrations.filter((migration) => !applied.some(({ version }) => version === migration.version))
+const missingAfter = (program: ReadonlyArray<Migration>, applied: ReadonlyArray<Applied>) =>
+  program.filter((migration) => !applied.some(({ version }) => version === migration.version))
+
+const refuseForeign = (program: ReadonlyArray<Migration>, applied: ReadonlyArray<Applied>) => {
+  const newest = newestOf(program)
+  const later = applied.filter(({ version }) => version > newest)
+  const foreign = applied.find(
+    ({ fingerprint, version }) =>
+      fingerprint === null ||
+      (version <= newest && program.find((one) => one.version === version)?.fingerprint !== fingerprint)
+  )
+  // What this program knows comes before what is later.
+  const skipped = later.length === 0 ? undefined : missingAfter(program, applied)[0]
+  if (foreign !== undefined || skipped !== undefined)
+    return refuse(
+      `Migration ${(foreign ?? skipped)?.version} of this database was made by another build than this one, and there is no ` +
+        "way from there to here. Use the build that made it, or begin with an empty database: for `dev` remove its data " +
+        "directory (`.data`), elsewhere `drop schema posthorn cascade`."
+    )
+  return later.every(({ runsBeside }) => runsBeside !== null && runsBeside <= newest)
+    ? Effect.void
+    : refuse(
+        `The database is at migration ${newestOf(applied)}, this program knows ${newest}: run a newer Posthorn.`
+      )
+}
 
 const INSUFFICIENT_PRIVILEGE = "42501"
 
@@ -122,33 +144,54 @@ const namingRights = (sql: SqlClient.SqlClient) => (error: SqlError | MigrationF
   )
 }
 
-/** Apply what is missing; gives the migrations that were applied now. */
-export const migrate = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
+/**
+ * Asked for again and again: a migrator that stood in line for it would be a transaction that the first one's
+ * `create index concurrently` waits for, and neither would end.
+ */
+const alone = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const connection = yield* sql.reserve
   const run = (statement: string) => connection.executeUnprepared(statement, [], undefined)
-  yield* Effect.acquireRelease(run(`select pg_advisory_lock(${LOCK})`), () =>
-    Effect.ignore(run(`select pg_advisory_unlock(${LOCK})`))
+  yield* Effect.addFinalizer(() => Effect.ignore(run(`select pg_advisory_unlock(${LOCK})`)))
+  yield* run(`select pg_try_advisory_lock(${LOCK}) as mine`).pipe(
+    Effect.repeat({ until: ([row]) => row?.mine === true, schedule: Schedule.spaced("100 millis") })
   )
-  const applied = yield* appliedMigrations(sql)
-  yield* refuseForeign(applied)
-  const missing = missingAfter(applied)
-  for (const migration of missing) yield* apply(sql, migration)
-  return missing
-}).pipe(
-  Effect.scoped,
-  Effect.catchAll((error) => Effect.flatMap(SqlClient.SqlClient, (sql) => namingRights(sql)(error))),
-  Effect.withSpan("Migrator.migrate")
-)
-
-/** The versions that are not applied yet; empty when the database is current. */
-export const pending = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const [exists] = yield* sql<{
-    there: boolean
-  }>`select to_regclass('posthorn.migrations') is not null as there`
-  if (!exists?.there) return migrations
-  const applied = yield* readApplied(sql)
-  yield* refuseForeign(applied)
-  return missingAfter(applied)
 })
+
+/** Apply what is missing of a program's migrations; gives those that were applied now. */
+export const migrateTo = (program: ReadonlyArray<Migration>, patience = PATIENCE) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* alone(sql)
+    const applied = yield* appliedMigrations(sql)
+    yield* refuseForeign(program, applied)
+    const missing = missingAfter(program, applied)
+    for (const migration of missing) yield* apply(sql, migration, patience)
+    return missing
+  }).pipe(
+    Effect.scoped,
+    Effect.catchAll((error) => Effect.flatMap(SqlClient.SqlClient, (sql) => namingRights(sql)(error))),
+    Effect.withSpan("Migrator.migrate")
+  )
+
+export const migrate = migrateTo(known)
+
+/** What a program with these migrations finds: those that are missing, and how far the database is ahead of it. */
+export const standingOf = (program: ReadonlyArray<Migration>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [exists] = yield* sql<{
+      there: boolean
+    }>`select to_regclass('posthorn.migrations') is not null as there`
+    if (!exists?.there) return { missing: program, ahead: 0 }
+    const applied = yield* readApplied(sql)
+    yield* refuseForeign(program, applied)
+    return {
+      missing: missingAfter(program, applied),
+      ahead: Math.max(0, newestOf(applied) - newestOf(program))
+    }
+  })
+
+export const standing = standingOf(known)
+
+/** The migrations that are not applied yet; empty when the database is current. */
+export const pending = Effect.map(standing, ({ missing }) => missing)

@@ -1,14 +1,16 @@
 /** Notifications: written by `posthorn.record` and `posthorn.bury`, read and marked here. Source: spec §3.1. */
+
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { DeliveryId, EndpointId, NotificationId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect, type Option } from "effect"
 import { olderThan, type TimePosition } from "./Statement.ts"
 
 export interface NotificationRow {
-  readonly id: string
+  readonly id: NotificationId
   readonly kind: "delivery_dead_lettered" | "endpoint_disabled"
   readonly message: string
-  readonly endpointId: string | null
-  readonly deliveryId: string | null
+  readonly endpointId: EndpointId | null
+  readonly deliveryId: DeliveryId | null
   readonly readAt: string | null
   readonly createdAt: string
 }
@@ -24,13 +26,13 @@ export class NotificationsRepo extends Effect.Service<NotificationsRepo>()(
       )
 
       /** Newest first, strictly past the position. */
-      const list = (workspaceId: string, limit: number, from: Option.Option<TimePosition>) =>
+      const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
         sql<NotificationRow>`select ${columns} from posthorn.notifications
           where workspace_id = ${workspaceId} and ${olderThan(sql, from)}
           order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
 
       /** Read from now on, or since the first time it was marked. */
-      const markRead = (workspaceId: string, notificationId: string) =>
+      const markRead = (workspaceId: WorkspaceId, notificationId: NotificationId) =>
         sql<NotificationRow>`update posthorn.notifications
           set read_at = coalesce(read_at, date_trunc('milliseconds', clock_timestamp()))
           where workspace_id = ${workspaceId} and id = ${notificationId}

@@ -10,6 +10,8 @@ import { SqlError } from "@effect/sql/SqlError"
 import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import pg from "pg"
+import { Client } from "./internal/Client.ts"
+import { poolMeters, statementSeconds } from "./internal/PoolMeters.ts"
 
 /** Reading, loading and recording run beside each other. */
 const CONNECTIONS = 3
@@ -31,6 +33,7 @@ export class Prepared extends Context.Tag("@posthorn/persistence/Prepared")<
 
 const poolOf = (config: PgClientConfig) => {
   const pool = new pg.Pool({
+    Client,
     connectionString: config.url && Redacted.value(config.url),
     application_name: config.applicationName,
     max: CONNECTIONS,
@@ -51,14 +54,16 @@ const runOn =
   (pool: pg.Pool): Run =>
   (name, text, values) =>
     Effect.async((resume) => {
-      pool.query({ name, text, values: [...values], rowMode: "array" }, (error, result) =>
+      const began = performance.now()
+      pool.query({ name, text, values: [...values], rowMode: "array" }, (error, result) => {
+        statementSeconds.observe((performance.now() - began) / 1000, name)
         // The driver says null, its types say undefined.
         resume(
           error
             ? Effect.fail(new SqlError({ cause: error, message: `Failed to execute ${name}` }))
             : Effect.succeed(result.rows)
         )
-      )
+      })
     })
 
 /** To the database that the pool of `PgClient` is connected to. */
@@ -70,6 +75,7 @@ export const layer: Layer.Layer<Prepared, never, PgClient> = Layer.scoped(
       Effect.sync(() => poolOf(config)),
       end
     )
+    yield* poolMeters(pool, " engine")
     return { run: runOn(pool) }
   })
 )

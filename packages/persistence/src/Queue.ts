@@ -5,9 +5,11 @@
  * repeated does no harm. The statements are functions in migrations/0004_engine.sql, so that PostgreSQL keeps their
  * plans. Times are microseconds since 1970 by the database's clock. Source: spec §3.1 and §8, decision §7.
  */
+
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { PgClient } from "@effect/sql-pg/PgClient"
+import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Context, Effect, Layer } from "effect"
 import { type DispatchEndpoint, KnownEndpoints, type LoadedRow } from "./internal/KnownEndpoints.ts"
 import { Prepared, plain, layer as prepared, type Row, type Run } from "./Prepared.ts"
@@ -16,9 +18,9 @@ export type { DispatchEndpoint }
 
 /** A delivery that waits: all the memory it takes until it is its turn. */
 export interface Waiting {
-  readonly workspaceId: string
-  readonly deliveryId: string
-  readonly endpointId: string
+  readonly workspaceId: WorkspaceId
+  readonly deliveryId: DeliveryId
+  readonly endpointId: EndpointId
   readonly shard: number
   readonly due: number
   /** Attempts recorded so far; the next one's ordinal is one more. */
@@ -31,13 +33,23 @@ export interface Waiting {
 export interface Watermark {
   readonly shard: number
   readonly due: number
-  readonly deliveryId: string
+  readonly deliveryId: DeliveryId
+}
+
+/** A transaction that has published to a shard and may still commit. */
+export interface Open {
+  readonly transaction: string
+  readonly shard: number
 }
 
 export interface Due {
   /** The time up to which the statement looked. */
   readonly horizon: number
+  /** Those that were open then: what they commit is not among the rows. Nor is what was published within the millisecond. */
+  readonly open: ReadonlyArray<Open>
   readonly rows: ReadonlyArray<Waiting>
+  /** Shards in which it stopped before that, having looked at as many rows as it may: each with the last one. */
+  readonly stopped: ReadonlyArray<Watermark>
 }
 
 export interface Heads {
@@ -53,6 +65,8 @@ export interface Loaded {
   readonly payload: string
   readonly traceId: string
   readonly endpoint: DispatchEndpoint
+  /** Recorded attempts in a row of the endpoint that were not delivered. */
+  readonly failures: number
 }
 
 /** A take-up to be written down: `count` is how many there are with it, so writing it twice counts it once. */
@@ -65,14 +79,14 @@ export interface TakeUp {
 export type TakeUpOutcome = "counted" | "buried" | "held"
 
 export interface LaneRef {
-  readonly workspaceId: string
-  readonly endpointId: string
+  readonly workspaceId: WorkspaceId
+  readonly endpointId: EndpointId
 }
 
 /** The rows of one endpoint from a place in its line on. */
 export interface Refill extends LaneRef {
   readonly due: number
-  readonly deliveryId: string
+  readonly deliveryId: DeliveryId
   /** How many. */
   readonly wanted: number
 }
@@ -80,11 +94,12 @@ export interface Refill extends LaneRef {
 export class Queue extends Context.Tag("@posthorn/persistence/Queue")<
   Queue,
   {
-    /** What became due past the watermarks, without the rows of the endpoints in `skip`. */
+    /** What became due past the watermarks, without the rows of the endpoints in `skip`: looks at `lookMost` in each shard. */
     readonly due: (
       marks: ReadonlyArray<Watermark>,
       skip: ReadonlyArray<string>,
-      perShard: number
+      perShard: number,
+      lookMost: number
     ) => Effect.Effect<Due, SqlError>
     /** The first row that is due of each endpoint, whatever shard, going on after one of them (null: from the beginning). */
     readonly heads: (after: LaneRef | null, most: number) => Effect.Effect<Heads, SqlError>
@@ -105,15 +120,15 @@ export class Queue extends Context.Tag("@posthorn/persistence/Queue")<
   }
 >() {}
 
-const DUE = "select * from posthorn.due($1, $2, $3, $4, $5)"
+const DUE = "select * from posthorn.due($1, $2, $3, $4, $5, $6)"
 const DUE_OF = "select * from posthorn.due_of($1, $2, $3, $4, $5)"
 const HEADS = "select * from posthorn.heads($1, $2, $3)"
 const NEXT_DUE = "select posthorn.next_due($1)"
 const LOAD = "select * from posthorn.load($1, $2, $3, $4)"
 
-type Runs = [
-  workspaceId: string,
-  endpointId: string,
+type Runs = readonly [
+  workspaceId: WorkspaceId,
+  endpointId: EndpointId,
   shard: number,
   attempts: number,
   takeUps: number,
@@ -144,31 +159,56 @@ const waiting = (runs: ReadonlyArray<Row>): ReadonlyArray<Waiting> => {
   return endpoints.size === runs.length ? rows : rows.sort(byDue)
 }
 
-/** The row that holds only `dues`: up to when was looked. */
-const isHorizon = (run: Row) => run[0] === null
+/** A row that tells where was looked; without a shard, up to when, and what was open then. */
+type Place = readonly [null, null, shard: number | null, null, null, deliveryIds: string, due: string]
 
-const due = (run: Run, marks: ReadonlyArray<Watermark>, skip: ReadonlyArray<string>, perShard: number) =>
+const isPlace = (run: Row): run is Place => run[1] === null
+
+const openOf = (text: string): ReadonlyArray<Open> =>
+  text === ""
+    ? []
+    : text.split(",").map((one) => {
+        const [transaction, shard] = one.split(" ")
+        return { transaction: transaction!, shard: Number(shard) }
+      })
+
+const due = (
+  run: Run,
+  marks: ReadonlyArray<Watermark>,
+  skip: ReadonlyArray<string>,
+  perShard: number,
+  lookMost: number
+) =>
   Effect.map(
     run("posthorn.due", DUE, [
       plain(marks, (mark) => mark.shard),
       plain(marks, (mark) => mark.due),
       plain(marks, (mark) => `"${mark.deliveryId}"`),
       plain(skip, (id) => id),
-      perShard
+      perShard,
+      lookMost
     ]),
-    (runs): Due => ({
-      horizon: Number((runs.find(isHorizon) as Runs)[6]),
-      rows: waiting(runs.filter((one) => !isHorizon(one)))
-    })
+    (runs): Due => {
+      const places = runs.filter(isPlace)
+      const whole = places.find(([, , shard]) => shard === null)!
+      return {
+        horizon: Number(whole[6]),
+        open: openOf(whole[5]),
+        rows: waiting(runs.filter((one) => !isPlace(one))),
+        stopped: places.flatMap(([, , shard, , , deliveryId, due]) =>
+          shard === null ? [] : [{ shard, deliveryId, due: Number(due) }]
+        )
+      }
+    }
   )
 
 type Head = [
-  workspaceId: string,
-  endpointId: string,
+  workspaceId: WorkspaceId,
+  endpointId: EndpointId,
   shard: number,
   attempts: number,
   takeUps: number,
-  deliveryId: string,
+  deliveryId: DeliveryId,
   due: number,
   isDue: boolean
 ]
@@ -219,12 +259,13 @@ const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waiting>) => 
           eventType: row[1],
           payload: row[2],
           traceId: row[3],
-          endpoint: known.now(endpointId, row)
+          endpoint: known.now(endpointId, row),
+          failures: row[4]
         }
       }
       return loaded
     }
-  ).pipe(Effect.tapError(() => Effect.sync(() => known.forget())))
+  )
 }
 
 const workspacesOf = (rows: ReadonlyArray<LaneRef>) => rows.map((row) => row.workspaceId)
@@ -237,7 +278,7 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
     const { run } = yield* Prepared
     const known = new KnownEndpoints()
     return {
-      due: (marks, skip, perShard) => due(run, marks, skip, perShard),
+      due: (marks, skip, perShard, lookMost) => due(run, marks, skip, perShard, lookMost),
       heads: (after, most) => heads(run, after, most),
       nextDue: (shards) =>
         Effect.map(

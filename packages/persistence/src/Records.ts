@@ -5,21 +5,23 @@
  * transaction. Calling it again with the same observations changes nothing, so a call whose answer was lost is simply
  * repeated. What is written and why: migrations/0003_record.sql. Source: spec §2.3 and §3.1, decision §7.
  */
+
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { PgClient } from "@effect/sql-pg/PgClient"
+import type { AttemptId, DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
 import { Context, Effect, Layer } from "effect"
 import { Prepared, plain, layer as prepared, quoted } from "./Prepared.ts"
 
 /** One attempt, judged. */
 export interface Observed {
-  readonly workspaceId: string
-  readonly deliveryId: string
-  readonly endpointId: string
+  readonly workspaceId: WorkspaceId
+  readonly deliveryId: DeliveryId
+  readonly endpointId: EndpointId
   readonly generation: number
   readonly ordinal: number
-  readonly attemptId: string
+  readonly attemptId: AttemptId
   readonly status: AttemptStatus
   /** When it began, in milliseconds since 1970; its seconds are what was signed. */
   readonly at: number
@@ -63,45 +65,44 @@ export class Records extends Context.Tag("@posthorn/persistence/Records")<
   }
 >() {}
 
-interface Arrived {
-  readonly one: Observed
-  readonly arrival: number
+/** The places of the observations, in the order in which rows are locked. */
+const inOrder = (observed: ReadonlyArray<Observed>): ReadonlyArray<number> => {
+  const ids = observed.map(({ deliveryId }) => deliveryId)
+  return [...ids.keys()].sort((a, b) => (ids[a]! < ids[b]! ? -1 : ids[a]! > ids[b]! ? 1 : 0))
 }
 
-/** In the order in which rows are locked. */
-const inOrder = (observed: ReadonlyArray<Observed>): ReadonlyArray<Arrived> =>
-  observed
-    .map((one, arrival) => ({ one, arrival }))
-    .sort((a, b) => (a.one.deliveryId < b.one.deliveryId ? -1 : a.one.deliveryId > b.one.deliveryId ? 1 : 0))
+/** The parameters of `posthorn.record` that are lists, by their names: none can take another's place. */
+const LISTS: Readonly<Record<string, (observed: ReadonlyArray<Observed>) => string>> = {
+  workspaces: (observed) => plain(observed, (one) => one.workspaceId),
+  deliveries: (observed) => plain(observed, (one) => one.deliveryId),
+  endpoints: (observed) => plain(observed, (one) => one.endpointId),
+  generations: (observed) => plain(observed, (one) => one.generation),
+  ordinals: (observed) => plain(observed, (one) => one.ordinal),
+  attempt_ids: (observed) => plain(observed, (one) => one.attemptId),
+  statuses: (observed) => plain(observed, (one) => one.status),
+  began: (observed) => plain(observed, (one) => one.at),
+  durations: (observed) => plain(observed, (one) => one.durationMs),
+  http_statuses: (observed) => plain(observed, (one) => one.httpStatus),
+  failure_reasons: (observed) => plain(observed, (one) => one.failureReason),
+  // Base64 and its commas: nothing to escape.
+  signatures: (observed) => plain(observed, ({ signature }) => signature && `"${signature}"`),
+  response_bodies: (observed) => quoted(observed, (one) => one.responseBody),
+  retry_afters: (observed) => plain(observed, (one) => one.retryAfterMs),
+  exhausteds: (observed) => plain(observed, (one) => one.exhausted),
+  urls: (observed) => quoted(observed, (one) => one.url),
+  response_headers: (observed) => quoted(observed, (one) => one.responseHeaders)
+}
 
-const RECORD = `select * from posthorn.record(${Array.from({ length: 20 }, (_, n) => `$${n + 1}`).join(", ")})`
-
-const columns = (observed: ReadonlyArray<Arrived>) => [
-  plain(observed, ({ one }) => one.workspaceId),
-  plain(observed, ({ one }) => one.deliveryId),
-  plain(observed, ({ one }) => one.endpointId),
-  plain(observed, ({ one }) => one.generation),
-  plain(observed, ({ one }) => one.ordinal),
-  plain(observed, ({ one }) => one.attemptId),
-  plain(observed, ({ one }) => one.status),
-  plain(observed, ({ one }) => one.at),
-  plain(observed, ({ one }) => one.durationMs),
-  plain(observed, ({ one }) => one.httpStatus),
-  plain(observed, ({ one }) => one.failureReason),
-  quoted(observed, ({ one }) => one.signature),
-  quoted(observed, ({ one }) => one.responseBody),
-  plain(observed, ({ one }) => one.retryAfterMs),
-  plain(observed, ({ one }) => one.exhausted),
-  quoted(observed, ({ one }) => one.url),
-  quoted(observed, ({ one }) => one.responseHeaders),
-  plain(observed, ({ arrival }) => arrival)
-]
+const PARAMETERS = [...Object.keys(LISTS), "arrivals", "fixed_headers", "failure_limit"]
+const RECORD = `select * from posthorn.record(${PARAMETERS.map((name, n) => `${name} => $${n + 1}`).join(", ")})`
 
 /** The call of `posthorn.record`, for whoever makes it in a transaction of their own. */
-export const recording = (observed: ReadonlyArray<Observed>, fixedHeaders: string, failureLimit: number) => ({
-  text: RECORD,
-  values: [...columns(inOrder(observed)), fixedHeaders, failureLimit]
-})
+export const recording = (observed: ReadonlyArray<Observed>, fixedHeaders: string, failureLimit: number) => {
+  const arrivals = inOrder(observed)
+  const ordered = arrivals.map((n) => observed[n]!)
+  const lists = Object.values(LISTS).map((list) => list(ordered))
+  return { text: RECORD, values: [...lists, plain(arrivals, (n) => n), fixedHeaders, failureLimit] }
+}
 
 export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> = Layer.effect(
   Records,

@@ -2,12 +2,14 @@
  * Replay jobs as a worker sees them: which are running, and the next step of one. A step is one transaction, so a
  * crash repeats nothing; its row's lock says who makes it. See migrations/0007_replays.sql.
  */
+
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
+import type { WorkspaceId } from "@posthorn/domain/Ids"
 import { Context, Effect, Layer } from "effect"
 
 export interface RunningReplay {
-  readonly workspaceId: string
+  readonly workspaceId: WorkspaceId
   readonly id: string
 }
 

@@ -3,7 +3,13 @@
  * migrations/0007_replays.sql; a job's steps are made by a worker. Source: spec §3.1, decision §4 and §10.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { newId } from "@posthorn/domain/Ids"
+import {
+  type DeliveryId,
+  type EndpointId,
+  newId,
+  type ReplayId,
+  type WorkspaceId
+} from "@posthorn/domain/Ids"
 import type { Actor } from "@posthorn/domain/Principal"
 import { Effect, type Option } from "effect"
 import { olderThan, type TimePosition } from "./Statement.ts"
@@ -12,8 +18,8 @@ import { olderThan, type TimePosition } from "./Statement.ts"
 export type ReplayableStatus = "failed" | "failed_permanent" | "dead_lettered"
 
 export interface ReplayRow {
-  readonly id: string
-  readonly endpointId: string
+  readonly id: ReplayId
+  readonly endpointId: EndpointId
   readonly statuses: ReadonlyArray<ReplayableStatus>
   readonly since: string
   readonly until: string | null
@@ -28,7 +34,7 @@ export interface ReplayRow {
 
 /** Which deliveries and missed events of an endpoint. Times are of the deliveries and events themselves. */
 export interface ReplayRange {
-  readonly endpointId: string
+  readonly endpointId: EndpointId
   readonly statuses: ReadonlyArray<ReplayableStatus>
   /** Inclusive. */
   readonly since: string
@@ -57,19 +63,19 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()("@posthorn/persis
        created_at as "createdAt", finished_at as "finishedAt"`
     )
 
-    const counted = (workspaceId: string, range: ReplayRange) =>
+    const counted = (workspaceId: WorkspaceId, range: ReplayRange) =>
       sql`posthorn.count_replay(${workspaceId}, ${range.endpointId}, ${range.statuses as Array<string>}::text[],
         ${range.since}::timestamptz, ${range.until}::timestamptz, ${range.includeMissed})`
 
     /** How many deliveries and missed events a job over the range would be about. */
-    const count = (workspaceId: string, range: ReplayRange) =>
+    const count = (workspaceId: WorkspaceId, range: ReplayRange) =>
       sql<ReplayCount>`select deliveries + missed as matched, missed from ${counted(workspaceId, range)}`.pipe(
         Effect.map((rows) => rows[0]!),
         Effect.orDie
       )
 
     /** Store a job; a worker makes it. What is counted is exactly what its snapshot sees. */
-    const start = (workspaceId: string, range: ReplayRange, { actor, traceId }: Asked) =>
+    const start = (workspaceId: WorkspaceId, range: ReplayRange, { actor, traceId }: Asked) =>
       sql<ReplayRow>`
         insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed, matched,
           missed, actor_type, actor_id, via, trace_id)
@@ -82,7 +88,7 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()("@posthorn/persis
         Effect.orDie
       )
 
-    const find = (workspaceId: string, replayId: string) =>
+    const find = (workspaceId: WorkspaceId, replayId: ReplayId) =>
       sql<ReplayRow>`select ${columns} from posthorn.replays
         where workspace_id = ${workspaceId} and id = ${replayId}`.pipe(
         Effect.map((rows) => rows[0]),
@@ -90,13 +96,13 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()("@posthorn/persis
       )
 
     /** Newest first, strictly past the position. */
-    const list = (workspaceId: string, limit: number, from: Option.Option<TimePosition>) =>
+    const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
       sql<ReplayRow>`select ${columns} from posthorn.replays
         where workspace_id = ${workspaceId} and ${olderThan(sql, from)}
         order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
 
     /** Ends a running job, after the step that is being made; undefined when it was not running. */
-    const cancel = (workspaceId: string, replayId: string) =>
+    const cancel = (workspaceId: WorkspaceId, replayId: ReplayId) =>
       sql<ReplayRow>`
         update posthorn.replays set state = 'cancelled', finished_at = date_trunc('milliseconds', clock_timestamp())
         where workspace_id = ${workspaceId} and id = ${replayId} and state = 'running'
@@ -107,8 +113,8 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()("@posthorn/persis
 
     /** Replay one delivery; gives the new one's id, or undefined when it cannot be replayed as it stands. */
     const replayOne = (
-      workspaceId: string,
-      source: { readonly id: string; readonly endpointId: string },
+      workspaceId: WorkspaceId,
+      source: { readonly id: DeliveryId; readonly endpointId: EndpointId },
       { actor, traceId }: Asked
     ) =>
       sql<{ readonly delivery: string }>`

@@ -3,10 +3,13 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import { Context, Effect, Layer } from "effect"
+import { Context, Duration, Effect, Layer } from "effect"
 
-/** Deliveries and events. */
-const KEPT = "30 days"
+/** How long deliveries and events are kept. Source: spec §8. */
+export class HistoryKept extends Context.Reference<HistoryKept>()("@posthorn/persistence/HistoryKept", {
+  defaultValue: () => Duration.days(30)
+}) {}
+
 const KEYS_KEPT = "24 hours"
 /** Answers to a call with an idempotency key that hold a secret. Source: decision §10. */
 const SEALED_KEPT = "10 minutes"
@@ -43,11 +46,11 @@ const passes = (pass: Effect.Effect<number, SqlError>): Effect.Effect<number, Sq
     }
   ).pipe(Effect.map(({ total }) => total))
 
-const removeDeliveries = (sql: SqlClient.SqlClient, workspace: string) => {
+const removeDeliveries = (sql: SqlClient.SqlClient, kept: string, workspace: string) => {
   let past = { past_at: "-infinity", past_id: "" }
   const pass = Effect.suspend(
     () => sql<{ past_at: string; past_id: string; removed: number }>`select past_at::text, past_id, removed
-      from posthorn.remove_old_deliveries(${workspace}, ${KEPT}::interval, ${PASS},
+      from posthorn.remove_old_deliveries(${workspace}, ${kept}::interval, ${PASS},
         ${past.past_at}::timestamptz, ${past.past_id})`
   )
   return passes(
@@ -58,11 +61,27 @@ const removeDeliveries = (sql: SqlClient.SqlClient, workspace: string) => {
   )
 }
 
+/** Until a pass has looked at fewer than it may: some stay, for the deliveries that refer to them. */
+const removeEvents = (sql: SqlClient.SqlClient, kept: string, workspace: string) =>
+  Effect.iterate(
+    { total: 0, past: "", looked: PASS },
+    {
+      while: ({ looked }) => looked >= PASS,
+      body: ({ past, total }) =>
+        Effect.map(
+          sql<{ past: string; looked: number; removed: number }>`select past_id as past, looked, removed
+            from posthorn.remove_old_events(${workspace}, ${kept}::interval, ${PASS}, ${past})`,
+          ([row]) => ({ ...row!, total: total + row!.removed })
+        )
+    }
+  ).pipe(Effect.map(({ total }) => total))
+
 const number = (rows: ReadonlyArray<{ readonly n: number }>) => rows[0]!.n
 
 export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.effect(
   Retention,
-  Effect.map(SqlClient.SqlClient, (sql) => {
+  Effect.map(Effect.all([SqlClient.SqlClient, HistoryKept]), ([sql, history]) => {
+    const kept = `${Duration.toSeconds(history)} seconds`
     const removeAnswers = (workspace: string | null) =>
       passes(
         Effect.map(
@@ -75,15 +94,8 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
 
     const tidy = (workspace: string): Effect.Effect<Removed, SqlError> =>
       Effect.all({
-        deliveries: removeDeliveries(sql, workspace),
-        events: passes(
-          Effect.map(
-            sql<{
-              n: number
-            }>`select posthorn.remove_old_events(${workspace}, ${KEPT}::interval, ${PASS}) as n`,
-            number
-          )
-        ),
+        deliveries: removeDeliveries(sql, kept, workspace),
+        events: removeEvents(sql, kept, workspace),
         idempotencyKeys: Effect.zipWith(
           passes(
             Effect.map(
@@ -100,7 +112,7 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
 
     const run = sql<{
       id: string
-    }>`select posthorn.workspaces_to_tidy(${KEPT}::interval, ${KEYS_KEPT}::interval) as id`.pipe(
+    }>`select posthorn.workspaces_to_tidy(${kept}::interval, ${KEYS_KEPT}::interval) as id`.pipe(
       Effect.flatMap(Effect.forEach(({ id }) => tidy(id))),
       Effect.zip(removeAnswers(null)),
       Effect.map(([all, operators]) => ({

@@ -9,7 +9,9 @@
  * key, so no numbering has to be kept. Nothing here protects against somebody who has both database and key.
  * Source: decision §7 (Secrets), §1 (ENCRYPTION_KEY).
  */
+
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
+import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Context, Data, Redacted } from "effect"
 
 const ID_BYTES = 8
@@ -22,7 +24,9 @@ interface MasterKey {
 }
 
 /** No master key of this process opens the secret. */
-export class SecretUnreadable extends Data.TaggedError("SecretUnreadable")<{ readonly endpointId: string }> {
+export class SecretUnreadable extends Data.TaggedError("SecretUnreadable")<{
+  readonly endpointId: EndpointId
+}> {
   override get message() {
     return `No ENCRYPTION_KEY opens the signing secret of ${this.endpointId}: add the key it was sealed with.`
   }
@@ -30,8 +34,8 @@ export class SecretUnreadable extends Data.TaggedError("SecretUnreadable")<{ rea
 
 /** An endpoint, or an answer that is kept under an idempotency key. */
 export type SecretRow =
-  | { readonly workspaceId: string; readonly endpointId: string }
-  | { readonly workspaceId: string; readonly idempotencyKey: string }
+  | { readonly workspaceId: WorkspaceId; readonly endpointId: EndpointId }
+  | { readonly workspaceId: WorkspaceId; readonly idempotencyKey: string }
 
 const nameOf = (row: SecretRow) =>
   "endpointId" in row ? row.endpointId : `idempotency key|${row.idempotencyKey}`

@@ -1,10 +1,12 @@
 /** Sealed signing secrets: an endpoint's two, and, for changing the master key, all of them, replaced one by one. */
+
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
 
 export interface SealedRow {
-  readonly workspaceId: string
-  readonly endpointId: string
+  readonly workspaceId: WorkspaceId
+  readonly endpointId: EndpointId
   readonly secret: Buffer
   readonly previousSecret: Buffer | null
 }
@@ -14,7 +16,7 @@ export class SecretsRepo extends Effect.Service<SecretsRepo>()("@posthorn/persis
     const sql = yield* SqlClient.SqlClient
 
     /** An endpoint's; the previous one also when its grace is over. */
-    const find = (workspaceId: string, endpointId: string) =>
+    const find = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       sql<
         Omit<SealedRow, "workspaceId" | "endpointId"> & { readonly previousSecretExpiresAt: string | null }
       >`

@@ -45,6 +45,8 @@ export interface ShardLocks {
   readonly standing: Effect.Effect<Standing, SqlError>
   /** Those of these that nobody else got first. */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Taken>, SqlError>
+  /** Those of these in which nothing is left of what a dead owner may have held: they are suspected no longer. */
+  readonly clearSuspicion: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
   readonly giveBack: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
   /** Unlocks them, and leaves it written down that they were not given back. */
   readonly letGo: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
@@ -68,7 +70,7 @@ const STANDING = `
     (select count(*)::integer from held where object = ${MEMBER} and granted and worker and pid < pg_backend_pid()) as position,
     array(
       select shard from generate_series(0, posthorn.shard_count() - 1) as shard
-      where shard not in (select object from held where granted and object <> ${MEMBER})
+      where shard not in (select object from held)
       order by (shard + 7 * pg_backend_pid()) % posthorn.shard_count()
     ) as free,
     (select coalesce(json_agg(s order by s.pid), '[]') from (
@@ -82,6 +84,8 @@ const TAKE = `
     select shard from unnest($1::integer[]) as shard where pg_try_advisory_lock(${CLASS}, shard)
   )
   select shard, posthorn.take_shard(shard::smallint, $2) as "suspectUntil" from locked`
+
+const CLEAR = "select posthorn.clear_suspicion($1::smallint[], $2) as shard"
 
 const GIVE_BACK = `
   select posthorn.give_back_shard(shard::smallint, $2), pg_advisory_unlock(${CLASS}, shard)
@@ -104,6 +108,12 @@ export const make = (connection: DedicatedConnection, owner: string): Effect.Eff
       standing: Effect.map(connection.query<Standing>(STANDING), ([row]) => row!),
       take: (shards) =>
         shards.length === 0 ? Effect.succeed([]) : connection.query<Taken>(TAKE, [shards, owner]),
+      clearSuspicion: (shards) =>
+        shards.length === 0
+          ? Effect.succeed([])
+          : Effect.map(connection.query<{ shard: number }>(CLEAR, [shards, owner]), (rows) =>
+              rows.map(({ shard }) => shard)
+            ),
       giveBack: (shards) =>
         shards.length === 0 ? Effect.void : Effect.asVoid(connection.query(GIVE_BACK, [shards, owner])),
       letGo: (shards) => Effect.asVoid(connection.query(LET_GO, [shards]))

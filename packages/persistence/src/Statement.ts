@@ -27,6 +27,9 @@ export const problemOf = (error: SqlError): SqlProblem =>
 /** It waited for another transaction for as long as `lock_timeout` allows. */
 export const isLockTimeout = (error: SqlError): boolean => problemOf(error).code === LOCK_NOT_AVAILABLE
 
+/** Whether somebody else's transaction was in the way: made again, it may go through. */
+export const isInTheWay = (code: string | undefined): boolean => /^(55P03|40001|40P01)$/.test(code ?? "")
+
 /** For the rest of the transaction: waits for other transactions end after two seconds, with 55P03. */
 export const boundedWait = (sql: SqlClient) => sql`select set_config('lock_timeout', '2s', true)`
 

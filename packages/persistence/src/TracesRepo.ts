@@ -5,7 +5,9 @@
  * events, each through an index. One trace id can lead to many events (a batch, a replay job): the answer ends after
  * `MAX_ITEMS`, the oldest, and no statement looks at more than `MAX_DELIVERIES`. Source: decision §10 (`getTrace`).
  */
+
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
 
 export interface TraceItem {
@@ -33,7 +35,7 @@ export class TracesRepo extends Effect.Service<TracesRepo>()("@posthorn/persiste
     const sql = yield* SqlClient.SqlClient
 
     /** Ids of the deliveries that the id itself names: one by its id, or those with a trace id of their own. */
-    const named = (workspaceId: string, id: string) =>
+    const named = (workspaceId: WorkspaceId, id: string) =>
       id.startsWith("whd_")
         ? sql`select id, event_id, replayed_from from posthorn.deliveries
             where workspace_id = ${workspaceId} and id = ${id}`
@@ -42,12 +44,20 @@ export class TracesRepo extends Effect.Service<TracesRepo>()("@posthorn/persiste
               and (event_id is null or replayed_from is not null or replay_id is not null)
             limit ${MAX_DELIVERIES}`
 
-    const eventsNamed = (workspaceId: string, id: string) =>
+    const eventsNamed = (workspaceId: WorkspaceId, id: string) =>
       sql`select id from posthorn.events
-        where workspace_id = ${workspaceId} and ${id.startsWith("evt_") ? sql`id = ${id}` : sql`trace_id = ${id}`}
-        limit ${MAX_DELIVERIES}`
+        where workspace_id = ${workspaceId} and ${
+          id.startsWith("evt_")
+            ? sql`id = ${id}`
+            : // Those that have the trace id of their own, made from their id, are in no index by it.
+              sql`id = ${`evt_${id.slice(0, -3)}`} and trace_id = ${id}`
+        }
+        union
+        (select id from posthorn.events
+         where workspace_id = ${workspaceId} and trace_id = ${id} and trace_id <> posthorn.own_trace(id)
+         limit ${MAX_DELIVERIES})`
 
-    const items = (workspaceId: string, id: string) =>
+    const items = (workspaceId: WorkspaceId, id: string) =>
       sql<Raw>`
         with recursive named as materialized (${named(workspaceId, id)}),
         event_ids as materialized (
@@ -105,7 +115,7 @@ export class TracesRepo extends Effect.Service<TracesRepo>()("@posthorn/persiste
         order by at, rank, id limit ${MAX_ITEMS + 1}`
 
     /** In order of time; without items when nothing carries the id. */
-    const find = (workspaceId: string, id: string) =>
+    const find = (workspaceId: WorkspaceId, id: string) =>
       TRACE_ID.test(id) || OWN_ID.test(id)
         ? items(workspaceId, id).pipe(
             Effect.map((rows) => ({

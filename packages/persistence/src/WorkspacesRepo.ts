@@ -1,12 +1,14 @@
 /** Workspaces: the directory that every other key leads with. */
+
 import * as SqlClient from "@effect/sql/SqlClient"
 import { held, WorkspaceNotFound, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
+import type { WorkspaceId } from "@posthorn/domain/Ids"
 import { isSlug } from "@posthorn/domain/Slug"
 import { Effect, Option } from "effect"
 import { boundedWait, refusing, UNIQUE_VIOLATION } from "./Statement.ts"
 
 export interface WorkspaceRow {
-  readonly id: string
+  readonly id: WorkspaceId
   readonly slug: string
   readonly name: string
   readonly createdAt: string
@@ -20,7 +22,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    const insert = (row: { readonly id: string; readonly slug: string; readonly name: string }) =>
+    const insert = (row: { readonly id: WorkspaceId; readonly slug: string; readonly name: string }) =>
       sql<WorkspaceRow>`insert into posthorn.workspaces ${sql.insert(row)}
         returning id, slug, name, created_at as "createdAt"`.pipe(
         Effect.map((rows) => rows[0]!),
@@ -37,7 +39,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
           )
 
     /** By id; it may have been removed since the gate let the caller in. */
-    const get = (workspaceId: string) =>
+    const get = (workspaceId: WorkspaceId) =>
       sql<WorkspaceRow>`select id, slug, name, created_at as "createdAt"
         from posthorn.workspaces where id = ${workspaceId}`.pipe(
         Effect.flatMap(([row]) =>
@@ -50,7 +52,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
      * Until the transaction ends nobody else holds this workspace: for what is counted before it is added. Publishing goes on
      * beside it. False when the workspace went a moment ago.
      */
-    const hold = (workspaceId: string) =>
+    const hold = (workspaceId: WorkspaceId) =>
       boundedWait(sql).pipe(
         Effect.zipRight(sql`select from posthorn.workspaces where id = ${workspaceId} for no key update`),
         Effect.map((rows) => rows.length > 0),
@@ -58,17 +60,17 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
       )
 
     /** Forward on id, strictly past the position. */
-    const list = (limit: number, from: Option.Option<{ readonly id: string }>) =>
+    const list = (limit: number, from: Option.Option<{ readonly id: WorkspaceId }>) =>
       sql<WorkspaceRow>`select id, slug, name, created_at as "createdAt" from posthorn.workspaces
         where id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })}
         order by id limit ${limit + 1}`.pipe(Effect.orDie)
 
     /**
-     * Removes up to `most` of its deliveries, with their attempts, and of its events, oldest first; gives how many of the
-     * larger kind. Locked in the order in which `posthorn.record` locks them. Like `remove`, waits for other transactions
+     * Removes up to `most` of its deliveries, with their attempts, and then of its events that no delivery needs any more,
+     * oldest first; gives how many of the larger kind. Locked in the order in which `posthorn.record` locks them. Like `remove`, waits for other transactions
      * for a moment only, and belongs into a transaction of its own.
      */
-    const removeHistory = (workspaceId: string, most: number) =>
+    const removeHistory = (workspaceId: WorkspaceId, most: number) =>
       boundedWait(sql).pipe(
         Effect.zipRight(sql<{ readonly n: number }>`
         with oldest as materialized (
@@ -77,14 +79,17 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
           delete from posthorn.deliveries d using oldest
           where d.workspace_id = ${workspaceId} and d.id = oldest.id returning 1
         )
-        select greatest((select count(*) from gone),
-          posthorn.remove_old_events(${workspaceId}, interval '0', ${most})) as n`),
-        Effect.map((rows) => rows[0]!.n),
+        select count(*) as n from gone`),
+        Effect.zipWith(
+          sql<{ readonly n: number }>`select removed as n
+            from posthorn.remove_old_events(${workspaceId}, interval '0', ${most}, '')`,
+          ([deliveries], [events]) => Math.max(deliveries!.n, events!.n)
+        ),
         refusing(stillInUse)
       )
 
     /** With everything in it; undefined when it was gone already. */
-    const remove = (workspaceId: string) =>
+    const remove = (workspaceId: WorkspaceId) =>
       boundedWait(sql).pipe(
         Effect.zipRight(sql<WorkspaceRow>`delete from posthorn.workspaces where id = ${workspaceId}
           returning id, slug, name, created_at as "createdAt"`),

@@ -3,7 +3,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import * as Database from "@posthorn/persistence/Database"
 import { freshDatabase } from "@posthorn/testkit/TestPg"
-import { Clock, Effect, Fiber, Layer, Schedule } from "effect"
+import { Clock, Deferred, Effect, Exit, Fiber, Layer, Schedule } from "effect"
 
 const CONNECTIONS = 2
 
@@ -70,4 +70,34 @@ it.scopedLive("decision §10 a statement that fails keeps its connection", () =>
     yield* Effect.flip(sql.withTransaction(sql`select 1 / 0`))
     expect(yield* sql`select pg_backend_pid() as pid`).toEqual(before)
   }).pipe(Effect.provide(pool))
+)
+
+it.scopedLive(
+  "decision §10 whoever falls silent in the middle of a transaction loses its locks, and only that transaction",
+  () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const options = { url, applicationName: "silent", maxConnections: 1 }
+      const silent = yield* Layer.build(Database.layer({ ...options, idleInTransaction: "300 millis" }))
+      const other = yield* Layer.build(Database.layer(options))
+      const sql = yield* SqlClient.SqlClient.pipe(Effect.provide(silent))
+      const theirs = yield* SqlClient.SqlClient.pipe(Effect.provide(other))
+      yield* theirs`create table held (n integer)`
+      yield* theirs`insert into held values (1)`
+      const [begun, over] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const stopped = yield* sql`update held set n = 2`.pipe(
+        Effect.zipRight(Deferred.succeed(begun, undefined)),
+        Effect.zipRight(Deferred.await(over)),
+        Effect.zipRight(sql`update held set n = 3`),
+        sql.withTransaction,
+        Effect.fork
+      )
+      yield* Deferred.await(begun)
+
+      yield* theirs`update held set n = 4`.pipe(Effect.timeout("10 seconds"))
+      yield* Deferred.succeed(over, undefined)
+      expect(Exit.isFailure(yield* Fiber.await(stopped))).toBe(true)
+      expect(yield* sql`select n from held`).toEqual([{ n: 4 }])
+    }).pipe(Effect.orDie),
+  20_000
 )

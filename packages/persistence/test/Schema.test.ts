@@ -84,6 +84,12 @@ layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
           select tgrelid, 'posthorn.attempts'::regclass from pg_trigger where tgname = 'attempts_follow'
           union all
           select tgrelid, 'posthorn.failed_deliveries'::regclass from pg_trigger where tgname = 'failed_deliveries_follow'
+          union all
+          select tgrelid, 'posthorn.queue'::regclass from pg_trigger where tgname = 'queue_follows'
+          union all
+          select tgrelid, 'posthorn.deliveries'::regclass from pg_trigger where tgname = 'deliveries_follow'
+          union all
+          select tgrelid, 'posthorn.events'::regclass from pg_trigger where tgname = 'events_follow'
         ), held as (
           select 'posthorn.workspaces'::regclass::oid as oid
           union

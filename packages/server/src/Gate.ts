@@ -6,17 +6,18 @@
  * REST passes it per request, MCP per request (authenticate) and per tool call (admit). A token opens one workspace;
  * any other slug looks exactly like one that does not exist. Source: spec §5, decision §3.
  */
-import { createHash, timingSafeEqual } from "node:crypto"
+import { hash, timingSafeEqual } from "node:crypto"
+import { OperatorGate } from "@posthorn/api-contract/Gates"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import type { ConsoleSession } from "@posthorn/capabilities/ConsoleSessions"
 import { Identities, type Identity } from "@posthorn/capabilities/Identities"
 import { Workspaces } from "@posthorn/capabilities/Workspaces"
 import type { Bucket } from "@posthorn/domain/Bucket"
-import { Forbidden, Unauthorized, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { Forbidden, type RateLimited, Unauthorized, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { permissions as allPermissions } from "@posthorn/domain/Permission"
-import type { Actor, Operator, Principal, Via } from "@posthorn/domain/Principal"
+import type { Actor, Operator, Principal } from "@posthorn/domain/Principal"
 import { Effect, Redacted } from "effect"
-import { type BucketState, clientKey, RateLimits, reporting } from "./RateLimits.ts"
+import { clientKey, RateLimits, type Visit } from "./RateLimits.ts"
 import { ServerConfig } from "./ServerConfig.ts"
 
 /** Somebody known, before it is known what they want. */
@@ -25,24 +26,12 @@ export type Caller =
   | { readonly kind: "session"; readonly session: ConsoleSession }
   | { readonly kind: "operator" }
 
-export interface Admission {
-  readonly bucket: BucketState | null
-  readonly principal: Principal | undefined
-  readonly operator: Operator | undefined
-}
-
-export interface Passage {
-  readonly via: Via
-  readonly traceId: string
-  /** Undefined where an operation has no workspace, or an agent's call leaves it to the token. */
-  readonly slug: string | undefined
-  /** The bucket to take from; null when the door has taken its own. */
-  readonly bucket: Bucket | null
-}
+/** Who was let in, as its operation is told. */
+export type Admitted = Operator | Principal
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 const EVERYTHING: ReadonlySet<(typeof allPermissions)[number]> = new Set(allPermissions)
-const digest = (text: string) => createHash("sha256").update(text).digest()
+const digest = (text: string) => hash("sha256", text, "buffer")
 
 /** What a caller's calls are counted under. */
 export const keyOf = (caller: Caller) =>
@@ -88,18 +77,19 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
             (identity) => identity && { kind: "token" as const, identity }
           )
 
-    /** Who sends this `Authorization` header. Failures count against the client's address. */
-    const authenticate = (authorization: string | undefined, address: string) => {
+    /** Nobody known: counts against the client's address. */
+    const unauthorized = (visit: Visit, address: string): Effect.Effect<never, RateLimited | Unauthorized> =>
+      Effect.zipRight(limits.take(visit, "auth_failure", clientKey(address)), new Unauthorized())
+
+    /** Who sends this `Authorization` header. */
+    const authenticate = (visit: Visit, authorization: string | undefined, address: string) => {
       const token = BEARER.exec(authorization ?? "")?.[1]
       return Effect.flatMap(token === undefined ? Effect.succeed(undefined) : identify(token), (caller) =>
-        caller !== undefined
-          ? Effect.succeed(caller)
-          : Effect.flatMap(limits.take("auth_failure", clientKey(address)), (state) =>
-              Effect.fail(reporting(new Unauthorized(), state))
-            )
+        caller === undefined ? unauthorized(visit, address) : Effect.succeed(caller)
       )
     }
 
+    /** The workspace that is meant: a token has one of its own, which a slug can only repeat. */
     const workspaceOf = (caller: Caller, slug: string | undefined) => {
       if (caller.kind !== "operator") {
         const { workspaceId: id, workspaceSlug } = openTo(caller)
@@ -113,48 +103,48 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
       )
     }
 
-    /** What a caller who was let in is to the operation, or `Forbidden`. */
-    const permit = (
+    /**
+     * What a caller may be to an operation, which is what its gate provides: the workspace's principal; outside of every
+     * workspace, the operator. `bucket` is the one to take from; null when the door has taken its own.
+     */
+    const admit = (
       caller: Caller,
-      { rules: { permission } }: ContractEntry,
-      { traceId, via }: Passage,
-      workspace: { readonly id: string; readonly slug: string } | undefined,
-      bucket: BucketState | null
-    ): Effect.Effect<Admission, Forbidden> => {
+      { gate, inWorkspace, rules: { permission } }: ContractEntry,
+      slug: string | undefined,
+      bucket: Bucket | null,
+      visit: Visit
+    ): Effect.Effect<Admitted, Forbidden | RateLimited | WorkspaceNotFound> => {
       const isOperator = caller.kind === "operator"
       const held = permissionsOf(caller)
-      if (permission === "operator" ? !isOperator : permission !== "any" && !held.has(permission)) {
-        return Effect.fail(reporting(new Forbidden({ permission }), bucket))
-      }
-      const actor = { ...actorOf(caller), via }
-      const principal = workspace && {
-        workspaceId: workspace.id,
-        workspaceSlug: workspace.slug,
-        actor,
-        permissions: held,
-        expiresAt: isOperator ? null : openTo(caller).expiresAt,
-        traceId
-      }
-      return Effect.succeed({ bucket, principal, operator: isOperator ? { actor, traceId } : undefined })
+      const isForbidden =
+        gate === OperatorGate || permission === "operator"
+          ? !isOperator
+          : permission !== "any" && !held.has(permission)
+      const count = () =>
+        bucket === null ? Effect.void : limits.take(visit, bucket, keyOf(caller), workspaceIdOf(caller))
+      return Effect.flatMap(
+        isOperator && !inWorkspace
+          ? Effect.succeed(undefined)
+          : workspaceOf(caller, inWorkspace ? slug : undefined),
+        (workspace) =>
+          Effect.flatMap(count(), (): Effect.Effect<Admitted, Forbidden> => {
+            if (isForbidden) return Effect.fail(new Forbidden({ permission }))
+            const { traceId, via } = visit
+            const { id, type } = actorOf(caller)
+            const actor = { type, id, via }
+            if (workspace === undefined) return Effect.succeed({ actor, traceId })
+            return Effect.succeed({
+              workspaceId: workspace.id,
+              workspaceSlug: workspace.slug,
+              actor,
+              permissions: held,
+              expiresAt: isOperator ? null : openTo(caller).expiresAt,
+              traceId
+            })
+          })
+      )
     }
 
-    /** Whether this caller may run this operation, and as whom. */
-    const admit = (caller: Caller, entry: ContractEntry, passage: Passage) =>
-      Effect.flatMap(
-        entry.inWorkspace
-          ? workspaceOf(caller, passage.slug)
-          : caller.kind !== "operator"
-            ? workspaceOf(caller, undefined)
-            : Effect.succeed(undefined),
-        (workspace) =>
-          Effect.flatMap(
-            passage.bucket === null
-              ? Effect.succeed(null)
-              : limits.takeFor(passage.bucket, keyOf(caller), workspaceIdOf(caller)),
-            (bucket) => permit(caller, entry, passage, workspace, bucket)
-          )
-      )
-
-    return { authenticate, admit } as const
+    return { admit, authenticate, unauthorized } as const
   })
 }) {}

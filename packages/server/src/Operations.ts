@@ -2,7 +2,8 @@
  * Where the contract meets the capabilities: one line per operation, and the only place they meet.
  *
  * REST and MCP both run this table, so an operation cannot exist in one and not in the other, nor behave differently.
- * A missing entry, an undeclared error or a wrong answer does not compile.
+ * A missing entry, an undeclared error, a wrong answer, or a need that the operation's gate does not provide does not
+ * compile.
  */
 import type { Api } from "@posthorn/api-contract/Api"
 import type { Bindings } from "@posthorn/api-contract/Walk"
@@ -24,12 +25,15 @@ import { Traces } from "@posthorn/capabilities/Traces"
 import { Workspaces } from "@posthorn/capabilities/Workspaces"
 import { invalid } from "@posthorn/domain/Errors"
 import type { JsonText } from "@posthorn/domain/JsonText"
-import type { CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
+import type { CurrentCaller, CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
 import { Effect } from "effect"
 import { matching } from "./EntityTag.ts"
 import { ServerConfig } from "./ServerConfig.ts"
 
-export type OperationTable = Bindings<typeof Api, CurrentOperator | CurrentPrincipal>
+export type OperationTable = Bindings<typeof Api>
+
+/** What the gates tell operations. */
+export type Provided = CurrentCaller | CurrentOperator | CurrentPrincipal
 
 export interface Afterwards {
   /** How long it may take; 0 when this call wants none of it. */

@@ -6,7 +6,8 @@
  * counted says so in the headers of the IETF draft, refusals included. Source: spec §8, decision §6.
  */
 import type { Bucket, Quota } from "@posthorn/domain/Bucket"
-import { type PublicError, RateLimited } from "@posthorn/domain/Errors"
+import { RateLimited } from "@posthorn/domain/Errors"
+import type { Via } from "@posthorn/domain/Principal"
 import { Effect } from "effect"
 import { RateCounters } from "./RateCounters.ts"
 import { ServerConfig } from "./ServerConfig.ts"
@@ -18,21 +19,20 @@ export interface BucketState {
   readonly windowSeconds: number
   readonly remaining: number
   readonly resetSeconds: number
+  /** Whether the call is one too many. */
+  readonly isOver: boolean
+}
+
+/** A call on its way through a door. */
+export interface Visit {
+  readonly via: Via
+  readonly traceId: string
+  /** What its answer reports, be it a refusal: the bucket that it was counted in last; null when it was in none. */
+  bucket: BucketState | null
 }
 
 /** Times the quota of a caller. */
 const WORKSPACE_SHARE = 5
-
-const states = new WeakMap<PublicError, BucketState>()
-
-/** Note which bucket the answer to this refusal reports. */
-export const reporting = <E extends PublicError>(error: E, state: BucketState | null): E => {
-  if (state !== null) states.set(error, state)
-  return error
-}
-
-/** The bucket that a refusal was counted in. */
-export const stateOf = (error: PublicError): BucketState | null => states.get(error) ?? null
 
 export class RateLimits extends Effect.Service<RateLimits>()("@posthorn/server/RateLimits", {
   effect: Effect.gen(function* () {
@@ -43,41 +43,47 @@ export class RateLimits extends Effect.Service<RateLimits>()("@posthorn/server/R
       bucket: Bucket,
       key: string,
       { limit, windowSeconds }: Quota
-    ): Effect.Effect<BucketState, RateLimited> =>
-      Effect.flatMap(counters.hit(`${bucket}:${key}`, windowSeconds * 1000), ({ count, leftMs }) => {
-        const resetSeconds = Math.max(1, Math.ceil(leftMs / 1000))
-        const state = { bucket, limit, windowSeconds, remaining: Math.max(0, limit - count), resetSeconds }
-        return count <= limit
-          ? Effect.succeed(state)
-          : Effect.fail(reporting(new RateLimited({ bucket, retryAfterSeconds: resetSeconds }), state))
-      })
-
-    /** Count one call; `RateLimited` when the bucket is empty, null when it is off. */
-    const take = (bucket: Bucket, key: string): Effect.Effect<BucketState | null, RateLimited> => {
-      const quota = quotas[bucket]
-      return quota === null ? Effect.succeed(null) : count(bucket, key, quota)
-    }
+    ): Effect.Effect<BucketState> =>
+      Effect.map(counters.hit(`${bucket}:${key}`, windowSeconds * 1000), ({ count, leftMs }) => ({
+        bucket,
+        limit,
+        windowSeconds,
+        remaining: Math.max(0, limit - count),
+        resetSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
+        isOver: count > limit
+      }))
 
     /**
-     * The same, and counted for the caller's workspace as well, which has `WORKSPACE_SHARE` times the quota: more tokens are
-     * no way around the limits. A call that its own bucket refuses is not counted there. Gives the tighter of the two.
+     * Count one call of this caller; `RateLimited` when the bucket is empty. In a workspace it is counted for that as well,
+     * which has `WORKSPACE_SHARE` times the quota: more tokens are no way around the limits. A call that its own bucket
+     * refuses is not counted there. The tighter of the two is reported.
      */
-    const takeFor = (
+    const take = (
+      visit: Visit,
       bucket: Bucket,
       key: string,
-      workspaceId: string | null
-    ): Effect.Effect<BucketState | null, RateLimited> =>
-      Effect.flatMap(take(bucket, key), (own) => {
-        if (own === null || workspaceId === null) return Effect.succeed(own)
-        const quota = { limit: own.limit * WORKSPACE_SHARE, windowSeconds: own.windowSeconds }
-        return Effect.map(count(bucket, workspaceId, quota), (shared) =>
-          shared.remaining < own.remaining ? shared : own
-        )
+      workspaceId: string | null = null
+    ): Effect.Effect<void, RateLimited> => {
+      const quota = quotas[bucket]
+      if (quota === null) return Effect.void
+      const shared = { limit: quota.limit * WORKSPACE_SHARE, windowSeconds: quota.windowSeconds }
+      return Effect.flatMap(count(bucket, key, quota), (own) => {
+        visit.bucket = own
+        if (own.isOver) return Effect.fail(tooMany(own))
+        if (workspaceId === null) return Effect.void
+        return Effect.flatMap(count(bucket, workspaceId, shared), (all) => {
+          if (all.isOver || all.remaining < own.remaining) visit.bucket = all
+          return all.isOver ? Effect.fail(tooMany(all)) : Effect.void
+        })
       })
+    }
 
-    return { take, takeFor } as const
+    return { take } as const
   })
 }) {}
+
+const tooMany = ({ bucket, resetSeconds }: BucketState) =>
+  new RateLimited({ bucket, retryAfterSeconds: resetSeconds })
 
 /** Headers of the IETF draft. */
 export const headersOf = (state: BucketState): Record<string, string> => ({

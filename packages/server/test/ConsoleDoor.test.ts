@@ -124,7 +124,8 @@ layer(testServer(), { excludeTestServices: true })("the console's door", (it) =>
         expect((yield* call("GET", path, { headers })).status).toBe(403)
         expect((yield* call("POST", path, { headers, body })).status).toBe(403)
       }
-      expect((yield* call("GET", path, { headers: { cookie } })).status).toBe(403)
+      const refusal = yield* call("GET", path, { headers: { cookie } })
+      expect([refusal.status, refusal.body._tag]).toEqual([403, "ForeignOrigin"])
       const unmarked = { cookie, "sec-fetch-site": "same-origin" }
       expect((yield* call("POST", path, { headers: unmarked, body })).status).toBe(403)
       expect((yield* call("GET", path, { headers: unmarked })).status).toBe(200)

@@ -14,6 +14,7 @@ interface Diagnosed {
   readonly examined: { readonly attempts: number; readonly since: string | null }
   readonly findings: ReadonlyArray<{
     readonly code: string
+    readonly summary: string
     readonly since: string | null
     readonly inARow: number
     readonly confidence: string
@@ -84,8 +85,8 @@ describe("the next steps of a diagnosis", () => {
       olderAttempts: false,
       changes: [],
       waiting: { count: 0, oldestDueAt: null },
-      stopped: { count: 1, since: at, newestId: "whd_1", neverSent: 0 },
-      missedEvents: { count: 1, since: at }
+      stopped: { count: 1, since: at, newestId: "whd_1", neverSent: 0, more: false },
+      missedEvents: { count: 1, more: false, since: at }
     })
     const known = new Map(
       tools.map(({ listed }) => [listed.name, Object.keys(listed.inputSchema.properties)])
@@ -133,11 +134,77 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
 
       const after = yield* diagnosisOf(ws, endpointId)
       const said = (diagnosis: Diagnosed) =>
-        diagnosis.findings.find(({ code }) => code === "stopped_deliveries") as
-          | { readonly summary?: string }
-          | undefined
+        diagnosis.findings.find(({ code }) => code === "stopped_deliveries")
       expect(said(before)?.summary).toBe("2 deliveries stopped without being delivered.")
       expect(said(after)?.summary).toBe("1 delivery stopped without being delivered.")
+    })
+  )
+
+  it.effect(
+    "decision §10 (Replay jobs) counts all that is lost, however much, and hands out the call for it",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const ws = yield* entered
+        const endpointId = yield* makeEndpoint(ws, { eventTypes: ["invoice.paid"] })
+        const other = yield* makeEndpoint(ws, { eventTypes: ["other"] })
+        const enable = (enabled: boolean) =>
+          ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled } })
+        // Missed while it was disabled for the first time.
+        yield* enable(false)
+        const first = yield* publish(ws)
+        yield* enable(true)
+        const batch = (count: number, eventType = "invoice.paid") =>
+          ws.call("POST", "/events/batch", { body: { events: Array(count).fill({ eventType, payload: 1 }) } })
+        yield* batch(700)
+        yield* batch(3, "other")
+        yield* sql`update posthorn.deliveries set status = 'failed_permanent' where workspace_id = ${ws.workspaceId}`
+        // Still being retried, so not lost; and a test send, which has no event.
+        const [waits, replayed] = yield* sql<{ id: string }>`update posthorn.deliveries set status = 'failed'
+        where (workspace_id, id) in (select workspace_id, id from posthorn.deliveries
+          where workspace_id = ${ws.workspaceId} and endpoint_id = ${endpointId} order by id limit 2) returning id`
+        yield* sql`update posthorn.deliveries set status = 'failed_permanent' where id = ${replayed!.id}`
+        yield* ws.call("POST", `/webhooks/deliveries/${replayed!.id}/replay`)
+        yield* ws.call("POST", `/webhooks/${endpointId}/test-event`)
+        yield* sql`update posthorn.deliveries set status = 'failed_permanent'
+        where workspace_id = ${ws.workspaceId} and event_id is null`
+        yield* enable(false)
+        yield* publish(ws)
+
+        const diagnosis = yield* diagnosisOf(ws, endpointId)
+        const elsewhere = yield* diagnosisOf(ws, other)
+        const found = (code: string) => diagnosis.findings.find((one) => one.code === code)!
+        const { body: detail } = yield* ws.call("GET", `/events/${first.id}`)
+        const [count, start] = found("stopped_deliveries").nextSteps
+
+        expect(waits!.id).not.toBe(replayed!.id)
+        expect(found("stopped_deliveries").summary).toBe("699 deliveries stopped without being delivered.")
+        expect(found("missed_events").summary).toMatch(/^2 events matched/)
+        expect(count).toMatchObject({
+          operation: "startReplay",
+          arguments: { endpointId, since: detail.createdAt, includeMissed: true, dryRun: true }
+        })
+        expect(start).toMatchObject({ arguments: { endpointId, includeMissed: true }, fillIn: ["since"] })
+        expect(elsewhere.findings.find(({ code }) => code === "stopped_deliveries")!.summary).toMatch(/^3 /)
+        expect(codesOf(elsewhere)).not.toContain("missed_events")
+      })
+  )
+
+  it.effect("decision §10 (Replay jobs) counts to 10,000, and says when there may be more", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ws = yield* entered
+      const endpointId = yield* makeEndpoint(ws)
+      yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status)
+        select ${ws.workspaceId}, posthorn.new_id('whd_'), ${endpointId}, 'a.b', '1', 't', 'dead_lettered'
+        from generate_series(1, 10010)`
+
+      const { findings } = yield* diagnosisOf(ws, endpointId)
+
+      expect(findings.at(-1)).toMatchObject({
+        code: "stopped_deliveries",
+        summary: "10000 deliveries or more stopped without being delivered."
+      })
     })
   )
 

@@ -3,11 +3,11 @@ import type { AddressInfo } from "node:net"
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ConnectionLimits } from "../src/http/ConnectionLimits.ts"
-import { attend, makeListener } from "../src/http/Listener.ts"
+import { makeListener } from "../src/http/Listener.ts"
 
 it.scopedLive("decision §5 answers what came in the moment between listening and being ready", () =>
   Effect.gen(function* () {
-    const server = makeListener("http://posthorn.test", yield* ConnectionLimits)
+    const { attend, server } = makeListener("http://posthorn.test", yield* ConnectionLimits)
     yield* Effect.acquireRelease(
       Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
       () => Effect.sync(() => server.close())
@@ -21,7 +21,7 @@ it.scopedLive("decision §5 answers what came in the moment between listening an
 
     const first = yield* Effect.fork(ask("early"))
     yield* arrived
-    attend(server, (message, response) => {
+    attend((message, response) => {
       message.setEncoding("utf8").on("data", (text: string) => response.end(`heard ${text}`))
     })
 

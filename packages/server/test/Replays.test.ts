@@ -151,6 +151,31 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
+  it.effect("decision §4 lets jobs go with their endpoint, and starts none on one that is gone", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const { endpointId } = yield* outage(ws)
+      yield* enable(ws, endpointId)
+      const path = `/webhooks/${endpointId}/replays`
+      const { body: job } = yield* ws.call("POST", path, { body: { since: SINCE } })
+
+      yield* ws.call("DELETE", `/webhooks/${endpointId}`)
+      const after = [
+        yield* ws.call("GET", `/webhooks/replays/${job.id}`),
+        yield* ws.call("DELETE", `/webhooks/replays/${job.id}`),
+        yield* ws.call("POST", path, { body: { since: SINCE } }),
+        yield* ws.call("POST", path, { body: { since: SINCE, dryRun: true } })
+      ]
+      const left = yield* ws.call("GET", "/webhooks/replays")
+
+      expect(after.map(({ body }) => body._tag)).toEqual([
+        ...["ReplayNotFound", "ReplayNotFound"],
+        ...["WebhookEndpointNotFound", "WebhookEndpointNotFound"]
+      ])
+      expect(left.body.items).toEqual([])
+    })
+  )
+
   it.effect("decision §4 refuses what it cannot mean, and knows no foreign job", () =>
     Effect.gen(function* () {
       const ws = yield* entered

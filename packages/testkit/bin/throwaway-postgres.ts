@@ -2,7 +2,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as EmbeddedPostgres from "@posthorn/cli/EmbeddedPostgres"
+import * as EmbeddedPostgres from "@posthorn/embedded-postgres/EmbeddedPostgres"
 import { Effect, Fiber, Redacted } from "effect"
 
 const folder = Effect.acquireRelease(

@@ -2,10 +2,11 @@
  * A PostgreSQL of a test's own that can be stopped and started while others use it: always the embedded one, durable as
  * in production, on a port it keeps.
  */
+import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as EmbeddedPostgres from "@posthorn/cli/EmbeddedPostgres"
+import * as EmbeddedPostgres from "@posthorn/embedded-postgres/EmbeddedPostgres"
 import * as Database from "@posthorn/persistence/Database"
 import { migrate } from "@posthorn/persistence/Migrator"
 import { Effect, Exit, Redacted, Scope } from "effect"
@@ -15,29 +16,49 @@ export interface OwnCluster {
   /** As its administrator would: connections are ended, nothing committed is lost. */
   readonly stop: Effect.Effect<void>
   readonly start: Effect.Effect<void>
+  /** While it is stopped: keeps a copy of all its data, and puts that in the place of what is there. */
+  readonly save: Effect.Effect<void>
+  readonly restore: Effect.Effect<void>
 }
+
+const remove = (path: string) => rmSync(path, { recursive: true, force: true })
+
+const savedOf = (dataDir: string) => `${dataDir}-saved`
 
 const folder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "posthorn-own-pg-"))),
-  (dataDir) => Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))
+  (dataDir) => Effect.sync(() => [dataDir, savedOf(dataDir)].forEach(remove))
 )
 
-/** Started and migrated. */
-export const make: Effect.Effect<OwnCluster, never, Scope.Scope> = Effect.gen(function* () {
+/** With owners and modes: the server may run as another user. */
+const copy = (from: string, to: string) =>
+  Effect.sync(() => {
+    remove(to)
+    execFileSync("cp", ["-a", from, to])
+  })
+
+/** Started, with nothing in it. */
+export const makeEmpty: Effect.Effect<OwnCluster, never, Scope.Scope> = Effect.gen(function* () {
   const dataDir = yield* folder
   let running = yield* Scope.make()
   yield* Effect.addFinalizer(() => Scope.close(running, Exit.void))
   const { port, url } = yield* Scope.extend(EmbeddedPostgres.start({ dataDir }), running)
-  yield* Effect.provide(
-    migrate,
-    Database.layer({ url, applicationName: "posthorn-migrate", maxConnections: 2 })
-  )
   return {
     url: Redacted.make(Redacted.value(url)),
     stop: Effect.suspend(() => Scope.close(running, Exit.void)),
     start: Effect.gen(function* () {
       running = yield* Scope.make()
       yield* Scope.extend(EmbeddedPostgres.start({ dataDir, port }), running)
-    }).pipe(Effect.orDie)
+    }).pipe(Effect.orDie),
+    save: copy(dataDir, savedOf(dataDir)),
+    restore: copy(savedOf(dataDir), dataDir)
   }
 }).pipe(Effect.orDie)
+
+/** Started and migrated. */
+export const make = Effect.tap(makeEmpty, ({ url }) =>
+  migrate.pipe(
+    Effect.provide(Database.layer({ url, applicationName: "posthorn-migrate", maxConnections: 2 })),
+    Effect.orDie
+  )
+)

@@ -3,22 +3,29 @@
  * `posthorn.bury`. Runs when something was put there, and now and then for what another worker left behind.
  * Source: spec §3.1, decision §7.
  */
-import { Records } from "@posthorn/persistence/Records"
+import { makeTrouble, telling } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
-import { Signal } from "./internal/Signal.ts"
+import { deadLettered } from "./Meters.ts"
+import type { Parts } from "./Parts.ts"
+import { buryMs } from "./Schedules.ts"
 
 const BATCH = 100
-const LOOK_MS = 5_000
 
-export const make = Effect.map(Records, (records) => {
-  const signal = new Signal()
+const tell = (buried: number) => {
+  if (buried === 0) return Effect.void
+  deadLettered(buried)
+  return Effect.logInfo(`Deliveries given up: ${buried}. Their workspaces have been notified`)
+}
+
+/** Runs until interrupted. */
+export const makeDeadLetters = ({ lanes, records }: Parts): Effect.Effect<never> => {
+  const trouble = makeTrouble("Dead letters cannot be marked", "Dead letters can be marked again")
   const buryAll: Effect.Effect<void> = records.bury(BATCH).pipe(
+    Effect.tap(tell),
     Effect.flatMap((buried) => (buried < BATCH ? Effect.void : buryAll)),
-    Effect.catchAll((error) => Effect.logWarning("Dead letters cannot be marked", error)),
+    telling(trouble),
+    Effect.ignore,
     Effect.uninterruptible
   )
-  return {
-    arrived: () => signal.raise(),
-    run: Effect.forever(Effect.zipRight(buryAll, signal.waitAtMost(LOOK_MS)))
-  }
-})
+  return Effect.forever(Effect.zipRight(buryAll, lanes.givenUp.waitAtMost(buryMs)))
+}

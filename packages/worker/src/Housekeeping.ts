@@ -6,8 +6,8 @@
  */
 import { Retention } from "@posthorn/persistence/Retention"
 import { Effect, LogLevel } from "effect"
+import { housekeeping } from "./Schedules.ts"
 
-const LOOK = "1 minute"
 /** Not while everything is starting. */
 const FIRST_LOOK = "20 seconds"
 
@@ -27,10 +27,9 @@ export const make = Effect.map(Retention, (retention) => {
   )
   return {
     /** `here`: whether it is this worker's job now. */
-    run: (here: () => boolean): Effect.Effect<never> =>
+    run: (here: () => boolean): Effect.Effect<unknown> =>
       Effect.suspend(() => (here() ? look : Effect.void)).pipe(
-        Effect.zipRight(Effect.sleep(LOOK)),
-        Effect.forever,
+        Effect.repeat(housekeeping),
         Effect.delay(FIRST_LOOK)
       )
   }

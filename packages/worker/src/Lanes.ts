@@ -1,330 +1,295 @@
 /**
- * What waits, in memory: one lane per endpoint, and the order in which deliveries get their slots.
+ * The hub: which shards are this worker's, and how far each delivery in memory is. Reader, Loader, Pool and Ledger are loops
+ * that speak to it and never to each other; each waits for a signal of its own.
  *
- * - The order: internal/Order.ts. An endpoint has at most its cap in flight: internal/Lane.ts.
- * - Memory is bounded whatever the backlog, and shared by the workspaces (internal/Memory.ts): a lane that is full drops what
- *   it is given and is refilled from the database when it runs low (internal/Backlog.ts); when the lanes of a workspace, or
- *   all together, hold too much, the longest lose their ends.
- * - A delivery is held from the moment it is read until its observation is recorded: internal/Held.ts.
+ *      Reader                   Loader                    Pool                       Ledger
+ *   add │ refill            pick │   loaded, makeReady      │ next      settle         │ recorded
+ *       ▼                        ▼          ▼               ▼              ▼           ▼
+ *    waiting ───────────────► loading ───► ready ─────────► sent ───────► settled ───► recorded
+ *       ▲                        │          │               │              ▲           ▲
+ *       └─────── giveBack ───────┴──────────┘               └─ unobserved ─┘─ TakeUps ─┘
  *
- * Plain data without clock or I/O; one worker's view, lost with it. Source: decision §7, docs/adr/0010-engine.md.
+ * - waiting: in its lane until it is its turn (WaitingRoom.ts, Order.ts). From here on it has a place in its lane, of which
+ *   there are as many as the lane's cap (Lane.ts).
+ * - loading: picked for a slot that is free, or will be in a moment (Slots.ts).
+ * - ready: loaded, until a slot is free (Ready.ts). Given back when it is not fresh any more, when its lane became slow, or
+ *   when its endpoint was disabled.
+ * - sent: it has a slot (Places.ts).
+ * - settled: over, its slot free. A failure keeps its place in its lane until it is recorded: so nothing is started after the
+ *   failure that disables the endpoint, but what was already in flight.
+ * - recorded: its observation is stored, or it is gone, or its shard was lost before it was sent. Until then it is held, so that
+ *   reading it again never sends it again.
+ *
+ * Of a shard that is lost nothing more is sent; what is in flight is still recorded. Plain data: no clock, no I/O; timers are
+ * given to it. One worker's view, lost with it. Source: decision §7, docs/adr/0010-engine.md.
  */
-import type { LaneRef, Refill, Waiting } from "@posthorn/persistence/Queue"
-import { Backlog } from "./internal/Backlog.ts"
-import { Held } from "./internal/Held.ts"
-import { BEGINNING, FIRST_CAP, Lane, type Pace, type Rest } from "./internal/Lane.ts"
-import { Memory } from "./internal/Memory.ts"
-import { Order } from "./internal/Order.ts"
-import { reserveOf } from "./internal/Places.ts"
-import { Reputations } from "./internal/Reputations.ts"
-import type { Tenant } from "./internal/Tenant.ts"
-import { tuned } from "./Tuning.ts"
+import type { Loaded, Waiting } from "@posthorn/persistence/Queue"
+import type { Observed } from "@posthorn/persistence/Records"
+import { Signal } from "./internal/Signal.ts"
+import { Waiters } from "./internal/Waiters.ts"
+import { Agenda } from "./lanes/Agenda.ts"
+import type { Lane, Pace, Row } from "./lanes/Lane.ts"
+import { reserveOf } from "./lanes/Places.ts"
+import { Settled } from "./lanes/Settled.ts"
+import { Slots } from "./lanes/Slots.ts"
+import { Suspects } from "./lanes/Suspects.ts"
+import { WaitingRoom } from "./lanes/WaitingRoom.ts"
+import { type TuningValues, tuned } from "./Tuning.ts"
 
-export interface LanesOptions {
+/** The constants are those of Tuning.ts where none are given. */
+export interface LanesOptions extends Partial<TuningValues> {
   readonly endpointConcurrency: number
-  /** How many slots there are: see internal/Places.ts. */
   readonly slots?: number
-  /** Rows in memory that wait, over all lanes. About 200 bytes each. */
-  readonly maxWaiting?: number
+  readonly retryDelayMs?: number
+  /** Calls back in so many milliseconds. */
+  readonly later?: (milliseconds: number, run: () => void) => void
 }
 
-export class Lanes {
-  private readonly endpointConcurrency: number
-  private readonly reserve: number
-  private readonly memory: Memory
-  private readonly lanes = new Map<string, Lane>()
-  private readonly held = new Held()
-  private readonly order = new Order()
-  private readonly backlog: Backlog
-  private readonly parked = new Set<Lane>()
-  private readonly reputations = new Reputations()
+export class Lanes extends WaitingRoom {
+  /** For the Reader: what to look at next. */
+  readonly agenda = new Agenda()
+  /** For the Loader: there may be something to load, and slots for it. */
+  readonly toLoad = new Signal()
+  /** For the Pool's fibers: something is ready. */
+  readonly toSend = new Waiters()
+  /** For the Ledger and TakeUps: what is settled. */
+  readonly settled = new Settled()
+  /** For DeadLetters: something was given up. */
+  readonly givenUp = new Signal()
+  readonly suspects = new Suspects()
+  readonly slots: Slots
+  readonly later: (milliseconds: number, run: () => void) => void
+  /** Picked, and its attempt not over. */
   inFlight = 0
+  private readonly reserve: number
+  private readonly tuning: TuningValues
+  private readonly retryDelayMs: number
 
-  constructor({ endpointConcurrency, maxWaiting = tuned.maxWaiting, slots = 0 }: LanesOptions) {
-    this.endpointConcurrency = endpointConcurrency
+  constructor(options: LanesOptions) {
+    const { later = () => undefined, retryDelayMs = 0, slots = 0 } = options
+    const tuning = { ...tuned, ...options }
+    super(tuning)
+    this.tuning = tuning
+    this.later = later
+    this.retryDelayMs = retryDelayMs
     this.reserve = reserveOf(slots)
-    this.memory = new Memory(maxWaiting)
-    this.backlog = new Backlog(this.memory)
+    this.slots = new Slots({ ...tuning, slots }, this.settled)
   }
 
-  get waiting(): number {
-    return this.memory.waiting
+  /** The shard is ours: see `Owner.taken`. */
+  take(shard: number, suspectUntil: number | null): void {
+    this.suspects.taken(shard, suspectUntil)
+    this.open(shard)
+    this.agenda.shardsChanged()
   }
 
-  /** How many more rows memory has room for. */
-  get room(): number {
-    return this.memory.room
+  lose(shard: number): void {
+    this.close(shard)
+    this.agenda.shardsChanged()
+    this.giveBackReady((row) => row.shard === shard)
+    this.empty(shard)
+    this.toLoad.raise()
   }
 
-  /** Say so before each read, and bring its rows with `add` or `refill`, then `readEnded`. */
-  readStarted(): void {
-    this.held.readStarted()
+  override add(rows: ReadonlyArray<Waiting>): void {
+    super.add(rows)
+    if (rows.length > 0) this.wake()
   }
 
-  readEnded(): void {
-    for (const row of this.held.readEnded()) this.release(row)
+  /** There may be something to pick, and slots for it. */
+  wake(): void {
+    this.slots.keep(0)
+    this.toLoad.raise()
   }
 
-  add(rows: ReadonlyArray<Waiting>): void {
-    for (const row of rows) if (!this.held.has(row.deliveryId)) this.place(row)
-    if (this.room > 0) return
-    for (const { keep, tenant } of this.memory.equalShares()) this.trim(tenant, keep)
-  }
-
-  private place(row: Waiting): void {
-    const lane = this.laneOf(row)
-    const { tenant } = lane
-    if (!lane.parked && !lane.partial && !this.memory.hasRoom(tenant)) {
-      const keep = this.memory.fairOf(tenant)
-      if (keep < tenant.waiting) this.trim(tenant, keep)
-    }
-    const full = lane.waiting >= this.memory.limit(tenant) || !this.memory.hasRoom(tenant)
-    if (lane.parked || lane.partial || full) {
-      this.backlog.dropped(lane, row)
-      return
-    }
-    this.held.add(row.deliveryId)
-    lane.held++
-    this.memory.change(tenant, 1)
-    this.order.push(lane, row)
-  }
-
-  private laneOf(row: Waiting): Lane {
-    const known = this.lanes.get(row.endpointId)
-    if (known !== undefined) return known
-    const tenant = this.memory.tenantOf(row.workspaceId)
-    const lane = new Lane(row, tenant, Math.min(FIRST_CAP, this.endpointConcurrency))
-    this.reputations.recall(lane)
-    this.lanes.set(row.endpointId, lane)
-    tenant.lanes.add(lane)
-    tenant.members++
-    return lane
-  }
-
-  /** Until the workspace keeps no more: the longest lanes lose their ends first. */
-  private trim(tenant: Tenant<Lane>, keep: number): void {
-    const each = Math.max(1, Math.floor(keep / tenant.lanes.size))
-    for (const least of [each, 0]) {
-      for (const lane of tenant.lanes) {
-        while (tenant.waiting > keep && lane.waiting > least) {
-          const last = lane.popLast()!
-          lane.leaveOut(last)
-          this.memory.change(tenant, -1)
-          this.unhold(last, lane)
-        }
-        this.backlog.watch(lane)
-      }
-      if (tenant.waiting <= keep) return
-    }
-  }
-
-  /** The first due rows of endpoints: from there on all is read again, at once where that row is not in memory. */
-  sweep(heads: ReadonlyArray<Waiting>): void {
-    for (const row of heads) {
-      const lane = this.laneOf(row)
-      if (lane.parked) continue
-      if (this.held.has(row.deliveryId)) this.backlog.readLater(lane, row)
-      else this.backlog.readFrom(lane, row)
-    }
-  }
-
-  /** Endpoints that a read should leave out, which goes back to `backTo` (infinity when it goes on). */
-  skip(backTo: number): ReadonlyArray<string> {
-    return this.backlog.skip(backTo)
-  }
-
-  get hasThin(): boolean {
-    return this.backlog.hasThin
-  }
-
-  /** Lanes that run low while the database has more for them. */
-  toRefill(most: number): ReadonlyArray<Refill> {
-    return this.backlog.toRefill(most)
-  }
-
-  /** The answer to `toRefill`. */
-  refill(refills: ReadonlyArray<Refill>, rows: ReadonlyArray<Waiting>): void {
-    const answered = this.backlog.answered(refills, rows, this.lanes)
-    for (const { lane, last } of answered) this.backlog.refilled(lane, last === null)
-    this.add(rows)
-    for (const { lane, last } of answered) {
-      if (last !== null) lane.leaveOut(last)
-      this.backlog.watch(lane)
-      if (lane.idle) this.forget(lane)
-    }
-  }
-
-  /** Whether the last `pick` left slots free that nobody who waits may take. */
-  get refused(): boolean {
-    return this.order.refused
-  }
-
-  /** Up to `most` deliveries whose turn it is; each is in flight until `settle`. */
-  pick(most: number): Array<Waiting> {
-    const picked: Array<Waiting> = []
+  /** waiting → loading: up to `most` whose turn it is. */
+  pick(most: number): ReadonlyArray<Row> {
+    const wasFull = this.room === 0
+    const picked: Array<Row> = []
     while (picked.length < most) {
-      const next = this.order.next(most - picked.length, this.reserve)
-      if (next === undefined) break
-      this.memory.change(next.lane.tenant, -1)
-      this.backlog.watch(next.lane)
-      next.lane.tenant.inFlight++
+      const row = this.order.next(most - picked.length, this.reserve)
+      if (row === undefined) break
+      row.state = "loading"
+      this.memory.change(row.lane.tenant, -1)
+      this.backlog.watch(row.lane)
+      row.lane.tenant.inFlight++
       this.inFlight++
-      picked.push(next.row)
+      picked.push(row)
     }
+    this.slots.keep(this.order.refused ? most - picked.length : 0)
+    if (picked.length > 0 && (wasFull || this.hasThin)) this.agenda.wake.raise()
     return picked
   }
 
-  /** What came of an attempt; gives the pause that has to be over before the next one. Slot and place: see `settle`. */
-  observed(row: Waiting, pace: Pace, delivered: boolean): Rest | null {
-    const lane = this.lanes.get(row.endpointId)
-    if (delivered) lane?.succeeded()
-    else lane?.failed((lane.failures ?? 0) + 1)
-    const rest = lane?.rest() ?? null
-    this.settle(row, pace, delivered)
-    return rest
+  /** What came of loading it. Gives whether it may be made ready: what is gone, or not to be sent now, leaves its place. */
+  loaded(row: Row, loaded: Loaded | null, now: number): boolean {
+    const { lane } = row
+    if (loaded === null) this.gone(row)
+    else if (row.tenure.lost) this.handOver(row)
+    else if (!loaded.endpoint.enabled) {
+      this.park(lane.endpointId)
+      this.recorded(row)
+    } else {
+      row.load(loaded, now)
+      if (lane.failures === null) this.fail(lane, loaded.failures)
+      if (lane.maySend(row)) return true
+      this.giveBack([row])
+    }
+    return false
   }
 
-  /** How many attempts in a row failed as far as it was recorded: for a lane that has seen none itself. */
-  learn(row: Waiting, failures: number): Rest | null {
-    const lane = this.lanes.get(row.endpointId)
-    if (lane === undefined || lane.failures !== null) return null
-    lane.failed(failures)
-    return lane.rest()
+  /** loading → ready */
+  makeReady(rows: ReadonlyArray<Row>): void {
+    for (const row of rows) {
+      row.state = "ready"
+      this.slots.ready.push(row)
+    }
+    this.toSend.ask(rows.length)
   }
 
-  /** Whether it may still be sent: its lane may have become slow since it was picked. */
-  maySend(row: Waiting): boolean {
-    const lane = this.lanes.get(row.endpointId)
-    return lane === undefined || !lane.slow || lane.turn === row.deliveryId
+  /** ready → sent: the next one that a slot is free for. What may not be sent, or was loaded too long ago, waits again. */
+  next(now: number, mayStart: boolean): Row | undefined {
+    let row = this.slots.next()
+    if (row !== undefined && !this.maySend(row, now, mayStart)) {
+      const stale: Array<Row> = []
+      for (; row !== undefined && !this.maySend(row, now, mayStart); row = this.slots.next()) stale.push(row)
+      this.giveBack(stale)
+    }
+    if (row === undefined) return undefined
+    row.state = "sent"
+    this.slots.take(row)
+    return row
   }
 
-  /** The pause is over. */
-  rested({ endpointId, number }: Rest): void {
-    const lane = this.lanes.get(endpointId)
-    if (lane === undefined || !lane.rested(number)) return
-    if (lane.idle) this.forget(lane)
-    else this.order.offer(lane)
+  private maySend(row: Row, now: number, mayStart: boolean): boolean {
+    return mayStart && !row.tenure.lost && !this.isStale(row, now) && row.lane.maySend(row)
   }
 
-  /**
-   * The attempt is over and its slot free. It stays held until `recorded`. A failure keeps its place in its lane until
-   * then as well: so nothing is started after the failure that disables the endpoint, but what was already in flight.
-   */
-  settle(row: Waiting, pace: Pace, delivered: boolean): void {
-    this.inFlight--
-    const tenant = this.memory.find(row.workspaceId)
-    if (tenant !== null) tenant.inFlight--
-    const lane = this.lanes.get(row.endpointId)
-    if (lane === undefined) return
+  isStale({ loadedAt }: Row, now: number): boolean {
+    return now - loadedAt > this.tuning.freshMs
+  }
+
+  /** loading, ready → waiting: not sent after all, in the order in which they were picked. */
+  giveBack(rows: ReadonlyArray<Row>): void {
+    for (let n = rows.length - 1; n >= 0; n--) {
+      const row = rows[n]!
+      if (row.tenure.lost || row.lane.parked) {
+        this.handOver(row)
+        continue
+      }
+      this.leave(row)
+      this.order.over(row)
+      this.order.leave(row.lane)
+      row.state = "waiting"
+      row.loaded = null
+      this.memory.change(row.lane.tenant, 1)
+      this.order.putBack(row)
+    }
+  }
+
+  /** The same for what is ready: of an endpoint that was disabled, of a shard that was lost, what is stale, or all. */
+  giveBackReady(concerned: (row: Row) => boolean): void {
+    if (this.slots.ready.length > 0) this.giveBack(this.slots.ready.remove(concerned))
+  }
+
+  /** sent → settled */
+  settle(row: Row, observed: Observed, pace: Pace): void {
+    const { lane } = row
+    const delivered = observed.status === "delivered"
+    if (delivered) lane.succeeded()
+    else this.fail(lane, (lane.failures ?? 0) + 1)
     lane.adjust(pace, this.endpointConcurrency)
-    if (delivered && !lane.heldUp) this.order.leave(lane)
-    else lane.failing.add(row.deliveryId)
+    this.suspects.forget(row)
+    this.over(row, !delivered)
+    this.settled.add(row, observed)
+    // Waking the fiber for each post would cost more than what it does.
+    if (this.slots.ripe) this.toLoad.raise()
   }
 
-  /** Nothing of it can be recorded just now: until then, what is in flight or unrecorded stays within its cap. */
-  holdUp(endpointId: string): void {
-    const lane = this.lanes.get(endpointId)
-    if (lane !== undefined) lane.heldUp = true
-    this.order.heldUp(endpointId)
+  /** So many attempts in a row failed: a slow lane pauses, and is woken when its pause is over. */
+  private fail(lane: Lane, inARow: number): void {
+    lane.failed(inARow)
+    const rest = lane.rest()
+    if (rest === null) return
+    this.later(rest.units * this.retryDelayMs, () => {
+      if (this.lanes.get(lane.endpointId) !== lane || !lane.rested(rest.number)) return
+      this.forgetIdle(lane)
+      this.order.offer(lane)
+      this.wake()
+    })
   }
 
-  /** It was not sent after all: back to the front of its line. */
-  giveBack(row: Waiting): void {
-    const lane = this.lanes.get(row.endpointId)
-    this.settle(row, "same", true)
+  /** sent → settled, without an observation; or none can be stored. Its take-up is counted. */
+  unobserved(row: Row): void {
+    if (row.state === "sent") this.over(row, true)
+    this.settled.addUnobserved(row)
+    if (this.slots.ripe) this.toLoad.raise()
+  }
+
+  /** loading → settled: their take-ups cannot be counted now. Their places are free meanwhile. */
+  putOff(rows: ReadonlyArray<Row>): void {
+    if (rows.length === 0) return
+    for (const row of rows) this.over(row, false)
+    this.later(this.tuning.heldPauseMs, () => this.readAgain(rows))
+  }
+
+  private over(row: Row, keepsPlace: boolean): void {
+    this.leave(row)
+    row.state = "settled"
+    row.loaded = null
+    row.keepsPlace = keepsPlace || row.lane.heldUp
+    if (!row.keepsPlace) this.order.leave(row.lane)
+  }
+
+  /** Nothing of their endpoints can be recorded just now: until then, what is in flight or unrecorded stays within the caps. */
+  setAside(rows: ReadonlyArray<Row>): void {
+    for (const row of rows) {
+      this.settled.setAside(row)
+      row.lane.heldUp = true
+      this.order.heldUp(row.lane)
+    }
+    this.wake()
+  }
+
+  /** settled → recorded; or nobody here needs it any more. A later read may bring it again. */
+  recorded(row: Row): void {
+    const { lane, state } = row
+    if (state === "settled") {
+      this.settled.leave(row)
+      lane.heldUp = false
+    } else this.leave(row)
+    if (state !== "settled" || row.keepsPlace) this.order.leave(lane)
     this.order.over(row)
-    if (lane?.failing.delete(row.deliveryId) === true) this.order.leave(lane)
-    if (lane === undefined || !this.held.has(row.deliveryId)) return
-    if (lane.parked) {
-      this.unhold(row, lane)
-      return
+    row.state = "recorded"
+    row.loaded = null
+    if (this.held.recorded(row)) this.unhold(row)
+  }
+
+  /** It is nowhere any more, or among the dead letters. */
+  gone(row: Row): void {
+    this.suspects.forget(row)
+    this.recorded(row)
+  }
+
+  /** Not this tenure's to send. Whoever has the shard reads it; if that is this worker, it held it until now, so once more. */
+  private handOver(row: Row): void {
+    this.recorded(row)
+    if (row.tenure.lost && this.owns(row.shard)) this.agenda.goBackTo(row.due)
+  }
+
+  /** Settled without an observation: they are read again. */
+  readAgain(rows: ReadonlyArray<Row>): void {
+    for (const row of rows) {
+      this.recorded(row)
+      this.agenda.goBackTo(row.due)
     }
-    this.memory.change(lane.tenant, 1)
-    this.order.putBack(lane, row)
+    this.wake()
   }
 
-  /** Its observation is stored, or it is gone: a later read may bring it again. */
-  recorded(row: Waiting): void {
-    const lane = this.lanes.get(row.endpointId)
-    this.order.over(row)
-    if (lane !== undefined) lane.heldUp = false
-    if (lane?.failing.delete(row.deliveryId) === true) this.order.leave(lane)
-    if (this.held.recorded(row)) this.release(row)
-  }
-
-  private release(row: Waiting): void {
-    const lane = this.lanes.get(row.endpointId)
-    if (lane !== undefined) this.unhold(row, lane)
-    else this.held.delete(row.deliveryId)
-  }
-
-  private unhold(row: Waiting, lane: Lane): void {
-    if (!this.held.delete(row.deliveryId)) return
-    lane.held--
-    if (lane.idle) this.forget(lane)
-  }
-
-  private forget(lane: Lane): void {
-    this.lanes.delete(lane.endpointId)
-    lane.tenant.lanes.delete(lane)
-    lane.tenant.members--
-    this.memory.forget(lane.tenant)
-    this.backlog.forget(lane)
-    this.reputations.remember(lane)
-  }
-
-  /** Its endpoint is disabled or unusable: keep nothing of it in memory but the fact. */
-  park(endpointId: string): void {
-    const lane = this.lanes.get(endpointId)
-    if (lane === undefined || lane.parked) return
-    lane.parked = true
-    lane.leaveOut(BEGINNING)
-    lane.tenant.lanes.delete(lane)
-    this.backlog.pause(lane)
-    this.parked.add(lane)
-    this.empty(lane)
-  }
-
-  private empty(lane: Lane): void {
-    for (const row of this.order.empty(lane)) {
-      this.memory.change(lane.tenant, -1)
-      this.unhold(row, lane)
-    }
-  }
-
-  parkedLanes(): ReadonlyArray<LaneRef> {
-    return [...this.parked].map(({ workspaceId, endpointId }) => ({ workspaceId, endpointId }))
-  }
-
-  /** It can be used again, or is gone: what the database has for it is read anew. */
-  unpark(endpointId: string): void {
-    const lane = this.lanes.get(endpointId)
-    if (lane === undefined || !lane.parked) return
-    lane.parked = false
-    lane.tenant.lanes.add(lane)
-    lane.startAnew()
-    this.parked.delete(lane)
-    this.backlog.readFrom(lane, BEGINNING)
-  }
-
-  /** The shard is another worker's now: forget what waits. What is in flight is still recorded. */
-  dropShard(shard: number): void {
-    for (const lane of [...this.lanes.values()]) {
-      if (lane.shard !== shard) continue
-      this.empty(lane)
-      lane.partial = false
-      lane.parked = false
-      lane.tenant.lanes.add(lane)
-      this.parked.delete(lane)
-      this.backlog.forget(lane)
-      if (lane.idle) this.forget(lane)
-    }
-  }
-
-  /** Deliveries of the shard that are in flight or not recorded yet. */
-  heldOf(shard: number): number {
-    let held = 0
-    for (const lane of this.lanes.values()) if (lane.shard === shard) held += lane.held
-    return held
+  /** It is not loading, ready or sent any more. */
+  private leave(row: Row): void {
+    this.inFlight--
+    row.lane.tenant.inFlight--
+    if (row.state === "sent") this.slots.leave(row)
   }
 }

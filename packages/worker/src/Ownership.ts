@@ -11,6 +11,8 @@ export interface Owner {
    * owner that died; null when it was given back cleanly. Whoever takes back its own is told the same as before.
    */
   readonly taken: (shard: number, suspectUntil: number | null) => void
+  /** Nothing is left in the shard of what an owner that died may have had in flight. */
+  readonly cleared: (shard: number) => void
   /** The shard is lost, at once. */
   readonly lost: (shard: number) => void
   /** Stop taking work from the shard; done when nothing of it is in flight or unrecorded. */

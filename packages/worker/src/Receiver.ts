@@ -1,5 +1,5 @@
 /**
- * Where attempts go: the one thing the engine knows about HTTP. Live it is Dispatch.ts; in the simulation, a model.
+ * Where attempts go: the one thing the engine knows about HTTP. Live it is http/Dispatch.ts; in the simulation, a model.
  *
  * A call with a callback, not an Effect: a fiber for each post cost 40 us of CPU (fiber, fiber set, garbage), more than
  * the post itself (measured 2026-11-21). The engine wraps what surrounds it, once per group.
@@ -8,7 +8,7 @@ import { allowsAddress, allowsHost } from "@posthorn/domain/AllowedTargets"
 import { isRefusedAddress } from "@posthorn/domain/IpAddress"
 import type { Observation } from "@posthorn/domain/Verdict"
 import { Context, Effect, Layer } from "effect"
-import * as Dispatch from "./Dispatch.ts"
+import * as Dispatch from "./http/Dispatch.ts"
 import { WorkerConfig } from "./WorkerConfig.ts"
 
 export interface Outgoing {

@@ -2,43 +2,83 @@
  * Makes the replay jobs of the endpoints whose shards are this worker's, step by step.
  *
  * A step is one transaction of at most `BATCH` replays, and is made only while the endpoint has fewer than `ROOM`
- * deliveries waiting: so a job goes as fast as its endpoint takes it, and what is published meanwhile waits behind no
- * more than that. Nothing is remembered here: a worker that dies leaves a row that another goes on with.
+ * deliveries waiting: so a job goes no faster than its endpoint takes it, and what is published meanwhile waits behind no
+ * more than that. Small steps with pauses keep the other endpoints' deliveries prompt: at most about 450 replays a second
+ * and worker. Nothing is remembered here: a worker that dies leaves a row that another goes on with.
  * Source: decision §4 and §10 (Replay jobs), docs/adr/0017-replay-jobs.md.
  */
 import { ReplaySteps, type RunningReplay } from "@posthorn/persistence/ReplaySteps"
-import { Effect, Schedule } from "effect"
+import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
+import { Clock, Effect } from "effect"
+import { replayed } from "./Meters.ts"
+import * as Schedules from "./Schedules.ts"
 
-const BATCH = 100
+const BATCH = 10
 const ROOM = 200
-/** How soon a started job is begun, and one that waits is looked at again. */
-const LOOK = Schedule.spaced("500 millis")
-/** Between two steps of a job, so that jobs never take more than a part of the database's time. */
-const PAUSE = "10 millis"
+/** A job whose step failed, such as for a lock that it waited for, is left alone for so long: others do not wait with it. */
+const REST_MS = 5_000
+/** Between two steps, so that jobs never take more than a part of the database's time. */
+const PAUSE = "20 millis"
+
+const tell = ({ id, workspaceId }: RunningReplay, message: string) =>
+  Effect.annotateLogs(Effect.logInfo(message), { workspaceId, replayId: id })
 
 export const make = Effect.map(ReplaySteps, (steps) => {
-  const go = (replay: RunningReplay): Effect.Effect<void, unknown> =>
+  const trouble = makeTrouble("Replay jobs cannot go on", "Replay jobs go on again")
+
+  /** Whether there is more to do. */
+  const step = (replay: RunningReplay) =>
     steps.step(replay, BATCH, ROOM).pipe(
       // Its transaction ends one way or the other, also when the worker stops just now.
       Effect.uninterruptible,
-      Effect.flatMap(({ outcome }) => (outcome === "stepped" ? Effect.delay(go(replay), PAUSE) : Effect.void))
+      Effect.tap(({ made, outcome }) => {
+        replayed(made)
+        return outcome === "finished" ? tell(replay, "Replay job finished") : Effect.void
+      }),
+      Effect.map(({ outcome }) => outcome === "stepped"),
+      Effect.tap((stepped) => (stepped ? Effect.sleep(PAUSE) : Effect.void))
     )
 
-  const look = (shards: ReadonlyArray<number>) =>
-    shards.length === 0
-      ? Effect.void
-      : steps.running(shards).pipe(
-          // One after the other would let a large job hold up the others.
-          Effect.flatMap(Effect.forEach(go, { concurrency: "unbounded", discard: true })),
-          Effect.catchAll((error) => Effect.logWarning("Replay jobs cannot go on just now", error))
+  /** Jobs that are left alone, and until when. */
+  const resting = new Map<string, number>()
+
+  const tryStep = (replay: RunningReplay) =>
+    step(replay).pipe(
+      Effect.zipLeft(trouble.over),
+      Effect.catchAll((error) =>
+        Effect.zipRight(
+          trouble.failed(reasonOf(error)),
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            resting.set(replay.id, now + REST_MS)
+            return false
+          })
         )
+      )
+    )
+
+  /**
+   * A step of each job, one after the other: however many there are, they take no more from live traffic than one. What
+   * goes wrong with one is no matter of the others.
+   */
+  const round = (shards: ReadonlyArray<number>): Effect.Effect<boolean> =>
+    Effect.gen(function* () {
+      if (shards.length === 0) return false
+      const now = yield* Clock.currentTimeMillis
+      for (const [id, until] of resting) if (until <= now) resting.delete(id)
+      const running = yield* steps.running(shards)
+      const stepped = yield* Effect.forEach(
+        running.filter(({ id }) => !resting.has(id)),
+        tryStep
+      )
+      return stepped.includes(true)
+    }).pipe(Effect.catchAll((error) => Effect.as(trouble.failed(reasonOf(error)), false)))
 
   return {
     /** `shards`: those that are this worker's now. */
     run: (shards: () => ReadonlyArray<number>): Effect.Effect<unknown> =>
-      Effect.repeat(
-        Effect.suspend(() => look(shards())),
-        LOOK
+      Effect.suspend(() => round(shards())).pipe(
+        Effect.repeat({ while: (more) => more }),
+        Effect.repeat(Schedules.replays)
       )
   }
 })

@@ -17,13 +17,13 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { newTraceId } from "@posthorn/domain/TraceId"
 import { DedicatedConnections } from "@posthorn/persistence/DedicatedConnection"
 import * as ShardLocks from "@posthorn/persistence/ShardLocks"
-import { Effect, FiberMap, Layer, Schedule } from "effect"
+import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
+import { Effect, FiberMap, Layer, LogLevel } from "effect"
 import { elapsed } from "./internal/Elapsed.ts"
 import { type Owner, Ownership } from "./Ownership.ts"
+import * as Schedules from "./Schedules.ts"
 
-const BEAT_MS = 1_000
 const FENCE_MS = 3_000
-const RECONNECT_MS = 500
 
 /** By two clocks: the wall clock may be set back, and the other one may stand still while the machine sleeps. */
 interface Moment {
@@ -39,6 +39,9 @@ const isSince = (then: Moment, now: Moment) =>
 /** Our share of `count` shards among `members` workers, when we stand at `position`. */
 export const quota = (count: number, members: number, position: number): number =>
   Math.floor(count / members) + (position < count % members ? 1 : 0)
+
+const tellShards = (message: string, shards: ReadonlyArray<number>, held: number, level = LogLevel.Info) =>
+  Effect.annotateLogs(Effect.logWithLevel(level, message), { shards, held })
 
 const plain = (text: string) => text.replace(/\p{C}/gu, "?")
 
@@ -57,6 +60,10 @@ export const layer = Layer.effect(
     const now = (): Moment => ({ elapsed: elapsed(clock), wall: clock.unsafeCurrentTimeMillis() })
     let lastBeat = NEVER
     let told = ""
+    const away = makeTrouble(
+      "The shards are lost for now: no connection",
+      "The connection for shards is back"
+    )
 
     /** Once for each change. */
     const tellStrangers = ({ shardCount, strangers }: ShardLocks.Standing) => {
@@ -74,6 +81,7 @@ export const layer = Layer.effect(
         const locks = yield* ShardLocks.make(connection, me)
         let joined = yield* locks.join
         const owned = new Set<number>()
+        const suspected = new Set<number>()
         const leaving = yield* FiberMap.make<number, void, SqlError>()
         yield* Effect.addFinalizer(() =>
           Effect.gen(function* () {
@@ -89,7 +97,8 @@ export const layer = Layer.effect(
             Effect.zipRight(
               Effect.suspend(() => (owner.idle(shard) ? locks.giveBack([shard]) : locks.letGo([shard])))
             ),
-            Effect.tap(() => Effect.sync(() => owned.delete(shard)))
+            Effect.tap(() => Effect.sync(() => owned.delete(shard))),
+            Effect.tap(() => tellShards("Shard given back", [shard], owned.size))
           )
 
         const balance = (standing: ShardLocks.Standing) =>
@@ -98,20 +107,36 @@ export const layer = Layer.effect(
             const mine = quota(standing.shardCount, standing.members, standing.position)
             for (const shard of staying.slice(mine)) yield* FiberMap.run(leaving, shard, leave(shard))
             const missing = standing.free.slice(0, Math.max(0, mine - staying.length))
-            for (const { shard, suspectUntil } of yield* locks.take(missing)) {
+            const taken = yield* locks.take(missing)
+            for (const { shard, suspectUntil } of taken) {
               owned.add(shard)
               owner.taken(shard, suspectUntil)
+              if (suspectUntil !== null) suspected.add(shard)
             }
+            // That the only worker has everything goes without saying.
+            const level = standing.members === 1 ? LogLevel.Debug : LogLevel.Info
+            const numbers = taken.map(({ shard }) => shard)
+            if (taken.length > 0) yield* tellShards("Shards taken", numbers, owned.size, level)
           })
+
+        /** A look for each beat, while there are such shards. */
+        const clear = Effect.gen(function* () {
+          for (const shard of suspected) if (!owned.has(shard)) suspected.delete(shard)
+          for (const shard of yield* locks.clearSuspicion([...suspected])) {
+            suspected.delete(shard)
+            owner.cleared(shard)
+          }
+        })
 
         const beat = Effect.gen(function* () {
           // When it was asked, not when the answer was read: a worker that froze in between reads an old answer.
           const asked = now()
           const standing = yield* locks.standing
           lastBeat = asked
+          yield* away.over
           yield* tellStrangers(standing)
           // Somebody who can be no worker may hold what all workers share.
-          if (joined) yield* balance(standing)
+          if (joined) yield* Effect.zipRight(balance(standing), clear)
           else joined = yield* locks.join
         })
         const beats = Effect.repeat(
@@ -119,7 +144,7 @@ export const layer = Layer.effect(
             duration: FENCE_MS,
             onTimeout: () => ShardLocks.noAnswer
           }),
-          Schedule.fixed(BEAT_MS)
+          Schedules.beat
         )
         yield* Effect.raceFirst(Effect.raceFirst(beats, FiberMap.join(leaving)), connection.broken)
       }).pipe(Effect.scoped)
@@ -128,8 +153,8 @@ export const layer = Layer.effect(
       certain: () => isSince(lastBeat, now()),
       keep: (owner) =>
         session(owner).pipe(
-          Effect.tapError((error) => Effect.logWarning("The shards are lost for now: no connection", error)),
-          Effect.retry(Schedule.spaced(RECONNECT_MS)),
+          Effect.tapError((error) => away.failed(reasonOf(error))),
+          Effect.retry(Schedules.shardsAgain),
           Effect.orDie,
           Effect.zipRight(Effect.never)
         )

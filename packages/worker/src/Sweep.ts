@@ -10,32 +10,21 @@
  * Source: docs/adr/0010-engine.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import type { LaneRef, Queue, Waiting } from "@posthorn/persistence/Queue"
-import { type Clock, Effect } from "effect"
+import type { LaneRef } from "@posthorn/persistence/Queue"
+import { Effect } from "effect"
 import { elapsed } from "./internal/Elapsed.ts"
-import type { Lanes } from "./Lanes.ts"
-import type { TuningValues } from "./Tuning.ts"
-
-export interface SweepParts {
-  readonly queue: Queue["Type"]
-  readonly lanes: Lanes
-  readonly tuning: TuningValues
-  readonly clock: Clock.Clock
-}
+import type { ReaderParts } from "./Parts.ts"
 
 export class Sweep {
-  private readonly parts: SweepParts
-  /** Those of our shards. */
-  private readonly ours: (rows: ReadonlyArray<Waiting>) => ReadonlyArray<Waiting>
+  private readonly parts: ReaderParts
   private running = false
   private after: LaneRef | null = null
   private begun = 0
   private cost = 0
   private nextAt = Number.NEGATIVE_INFINITY
 
-  constructor(parts: SweepParts, ours: (rows: ReadonlyArray<Waiting>) => ReadonlyArray<Waiting>) {
+  constructor(parts: ReaderParts) {
     this.parts = parts
-    this.ours = ours
   }
 
   /** From the beginning, at once. */
@@ -55,7 +44,7 @@ export class Sweep {
     lanes.readStarted()
     return queue.heads(this.after, tuning.sweepStep).pipe(
       Effect.map(({ next, rows }) => {
-        lanes.sweep(this.ours(rows))
+        lanes.sweep(rows)
         return this.went(since, next, begun)
       }),
       Effect.ensuring(Effect.sync(() => lanes.readEnded()))

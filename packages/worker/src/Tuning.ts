@@ -1,80 +1,66 @@
 /**
  * The engine's constants, each with its reason, in one place: the simulation plays worlds with others, so that no guarantee
- * rests on one of them by chance. They are no settings: whoever runs Posthorn has no need to know them.
+ * rests on one of them by chance. They are no settings: whoever runs Posthorn has no need to know them. What follows a fixed
+ * rhythm stands in Schedules.ts.
  */
 import { Context } from "effect"
 
-export interface TuningValues {
+export const tuned = {
   /** For so long what was read of an endpoint counts as read at dispatch. */
-  readonly freshMs: number
+  freshMs: 30,
   /** What receivers will have answered by then is loaded ahead. */
-  readonly aheadMs: number
-  /** Before the slots look again: while ownership is in doubt; after a load that failed; when a row was held. */
-  readonly uncertainPauseMs: number
-  readonly loadPauseMs: number
-  readonly heldPauseMs: number
+  aheadMs: 10,
+  /** Before the Loader looks again: while ownership is in doubt; after a load that failed; when a row was held. */
+  uncertainPauseMs: 200,
+  loadPauseMs: 500,
+  heldPauseMs: 500,
   /** Before a take-up that ended in a defect is counted, and between tries. */
-  readonly defectPauseMs: number
+  defectPauseMs: 1_000,
 
-  /** Between reads while notifications are heard, and while they are not. */
-  readonly pollMs: number
-  readonly deafPollMs: number
-  readonly readPauseMs: number
+  /** The first pause between reads after something was found; how long it is quiet before a worker sleeps. */
+  alertMs: 1,
+  restMs: 100,
+  /** Between reads while a transaction that has published is still open. */
+  openPollMs: 25,
+  /** Between reads while asleep, while notifications are not heard, and after one that failed. */
+  pollMs: 1_000,
+  deafPollMs: 500,
+  readPauseMs: 500,
   /** Between sweeps, which take at most one part in `sweepShare` of the time. */
-  readonly sweepMs: number
-  readonly sweepShare: number
+  sweepMs: 30_000,
+  sweepShare: 20,
   /** Endpoints that one step of a sweep looks at. */
-  readonly sweepStep: number
+  sweepStep: 500,
   /** How far back a poll looks while no notification can be heard. */
-  readonly lookBackMs: number
-  readonly parkedCheckMs: number
+  lookBackMs: 5_000,
+  parkedCheckMs: 1_000,
   /** Rows that one read brings at most: what a larger answer would cost in memory is not worth the fewer reads. */
-  readonly readMost: number
-  readonly shardMost: number
-  readonly shardLeast: number
-  readonly refillMost: number
+  readMost: 4_000,
+  shardMost: 1_000,
+  shardLeast: 32,
+  /** Rows of a shard that one read looks at, when it leaves endpoints out: 64,000 in all take 0.1 s. */
+  lookMost: 2_000,
+  /** Rows of an endpoint that are read and find no room, until reads leave it out. */
+  noisyFrom: 200,
+  refillMost: 64,
 
-  readonly groupMost: number
+  groupMost: 500,
   /**
    * While more is coming, a group of less waits a moment for it: each call costs PostgreSQL 0.6 ms and Node 0.2 whatever is
    * in it, so groups of 200 instead of 40 save 15 us for each delivery. Nobody waits for it but what is in flight to
    * failing endpoints.
    */
-  readonly groupWanted: number
-  readonly lingerMs: number
-  /** How far sending may run ahead of writing. */
-  readonly mostUnrecorded: number
-
-  /** Rows in memory that wait, over all lanes. About 200 bytes each. */
-  readonly maxWaiting: number
-}
-
-export const tuned: TuningValues = {
-  freshMs: 30,
-  aheadMs: 10,
-  uncertainPauseMs: 200,
-  loadPauseMs: 500,
-  heldPauseMs: 500,
-  defectPauseMs: 1_000,
-  pollMs: 1_000,
-  deafPollMs: 500,
-  readPauseMs: 500,
-  sweepMs: 30_000,
-  sweepShare: 20,
-  sweepStep: 500,
-  lookBackMs: 5_000,
-  parkedCheckMs: 1_000,
-  readMost: 4_000,
-  shardMost: 1_000,
-  shardLeast: 32,
-  refillMost: 64,
-  groupMost: 500,
   groupWanted: 200,
   lingerMs: 8,
+  /** How far sending may run ahead of writing. */
   mostUnrecorded: 1_000,
+
+  /** Rows in memory that wait, over all lanes. About 250 bytes each. */
   maxWaiting: 40_000
 }
 
+export type TuningValues = Readonly<typeof tuned>
+
 export class Tuning extends Context.Reference<Tuning>()("@posthorn/worker/Tuning", {
-  defaultValue: () => tuned
+  defaultValue: (): TuningValues => tuned
 }) {}

@@ -1,19 +1,22 @@
 /**
- * Hints that there is something to do, by PostgreSQL's LISTEN. They save time; nothing depends on them.
+ * Hints that there is something to do, by PostgreSQL's LISTEN: from publishers, when this worker sleeps (Alertness.ts), and
+ * when an endpoint is enabled. They save time; nothing depends on them.
  *
  * The connection is the listener's own and is opened again when it breaks. Between the two nothing is heard, and the
  * engine is told so: it looks further back until it hears again. (`sql.listen` of @effect/sql-pg stays silent for ever
  * once its connection is terminated.)
  */
 import { DedicatedConnections } from "@posthorn/persistence/DedicatedConnection"
-import { Context, Effect, Layer, Schedule } from "effect"
+import { type SleepLocks, sleepLocks } from "@posthorn/persistence/SleepLocks"
+import { Context, Effect, Layer } from "effect"
+import * as Schedules from "./Schedules.ts"
 
 export interface Woken {
   /** From now on nothing committed goes unheard, until `deaf`. */
-  readonly listening: () => void
+  readonly listening: (locks: SleepLocks) => void
   readonly deaf: () => void
-  /** The payload: microseconds since 1970 of the earliest due time, or anything else for "look again". */
-  readonly heard: (payload: string) => void
+  /** Since this moment (microseconds since 1970) there is more to do in these shards; null: look again. */
+  readonly heard: (since: number | null, shards: ReadonlyArray<number>) => void
 }
 
 export class Wakeups extends Context.Tag("@posthorn/worker/Wakeups")<
@@ -21,9 +24,7 @@ export class Wakeups extends Context.Tag("@posthorn/worker/Wakeups")<
   { readonly listen: (woken: Woken) => Effect.Effect<never> }
 >() {}
 
-const RECONNECT_MS = 1_000
-/** A connection that is dead without a sign would leave us deaf without knowing. */
-const PULSE = "10 seconds"
+const PULSE_TIMEOUT = "10 seconds"
 
 export const layer = Layer.effect(
   Wakeups,
@@ -31,16 +32,19 @@ export const layer = Layer.effect(
     listen: (woken) =>
       Effect.gen(function* () {
         const connection = yield* connections.open("posthorn listener")
-        connection.onNotification(woken.heard)
+        connection.onNotification((payload) => {
+          const [since, shards = ""] = payload.split(" ")
+          woken.heard(Number(since) || null, shards.split(",").map(Number))
+        })
         yield* connection.query("listen posthorn_due")
-        woken.listening()
-        const pulse = Effect.timeout(connection.query("select 1"), PULSE)
-        yield* Effect.raceFirst(connection.broken, Effect.forever(Effect.delay(pulse, PULSE)))
+        woken.listening(sleepLocks(connection))
+        const pulse = Effect.timeout(connection.query("select 1"), PULSE_TIMEOUT)
+        yield* Effect.raceFirst(connection.broken, Effect.schedule(pulse, Schedules.pulse))
       }).pipe(
         Effect.scoped,
         Effect.ensuring(Effect.sync(woken.deaf)),
         Effect.tapError((error) => Effect.logDebug("The listener lost its connection", error)),
-        Effect.retry(Schedule.spaced(RECONNECT_MS)),
+        Effect.retry(Schedules.listenAgain),
         Effect.orDie,
         Effect.zipRight(Effect.never)
       )

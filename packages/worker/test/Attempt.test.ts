@@ -30,7 +30,8 @@ const loadedWith = (
     eventType: "invoice.paid",
     payload,
     traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
-    endpoint: { url, enabled: true, generation: 0, failures: 0, secret: secret!, previousSecret }
+    endpoint: { url, enabled: true, generation: 0, secret: secret!, previousSecret },
+    failures: 0
   }
 }
 

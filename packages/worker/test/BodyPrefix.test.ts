@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { FastCheck } from "effect"
-import { storedBody } from "../src/internal/BodyPrefix.ts"
+import { storedBody } from "../src/http/BodyPrefix.ts"
 
 const LIMIT = 16
 

@@ -1,10 +1,10 @@
 /** The wall clock of a worker's machine is set back by a year: nothing that waits for a duration notices. */
 import { assert, describe, it } from "@effect/vitest"
-import { type Due, type LaneRef, Queue, type Waiting } from "@posthorn/persistence/Queue"
+import type { Due, LaneRef, Queue, Waiting } from "@posthorn/persistence/Queue"
+import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { Effect, TestClock } from "effect"
-import { Lanes } from "../src/Lanes.ts"
-import * as Reader from "../src/Reader.ts"
 import { tuned } from "../src/Tuning.ts"
+import { readerOf } from "./Reading.ts"
 
 const YEAR_MS = 365 * 86_400_000
 
@@ -18,12 +18,14 @@ const row: Waiting = {
   takeUps: 0
 }
 
+const locks: SleepLocks = { take: (shards) => Effect.succeed(shards), giveBack: Effect.void }
+
 /** Remembers each sweep, and how often somebody asked after parked endpoints. */
 const watched = () => {
   const sweeps: Array<LaneRef | null> = []
   const asked: Array<string> = []
   const queue: Queue["Type"] = {
-    due: () => Effect.sync((): Due => ({ horizon: 1_000_000_000, rows: [row] })),
+    due: () => Effect.sync((): Due => ({ horizon: 1_000_000_000, open: [], rows: [row], stopped: [] })),
     heads: (after) =>
       Effect.sync(() => {
         sweeps.push(after)
@@ -53,13 +55,9 @@ const reading = Effect.gen(function* () {
     unsafeCurrentTimeNanos: () => real.unsafeCurrentTimeNanos(),
     sleep: real.sleep.bind(real)
   })
-  const lanes = new Lanes({ endpointConcurrency: 10 })
-  const reader = yield* Reader.make(lanes, () => undefined).pipe(
-    Effect.provideService(Queue, queue),
-    Effect.withClock(clock)
-  )
-  reader.hearing()
-  reader.take(0)
+  const { lanes, reader } = yield* Effect.withClock(readerOf(queue), clock)
+  reader.hearing(locks)
+  lanes.take(0, null)
   yield* Effect.forkScoped(Effect.withClock(reader.run, clock))
   yield* TestClock.adjust(100)
   lanes.park(row.endpointId)
@@ -110,7 +108,7 @@ describe("a listener that hears again", () => {
         asked.length = 0
         reader.deaf()
 
-        reader.hearing()
+        reader.hearing(locks)
         yield* TestClock.adjust(1)
 
         assert.deepEqual(asked, [row.endpointId])

@@ -2,9 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest"
 import { make as makeReceiver, type Receiver } from "@posthorn/testkit/Receiver"
 import { type Resident, zoo } from "@posthorn/testkit/Zoo"
 import { Effect, Exit, Scope } from "effect"
-import type { Dispatcher } from "../src/Dispatch.ts"
-import type { Observation } from "../src/Observation.ts"
-import { BODY_TIMEOUT_MS, dispatcher, LATENESS_MS, REQUEST_TIMEOUT_MS, seen, to } from "./Sending.ts"
+import type { Observation } from "../src/http/Observation.ts"
+import {
+  BODY_TIMEOUT_MS,
+  dispatcher,
+  LATENESS_MS,
+  REQUEST_TIMEOUT_MS,
+  type Sender,
+  seen,
+  to
+} from "./Sending.ts"
 
 /** When an observation may come. Timers may be a millisecond early; a body's deadline begins when its head came. */
 const span = (until: Resident["until"]): readonly [number, number] => {
@@ -18,7 +25,7 @@ describe("the zoo", () => {
   const observations = new Map<string, Observation>()
   let scope: Scope.CloseableScope
   let receiver: Receiver
-  let connections: Dispatcher["connections"]
+  let connections: Sender["connections"]
 
   beforeAll(async () => {
     scope = await Effect.runPromise(Scope.make())

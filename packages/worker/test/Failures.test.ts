@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { AddressRefused, ResolutionFailed } from "../src/internal/AddressGuard.ts"
-import { whileConnecting, whileWaiting } from "../src/internal/Failures.ts"
+import { AddressRefused, ResolutionFailed } from "../src/http/AddressGuard.ts"
+import { whileConnecting, whileWaiting } from "../src/http/Failures.ts"
 
 const coded = (code: string) => Object.assign(new Error(code), { code })
 

@@ -1,6 +1,8 @@
-import type { Waiting } from "@posthorn/persistence/Queue"
+import type { Loaded, Waiting } from "@posthorn/persistence/Queue"
+import type { Observed } from "@posthorn/persistence/Records"
 import { describe, expect, it } from "vitest"
-import { Lanes } from "../src/Lanes.ts"
+import { Lanes, type LanesOptions } from "../src/Lanes.ts"
+import type { Pace, Row } from "../src/lanes/Lane.ts"
 
 let made = 0
 
@@ -16,18 +18,29 @@ const rows = (endpointId: string, count: number, more: Partial<Waiting> = {}): R
     ...more
   }))
 
+/** With the shards that the rows here are of. */
+const lanesOf = (options: Partial<LanesOptions> = {}) => {
+  const lanes = new Lanes({ endpointConcurrency: 10, ...options })
+  for (const shard of [0, 3, 4]) lanes.take(shard, null)
+  return lanes
+}
+
 const lanesWith = (...groups: ReadonlyArray<ReadonlyArray<Waiting>>) => {
-  const lanes = new Lanes({ endpointConcurrency: 10 })
+  const lanes = lanesOf()
   for (const group of groups) lanes.add(group)
   return lanes
 }
 
 const endpointsOf = (picked: ReadonlyArray<Waiting>) => picked.map(({ endpointId }) => endpointId)
 
+/** As if it had been loaded and sent. */
+const settle = (lanes: Lanes, row: Row, pace: Pace, delivered: boolean) =>
+  lanes.settle(row, { status: delivered ? "delivered" : "failed" } as Observed, pace)
+
 /** Answers everything as if it had been sent and recorded. */
-const answer = (lanes: Lanes, picked: ReadonlyArray<Waiting>, pace: "faster" | "slower" = "faster") => {
+const answer = (lanes: Lanes, picked: ReadonlyArray<Row>, pace: "faster" | "slower" = "faster") => {
   for (const row of picked) {
-    lanes.settle(row, pace, pace === "faster")
+    settle(lanes, row, pace, pace === "faster")
     lanes.recorded(row)
   }
 }
@@ -42,10 +55,25 @@ describe("lanes", () => {
       return picked.length
     })
     const before = lanes.pick(100)
-    answer(lanes, before, "slower")
+    answer(lanes, before.slice(0, 2), "slower")
+    for (const row of before.slice(2)) settle(lanes, row, "same", true)
 
     expect(sizes).toEqual([2, 4, 8, 10])
-    expect(lanes.pick(100)).toHaveLength(1)
+    expect(lanes.pick(100)).toHaveLength(2)
+  })
+
+  it("decision §7 has what was loading when its shard was lost read again when the shard is ours again", () => {
+    for (const end of ["loaded", "giveBack"] as const) {
+      const lanes = lanesWith(rows("a", 1, { due: 5 }))
+      const [row] = lanes.pick(1)
+      lanes.lose(0)
+      lanes.take(0, null)
+
+      if (end === "loaded") lanes.loaded(row!, { endpoint: { enabled: true } } as Loaded, 0)
+      else lanes.giveBack([row!])
+
+      expect(lanes.agenda.begin(Number.POSITIVE_INFINITY)).toBe(5)
+    }
   })
 
   it("decision §7 gives a dead endpoint with 5,000 waiting no more than its share beside fifty healthy ones", () => {
@@ -83,7 +111,7 @@ describe("lanes", () => {
     const [picked] = lanes.pick(1)
 
     lanes.add([row!])
-    lanes.settle(picked!, "faster", true)
+    settle(lanes, picked!, "faster", true)
     lanes.add([row!])
     lanes.readStarted()
     lanes.recorded(picked!)
@@ -95,7 +123,7 @@ describe("lanes", () => {
   })
 
   it("keeps memory bounded whatever is read, and asks for what it dropped when it runs low", () => {
-    const lanes = new Lanes({ endpointConcurrency: 10, maxWaiting: 100 })
+    const lanes = lanesOf({ maxWaiting: 100 })
     for (let n = 0; n < 50; n++) lanes.add(rows("big", 100))
     lanes.add(rows("small", 1))
 
@@ -115,7 +143,7 @@ describe("lanes", () => {
   })
 
   it("§3.1 keeps room for every workspace, however many endpoints of one have how much waiting", () => {
-    const lanes = new Lanes({ endpointConcurrency: 10, maxWaiting: 2_000 })
+    const lanes = lanesOf({ maxWaiting: 2_000 })
     for (let n = 0; n < 3_000; n++) lanes.add(rows(`crowd-${n}`, 10, { workspaceId: "wsp_crowd" }))
     const crowd = lanes.waiting
     lanes.add(rows("single", 100, { workspaceId: "wsp_single" }))
@@ -125,7 +153,7 @@ describe("lanes", () => {
   })
 
   it("§3.1 shares memory alike among workspaces that have more than it holds", () => {
-    const lanes = new Lanes({ endpointConcurrency: 10, maxWaiting: 2_000 })
+    const lanes = lanesOf({ maxWaiting: 2_000 })
     for (let n = 0; n < 20; n++) lanes.add(rows(`e-${n}`, 2_000, { workspaceId: `wsp_${n}` }))
 
     const of = new Map<string, number>()
@@ -135,7 +163,7 @@ describe("lanes", () => {
   })
 
   it("§3.1 refills workspaces in turn, and none that has no room", () => {
-    const lanes = new Lanes({ endpointConcurrency: 10, maxWaiting: 2_000 })
+    const lanes = lanesOf({ maxWaiting: 2_000 })
     for (let n = 0; n < 3_000; n++) lanes.add(rows(`crowd-${n}`, 10, { workspaceId: "wsp_crowd" }))
     expect(lanes.hasThin).toBe(false)
     lanes.add(rows("single", 1_000, { workspaceId: "wsp_single" }))
@@ -146,7 +174,7 @@ describe("lanes", () => {
   })
 
   it("§3.1 leaves slots within reach of workspaces that have few, whatever hangs in another", () => {
-    const lanes = new Lanes({ endpointConcurrency: 10, slots: 100 })
+    const lanes = lanesOf({ slots: 100 })
     for (let n = 0; n < 300; n++) lanes.add(rows(`hanging-${n}`, 4, { workspaceId: "wsp_hanging" }))
 
     const hanging = lanes.pick(100)
@@ -218,11 +246,11 @@ describe("lanes", () => {
   })
 
   it("starts nothing after a failure until it is recorded, as it may be the one that disables the endpoint", () => {
-    const lanes = new Lanes({ endpointConcurrency: 1 })
+    const lanes = lanesOf({ endpointConcurrency: 1 })
     lanes.add(rows("a", 2))
     const [first] = lanes.pick(1)
 
-    lanes.settle(first!, "faster", false)
+    settle(lanes, first!, "faster", false)
     expect(lanes.pick(1)).toEqual([])
     lanes.recorded(first!)
 
@@ -244,7 +272,7 @@ describe("lanes", () => {
     const lanes = lanesWith(rows("a", 5, { shard: 3 }), rows("b", 1, { shard: 4 }))
     const inFlight = lanes.pick(2).filter(({ shard }) => shard === 3)
 
-    lanes.dropShard(3)
+    lanes.lose(3)
 
     expect(lanes.heldOf(3)).toBe(inFlight.length)
     answer(lanes, inFlight)

@@ -3,7 +3,7 @@ import { expect, it } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { execute, randomName } from "@posthorn/testkit/TestCluster"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
-import { Effect, Logger, Redacted } from "effect"
+import { Effect, Layer, Logger, LogLevel, Redacted } from "effect"
 import pg from "pg"
 import { drained, endpoint, publish, Setting, statuses, until, worker, workspace } from "./Setting.ts"
 
@@ -31,9 +31,12 @@ const stranger = Effect.gen(function* () {
 })
 
 const lines: Array<string> = []
-const listening = Logger.replace(
-  Logger.defaultLogger,
-  Logger.make(({ message }) => void lines.push(String(message)))
+const listening = Layer.merge(
+  Logger.replace(
+    Logger.defaultLogger,
+    Logger.make(({ message }) => void lines.push(String(message)))
+  ),
+  Logger.minimumLogLevel(LogLevel.Info)
 )
 const said = (text: string) =>
   until(

@@ -43,6 +43,31 @@ const takeUps = (deliveryId: string, count: number) =>
   )
 
 layer(Setting, { excludeTestServices: true })("poison", (it) => {
+  it.scoped("decision §7 suspects a shard until all that was due when its owner died is recorded", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      yield* endpoint(acme, receiver.url("/status/200"))
+      const hanging = yield* endpoint(acme, receiver.url("/hang"), "hangs")
+      yield* publish(acme, 20)
+      yield* publish(acme, 1, "hangs")
+      yield* ownersDied
+
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* worker({ requestTimeoutMs: 10_000 })
+          const suspected = sql<{ ours: boolean }>`select shard = posthorn.shard_of(${hanging.id}) as ours
+            from posthorn.shards where owner is not null and suspect_until is not null`
+          yield* until(suspected, (shards) => shards.length === 1 && shards[0]!.ours)
+          yield* sql`delete from posthorn.endpoints where id = ${hanging.id}`
+          yield* until(suspected, (shards) => shards.length === 0)
+        })
+      )
+      expect(yield* sql`select from posthorn.shards where owner is not null`).toEqual([])
+    })
+  )
+
   it.scoped(
     "decision §7 gives up a delivery that was taken up seven times without an observation, unsent",
     () =>

@@ -227,6 +227,60 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
+  it.scoped(
+    "decision §10 many jobs of one endpoint at once share what may wait, and each replays all of it",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* sqlOf
+        const JOBS = 6
+        const receiver = yield* makeReceiver()
+        const { acme, endpointId } = yield* outage(receiver.url("/status/200"), 150, 0)
+        yield* sql.unsafe(`create table public.most_waiting (n integer);
+        create function public.look() returns trigger language plpgsql as $$
+        begin
+          insert into public.most_waiting select count(*) from posthorn.queue where endpoint_id = '${endpointId}';
+          return null;
+        end $$;
+        create trigger look after insert on posthorn.queue for each statement execute function public.look()`)
+        const jobs = yield* Effect.replicateEffect(startJob(acme, endpointId), JOBS)
+        yield* worker()
+
+        const ends = yield* Effect.forEach(jobs, (job) => ended(acme, job))
+        const [{ most } = { most: 0 }] = yield* sql<{
+          most: number
+        }>`select max(n) as most from public.most_waiting`
+        yield* sql.unsafe("drop trigger look on posthorn.queue")
+
+        expect(ends.map(({ replayed, state }) => [state, replayed])).toEqual(Array(JOBS).fill(["done", 150]))
+        expect((yield* replaysOf(acme)).filter(({ times }) => times !== JOBS)).toEqual([])
+        expect(most).toBeLessThanOrEqual(200)
+      })
+  )
+
+  it.scoped("decision §10 a job that cannot go on holds up no other", () =>
+    Effect.gen(function* () {
+      const sql = yield* sqlOf
+      const receiver = yield* makeReceiver()
+      const stuck = yield* outage("https://example.com/", 5, 0)
+      const { acme, endpointId } = yield* outage(receiver.url("/status/200"), 500, 0)
+      yield* startJob(stuck.acme, stuck.endpointId)
+      // Its endpoint's row is held by somebody who does not let go.
+      const holder =
+        yield* sql`update posthorn.endpoints set updated_at = now() where id = ${stuck.endpointId}`.pipe(
+          Effect.zipRight(Effect.never),
+          sql.withTransaction,
+          Effect.forkScoped
+        )
+      const job = yield* startJob(acme, endpointId)
+      yield* worker()
+
+      const end = yield* ended(acme, job)
+      yield* Fiber.interrupt(holder)
+
+      expect(end).toMatchObject({ state: "done", replayed: 500 })
+    })
+  )
+
   it.scoped("decision §10 waits while the endpoint is disabled, and goes on when it is enabled", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()

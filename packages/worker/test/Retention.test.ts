@@ -2,7 +2,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { layer } from "@effect/vitest"
 import * as Retention from "@posthorn/persistence/Retention"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
-import { Effect } from "effect"
+import { Duration, Effect } from "effect"
 import { expect } from "vitest"
 import { deliveries, drained, endpoint, publish, queued, Setting, worker, workspace } from "./Setting.ts"
 
@@ -56,6 +56,23 @@ layer(Setting, { excludeTestServices: true })("retention", (it) => {
         ).toEqual([{ n: 0 }])
         expect(yield* retention).toEqual({ deliveries: 0, events: 0, idempotencyKeys: 0 })
       })
+  )
+
+  it.scoped("§8 keeps history for as long as is set", () =>
+    Effect.gen(function* () {
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      yield* endpoint(acme, receiver.url("/status/200"))
+      yield* publish(acme, 3)
+      yield* worker()
+      yield* drained(acme)
+      yield* age(acme.id, 31)
+      const keeping = (days: number) =>
+        Effect.provideService(retention, Retention.HistoryKept, Duration.days(days))
+
+      expect(yield* keeping(32)).toMatchObject({ deliveries: 0, events: 0 })
+      expect(yield* keeping(30.5)).toMatchObject({ deliveries: 3, events: 3 })
+    })
   )
 
   it.scoped("§8 never removes a delivery that still has work to do, and still finds those behind it", () =>

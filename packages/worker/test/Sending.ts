@@ -1,7 +1,8 @@
 /** A dispatcher with short deadlines, and what its tests send and compare. */
 import { authority } from "@posthorn/testkit/Certificates"
-import { type DispatchOptions, make } from "../src/Dispatch.ts"
-import type { Observation } from "../src/Observation.ts"
+import { Effect } from "effect"
+import { type DispatchOptions, type OutgoingRequest, open } from "../src/http/Dispatch.ts"
+import type { Observation } from "../src/http/Observation.ts"
 
 export const REQUEST_TIMEOUT_MS = 3000
 export const BODY_TIMEOUT_MS = 1000
@@ -20,15 +21,34 @@ export const HEADERS = {
   "x-trace-id": "0af7651916cd43dd8448eb211c80319c"
 }
 
+/** Its sends as effects: interrupted, one is given up. */
 export const dispatcher = (options: Partial<DispatchOptions> = {}) =>
-  make({
-    userAgent: "Posthorn/0.0.0-test",
-    refuses: () => false,
-    requestTimeoutMs: REQUEST_TIMEOUT_MS,
-    bodyTimeoutMs: BODY_TIMEOUT_MS,
-    ca: authority(),
-    ...options
-  })
+  Effect.acquireRelease(
+    Effect.sync(() =>
+      open({
+        userAgent: "Posthorn/0.0.0-test",
+        refuses: () => false,
+        requestTimeoutMs: REQUEST_TIMEOUT_MS,
+        bodyTimeoutMs: BODY_TIMEOUT_MS,
+        ca: authority(),
+        ...options
+      })
+    ),
+    ({ close }) => Effect.sync(close)
+  ).pipe(
+    Effect.map(({ send, ...rest }) => ({
+      ...rest,
+      send: (request: OutgoingRequest) =>
+        Effect.async<Observation>((resume) => {
+          const cancel = send(request, (observation) =>
+            resume(observation === null ? Effect.interrupt : Effect.succeed(observation))
+          )
+          return Effect.sync(cancel)
+        })
+    }))
+  )
+
+export type Sender = Effect.Effect.Success<ReturnType<typeof dispatcher>>
 
 export const to = (url: string) => ({ url, headers: HEADERS, body: BODY })
 

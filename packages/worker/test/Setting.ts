@@ -5,13 +5,16 @@ import { newId } from "@posthorn/domain/Ids"
 import * as SecretBox from "@posthorn/persistence/SecretBox"
 import { generateSecret } from "@posthorn/signature"
 import { TestPg } from "@posthorn/testkit/TestPg"
-import { Effect, Either, Layer, Redacted, Schedule } from "effect"
+import { Effect, Either, Layer, Logger, LogLevel, Redacted, Schedule } from "effect"
 import * as Worker from "../src/Worker.ts"
 import { defaults, WorkerConfig, type WorkerSettings } from "../src/WorkerConfig.ts"
 
 export const box = SecretBox.make([Redacted.make(new Uint8Array(32).fill(7))])
 
-export const Setting = Layer.merge(TestPg, Layer.succeed(SecretBox.SecretBox, box))
+/** Workers tell what they take and give back; here nobody listens. */
+const quiet = Logger.minimumLogLevel(LogLevel.Warning)
+
+export const Setting = Layer.mergeAll(TestPg, Layer.succeed(SecretBox.SecretBox, box), quiet)
 
 export const RETRY_DELAY_MS = 20
 
@@ -143,10 +146,13 @@ export const queued = ({ id }: Workspace) =>
     )
   )
 
+/** What is told of an answer that never came right: the test runner chokes on thousands of values. */
+export const seen = (answer: unknown) => ({ stillSees: JSON.stringify(answer)?.slice(0, 500) })
+
 /** Asks until the answer is right; a test that waits in vain ends by its own deadline and says what it saw. */
 export const until = <A, E, R>(question: Effect.Effect<A, E, R>, right: (answer: A) => boolean) =>
   question.pipe(
-    Effect.flatMap((answer) => (right(answer) ? Effect.succeed(answer) : Effect.fail({ stillSees: answer }))),
+    Effect.flatMap((answer) => (right(answer) ? Effect.succeed(answer) : Effect.fail(seen(answer)))),
     Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurUpTo("15 seconds"))))
   )
 

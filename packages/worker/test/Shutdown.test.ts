@@ -18,6 +18,7 @@ import {
 import { startWorker } from "./processes/WorkerProcess.ts"
 import { queued, Setting, workspace } from "./Setting.ts"
 
+const STOPPING = "Stopping: what is in flight is finished first; Ctrl-C again stops at once.\n"
 const ENDPOINTS = 50
 const IN_FLIGHT = 100
 /** 28 times 4 slots: a tenth of them stays within reach of other workspaces, and 100 are this one's. */
@@ -59,7 +60,8 @@ it.scopedLive(
       expect(receiver.received).toHaveLength(IN_FLIGHT)
       expect(yield* attemptsStored).toBe(IN_FLIGHT)
       expect(yield* unclean).toEqual([])
-      expect(worker.log()).toBe("")
+      // That a stop takes a moment is said after 300 ms, which a busy machine may need.
+      expect(worker.log().replace(STOPPING, "")).toBe("")
 
       yield* startWorker(SLOTS)
       yield* receiver.waitFor(2 * IN_FLIGHT)

@@ -79,6 +79,14 @@ describe("the simulation", () => {
     DEADLINE_MS
   )
 
+  it(
+    "§3.1 sends what a workspace has in time, whatever hangs in another",
+    async () => {
+      expect(await problems(range(1, CALM_SEEDS), "crowd")).toEqual([])
+    },
+    DEADLINE_MS
+  )
+
   it("tells the same story again for the same seed", () => {
     const story = (world: World) => world.posts.map(({ at, deliveryId, worker }) => [at, deliveryId, worker])
 

@@ -18,8 +18,7 @@ const FLAGS = new Set([
 const isOption = (word: string) => /^-[-a-zA-Z]/.test(word)
 const takesNext = (word: string) => !FLAGS.has(word) && !word.includes("=")
 
-/** The words after the command's own name (or names, of a command within a command). */
-export const optionsFirst = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
+const sorted = (words: ReadonlyArray<string>) => {
   const options: Array<string> = []
   const rest: Array<string> = []
   for (let at = 0; at < words.length; at++) {
@@ -32,5 +31,15 @@ export const optionsFirst = (words: ReadonlyArray<string>): ReadonlyArray<string
     else if (takesNext(word) && at + 1 < words.length) options.push(word, words[++at]!)
     else options.push(word)
   }
-  return [...options, ...rest]
+  return { options, rest }
+}
+
+/** Commands that have commands within them. */
+const GROUPS = new Set(["endpoints"])
+
+/** The name of the command (and of the one within it), then the options, then the arguments. */
+export const ordered = ([name = "", ...words]: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const { options, rest } = sorted(words)
+  const names = GROUPS.has(name) ? 1 : 0
+  return [name, ...rest.slice(0, names), ...options, ...rest.slice(names)]
 }

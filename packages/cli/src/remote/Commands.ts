@@ -9,11 +9,11 @@ import * as NodeContext from "@effect/platform-node/NodeContext"
 import { type Console, Effect, Layer, Option } from "effect"
 import { complain, say } from "../Terminal.ts"
 import { VERSION } from "../Version.ts"
-import { optionsFirst } from "./Arguments.ts"
+import { ordered } from "./Arguments.ts"
 import * as Endpoints from "./EndpointCommands.ts"
 import { listen } from "./Listen.ts"
 import { attempts, deliveries, trace } from "./Look.ts"
-import { CommandFailed, type Posthorn, layer as posthorn, type Where } from "./Posthorn.ts"
+import { CommandFailed, misused, type Posthorn, layer as posthorn, type Where } from "./Posthorn.ts"
 import { mayAsk, recover, replay } from "./Replaying.ts"
 import { send } from "./Send.ts"
 import { verify } from "./Verify.ts"
@@ -187,6 +187,10 @@ const verifyCommand = Command.make(
   )
 )
 
+/** Those within `endpoints`, for what is said when it is none of them. */
+const WITHIN = ["list", "create", "enable", "disable", "rotate"]
+const SHELLS = ["bash", "zsh", "fish"]
+
 /** Those that `main` runs by itself, here for completion only. */
 const ROLES = ["dev", "serve", "work", "migrate", "mcp", "re-encrypt", "console-link", "help"] as const
 const roles = ROLES.map((name) => Command.make(name))
@@ -220,16 +224,27 @@ const consoleOf = (original: Console.Console): Console.Console => {
   }
 }
 
-const nested = (words: ReadonlyArray<string>) => (words[0] === "endpoints" ? 2 : 1)
+const listOf = (words: ReadonlyArray<string>) => `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`
 
-const ordered = (words: ReadonlyArray<string>) => {
-  const names = nested(words)
-  return [...words.slice(0, names), ...optionsFirst(words.slice(names))]
+/** What the library would answer with a list of everything there is. */
+const notKnown = ([name, word]: ReadonlyArray<string>): string | undefined => {
+  if (name === "--completions" && !SHELLS.includes(word ?? ""))
+    return `posthorn --completions takes ${listOf(SHELLS)}`
+  if (name === "endpoints" && word !== undefined && !word.startsWith("-") && !WITHIN.includes(word))
+    return `posthorn endpoints knows no command ${word}: use ${listOf(WITHIN)}`
+  return undefined
 }
 
+const parsed = (words: ReadonlyArray<string>) =>
+  Command.run(tree, { name: "posthorn", version: VERSION })(["node", "posthorn", ...words])
+
 /** Runs the command of these words; what went wrong is told, and its exit code set. */
-export const run = (words: ReadonlyArray<string>) =>
-  Command.run(tree, { name: "posthorn", version: VERSION })(["node", "posthorn", ...ordered(words)]).pipe(
+export const run = (given: ReadonlyArray<string>) =>
+  Effect.suspend(() => {
+    const words = ordered(given)
+    const refused = notKnown(words)
+    return refused === undefined ? parsed(words) : misused(refused)
+  }).pipe(
     Effect.catchAll((error) => {
       const failed = error instanceof CommandFailed ? error : undefined
       const told = failed === undefined ? Effect.void : complain(failed.line)

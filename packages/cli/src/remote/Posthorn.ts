@@ -7,7 +7,7 @@
  */
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { make as makeClient, type PosthornClient } from "@posthorn/client/PosthornClient"
-import { Config, Context, Data, Effect, Layer, Option, Redacted } from "effect"
+import { Config, Context, Data, Effect, Layer, Option, ParseResult, Redacted } from "effect"
 
 /** Why a command ends: the line is for a person, the code for a script (1 refused, 2 wrongly asked). */
 export class CommandFailed extends Data.TaggedError("CommandFailed")<{
@@ -62,7 +62,7 @@ const baseOf = (text: string) => {
   return url !== undefined && /^https?:$/.test(url.protocol)
     ? Effect.succeed(`${url.origin}${url.pathname.replace(/\/+$/, "")}`)
     : misused(
-        `POSTHORN_URL is "${text}", but must be an http or https address such as https://hooks.example.com`
+        `POSTHORN_URL (or --url) is "${text}", but must be an http or https address such as https://hooks.example.com`
       )
 }
 
@@ -88,6 +88,12 @@ const detailOf = (text: string): string | undefined => {
   } catch {
     return undefined
   }
+}
+
+/** As the server would say it: where, and what was expected there. */
+const issueOf = (error: ParseResult.ParseError): string => {
+  const [issue] = ParseResult.ArrayFormatter.formatErrorSync(error)
+  return `/${issue?.path.join("/") ?? ""}: ${issue?.message ?? "is not valid"}`
 }
 
 /** The cause's code (`ECONNREFUSED`), which `fetch` hides three levels deep. */
@@ -126,6 +132,8 @@ export const layer = (where: Where): Layer.Layer<Posthorn, CommandFailed> =>
       const explain = (error: unknown) => {
         const detail = last === undefined || last.status < 400 ? undefined : detailOf(last.text)
         if (detail !== undefined) return refuse(detail)
+        // Not even asked: the contract does not allow it.
+        if (last === undefined && ParseResult.isParseError(error)) return misused(issueOf(error))
         if (last === undefined)
           return refuse(`Posthorn cannot be reached at ${baseUrl}${codeOf(error)}: check POSTHORN_URL.`)
         return refuse(

@@ -37,6 +37,8 @@ const rangeOf = ({ includeMissed, since, until }: Recover) =>
     if (from === undefined)
       return yield* misused(`--since is "${since}", but must be like 2h, 30m, 1d or 2026-11-22T09:00:00Z`)
     if (to === undefined) return yield* misused("--until must be like 2h, 30m, 1d or 2026-11-22T09:00:00Z")
+    if (to !== null && to <= from)
+      return yield* misused(`--until is not after --since: nothing lies between ${from} and ${to}`)
     return { since: from, until: to, includeMissed }
   })
 

@@ -189,7 +189,7 @@ export const Events = () => {
   return (
     <Page
       title="Events"
-      about="What was published, whoever wanted it. Kept for 30 days."
+      about="What was published, whoever wanted it. Usually kept for 30 days."
       actions={
         <>
           {toggle}

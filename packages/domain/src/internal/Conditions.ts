@@ -4,7 +4,18 @@ import type { Finding } from "../Finding.ts"
 import { FAILURE_LIMIT } from "../Verdict.ts"
 import { inSeconds } from "./Causes.ts"
 import { neverSeen, storeFirst } from "./Secret.ts"
-import { compare, countLost, enable, person, replay, replayAll, rotate, seeTypes, test } from "./Steps.ts"
+import {
+  compare,
+  countLost,
+  enable,
+  type NextStep,
+  person,
+  replay,
+  replayAll,
+  rotate,
+  seeTypes,
+  test
+} from "./Steps.ts"
 import { hasFailed, median, type Streak } from "./Streak.ts"
 
 const FEWEST_SLOW = 5
@@ -110,51 +121,60 @@ const neverSent = ({ count, neverSent: unsent }: Evidence["stopped"]): string =>
     ? ""
     : ` ${unsent === count ? "Never sent" : `${unsent} of them ${unsent === 1 ? "was" : "were"} never sent`}: the worker failed each time it prepared the request.`
 
-export const lost = ({ endpoint, stopped }: Evidence): Finding | undefined =>
-  stopped.count === 0
-    ? undefined
-    : finding({
-        code: "stopped_deliveries",
-        summary: `${stopped.count} ${stopped.count === 1 ? "delivery" : "deliveries"} stopped without being delivered.${neverSent(stopped)}`,
-        since: stopped.since,
-        deliveryIds: stopped.newestId === null ? [] : [stopped.newestId],
-        confidence: "high",
-        because: "Counted among the newest deliveries; those that were replayed are left out.",
-        nextSteps: [
-          ...(stopped.count > 1
-            ? [
-                countLost(endpoint.id, stopped.since),
-                replayAll(
-                  endpoint.id,
-                  `When the endpoint works again: sends all of them again, under new ids; the receiver may have had some already. since is ${stopped.since}, or when the trouble began.`
-                )
-              ]
-            : [
-                replay(
-                  "When the endpoint works again: sends it again under a new id; the receiver may have had it already. deliveryId is the one named here."
-                )
-              ])
-        ]
-      })
+/** As in "7 events", or "10000 deliveries or more". */
+const counted = ({ count, more }: { count: number; more: boolean }, one: string, many: string): string =>
+  `${count} ${count === 1 ? one : many}${more ? " or more" : ""}`
 
-export const missed = ({ endpoint, missedEvents }: Evidence): Finding | undefined =>
-  missedEvents.count === 0
-    ? undefined
-    : finding({
-        code: "missed_events",
-        summary: `${missedEvents.count} ${missedEvents.count === 1 ? "event" : "events"} matched while it was disabled, and no delivery was made for them.`,
-        since: missedEvents.since,
-        confidence: "high",
-        because: "Each was recorded when it was published.",
-        nextSteps: [
-          countLost(endpoint.id, missedEvents.since, true),
-          replayAll(
-            endpoint.id,
-            `When the endpoint is enabled and works again: sends them to it alone, each once, with what was given up in that time. since is ${missedEvents.since}.`,
-            true
-          )
-        ]
-      })
+const earlier = (a: string | null, b: string | null) => (a === null || (b !== null && b < a) ? b : a)
+
+/** One call for all that was lost: two over the same time would send twice what both are about. */
+const getBack = ({ endpoint, missedEvents, stopped }: Evidence): ReadonlyArray<NextStep> => {
+  const since = earlier(stopped.since, missedEvents.since)
+  const includeMissed = missedEvents.count > 0
+  return [
+    countLost(endpoint.id, since, includeMissed),
+    replayAll(
+      endpoint.id,
+      `When the endpoint is enabled and works again: sends all of it again, to it alone${stopped.count > 0 ? ", under new ids; the receiver may have had some already" : ""}. since is ${since}${stopped.more || missedEvents.more ? ", or earlier" : ", or when the trouble began"}.`,
+      includeMissed
+    )
+  ]
+}
+
+export const lost = (evidence: Evidence): Finding | undefined => {
+  const { missedEvents, stopped } = evidence
+  if (stopped.count === 0) return undefined
+  return finding({
+    code: "stopped_deliveries",
+    summary: `${counted(stopped, "delivery", "deliveries")} stopped without being delivered.${neverSent(stopped)}`,
+    since: stopped.since,
+    deliveryIds: stopped.newestId === null ? [] : [stopped.newestId],
+    confidence: "high",
+    because: "Those that were replayed are left out.",
+    nextSteps:
+      stopped.count > 1 || missedEvents.count > 0
+        ? getBack(evidence)
+        : [
+            replay(
+              "When the endpoint works again: sends it again under a new id; the receiver may have had it already. deliveryId is the one named here."
+            )
+          ]
+  })
+}
+
+export const missed = (evidence: Evidence): Finding | undefined => {
+  const { missedEvents, stopped } = evidence
+  if (missedEvents.count === 0) return undefined
+  const alone = stopped.count === 0
+  return finding({
+    code: "missed_events",
+    summary: `${counted(missedEvents, "event", "events")} matched while it was disabled, and no delivery was made for ${missedEvents.count === 1 && !missedEvents.more ? "it" : "them"}.`,
+    since: missedEvents.since,
+    confidence: "high",
+    because: `Each was recorded when it was published.${alone ? "" : " The replay of what stopped sends these too."}`,
+    nextSteps: alone ? getBack(evidence) : []
+  })
+}
 
 export const fine = (evidence: Evidence): Finding => {
   const [latest] = evidence.attempts
@@ -179,7 +199,7 @@ export const fine = (evidence: Evidence): Finding => {
           : "Nothing has been sent to this endpoint yet: no event that matches was published since it was made.",
     since: endpoint.createdAt,
     confidence: "high",
-    because: "There is no attempt on record; attempts are kept for 30 days.",
+    because: "There is no attempt on record; old ones are removed, usually after 30 days.",
     nextSteps: [
       ...(neverSeen(evidence) ? storeFirst : []),
       test(endpoint.id),

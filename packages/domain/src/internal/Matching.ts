@@ -2,26 +2,15 @@
 import type { Evidence } from "../DiagnosisEvidence.ts"
 import { isReserved, patternsOf, TEST_EVENT } from "../EventType.ts"
 import type { Finding } from "../Finding.ts"
+import { edits } from "../Spelling.ts"
 import { fixEventTypes, person, seeTypes } from "./Steps.ts"
 
 const SHOWN = 5
 /** Letters that may differ between a misspelt type and the one that was meant. */
 const SLIPS = 2
 
-/** How many letters must be added, taken or changed, counted up to what matters. */
-const slips = (a: string, b: string): number => {
-  if (Math.abs(a.length - b.length) > SLIPS) return SLIPS + 1
-  let above = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let row = 1; row <= a.length; row++) {
-    const here = [row]
-    for (let column = 1; column <= b.length; column++) {
-      const changed = above[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1)
-      here.push(Math.min(changed, above[column]! + 1, here[column - 1]! + 1))
-    }
-    above = here
-  }
-  return above[b.length]!
-}
+/** Words whose lengths alone differ by more need no closer look: there may be thousands of types. */
+const isSlip = (a: string, b: string) => Math.abs(a.length - b.length) <= SLIPS && edits(a, b) <= SLIPS
 
 const ending = /\.\*$/
 
@@ -31,7 +20,7 @@ const meant = (pattern: string, types: ReadonlyArray<string>) => {
   const wanted = pattern.replace(ending, "").toLowerCase()
   return types.find((type) => {
     const start = ending.test(pattern) ? type.split(".").slice(0, words).join(".") : type
-    return slips(wanted, start.toLowerCase()) <= SLIPS
+    return isSlip(wanted, start.toLowerCase())
   })
 }
 

@@ -5,6 +5,7 @@
  * that may already have had its effect. Where a step is not, the argument that starts it is left for the caller to fill
  * in. A test holds the names against the contract. Source: decision §10 (Diagnosis).
  */
+import type { DeliveryId, EndpointId } from "../Ids.ts"
 
 export interface NextStep {
   /** Null for a person's step, and so are the tool and the arguments. */
@@ -45,29 +46,29 @@ const listAttempts = step("listWebhookDeliveryAttempts", "list_webhook_delivery_
 const readEndpoint = step("getWebhookEndpoint", "get_webhook_endpoint")
 const listTypes = step("listEventTypes", "list_event_types")
 
-export const fixUrl = (endpointId: string, why: string) => changeEndpoint({ endpointId }, why, "url")
-export const fixEventTypes = (endpointId: string, why: string) =>
+export const fixUrl = (endpointId: EndpointId, why: string) => changeEndpoint({ endpointId }, why, "url")
+export const fixEventTypes = (endpointId: EndpointId, why: string) =>
   changeEndpoint({ endpointId }, why, "eventTypes")
 /** Lets waiting deliveries go on, so the caller says when. */
-export const enable = (endpointId: string, why: string) => changeEndpoint({ endpointId }, why, "enabled")
+export const enable = (endpointId: EndpointId, why: string) => changeEndpoint({ endpointId }, why, "enabled")
 /** A rotation may drop a secret that is in use, so the caller says of which endpoint. */
 export const rotate = (why: string) => rotateSecret({}, why, "endpointId")
 /** The receiver may have had it already, so the caller says which. */
 export const replay = (why: string) => replayDelivery({}, why, "deliveryId")
 /** Counts what a replay of all since then would send, and sends nothing. */
-export const countLost = (endpointId: string, since: string | null, includeMissed = false) =>
+export const countLost = (endpointId: EndpointId, since: string | null, includeMissed = false) =>
   startReplay(
     { endpointId, since, dryRun: true, ...(includeMissed ? { includeMissed } : {}) },
     "Only counts what a replay would send."
   )
 /** The same for all, so the caller says from when on. */
-export const replayAll = (endpointId: string, why: string, includeMissed = false) =>
+export const replayAll = (endpointId: EndpointId, why: string, includeMissed = false) =>
   startReplay({ endpointId, ...(includeMissed ? { includeMissed } : {}) }, why, "since")
-export const test = (endpointId: string) =>
+export const test = (endpointId: EndpointId) =>
   sendTest({ endpointId }, "Shows at once whether it works; watch the delivery it gives.")
-export const look = (deliveryId: string) =>
+export const look = (deliveryId: DeliveryId) =>
   listAttempts({ deliveryId }, "Shows what was sent and what came back.")
-export const compare = (endpointId: string, why: string) => readEndpoint({ endpointId }, why)
+export const compare = (endpointId: EndpointId, why: string) => readEndpoint({ endpointId }, why)
 export const seeTypes = (why: string) => listTypes({}, why)
 
 /** One of each that names an operation. */

@@ -1,15 +1,16 @@
 /**
  * Endpoints as they were last read, by their version, so that an endpoint that has not changed is neither sent nor decoded
- * again for each of its deliveries. The database is asked for the version each time, so nothing here is ever out of date.
+ * again for each of its deliveries. The database compares the version each time, and the version is a hash of what is
+ * here: so nothing here is ever out of date, also after the database was restored to an earlier day.
  * Bounded: the half that was read first is forgotten when there are too many.
  */
+import type { EndpointId } from "@posthorn/domain/Ids"
+
 /** An endpoint as it stands at dispatch. The same object as long as nothing of it changes. */
 export interface DispatchEndpoint {
   readonly url: string
   readonly enabled: boolean
   readonly generation: number
-  /** Recorded attempts in a row that were not delivered. */
-  readonly failures: number
   /** Sealed by SecretBox. */
   readonly secret: Uint8Array
   /** Null once the grace window is over. */
@@ -18,20 +19,20 @@ export interface DispatchEndpoint {
 
 const MOST = 20_000
 
-/** No row of a table has it: transaction ids of rows begin at 3. */
+/** As good as no endpoint has it: a version is a hash of 64 bits. */
 const UNKNOWN = "0"
 
-/** `posthorn.loaded`; the endpoint's columns are null when its version is the one that was asked for. */
+/** `posthorn.loaded`; what comes after the version is null when that is the one that was asked for. */
 export type LoadedRow = readonly [
   place: number,
   eventType: string,
   payload: string,
   traceId: string,
-  version: string | null,
-  url: string,
+  failures: number,
+  version: string,
+  url: string | null,
   enabled: boolean,
   generation: number,
-  failures: number,
   secret: Uint8Array,
   previousSecret: Uint8Array | null
 ]
@@ -51,35 +52,17 @@ export class KnownEndpoints {
     for (const id of this.known.keys()) if (left-- > 0) this.known.delete(id)
   }
 
-  /** As text: PostgreSQL's transaction ids. */
-  version(endpointId: string): string {
+  /** As text: it does not fit into a number. */
+  version(endpointId: EndpointId): string {
     return this.known.get(endpointId)?.version ?? UNKNOWN
   }
 
-  now(endpointId: string, row: LoadedRow): DispatchEndpoint {
+  now(endpointId: EndpointId, row: LoadedRow): DispatchEndpoint {
+    const [, , , , , version, url, enabled, generation, secret, previousSecret] = row
     const known = this.known.get(endpointId)
-    const version = row[4]
-    if (known !== undefined && (version === null || this.isSame(known, version, row[10])))
-      return known.endpoint
-    const endpoint = {
-      url: row[5],
-      enabled: row[6],
-      generation: row[7],
-      failures: row[8],
-      secret: row[9],
-      previousSecret: row[10]
-    }
-    this.known.set(endpointId, { version: version!, endpoint })
+    if (known !== undefined && known.version === version) return known.endpoint
+    const endpoint = { url: url!, enabled, generation, secret, previousSecret }
+    this.known.set(endpointId, { version, endpoint })
     return endpoint
-  }
-
-  /** The second secret ends by the clock, without a change of the row. */
-  private isSame({ endpoint, version }: Known, now: string, previousSecret: Uint8Array | null): boolean {
-    return version === now && (endpoint.previousSecret === null) === (previousSecret === null)
-  }
-
-  /** After a connection broke: a database restored to an earlier day counts its transactions again. */
-  forget(): void {
-    this.known.clear()
   }
 }

@@ -11,6 +11,8 @@
 import { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, type Scope } from "effect"
 import pg from "pg"
+import { Client } from "./Client.ts"
+import { poolMeters } from "./PoolMeters.ts"
 
 const CONNECT_TIMEOUT = Duration.seconds(5)
 const CLOSE_TIMEOUT = Duration.seconds(1)
@@ -24,7 +26,7 @@ const end = (pool: pg.Pool) =>
 const open = (options: pg.PoolConfig) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const pool = new pg.Pool(options)
+      const pool = new pg.Pool({ ...options, Client })
       pool.on("error", () => undefined)
       pool.on("release", closeWhenBusy)
       return pool
@@ -45,5 +47,6 @@ export const make = (options: pg.PoolConfig): Effect.Effect<pg.Pool, SqlError, S
     yield* Effect.tryPromise({ try: () => pool.query("select 1"), catch: failed }).pipe(
       Effect.timeoutFail({ duration: CONNECT_TIMEOUT, onTimeout: () => failed(new Error("No answer")) })
     )
+    yield* poolMeters(pool)
     return Object.assign(pool, { query: aside.query.bind(aside) })
   })

@@ -27,7 +27,8 @@ const makeTurns = () => {
     entry.users += 1
     return entry
   }
-  return (name: string) =>
+  const inTurn =
+    (name: string) =>
     <A, E, R>(self: Effect.Effect<A, E, R>) =>
       Effect.acquireUseRelease(
         Effect.sync(() => enter(name)),
@@ -38,10 +39,11 @@ const makeTurns = () => {
             if (entry.users === 0) turns.delete(name)
           })
       )
+  return { inTurn, isTaken: (name: string) => turns.has(name) }
 }
 
 export const makeWaiting = Effect.map(Effect.makeSemaphore(PROBES), (probes) => {
-  const inTurn = makeTurns()
+  const { inTurn, isTaken } = makeTurns()
 
   /** `name` is what is waited for, where that is known; `why` is told to a caller who has waited for too long. */
   const forOthers =
@@ -60,5 +62,8 @@ export const makeWaiting = Effect.map(Effect.makeSemaphore(PROBES), (probes) => 
       )
     }
 
-  return { forOthers } as const
+  /** Whether callers wait for this: whoever comes now is to wait with them. */
+  const isWaitedFor = (name: string | null) => name !== null && isTaken(name)
+
+  return { forOthers, isWaitedFor } as const
 })

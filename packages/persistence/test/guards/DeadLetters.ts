@@ -60,7 +60,7 @@ export const burials: ReadonlyArray<Scenario> = [
       const other = await stage.other()
       await other.rows("begin")
       await other.rows("select from posthorn.deliveries where id = $1 for update", held!.id)
-      await stage.rows("set statement_timeout = '300ms'")
+      await stage.rows("set statement_timeout = '1s'")
       assert.equal(await bury(stage, 10), 1)
       await stage.rows("reset statement_timeout")
       assert.deepEqual(await stage.rows("select delivery_id from posthorn.dead_letters"), [
@@ -100,6 +100,18 @@ export const burials: ReadonlyArray<Scenario> = [
       stage.client.off("notice", warn)
       assert.deepEqual(warned, [])
       assert.equal((await stage.rows("select from posthorn.notifications")).length, 1)
+    }
+  },
+  {
+    title: "a notification that cannot be written undoes nothing",
+    of: ["bury"],
+    play: async (stage) => {
+      await scene(stage, 1, 1)
+      await stage.rows("begin")
+      await stage.rows("alter table posthorn.notifications add constraint broken check (false)")
+      assert.equal(await bury(stage, 1), 1)
+      assert.equal(await stage.value(STATUSES), "dead_lettered")
+      await stage.rows("rollback")
     }
   },
   {

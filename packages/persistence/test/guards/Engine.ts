@@ -1,8 +1,11 @@
 /** What the delivery worker is shown, what it takes up, and who owns a shard. */
 import assert from "node:assert/strict"
+import { Effect } from "effect"
+import { sleepLocks } from "../../src/SleepLocks.ts"
 import type { Delivery, Row, Scenario, Stage } from "./Stage.ts"
 
 const LIMIT = 7
+const WAKE_CLASS = 7_067_003
 
 /** Queue rows of two endpoints in shards of our choice, due `minutes` ago. */
 const scene = async (stage: Stage) => {
@@ -30,6 +33,23 @@ const idsIn = (rows: ReadonlyArray<Row>): ReadonlyArray<string> =>
     .flatMap(({ delivery_ids }) => (delivery_ids === null ? [] : (delivery_ids as string).split(",")))
     .sort()
 
+const looked = (
+  stage: Stage,
+  shards: ReadonlyArray<number>,
+  past: number,
+  id: string,
+  skip: ReadonlyArray<string>,
+  most: number
+) =>
+  stage.rows(
+    "select * from posthorn.due($1, $2, $3, $4, 100, $5) order by shard, endpoint_id nulls first",
+    shards,
+    shards.map(() => past),
+    shards.map(() => id),
+    skip,
+    most
+  )
+
 const due = async (
   stage: Stage,
   shards: ReadonlyArray<number>,
@@ -37,15 +57,7 @@ const due = async (
   id = "",
   skip: ReadonlyArray<string> = []
 ) =>
-  idsIn(
-    await stage.rows(
-      "select * from posthorn.due($1, $2, $3, $4, 100)",
-      shards,
-      shards.map(() => past),
-      shards.map(() => id),
-      skip
-    )
-  )
+  idsIn((await looked(stage, shards, past, id, skip, 100)).filter(({ endpoint_id }) => endpoint_id !== null))
 
 const takeUp = (stage: Stage, deliveries: ReadonlyArray<Delivery>, count = 1, sending = true, attempts = 0) =>
   stage.rows(
@@ -85,6 +97,132 @@ export const engine: ReadonlyArray<Scenario> = [
         await due(stage, [1, 2], 0, "", [one]),
         of(two).map(({ id }) => id)
       )
+    }
+  },
+  {
+    title:
+      "where endpoints are skipped, each shard is looked at for so many rows that are due past its mark, and says where that ended",
+    of: ["due"],
+    play: async (stage) => {
+      const { of, one, two } = await scene(stage)
+      const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
+      for (const [n, delivery] of [first, second, third].entries()) await setDue(stage, delivery, n - 4)
+      const mark = Number(
+        await stage.value(
+          "select posthorn.micros(due_at) from posthorn.queue where delivery_id = $1",
+          first.id
+        )
+      )
+      const stops = async (shards: ReadonlyArray<number>, skip: ReadonlyArray<string>, past = 0, id = "") =>
+        (await looked(stage, shards, past, id, skip, 2)).flatMap(({ delivery_ids, endpoint_id, shard }) =>
+          endpoint_id === null && shard !== null ? [[shard, delivery_ids]] : []
+        )
+      assert.deepEqual(await stops([1, 2], [one]), [
+        [1, second.id],
+        [2, of(two)[1]!.id]
+      ])
+      assert.deepEqual(await stops([1], [one], mark, first.id), [[1, third.id]])
+      assert.deepEqual(await stops([1], []), [])
+      await setDue(stage, second, 5)
+      await setDue(stage, third, 5)
+      assert.deepEqual(await stops([1], [one]), [])
+    }
+  },
+  {
+    title:
+      "of those who hold a lock, the transactions that have published to these shards and are still open are named",
+    of: ["due", "wake"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const shard = Number(await stage.value("select posthorn.shard_of($1)", await stage.endpoint(acme)))
+      const open = (looked: number) =>
+        stage.value(
+          "select delivery_ids from posthorn.due(array[$1]::smallint[], '{0}', array[''], '{}', 1, 10) where shard is null",
+          looked
+        )
+      const publisher = await stage.other()
+      await publisher.rows("begin")
+      await publisher.rows("select posthorn.publish('acme', 'a', '1')")
+      const transaction = await publisher.value(
+        "select virtualtransaction from pg_locks where pid = pg_backend_pid() limit 1"
+      )
+      const strangers = await stage.other()
+      await strangers.rows("select pg_advisory_lock_shared(1, $1)", shard)
+      await strangers.rows(
+        "select pg_advisory_lock_shared((posthorn.wake_class()::bigint << 32) + $1)",
+        shard
+      )
+      const far = await stage.other({ database: "postgres" })
+      await far.rows("select pg_advisory_lock_shared($1::integer, $2::integer)", WAKE_CLASS, shard)
+      const other = (shard + 1) % 32
+      await strangers.rows("select pg_advisory_lock(posthorn.wake_class(), $1)", other)
+      assert.equal(await open(shard), `${String(transaction)} ${shard}`)
+      assert.equal(await open(other), "")
+      await publisher.rows("commit")
+      assert.equal(await open(shard), "")
+    }
+  },
+  {
+    title:
+      "a worker that wants to sleep gets the locks of shards in which no transaction that published is open",
+    of: ["SleepLocks.ts TAKE"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const shard = Number(await stage.value("select posthorn.shard_of($1)", await stage.endpoint(acme)))
+      const publisher = await stage.other()
+      await publisher.rows("begin")
+      await publisher.rows("select posthorn.publish('acme', 'a', '1')")
+      const worker = await stage.other()
+      const locks = sleepLocks({
+        broken: Effect.never,
+        onNotification: () => undefined,
+        query: <A extends object>(text: string, values: ReadonlyArray<unknown> = []) =>
+          Effect.promise(() => worker.rows(text, ...values) as Promise<ReadonlyArray<A>>)
+      })
+      const other = (shard + 1) % 32
+      assert.deepEqual(await Effect.runPromise(locks.take([shard, other])), [other])
+      await publisher.rows("commit")
+      assert.deepEqual(await Effect.runPromise(locks.take([shard])), [shard])
+      await Effect.runPromise(locks.giveBack)
+      assert.equal(
+        await stage.value("select count(*) from pg_locks where classid = $1::oid", WAKE_CLASS),
+        "0"
+      )
+    }
+  },
+  {
+    title: "a post has its own event's payload, and a test send its own",
+    of: ["load"],
+    play: async (stage) => {
+      const [acme, twin] = [await stage.workspace("acme"), await stage.workspace("twin")]
+      await stage.endpoint(acme)
+      await stage.endpoint(twin)
+      const sent: Array<readonly [string, string]> = []
+      for (const [slug, payload] of [
+        ["acme", "1"],
+        ["acme", "2"],
+        ["twin", "3"]
+      ] as const)
+        sent.push([
+          slug === "acme" ? acme : twin,
+          ((await stage.publish(slug, "a", null, payload)).delivery_ids as Array<string>)[0]!
+        ])
+      await stage.rows("update posthorn.events set id = 'evt_same' where payload in ('1', '3')")
+      await stage.rows("update posthorn.deliveries set event_id = 'evt_same' where id = any ($1)", [
+        sent[0]![1],
+        sent[2]![1]
+      ])
+      const payloads = async () =>
+        (
+          await stage.rows(
+            "select payload from posthorn.load($1, $2, '{0,0,0}', '{0,0,0}') order by place",
+            sent.map(([workspace]) => workspace),
+            sent.map(([, id]) => id)
+          )
+        ).map(({ payload }) => payload)
+      assert.deepEqual(await payloads(), ["1", "2", "3"])
+      await stage.rows("update posthorn.deliveries set payload = 'own' where id = $1", sent[1]![1])
+      assert.deepEqual(await payloads(), ["1", "own", "3"])
     }
   },
   {
@@ -133,7 +271,7 @@ export const engine: ReadonlyArray<Scenario> = [
       await stage.record([stage.observation(done, { status: "delivered" })])
       const load = (attempts: ReadonlyArray<number>, known: ReadonlyArray<string>) =>
         stage.rows(
-          "select place, url, previous_secret as old, enabled from posthorn.load($1, $2, $3, $4::xid[]) order by place",
+          "select place, version, url, previous_secret as old, enabled from posthorn.load($1, $2, $3, $4) order by place",
           [acme, acme, acme, acme],
           [waiting.id, done.id, third.id, of(two)[0]!.id],
           attempts,
@@ -151,10 +289,8 @@ export const engine: ReadonlyArray<Scenario> = [
         (await load([0, 1, 1, 0], unknown)).map(({ place }) => place),
         [1, 4]
       )
-      const version = (await stage.value(
-        "select xmin::text from posthorn.endpoints where id = $1",
-        one
-      )) as string
+      const versionOf = async () => (await load([0, 0, 0, 0], unknown))[0]!.version as string
+      const version = await versionOf()
       const known = [version, version, version, "0"]
       assert.deepEqual(
         (await load([0, 0, 0, 0], known)).map(({ url }) => url),
@@ -166,27 +302,25 @@ export const engine: ReadonlyArray<Scenario> = [
           until,
           one
         )
-      const oldOnes = async () => {
-        const now = (await stage.value(
-          "select xmin::text from posthorn.endpoints where id = $1",
-          one
-        )) as string
-        return (await load([0, 0, 0, 0], [now, now, now, "0"])).map(({ old, url }) => [
+      const oldOnes = async (known: string) =>
+        (await load([0, 0, 0, 0], [known, known, known, "0"])).map(({ old, url }) => [
           url !== null,
           String(old)
         ])
-      }
       await withOld("1 hour")
-      assert.deepEqual(await oldOnes(), [
+      const both = await versionOf()
+      assert.deepEqual(await oldOnes(version), [
         [true, "old"],
         [true, "old"],
         [true, "null"]
       ])
       await withOld("-1 hour")
-      assert.deepEqual(
-        (await oldOnes()).map(([, old]) => old),
-        ["null", "null", "null"]
-      )
+      assert.deepEqual(await oldOnes(both), [
+        [true, "null"],
+        [true, "null"],
+        [true, "null"]
+      ])
+      assert.equal(await versionOf(), version)
     }
   },
   {
@@ -341,7 +475,7 @@ export const engine: ReadonlyArray<Scenario> = [
       await other.rows("begin")
       await other.rows("select from posthorn.queue where delivery_id = $1 for update", held.id)
       await other.rows("select from posthorn.deliveries where id = $1 for update", doomed.id)
-      await stage.rows("set statement_timeout = '300ms'")
+      await stage.rows("set statement_timeout = '1s'")
       assert.deepEqual(await takeUp(stage, [held, free, doomed], LIMIT + 1), [
         { id: held.id, outcome: "held" },
         { id: free.id, outcome: "counted" },
@@ -382,6 +516,32 @@ export const engine: ReadonlyArray<Scenario> = [
           { shard: 4, owner: "one" }
         ]
       )
+    }
+  },
+  {
+    title:
+      "suspicion ends in those of an owner's shards that are asked about, when nothing waits there that was due when it began",
+    of: ["clear_suspicion"],
+    play: async (stage) => {
+      const { of, one, two } = await scene(stage)
+      for (const delivery of of(two)) await setDue(stage, delivery, 5)
+      for (const shard of [1, 2, 3, 4]) {
+        await stage.rows("select posthorn.take_shard($1::smallint, 'dead')", shard)
+        await stage.rows("select posthorn.take_shard($1::smallint, $2)", shard, shard === 4 ? "other" : "me")
+      }
+      const clear = async (...shards: ReadonlyArray<number>) =>
+        (await stage.rows("select posthorn.clear_suspicion($1, 'me') as shard", shards))
+          .map(({ shard }) => shard)
+          .sort()
+      assert.deepEqual(await clear(1, 2, 4), [2])
+      assert.deepEqual(
+        await stage.rows(
+          "select shard from posthorn.shards where suspect_until is not null and suspect_snapshot is not null order by 1"
+        ),
+        [{ shard: 1 }, { shard: 3 }, { shard: 4 }]
+      )
+      for (const delivery of of(one)) await setDue(stage, delivery, 5)
+      assert.deepEqual(await clear(1, 3), [1, 3])
     }
   },
   {

@@ -1,8 +1,10 @@
 /** What publishing makes, for whom, under which key, and whom it waits for. */
 import assert from "node:assert/strict"
 import type { Scenario, Stage } from "./Stage.ts"
+import { twinOf } from "./Twin.ts"
 
-const heard = async (stage: Stage, act: () => Promise<unknown>): Promise<number> => {
+/** How often workers are told meanwhile. */
+export const heard = async (stage: Stage, act: () => Promise<unknown>): Promise<number> => {
   let count = 0
   const listener = await stage.other()
   listener.client.on("notification", () => {
@@ -15,7 +17,7 @@ const heard = async (stage: Stage, act: () => Promise<unknown>): Promise<number>
   return count
 }
 
-const batch = (
+export const batch = (
   stage: Stage,
   slug: string,
   events: ReadonlyArray<readonly [type: string, payload: string, key: string | null]>,
@@ -30,17 +32,42 @@ const batch = (
     most
   )
 
+/** Of events that have nothing to do with each other: code and hint of each, null where it was published. */
+export const each = async (
+  stage: Stage,
+  events: ReadonlyArray<readonly [slug: string, type: string, payload: string, key: string | null]>,
+  most: number | null = null
+) =>
+  (
+    await stage.rows(
+      "select * from posthorn.try_publish_each($1, $2, $3::text[]::json[], $4, $5, $6) order by place",
+      events.map(([slug]) => slug),
+      events.map(([, type]) => type),
+      events.map(([, , payload]) => payload),
+      events.map(([, , , key]) => key),
+      events.map(() => null),
+      most
+    )
+  ).map(({ code, delivery_ids, duplicate, hint, id }) => ({
+    id,
+    made: (delivery_ids as Array<string>).length,
+    what: code === null ? (duplicate === true ? "duplicate" : "published") : `${code} ${hint ?? ""}`.trim()
+  }))
+
 export const publishing: ReadonlyArray<Scenario> = [
   {
     title:
       "an event goes to each endpoint that is enabled and wants it, is missed by those that are disabled, and by no other",
-    of: ["fan_out", "publish_events"],
+    of: ["plan", "audience_of", "store", "publish"],
     play: async (stage) => {
       const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
       const wants = await stage.endpoint(acme, { types: ["a.*"] })
       const off = await stage.endpoint(acme, { types: ["*"], enabled: false })
       await stage.endpoint(acme, { types: ["b"] })
       await stage.endpoint(other)
+      // The same ids, elsewhere, for another type.
+      const twin = await twinOf(stage, acme, "endpoints")
+      await stage.rows("update posthorn.endpoints set event_types = '{twin}' where workspace_id = $1", twin)
       const event = await stage.publish("acme", "a.b")
       const deliveries = await stage.rows("select id, endpoint_id from posthorn.deliveries")
       assert.deepEqual(deliveries, [{ id: (event.delivery_ids as Array<string>)[0], endpoint_id: wants }])
@@ -51,6 +78,8 @@ export const publishing: ReadonlyArray<Scenario> = [
         { endpoint_id: off }
       ])
       assert.equal((event.delivery_ids as Array<string>).length, 1)
+      assert.deepEqual((await stage.publish("acme", "twin")).delivery_ids, [])
+      await stage.rows("delete from posthorn.events where event_type = 'twin'")
       assert.deepEqual(await stage.rows("select workspace_id, deliveries, missed from posthorn.events"), [
         { workspace_id: acme, deliveries: 1, missed: 1 }
       ])
@@ -58,36 +87,40 @@ export const publishing: ReadonlyArray<Scenario> = [
   },
   {
     title: "an event of Posthorn itself is not sent to the endpoint that it is about",
-    of: ["fan_out"],
+    of: ["announce", "audience_of"],
     play: async (stage) => {
       const acme = await stage.workspace()
       const [about, told] = [await stage.endpoint(acme), await stage.endpoint(acme)]
-      await stage.rows(
-        "select posthorn.fan_out($1, array['evt_1'], array['webhook.x'], array['1'], 'x', $2)",
-        acme,
-        about
-      )
+      await stage.workspace("other")
+      await stage.rows("select posthorn.announce($1, 'webhook.x', '1', 'x', $2)", acme, about)
       assert.deepEqual(await stage.rows("select endpoint_id from posthorn.deliveries"), [
         { endpoint_id: told }
       ])
     }
   },
   {
-    title: "workers are told when there is something to do, and only then",
-    of: ["fan_out"],
+    title: "workers that sleep are told when there is something to do, and only then",
+    of: ["store", "wake", "audience_of", "publish"],
     play: async (stage) => {
       const acme = await stage.workspace()
       await stage.endpoint(acme, { types: ["a"] })
       await stage.endpoint(acme, { types: ["off"], enabled: false })
+      const sleeper = await stage.other()
+      await sleeper.rows(
+        "select pg_advisory_lock(posthorn.wake_class(), shard) from generate_series(0, 31) as shard"
+      )
       assert.equal(await heard(stage, () => stage.publish("acme", "unwanted")), 0)
       assert.equal(await heard(stage, () => stage.publish("acme", "off")), 0)
       assert.equal(await heard(stage, () => stage.publish("acme", "a")), 1)
+      // Awake, they look by themselves.
+      await sleeper.rows("select pg_advisory_unlock_all()")
+      assert.equal(await heard(stage, () => stage.publish("acme", "a")), 0)
     }
   },
   {
     title:
       "an endpoint that is being deleted is waited for, and then left out; one that does not want the event is not looked at",
-    of: ["fan_out"],
+    of: ["audience_of"],
     play: async (stage) => {
       const acme = await stage.workspace()
       const [going, elsewhere] = [
@@ -114,7 +147,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   },
   {
     title: "no more deliveries are made than one call may make; endpoints that are disabled do not count",
-    of: ["check_fan_out", "fan_out"],
+    of: ["check_fan_out", "too_many", "publish_events"],
     play: async (stage) => {
       const acme = await stage.workspace()
       for (let n = 0; n < 2; n++) await stage.endpoint(acme, { types: ["a"] })
@@ -138,7 +171,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   },
   {
     title: "a workspace that is not there is refused, also when it went a moment ago",
-    of: ["publish_events"],
+    of: ["plan", "hold_workspaces", "answer", "audience_of", "publish"],
     play: async (stage) => {
       const acme = await stage.workspace()
       assert.equal(await stage.code("select posthorn.publish('nobody', 'a', '1')"), "PH404")
@@ -153,9 +186,9 @@ export const publishing: ReadonlyArray<Scenario> = [
   },
   {
     title: "what is no event is refused, and says which member it is",
-    of: ["check_event", "publish_events"],
+    of: ["refusal_of", "answer", "publish", "plan", "carry_out"],
     play: async (stage) => {
-      await stage.workspace()
+      await stage.endpoint(await stage.workspace())
       const refusal = (...values: ReadonlyArray<unknown>) =>
         stage.client.query("select posthorn.publish('acme', $1, $2::text::json, $3, $4)", [...values]).then(
           () => null,
@@ -178,7 +211,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   },
   {
     title: "brackets in strings are no depth, and many that are shallow are not deep",
-    of: ["nests_deeper", "check_event"],
+    of: ["nests_deeper", "refusal_of"],
     play: async (stage) => {
       const deeper = (payload: string) => stage.value("select posthorn.nests_deeper($1, 3)", payload)
       assert.equal(await deeper('"[[[[[[[["'), false)
@@ -190,7 +223,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   {
     title:
       "the same key gives the same answer, in its workspace and for a day; another event under it is refused",
-    of: ["publish_events", "compact_json"],
+    of: ["take_keys", "keyed", "compact_json", "publish", "carry_out", "audience_of"],
     play: async (stage) => {
       const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
       for (const workspace of [acme, other]) await stage.endpoint(workspace)
@@ -215,7 +248,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   {
     title:
       "a batch answers event by event: new ones with their own deliveries, repeated ones as they were answered before",
-    of: ["publish_events"],
+    of: ["plan", "keyed", "take_keys", "store"],
     play: async (stage) => {
       const acme = await stage.workspace()
       for (const type of ["a", "b", "c"]) await stage.endpoint(acme, { types: [type] })
@@ -233,7 +266,7 @@ export const publishing: ReadonlyArray<Scenario> = [
       )
       const stored = await stage.rows(
         `select e.id, e.event_type, e.payload, array_agg(d.id::text) as delivery_ids from posthorn.events e
-         join posthorn.deliveries d on d.event_id = e.id and d.payload = e.payload group by e.workspace_id, e.id`
+         join posthorn.deliveries d on d.event_id = e.id group by e.workspace_id, e.id`
       )
       const told = answers.map(({ delivery_ids, event_type, id }) => ({ id, event_type, delivery_ids }))
       const found = told.map(({ id }) => stored.find((event) => event.id === id)!)
@@ -256,8 +289,20 @@ export const publishing: ReadonlyArray<Scenario> = [
     }
   },
   {
+    title: "no events at all are no mistake: nothing is published",
+    of: ["plan", "publish_events", "publish_each"],
+    play: async (stage) => {
+      await stage.workspace()
+      for (const call of [
+        "publish_events('acme', '{}', '{}', '{}')",
+        "publish_each('{}', '{}', '{}', '{}', '{}', null)"
+      ])
+        assert.deepEqual(await stage.rows(`select * from posthorn.${call}`), [])
+    }
+  },
+  {
     title: "more keys than events are no events",
-    of: ["publish_events"],
+    of: ["plan"],
     play: async (stage) => {
       await stage.workspace()
       const [answer] = await stage.rows(
@@ -281,6 +326,101 @@ export const publishing: ReadonlyArray<Scenario> = [
       )
       await stage.rows("reset statement_timeout")
       assert.equal(code, "55P03")
+    }
+  },
+  {
+    title:
+      "events that have nothing to do with each other have an outcome each, and what is refused leaves nothing behind, not even its key",
+    of: ["plan", "keyed", "take_keys", "carry_out", "publish_each", "audience_of"],
+    play: async (stage) => {
+      const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+      await stage.endpoint(acme, { types: ["a", "many"] })
+      await stage.endpoint(acme, { types: ["many"] })
+      await stage.endpoint(other, { types: ["a"] })
+      const [before] = await each(stage, [["acme", "a", "0", "used"]])
+      const outcomes = await each(
+        stage,
+        [
+          ["acme", "a", "1", "k1"],
+          ["other", "a", "2", "k1"],
+          ["acme", "no type", "3", "k3"],
+          ["nobody", "a", "4", "k4"],
+          ["acme", "a", "5", "used"],
+          ["acme", "many", "6", "k6"],
+          ["acme", "a", "0", "used"],
+          ["acme", "a", "1", "k1"],
+          ["acme", "a", "9", "k1"],
+          ["acme", "a", "10", null],
+          ["nobody", "no type", "11", null]
+        ],
+        1
+      )
+      assert.deepEqual(
+        outcomes.map(({ what }) => what),
+        [
+          "published",
+          "published",
+          "PH400 /eventType",
+          "PH404",
+          "PH409",
+          "PH413",
+          "duplicate",
+          "duplicate",
+          "PH409",
+          "published",
+          "PH400 /eventType"
+        ]
+      )
+      assert.deepEqual([outcomes[6]!.id, outcomes[7]!.id], [before!.id, outcomes[0]!.id])
+      assert.deepEqual(
+        outcomes.map(({ made }) => made),
+        [1, 1, 0, 0, 0, 0, 1, 1, 0, 1, 0]
+      )
+      assert.deepEqual(await stage.rows("select payload from posthorn.events order by id"), [
+        { payload: "0" },
+        { payload: "1" },
+        { payload: "2" },
+        { payload: "10" }
+      ])
+      assert.deepEqual(
+        await stage.rows(
+          "select key from posthorn.idempotency_keys where workspace_id = $1 order by key",
+          acme
+        ),
+        [{ key: "k1" }, { key: "used" }]
+      )
+      // More deliveries than one event may make by now are none for an event that was published before.
+      await stage.endpoint(acme, { types: ["a"] })
+      assert.deepEqual(await each(stage, [["acme", "a", "0", "used"]], 1), [
+        { id: before!.id, made: 1, what: "duplicate" }
+      ])
+    }
+  },
+  {
+    title: "a key that another transaction holds refuses its own event only, and at once",
+    of: ["keyed", "try_publish_each"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      await stage.endpoint(acme)
+      const other = await stage.other()
+      await other.rows("begin")
+      await other.rows("select posthorn.publish('acme', 'a', '1', 'held')")
+      await stage.rows("set statement_timeout = '3s'")
+      const events = [
+        ["acme", "a", "1", "held"],
+        ["acme", "a", "2", "free"],
+        ["acme", "a", "3", null]
+      ] as const
+      assert.deepEqual(
+        (await each(stage, events)).map(({ made, what }) => `${made} ${what}`),
+        ["0 55P03", "1 published", "1 published"]
+      )
+      await stage.rows("reset statement_timeout")
+      await other.rows("commit")
+      assert.deepEqual(
+        (await each(stage, events)).map(({ what }) => what),
+        ["duplicate", "duplicate", "published"]
+      )
     }
   }
 ]

@@ -17,10 +17,13 @@ const queued = (stage: Stage) =>
     "select delivery_id as id, attempts, take_ups, due_at > now() as later from posthorn.queue order by 1"
   )
 
+/** `record` and what it consists of. */
+const RECORD = ["record", "write_attempts", "count_failures"]
+
 export const recordings: ReadonlyArray<Scenario> = [
   {
     title: "each outcome is written to its own delivery and queue row, and to no other",
-    of: ["record"],
+    of: RECORD,
     play: async (stage) => {
       const { deliveries } = await scene(stage, 5)
       const [good, bad, refused, spent, untouched] = deliveries as [
@@ -57,7 +60,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title: "the first observation wins: one that comes again, too early or too late changes nothing",
-    of: ["record"],
+    of: RECORD,
     play: async (stage) => {
       const { deliveries, endpoint } = await scene(stage, 3)
       const [done, failing, waiting] = deliveries as [Delivery, Delivery, Delivery]
@@ -79,7 +82,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title: "a dead letter that is there already is no obstacle",
-    of: ["record"],
+    of: RECORD,
     play: async (stage) => {
       const { deliveries } = await scene(stage, 1)
       await stage.rows(
@@ -91,7 +94,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   {
     title:
       "the streak is that of the endpoint, counts on from where it stood, and begins anew after a success",
-    of: ["record"],
+    of: RECORD,
     play: async (stage) => {
       const acme = await stage.workspace()
       const [one, two] = [
@@ -119,7 +122,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title: "an attempt that began before the endpoint was enabled again does not count",
-    of: ["record"],
+    of: RECORD,
     play: async (stage) => {
       const { deliveries } = await scene(stage, 2)
       await stage.rows("update posthorn.endpoints set generation = 1")
@@ -130,7 +133,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   {
     title:
       "the twentieth failure in a row disables its endpoint, once, and no other; before it nothing is disabled",
-    of: ["record", "endpoint_stopped"],
+    of: [...RECORD, "endpoint_stopped"],
     play: async (stage) => {
       const acme = await stage.workspace()
       const breaking = await stage.endpoint(acme, { failures: 17, types: ["a"] })
@@ -176,7 +179,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title: "a success after the twentieth failure of the same group does not undo the disabling",
-    of: ["record"],
+    of: RECORD,
     play: async (stage) => {
       const { deliveries } = await scene(stage, 2, 19)
       const [bad, good] = deliveries
@@ -187,7 +190,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   {
     title:
       "a healthy endpoint that stays healthy is neither locked nor written, nor is one that nothing was sent to",
-    of: ["record"],
+    of: RECORD,
     play: async (stage) => {
       const acme = await stage.workspace()
       const healthy = await stage.endpoint(acme, { types: ["a"] })
@@ -213,7 +216,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title: "two workers that record failures of one endpoint count both",
-    of: ["record"],
+    of: RECORD,
     play: async (stage) => {
       const { deliveries } = await scene(stage, 2)
       const other = await stage.other()
@@ -228,7 +231,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title: "what somebody holds for long is not waited for: the call gives up with 55P03, to be made again",
-    of: ["record"],
+    of: RECORD,
     play: async (stage) => {
       const { deliveries } = await scene(stage, 1)
       const other = await stage.other()
@@ -241,8 +244,24 @@ export const recordings: ReadonlyArray<Scenario> = [
     }
   },
   {
+    title:
+      "an endpoint that wants to hear of disabled ones and that somebody holds is waited for only a moment",
+    of: ["endpoint_stopped"],
+    play: async (stage) => {
+      const { acme, deliveries } = await scene(stage, 1, 19)
+      const hears = await stage.endpoint(acme, { types: ["webhook.endpoint_disabled"] })
+      const other = await stage.other()
+      await other.rows("begin")
+      await other.rows("select from posthorn.endpoints where id = $1 for update", hears)
+      await stage.rows("set statement_timeout = '400ms'")
+      const code = await stage.recordCode([stage.observation(deliveries[0]!)])
+      await stage.rows("reset statement_timeout")
+      assert.equal(code, "55P03")
+    }
+  },
+  {
     title: "a row that somebody changes meanwhile undoes the whole call, which can then be made again",
-    of: ["record"],
+    of: RECORD,
     play: async (stage) => {
       const { deliveries } = await scene(stage, 2)
       const [contested, own] = deliveries
@@ -260,7 +279,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title: "one delivery twice in a call is a mistake, and says so",
-    of: ["record"],
+    of: RECORD,
     play: async (stage) => {
       const { deliveries } = await scene(stage, 1)
       const twice = [stage.observation(deliveries[0]!), stage.observation(deliveries[0]!)]

@@ -1,6 +1,6 @@
 /** What goes when it is old, what stays, and who runs the daily job. */
 import assert from "node:assert/strict"
-import type { Scenario, Stage } from "./Stage.ts"
+import type { Row, Scenario, Stage } from "./Stage.ts"
 
 /** Two workspaces, each with an old and a young one of everything; what is old in the other is older still. */
 const scene = async (stage: Stage) => {
@@ -100,7 +100,7 @@ const scenarios: ReadonlyArray<Scenario> = [
     play: async (stage) => {
       const { acme } = await scene(stage)
       const removeEvents = () =>
-        stage.value("select posthorn.remove_old_events($1, interval '30 days', 1)", acme)
+        stage.value("select removed from posthorn.remove_old_events($1, interval '30 days', 1, '')", acme)
       const removeKeys = () =>
         stage.value("select posthorn.remove_old_keys($1, interval '24 hours', 1)", acme)
       assert.deepEqual([await removeEvents(), await removeEvents()], [1, 0])
@@ -112,6 +112,49 @@ const scenarios: ReadonlyArray<Scenario> = [
         "other older",
         "other young"
       ])
+    }
+  },
+  {
+    title:
+      "an old event stays as long as a delivery needs its payload, also one that is being made; those past it go",
+    of: ["remove_old_events", "replay"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const endpoint = await stage.endpoint(acme)
+      const [needed, replayed, gone] = [
+        await stage.publish("acme", "a"),
+        await stage.publish("acme", "a"),
+        await stage.publish("acme", "a")
+      ]
+      await stage.rows("update posthorn.deliveries set status = 'dead_lettered'")
+      const ids = (event: Row) => (event.delivery_ids as Array<string>)[0]
+      await stage.rows("delete from posthorn.deliveries where id = $1", ids(gone))
+      const remove = async (past = "") =>
+        stage.row("select * from posthorn.remove_old_events($1, interval '0', 2, $2)", acme, past)
+      const young = await stage.row(
+        "select * from posthorn.remove_old_events($1, interval '30 days', 9, '')",
+        acme
+      )
+      assert.deepEqual([young.looked, young.removed], [0, 0])
+      const first = await remove()
+      assert.deepEqual([first.looked, first.removed, first.past_id], [2, 0, replayed.id])
+      const other = await stage.other()
+      await other.rows("begin")
+      const made = await other.rows(
+        "select * from posthorn.replay($1, $2, array[$3], null, null, 'operator', 'operator', 'sql', 'x')",
+        acme,
+        endpoint,
+        ids(replayed)
+      )
+      assert.equal(made.length, 1)
+      await stage.rows("delete from posthorn.deliveries where id = $1", ids(replayed))
+      assert.equal((await remove()).removed, 0)
+      await other.rows("commit")
+      assert.deepEqual([(await remove()).removed, (await remove(replayed.id as string)).removed], [0, 1])
+      assert.deepEqual(
+        (await stage.rows("select id from posthorn.events order by id")).map(({ id }) => id),
+        [needed.id, replayed.id]
+      )
     }
   },
   {

@@ -1,19 +1,41 @@
-/** Every scenario, and those that are about a function or trigger. */
+/** Every scenario, and those that are about a function, a trigger or a statement of `src`. */
 import { burials } from "./DeadLetters.ts"
+import { endpoints } from "./Endpoints.ts"
 import { engine } from "./Engine.ts"
+import { failures } from "./Failures.ts"
+import { holding } from "./Held.ts"
+import { losing } from "./Losses.ts"
 import { publishing } from "./Publish.ts"
+import { keys } from "./PublishKeys.ts"
 import { recordings } from "./Record.ts"
+import { replaying } from "./Replay.ts"
+import { replaySteps } from "./ReplaySteps.ts"
 import { retention } from "./Retention.ts"
+import { rows } from "./Rows.ts"
+import { shards } from "./ShardLocks.ts"
 import type { Scenario } from "./Stage.ts"
+import { sweeping } from "./Sweep.ts"
 import { tables } from "./Tables.ts"
+import { doors } from "./Tokens.ts"
 
 export const scenarios: ReadonlyArray<Scenario> = [
   ...tables,
   ...publishing,
+  ...keys,
   ...recordings,
+  ...holding,
   ...burials,
   ...engine,
-  ...retention
+  ...sweeping,
+  ...retention,
+  ...failures,
+  ...losing,
+  ...replaying,
+  ...replaySteps,
+  ...doors,
+  ...endpoints,
+  ...rows,
+  ...shards
 ]
 
 export const scenariosOf = (name: string): ReadonlyArray<Scenario> =>

@@ -7,11 +7,12 @@ import { newId } from "@posthorn/domain/Ids"
 import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
 import pg from "pg"
 import { type Observed, recording } from "../../src/Records.ts"
+import { type Exports, Repositories } from "./Repositories.ts"
 
 /** What a guard of `of` is there for. */
 export interface Scenario {
   readonly title: string
-  /** The functions and triggers that it is about. */
+  /** The functions, triggers, and statements of `src` that it is about, as mutants name them. */
   readonly of: ReadonlyArray<string>
   readonly play: (stage: Stage) => Promise<void>
 }
@@ -44,6 +45,10 @@ export class Session {
     this.client.on("error", () => undefined)
   }
 
+  get pid(): number {
+    return (this.client as unknown as { readonly processID: number }).processID
+  }
+
   async rows(text: string, ...values: ReadonlyArray<unknown>): Promise<ReadonlyArray<Row>> {
     return (await this.client.query(text, [...values])).rows
   }
@@ -69,15 +74,21 @@ export class Session {
 export class Stage extends Session {
   private readonly others: Array<Session> = []
   private readonly url: string
+  readonly repos: Repositories
 
-  constructor(url: string) {
+  /** `changed` stands in the place of a file of `src`. */
+  constructor(url: string, changed: Exports = {}) {
     super(url)
     this.url = url
+    this.repos = new Repositories(url, changed)
   }
 
-  /** Somebody else's connection. */
-  async other(): Promise<Session> {
-    const other = new Session(this.url)
+  /** Somebody else's connection; on another database of the server, or as another role, if told. */
+  async other({ database, role }: { database?: string; role?: string } = {}): Promise<Session> {
+    const url = new URL(this.url)
+    if (database !== undefined) url.pathname = `/${database}`
+    if (role !== undefined) [url.username, url.password] = [role, role]
+    const other = new Session(url.href)
     await other.client.connect()
     this.others.push(other)
     return other
@@ -86,20 +97,21 @@ export class Stage extends Session {
   /** As it is when it is empty. */
   async clear(): Promise<void> {
     for (const { client } of this.others.splice(0)) await client.end()
+    await this.repos.close()
     await this.client.query("rollback")
-    await this.client.query(`truncate posthorn.workspaces, posthorn.attempts, posthorn.daily_runs cascade;
+    await this.client.query(`truncate posthorn.workspaces, posthorn.events, posthorn.deliveries, posthorn.queue, posthorn.attempts,
+      posthorn.failed_deliveries, posthorn.daily_runs cascade;
       update posthorn.shards set owner = null, suspect_until = null, suspect_snapshot = null`)
   }
 
   /** Whatever is still going on. */
   async leave(): Promise<void> {
-    const pids = [this, ...this.others].map(
-      ({ client }) => (client as unknown as { processID: number }).processID
-    )
+    const pids = [this, ...this.others].map(({ pid }) => pid)
     const killer = new Session(this.url)
     await killer.client.connect()
     await killer.rows("select pg_terminate_backend(pid) from unnest($1::integer[]) as pid", pids)
     await killer.client.end()
+    await this.repos.close()
   }
 
   async workspace(slug = "acme"): Promise<string> {
@@ -188,15 +200,17 @@ export class Stage extends Session {
     return this.code(text, ...values)
   }
 
-  /** Until the main connection waits for a lock. */
-  async waits(seenBy: Session): Promise<void> {
-    const pid = (this.client as unknown as { readonly processID: number }).processID
+  /** Until it is so. */
+  async until(what: string, isSo: () => Promise<boolean>): Promise<void> {
     const end = Date.now() + WAIT_MS
-    while (Date.now() < end) {
-      const type = await seenBy.value("select wait_event_type from pg_stat_activity where pid = $1", pid)
-      if (type === "Lock") return
-    }
-    assert.fail("nothing waited for a lock")
+    while (Date.now() < end) if (await isSo()) return
+    assert.fail(`in vain waited until ${what}`)
+  }
+
+  /** Until the main connection, or another, waits for a lock. */
+  waits(seenBy: Session, who: Session = this): Promise<void> {
+    const type = "select wait_event_type from pg_stat_activity where pid = $1"
+    return this.until("a lock is waited for", async () => (await seenBy.value(type, who.pid)) === "Lock")
   }
 
   audit(workspace: string): Promise<Row> {

@@ -49,6 +49,52 @@ const scenarios: ReadonlyArray<Scenario> = [
     }
   },
   {
+    title:
+      "deliveries go with their endpoint, their rows in the queue with them, events with their workspace, and nothing else",
+    of: [
+      "remove_deliveries",
+      "remove_events",
+      "remove_queued",
+      "trigger deliveries_follow",
+      "trigger events_follow",
+      "trigger queue_follows"
+    ],
+    play: async (stage) => {
+      const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+      const going = await stage.endpoint(acme)
+      await stage.endpoint(acme)
+      await stage.endpoint(other)
+      // The same ids in both workspaces: what goes is found by workspace and id.
+      await stage.rows("alter table posthorn.endpoints disable trigger user")
+      await stage.rows(
+        `insert into posthorn.endpoints select (jsonb_populate_record(e, jsonb_build_object('workspace_id', $1::text))).*
+         from posthorn.endpoints e where id = $2`,
+        other,
+        going
+      )
+      await stage.rows("alter table posthorn.endpoints enable trigger user")
+      await stage.publish("acme", "a")
+      await stage.publish("other", "a")
+      for (const table of ["deliveries", "queue"])
+        await stage.rows(
+          `insert into posthorn.${table} select (jsonb_populate_record(d, jsonb_build_object('workspace_id', $1::text))).*
+           from posthorn.${table} d where endpoint_id = $2`,
+          other,
+          going
+        )
+      const counts = async () =>
+        Object.values(
+          await stage.row(`select (select count(*) from posthorn.events)::int as events,
+            (select count(*) from posthorn.deliveries)::int as deliveries, (select count(*) from posthorn.queue)::int as queue`)
+        )
+      assert.deepEqual(await counts(), [2, 4, 4])
+      await stage.rows("delete from posthorn.endpoints where workspace_id = $1 and id = $2", acme, going)
+      assert.deepEqual(await counts(), [2, 3, 3])
+      await stage.rows("delete from posthorn.workspaces where id = $1", acme)
+      assert.deepEqual(await counts(), [1, 2, 2])
+    }
+  },
+  {
     title: "subscriptions are those that the endpoint has now, and no other endpoint's are touched",
     of: ["keep_subscriptions", "trigger endpoints_subscriptions"],
     play: async (stage) => {

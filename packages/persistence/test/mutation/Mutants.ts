@@ -12,7 +12,7 @@ import { type Guard, guardsIn, without } from "./Scan.ts"
 export interface Mutant {
   /** Where it is and what is taken away; the same as long as that stands there. */
   readonly name: string
-  /** The function, the trigger, or the file in `src`. */
+  /** The function, the trigger, or, in `src`, the file and the name of what holds the statement. */
   readonly of: string
   readonly file: string
   /** For a function or trigger: what puts the changed one into a database in the place of the real one, and back. */
@@ -90,21 +90,34 @@ const ofMigration = (file: string): ReadonlyArray<Mutant> =>
 const STATEMENT =
   /`(?=\s*(?:select|insert|update|delete|with)\b)(?:[^`$]|\$(?!\{)|\$\{(?:[^{}`]|\{[^{}]*\}|`[^`]*`)*\})*`/g
 
-const WRITES = /\b(?:insert into|update|delete from|for share|pg_try_advisory_lock)\b/
+const WRITES =
+  /\b(?:insert into|update posthorn|delete from|for (?:no key )?update|for (?:key )?share|pg_try_advisory_lock|pg_locks)\b/
+
+/** The constant that a statement is in: the nearest before it that stands further left, or on its line. */
+const holderOf = (text: string, at: number): string => {
+  const lines = text.slice(0, at).split("\n")
+  const here = lines.pop()!
+  const indent = /^ */.exec(here)![0].length
+  const declared = /^( *)(?:export )?const (\w+) =/
+  const before = lines.reverse().map((line) => declared.exec(line))
+  const holder = declared.exec(here) ?? before.find((found) => found !== null && found[1]!.length < indent)
+  return holder?.[2] ?? "statement"
+}
 
 const ofSource = (file: string): ReadonlyArray<Mutant> => {
   const text = readFileSync(folder("src") + file, "utf8")
   const statements = [...text.matchAll(STATEMENT)].filter(([statement]) => WRITES.test(statement))
-  return statements.flatMap((match) =>
-    mutable(match[0]).map((guard) => ({
-      name: `${file}: ${guard.what}`,
-      of: file,
+  return statements.flatMap((match) => {
+    const of = `${file} ${holderOf(text, match.index)}`
+    return mutable(match[0]).map((guard) => ({
+      name: `${of}: ${guard.what}`,
+      of,
       file,
       statements: null,
       restore: null,
       source: without(text, { ...guard, from: guard.from + match.index, to: guard.to + match.index })
     }))
-  )
+  })
 }
 
 export const allMutants = (): ReadonlyArray<Mutant> =>

@@ -18,7 +18,7 @@ interface Token {
   readonly text: string
   readonly from: number
   readonly to: number
-  /** Brackets around it. */
+  /** Brackets and `case … end` around it. */
   readonly depth: number
 }
 
@@ -26,15 +26,24 @@ interface Token {
 const TOKEN =
   /--[^\n]*|\s+|'(?:[^']|'')*'|\$\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}|\$\$|[A-Za-z_][\w$]*|\d+|::|<>|<=|>=|:=|\|\||[^\s]/g
 
+/** Unlike the end of a block, it ends no condition. */
+const END_OF_CASE = "end case"
+
 const tokensOf = (text: string): ReadonlyArray<Token> => {
   const tokens: Array<Token> = []
   let depth = 0
+  let cases = 0
   for (const match of text.matchAll(TOKEN)) {
     const [word] = match
     if (/^(--|\s)/.test(word)) continue
-    if (word === ")" || word === "]") depth -= 1
-    tokens.push({ text: word.toLowerCase(), from: match.index, to: match.index + word.length, depth })
-    if (word === "(" || word === "[") depth += 1
+    const read = word.toLowerCase()
+    const endsCase = read === "end" && cases > 0
+    if (endsCase) cases -= 1
+    if (endsCase || word === ")" || word === "]") depth -= 1
+    const token = { from: match.index, to: match.index + word.length, depth }
+    tokens.push({ text: endsCase ? END_OF_CASE : read, ...token })
+    if (read === "case") cases += 1
+    if (read === "case" || word === "(" || word === "[") depth += 1
   }
   return tokens
 }
@@ -42,7 +51,7 @@ const tokensOf = (text: string): ReadonlyArray<Token> => {
 const ALWAYS = new Set(["where", "and", "on", "when"])
 const NEVER = new Set(["if", "elsif", "or"])
 const ENDS = new Set(
-  "and or order group limit offset returning union then loop join left cross where set else end do using window from when execute as ; , $$".split(
+  "and or order group limit offset returning union then loop join left cross where set else end do using window from when execute as ; , $$ `".split(
     " "
   )
 )
@@ -53,18 +62,22 @@ const startsLock = (tokens: ReadonlyArray<Token>, n: number) =>
 const isConflict = (tokens: ReadonlyArray<Token>, n: number) =>
   tokens[n]!.text === "on" && tokens[n + 1]?.text === "conflict"
 
-/** `between … and`, `on conflict`, a trigger's `on`, `on true`: not conditions. */
+/** `between … and`, `on conflict`, `distinct on`, a trigger's `on`, `on true`: not conditions. */
 const isCondition = (tokens: ReadonlyArray<Token>, n: number): boolean => {
   const { depth, text } = tokens[n]!
   if (!ALWAYS.has(text) && !NEVER.has(text)) return false
   // `create trigger … on table … for each row when (…)`.
   if (tokens[1]!.text === "trigger" && text !== "when") return depth > 0
   if (text === "on")
-    return !isConflict(tokens, n) && tokens[n + 1]?.text !== "true" && tokens[n + 2]?.text !== "for"
+    return (
+      !isConflict(tokens, n) &&
+      tokens[n - 1]?.text !== "distinct" &&
+      tokens[n + 1]?.text !== "true" &&
+      tokens[n + 2]?.text !== "for"
+    )
   if (text === "if") return tokens[n - 1]?.text !== "end"
-  // `case x when 'y'` names a value, `exception when others` no condition.
-  if (text === "when" && (tokens[n + 1]?.text.startsWith("'") || tokens[n + 1]?.text === "others"))
-    return false
+  // `case x when 'y'` names a value.
+  if (text === "when" && tokens[n + 1]?.text.startsWith("'")) return false
   if (text === "and") {
     for (let back = n - 1; back >= 0 && tokens[back]!.depth >= depth; back--) {
       if (tokens[back]!.depth > depth) continue
@@ -94,9 +107,12 @@ const conditionAt = (text: string, tokens: ReadonlyArray<Token>, n: number): Gua
   }
   if (end === n + 1) return null
   const [from, to] = [tokens[n + 1]!.from, tokens[end - 1]!.to]
+  const before = tokens[n - 1]?.text ?? ""
   // `continue when` and `exit when` go on without it.
-  const leaves = ["continue", "exit"].includes(tokens[n - 1]?.text ?? "")
-  const value = ALWAYS.has(word) && !leaves ? "true" : "false"
+  const value = ALWAYS.has(word) && !["continue", "exit"].includes(before) ? "true" : "false"
+  // `exception when` names what is caught: without it, what nothing raises.
+  if (before === "exception")
+    return { what: oneLine(`exception when ${text.slice(from, to)}`), from, to, instead: "assert_failure" }
   // A trigger's `when` must have brackets.
   const instead = text[from] === "(" ? `(${value})` : value
   return { what: `${word} ${oneLine(text.slice(from, to))}`, from, to, instead }
@@ -107,6 +123,20 @@ const oneLine = (text: string) =>
     .replace(/--[^\n]*/g, " ")
     .replace(/\s+/g, " ")
     .trim()
+
+/** `on conflict … do update set …`, up to the end of its statement. */
+const replacementAt = (text: string, tokens: ReadonlyArray<Token>, n: number): ReadonlyArray<Guard> => {
+  if (!isConflict(tokens, n)) return []
+  const { depth, from } = tokens[n]!
+  const rest = tokens.slice(n)
+  const action = rest.findIndex((token) => token.depth === depth && token.text === "do")
+  if (rest[action + 1]?.text !== "update") return []
+  const end = rest.findIndex(
+    (token) => token.depth < depth || (token.depth === depth && ["returning", ";", "`"].includes(token.text))
+  )
+  const { to } = rest.at(end === -1 ? -1 : end - 1)!
+  return [{ what: oneLine(text.slice(from, rest[action + 1]!.to)), from, to, instead: "" }]
+}
 
 const PHRASES = [
   /for (?:no key update|key share|update|share)(?: of \w+)?(?: skip locked)?/g,
@@ -130,7 +160,8 @@ export const guardsIn = (text: string): ReadonlyArray<Guard> => {
   const conditions = tokens.flatMap((_, n) =>
     isCondition(tokens, n) ? (conditionAt(text, tokens, n) ?? []) : []
   )
-  return [...conditions, ...phrasesIn(text)].toSorted((a, b) => a.from - b.from)
+  const replacements = tokens.flatMap((_, n) => replacementAt(text, tokens, n))
+  return [...conditions, ...replacements, ...phrasesIn(text)].toSorted((a, b) => a.from - b.from)
 }
 
 export const without = (text: string, { from, instead, to }: Guard): string =>

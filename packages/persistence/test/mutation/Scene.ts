@@ -1,29 +1,42 @@
-/** A mutant put before the scenarios that are about it, in some milliseconds each. */
+/** A mutant put before the scenarios that are about it, in some milliseconds each, all in this process. */
+import { mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { inspect } from "node:util"
 import { execute } from "@posthorn/testkit/TestCluster"
 import { Effect } from "effect"
+import type { Exports } from "../guards/Repositories.ts"
 import { scenariosOf } from "../guards/Scenarios.ts"
-import { Stage } from "../guards/Stage.ts"
+import { type Scenario, Stage } from "../guards/Stage.ts"
 import type { Mutant } from "./Mutants.ts"
 
 /** A scenario that a mutant makes wait for ever has noticed it. */
 const DEADLINE_MS = 10_000
+
+/** A statement that is none any more fails everywhere, and proves nothing. */
+const refuseNonsense = (error: unknown): false => {
+  if (/syntax error at/.test(inspect(error, { depth: 8 }))) throw error
+  return false
+}
 
 const passes = (played: Promise<void>): Promise<boolean> => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(resolve, DEADLINE_MS, false)
   })
-  const outcome = played.then(
-    () => true,
-    () => false
-  )
+  const outcome = played.then(() => true, refuseNonsense)
   return Promise.race([outcome, late]).finally(() => clearTimeout(timer))
 }
 
-/** The title of the scenario of this function, trigger or file that fails, or null. */
-export const firstFailing = async (url: string, of: string): Promise<string | null> => {
-  for (const { play, title } of scenariosOf(of)) {
-    const stage = new Stage(url)
+/** The title of a scenario of this function, trigger or statement that fails, the likeliest first; or null. */
+export const firstFailing = async (
+  url: string,
+  of: string,
+  likely: string | null = null,
+  changed: Exports = {}
+): Promise<string | null> => {
+  const rank = ({ title }: Scenario) => (title === likely ? 0 : 1)
+  for (const { play, title } of scenariosOf(of).toSorted((a, b) => rank(a) - rank(b))) {
+    const stage = new Stage(url, changed)
     await stage.client.connect()
     const passed = await passes(stage.clear().then(() => play(stage)))
     await stage.leave()
@@ -32,13 +45,35 @@ export const firstFailing = async (url: string, of: string): Promise<string | nu
   return null
 }
 
+/** Where changed sources lie: what they import from packages is found from here. */
+const CHANGED = fileURLToPath(new URL("../../node_modules/.mutants/", import.meta.url))
+const SOURCES = new URL("../../src/", import.meta.url).href
+
+let written = 0
+
+/** What a changed source exports; the rest of `src` is the real one. */
+const exportsOf = async (source: string): Promise<Exports> => {
+  const file = `${CHANGED}${process.pid}-${written++}.ts`
+  mkdirSync(CHANGED, { recursive: true })
+  writeFileSync(file, source.replaceAll('from "./', `from "${SOURCES}`))
+  try {
+    return (await import(pathToFileURL(file).href)) as Exports
+  } finally {
+    rmSync(file)
+  }
+}
+
 /** On one database for all: each mutant takes the place of the real thing, and gives it back. */
 export const playScenes = async (
   url: string,
-  { of, restore, statements }: Mutant
+  { name, of, restore, source, statements }: Mutant,
+  likely: string | null
 ): Promise<string | null> => {
-  await Effect.runPromise(execute(url, statements!))
-  const failing = await firstFailing(url, of)
+  if (source !== null) return firstFailing(url, of, likely, await exportsOf(source))
+  await Effect.runPromise(execute(url, statements!)).catch((error: unknown) => {
+    throw new Error(`PostgreSQL takes no ${of} without it: ${name}`, { cause: error })
+  })
+  const failing = await firstFailing(url, of, likely)
   await Effect.runPromise(execute(url, restore!))
   return failing
 }

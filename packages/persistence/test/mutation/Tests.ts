@@ -3,16 +3,20 @@
  * quickest first.
  */
 
+const RECORD = [
+  "worker/test/Races",
+  "worker/test/RacesHeldLocks",
+  "worker/test/Worker",
+  "worker/test/DatabaseFaults"
+]
+
 const BY_NAME: Readonly<Record<string, ReadonlyArray<string>>> = {
   remove_attempts: ["worker/test/Retention", "server/test/Endpoints"],
   keep_subscriptions: ["server/test/Endpoints", "server/test/Publish"],
   try_publish_events: ["server/test/PublishHeldKeys"],
-  record: [
-    "worker/test/Races",
-    "worker/test/RacesHeldLocks",
-    "worker/test/Worker",
-    "worker/test/DatabaseFaults"
-  ],
+  record: RECORD,
+  write_attempts: RECORD,
+  count_failures: RECORD,
   bury: ["worker/test/RacesDeadLetters", "worker/test/Worker"],
   take_up: ["worker/test/Poison", "worker/test/Races", "worker/test/RacesHeldLocks"],
   take_shard: ["worker/test/Ownership", "worker/test/Crash"],

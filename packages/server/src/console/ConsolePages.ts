@@ -4,11 +4,10 @@
  * A path that names no file is a place in the application: it gets `index.html`, so that links into it work. The policy
  * allows what comes from here and nothing written into the page; a receiver's answer shown there stays text.
  */
-import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { MethodNotAllowed, RouteNotFound } from "@posthorn/domain/Errors"
+import { HttpServerResponse } from "@effect/platform"
+import { MethodNotAllowed, type PublicError, RouteNotFound } from "@posthorn/domain/Errors"
 import { Effect } from "effect"
-import { Calls } from "../Calls.ts"
-import { toResponse } from "../http/Rest.ts"
+import type { Exchange } from "../http/Exchange.ts"
 import { type Asset, makeAssets } from "./Assets.ts"
 import { ConsoleConfig } from "./ConsoleConfig.ts"
 import { SessionRoutes } from "./SessionRoutes.ts"
@@ -65,9 +64,8 @@ const fileResponse = (asset: Asset, accepted: string, cacheControl: string) => {
 }
 
 export class ConsolePages extends Effect.Service<ConsolePages>()("@posthorn/server/ConsolePages", {
-  dependencies: [Calls.Default, SessionRoutes.Default],
+  dependencies: [SessionRoutes.Default],
   effect: Effect.gen(function* () {
-    const calls = yield* Calls
     const session = yield* SessionRoutes
     const { folder, logo } = yield* ConsoleConfig
     const current = makeAssets(folder)
@@ -97,18 +95,16 @@ export class ConsolePages extends Effect.Service<ConsolePages>()("@posthorn/serv
         : fileResponse(assets.get("index.html")!, accepted, "no-cache")
     }
 
-    const handle = (request: HttpServerRequest.HttpServerRequest, pathname: string, traceId: string) => {
-      if (pathname === "/console/session") return session.handle(request, traceId)
-      const isRead = request.method === "GET" || request.method === "HEAD"
+    const handle = (
+      exchange: Exchange
+    ): Effect.Effect<HttpServerResponse.HttpServerResponse, PublicError> => {
+      const { headers, method, pathname } = exchange
+      if (pathname === "/console/session") return session.handle(exchange)
+      const isRead = method === "GET" || method === "HEAD"
       if (pathname === "/console" && isRead) return Effect.succeed(HttpServerResponse.redirect("/console/"))
-      const found = page(pathname.slice("/console/".length), request.headers["accept-encoding"] ?? "")
-      const answer =
-        found === undefined
-          ? toResponse(calls.refuse(new RouteNotFound(), traceId), traceId)
-          : isRead
-            ? HttpServerResponse.setHeader(found, "x-trace-id", traceId)
-            : toResponse(calls.refuse(new MethodNotAllowed({ allow: "GET, HEAD" }), traceId), traceId)
-      return Effect.succeed(answer)
+      const found = page(pathname.slice("/console/".length), headers["accept-encoding"] ?? "")
+      if (found === undefined) return Effect.fail(new RouteNotFound())
+      return isRead ? Effect.succeed(found) : Effect.fail(new MethodNotAllowed({ allow: "GET, HEAD" }))
     }
 
     return { handle } as const

@@ -7,23 +7,24 @@
  *
  * Source: decision §9.
  */
-import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { type ConsoleSession, ConsoleSessions } from "@posthorn/capabilities/ConsoleSessions"
 import {
+  ForeignOrigin,
   type InvalidRequest,
   invalid,
   MethodNotAllowed,
   type PublicError,
   UnsupportedMediaType
 } from "@posthorn/domain/Errors"
-import { Effect, Option } from "effect"
-import { Calls } from "../Calls.ts"
+import { Effect } from "effect"
+import { Gate } from "../Gate.ts"
 import { isJson, readBody } from "../http/Body.ts"
 import { ConnectionLimits } from "../http/ConnectionLimits.ts"
-import { toResponse } from "../http/Rest.ts"
+import type { Exchange } from "../http/Exchange.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { ConsoleConfig } from "./ConsoleConfig.ts"
-import { foreign, SessionDoor } from "./SessionDoor.ts"
+import { SessionDoor } from "./SessionDoor.ts"
 
 type Credential = { readonly code: string } | { readonly token: string }
 
@@ -52,16 +53,16 @@ const shownSession = (session: ConsoleSession) => ({
 })
 
 /** A request that a foreign page made says so in one of these. Without either it comes from no browser. */
-const comesFromElsewhere = (headers: Readonly<Record<string, string | undefined>>, host: string) => {
+const comesFromElsewhere = ({ headers }: Exchange) => {
   const site = headers["sec-fetch-site"]
   if (site !== undefined) return site !== "same-origin"
-  return headers.origin !== undefined && headers.origin.replace(/^https?:\/\//, "") !== host
+  return headers.origin !== undefined && headers.origin.replace(/^https?:\/\//, "") !== (headers.host ?? "")
 }
 
 export class SessionRoutes extends Effect.Service<SessionRoutes>()("@posthorn/server/SessionRoutes", {
-  dependencies: [Calls.Default, ConsoleSessions.Default, SessionDoor.Default],
+  dependencies: [ConsoleSessions.Default, Gate.Default, SessionDoor.Default],
   effect: Effect.gen(function* () {
-    const calls = yield* Calls
+    const gate = yield* Gate
     const brand = yield* ConsoleConfig
     const door = yield* SessionDoor
     const sessions = yield* ConsoleSessions
@@ -71,24 +72,23 @@ export class SessionRoutes extends Effect.Service<SessionRoutes>()("@posthorn/se
     const open = (credential: Credential) =>
       "code" in credential ? sessions.openByCode(credential.code) : sessions.openByToken(credential.token)
 
-    const signIn = (request: HttpServerRequest.HttpServerRequest) =>
+    const signIn = (exchange: Exchange) =>
       Effect.gen(function* () {
-        if (comesFromElsewhere(request.headers, request.headers.host ?? "")) return yield* foreign()
-        if (!isJson(request.headers)) return yield* new UnsupportedMediaType()
-        const opened = yield* Effect.flatMap(Effect.flatMap(readBody(request, bodyMs), credentialOf), open)
-        if (opened === undefined)
-          return yield* door.unauthorized(Option.getOrElse(request.remoteAddress, () => ""))
+        if (comesFromElsewhere(exchange)) return yield* new ForeignOrigin()
+        if (!isJson(exchange.headers)) return yield* new UnsupportedMediaType()
+        const opened = yield* Effect.flatMap(Effect.flatMap(readBody(exchange, bodyMs), credentialOf), open)
+        if (opened === undefined) return yield* gate.unauthorized(exchange, exchange.address)
         return HttpServerResponse.unsafeJson(
           { workspace: { slug: opened.workspaceSlug } },
           { status: 201, headers: { "set-cookie": door.cookies.set(opened.workspaceSlug, opened.secret) } }
         )
       })
 
-    const signOut = (request: HttpServerRequest.HttpServerRequest) =>
+    const signOut = (exchange: Exchange) =>
       Effect.gen(function* () {
-        if (!door.isOurs(request.method, request.headers)) return yield* foreign()
-        const slug = request.headers["x-console"] ?? ""
-        const session = yield* door.find(undefined, request.headers)
+        if (!door.isOurs(exchange)) return yield* new ForeignOrigin()
+        const slug = exchange.headers["x-console"] ?? ""
+        const session = yield* door.find(undefined, exchange.headers)
         if (session !== undefined) yield* sessions.close(session)
         const ended = session?.workspaceSlug ?? (/^[a-z0-9-]{1,48}$/.test(slug) ? slug : undefined)
         return HttpServerResponse.empty({
@@ -97,8 +97,8 @@ export class SessionRoutes extends Effect.Service<SessionRoutes>()("@posthorn/se
         })
       })
 
-    const show = (request: HttpServerRequest.HttpServerRequest) =>
-      Effect.map(door.all(request.headers), (found) =>
+    const show = (exchange: Exchange) =>
+      Effect.map(door.all(exchange.headers), (found) =>
         HttpServerResponse.unsafeJson({
           brand: { name: brand.name, accent: brand.accent, hasLogo: brand.logo !== null },
           version,
@@ -109,25 +109,13 @@ export class SessionRoutes extends Effect.Service<SessionRoutes>()("@posthorn/se
     const routes: Readonly<
       Record<
         string,
-        (
-          request: HttpServerRequest.HttpServerRequest
-        ) => Effect.Effect<HttpServerResponse.HttpServerResponse, PublicError>
+        (exchange: Exchange) => Effect.Effect<HttpServerResponse.HttpServerResponse, PublicError>
       >
     > = { POST: signIn, GET: show, HEAD: show, DELETE: signOut }
 
-    const handle = (request: HttpServerRequest.HttpServerRequest, traceId: string) => {
-      const route = routes[request.method]
-      const answer =
-        route === undefined
-          ? Effect.fail(new MethodNotAllowed({ allow: "GET, HEAD, POST, DELETE" }))
-          : route(request)
-      return answer.pipe(
-        Effect.catchAll((error) => Effect.succeed(toResponse(calls.refuse(error, traceId), traceId))),
-        Effect.map(
-          HttpServerResponse.setHeaders({ "cache-control": "no-store", "x-content-type-options": "nosniff" })
-        )
-      )
-    }
+    const handle = (exchange: Exchange): Effect.Effect<HttpServerResponse.HttpServerResponse, PublicError> =>
+      routes[exchange.method]?.(exchange) ??
+      Effect.fail(new MethodNotAllowed({ allow: "GET, HEAD, POST, DELETE" }))
 
     return { handle } as const
   })

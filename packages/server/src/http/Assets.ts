@@ -7,8 +7,9 @@
 import { createHash } from "node:crypto"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
-import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
+import type { Exchange } from "./Exchange.ts"
 
 export interface AssetOptions {
   readonly contentType: string
@@ -54,13 +55,11 @@ export const asset = (text: string, { contentType, headers }: AssetOptions) =>
         br: await brotli(plain)
       }))
     )
-    return Effect.gen(function* () {
-      const asked = yield* HttpServerRequest.HttpServerRequest
-      const encoding = encodingFor(asked.headers["accept-encoding"])
+    return Effect.fnUntraced(function* ({ headers: asked }: Exchange) {
+      const encoding = encodingFor(asked["accept-encoding"])
       const etag = encoding === "identity" ? `"${hash}"` : `"${hash}-${encoding}"`
       const all = { "cache-control": "no-cache", ...headers, etag, vary: "accept-encoding" }
-      if (hasTag(asked.headers["if-none-match"], etag))
-        return HttpServerResponse.empty({ status: 304, headers: all })
+      if (hasTag(asked["if-none-match"], etag)) return HttpServerResponse.empty({ status: 304, headers: all })
       const body = (yield* compressed)[encoding]
       return HttpServerResponse.uint8Array(body, {
         contentType,

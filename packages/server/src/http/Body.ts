@@ -6,10 +6,9 @@
  * Source: decision §2.
  */
 import type { IncomingMessage } from "node:http"
-import type { HttpServerRequest } from "@effect/platform"
-import { NodeHttpServerRequest } from "@effect/platform-node"
 import { type InvalidRequest, invalid, PayloadTooLarge, RequestTimeout } from "@posthorn/domain/Errors"
 import { Effect } from "effect"
+import type { Exchange } from "./Exchange.ts"
 
 export const BODY_LIMIT = 1_048_576
 
@@ -23,11 +22,6 @@ export const isJson = (headers: Readonly<Record<string, unknown>>) => {
   const encoding = String(headers["content-encoding"] ?? "identity")
   return JSON_TYPE.test(type) && /^utf-?8$/i.test(charset) && /^(identity)?$/i.test(encoding)
 }
-
-const arriving = new WeakSet<IncomingMessage>()
-
-/** Whether the body of this request is being waited for. */
-export const isArriving = (message: IncomingMessage) => arriving.has(message)
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false })
 
@@ -45,17 +39,18 @@ export const declaresTooMuch = (message: IncomingMessage) =>
   Number(message.headers["content-length"] ?? 0) > BODY_LIMIT
 
 /** The text of the body; empty when there is none. */
-export const readMessage = (
-  message: IncomingMessage,
+export const readBody = (
+  exchange: Exchange,
   deadlineMs: number
 ): Effect.Effect<string, InvalidRequest | PayloadTooLarge | RequestTimeout> => {
+  const message = exchange.source
   if (declaresTooMuch(message)) return tooLarge()
   return Effect.async((settle) => {
     const timer = setTimeout(() => resume(Effect.fail(new RequestTimeout())), deadlineMs)
-    arriving.add(message)
+    exchange.isArriving = true
     const resume: typeof settle = (outcome) => {
       clearTimeout(timer)
-      arriving.delete(message)
+      exchange.isArriving = false
       message.removeAllListeners("data")
       settle(outcome)
     }
@@ -74,6 +69,3 @@ export const readMessage = (
     return Effect.sync(() => clearTimeout(timer))
   })
 }
-
-export const readBody = (request: HttpServerRequest.HttpServerRequest, deadlineMs: number) =>
-  readMessage(NodeHttpServerRequest.toIncomingMessage(request), deadlineMs)

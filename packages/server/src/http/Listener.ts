@@ -21,8 +21,16 @@ const GRACE_MS = 10_000
 /** How often Node looks for senders that are late: they are told so at most this much later. */
 const LATE_CHECK_MS = 250
 
-/** The server that `HttpServer` listens on. */
-export class Listener extends Context.Tag("@posthorn/server/Listener")<Listener, Server>() {}
+type Answering = (message: IncomingMessage, response: ServerResponse) => void
+
+export interface Listening {
+  readonly server: Server
+  /** From now on `answer` answers, first what has come before: without this it would never be answered. */
+  readonly attend: (answer: Answering) => void
+}
+
+/** What `HttpServer` listens on. */
+export class Listener extends Context.Tag("@posthorn/server/Listener")<Listener, Listening>() {}
 
 /** What Node's parser refuses never becomes a request. */
 const refusalOf = (code = ""): PublicError => {
@@ -47,28 +55,9 @@ const NONSENSE: Readonly<Record<string, string>> = {
   HPE_INVALID_EOF_STATE: "The request was cut short"
 }
 
-/** `Expect: 100-continue` is the only expectation there is. */
-const refuseExpectation = (baseUrl: string) => (request: IncomingMessage, response: ServerResponse) => {
-  const traceId = continueTrace(request.headers.traceparent as string | undefined)
-  const refusal = invalid("", "The only Expect header that is known here is 100-continue")
-  const body = JSON.stringify(toProblem(refusal, { baseUrl, traceId }))
-  const head = {
-    "content-type": PROBLEM_JSON,
-    "content-length": Buffer.byteLength(body),
-    "x-trace-id": traceId,
-    ...NOSNIFF,
-    connection: "close"
-  }
-  response.writeHead(400, head).end(body)
-}
-
-const refuseSocket = (baseUrl: string) => (error: Error & { readonly code?: string }, socket: Duplex) => {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const traceId = newTraceId()
-  const problem = toProblem(refusalOf(error.code), { baseUrl, traceId })
+/** A refusal after which the connection ends. */
+const ending = (error: PublicError, baseUrl: string, traceId: string) => {
+  const problem = toProblem(error, { baseUrl, traceId })
   const body = JSON.stringify(problem)
   const head = {
     "content-type": PROBLEM_JSON,
@@ -77,30 +66,28 @@ const refuseSocket = (baseUrl: string) => (error: Error & { readonly code?: stri
     ...NOSNIFF,
     connection: "close"
   }
+  return { status: problem.status, head, body }
+}
+
+/** `Expect: 100-continue` is the only expectation there is. */
+const refuseExpectation = (baseUrl: string) => (request: IncomingMessage, response: ServerResponse) => {
+  const traceId = continueTrace(request.headers.traceparent as string | undefined)
+  const refusal = invalid("", "The only Expect header that is known here is 100-continue")
+  const { body, head, status } = ending(refusal, baseUrl, traceId)
+  response.writeHead(status, head).end(body)
+}
+
+const refuseSocket = (baseUrl: string) => (error: Error & { readonly code?: string }, socket: Duplex) => {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const { body, head, status } = ending(refusalOf(error.code), baseUrl, newTraceId())
   const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join("")}\r\n${body}`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`)
 }
 
-type Answering = (message: IncomingMessage, response: ServerResponse) => void
-
-interface Early {
-  readonly waiting: Array<Parameters<Answering>>
-  readonly keep: Answering
-}
-
-/** Requests that came while the server was listening already, and nobody there yet to answer them. */
-const earlyAt = new WeakMap<Server, Early>()
-
-/** From now on `answer` answers, first what has come before: without this it would never be answered. */
-export const attend = (server: Server, answer: Answering): void => {
-  const early = earlyAt.get(server)
-  if (early !== undefined) server.off("request", early.keep)
-  earlyAt.delete(server)
-  server.on("request", answer)
-  for (const one of early?.waiting ?? []) answer(...one)
-}
-
-export const makeListener = (baseUrl: string, limits: Limits): Server => {
+export const makeListener = (baseUrl: string, limits: Limits): Listening => {
   const server = createServer({
     headersTimeout: limits.headersMs,
     // A body that an operation waits for has its own deadline in Body.ts; this is for those that nobody reads.
@@ -117,9 +104,13 @@ export const makeListener = (baseUrl: string, limits: Limits): Server => {
     open.add(response)
     response.once("close", () => open.delete(response))
   })
-  const early: Early = { waiting: [], keep: (...one) => void early.waiting.push(one) }
-  server.on("request", early.keep)
-  earlyAt.set(server, early)
+  const early: Array<Parameters<Answering>> = []
+  const keep: Answering = (...one) => void early.push(one)
+  server.on("request", keep)
+  const attend = (answer: Answering) => {
+    server.off("request", keep).on("request", answer)
+    for (const one of early.splice(0)) answer(...one)
+  }
   server.on("clientError", refuseSocket(baseUrl))
   server.on("checkExpectation", refuseExpectation(baseUrl))
   // Whoever asks before sending too much is refused before sending it.
@@ -136,5 +127,5 @@ export const makeListener = (baseUrl: string, limits: Limits): Server => {
       callback?.(error)
     })
   }
-  return server
+  return { attend, server }
 }

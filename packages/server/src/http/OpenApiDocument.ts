@@ -1,7 +1,7 @@
 /**
  * The OpenAPI document, derived from the contract that the handlers run. Source: spec §9.
  *
- * `OpenApi.fromApi` gives the schemas and which error stands at which status; the rest (names, security, headers,
+ * `OpenApi.fromApi` gives the schemas and which error stands at which status; the rest (names, headers,
  * examples, only the errors that can occur) is read off the contract here.
  */
 import { OpenApi } from "@effect/platform"
@@ -11,7 +11,7 @@ import { described } from "./openapi/Descriptions.ts"
 import { exampleOf } from "./openapi/Examples.ts"
 import { shareParameters } from "./openapi/Parameters.ts"
 import { errorsText, headers, responsesOf } from "./openapi/Responses.ts"
-import { clean, cleanComponents, type Json, nameOfRef, opened, reachable, refOf } from "./openapi/Schemas.ts"
+import { clean, cleanComponents, type Json, nameOfRef, opened, reachable } from "./openapi/Schemas.ts"
 import { deliveryRequest, webhooks } from "./openapi/Webhooks.ts"
 
 const DESCRIPTION = `Posthorn delivers a platform's webhooks: signed, retried, evidenced, replayable.
@@ -26,12 +26,6 @@ pass over those you do not know.
 ## Errors
 
 ${errorsText}`
-
-const bearer = {
-  type: "http",
-  scheme: "bearer",
-  description: "An API token (`phk_…`) of the workspace in the path, or the operator's token."
-}
 
 const OPERATOR_ONLY = "Needs the operator's token."
 const ANY_TOKEN = "Any valid token may ask."
@@ -57,34 +51,6 @@ const parameter = (generated: unknown, raw: Json) => {
   }
 }
 
-const sameShape = (a: unknown, b: unknown): boolean => {
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b
-  const keys = Object.keys(a)
-  return (
-    keys.length === Object.keys(b).length &&
-    keys.every((key) => key in b && sameShape((a as Json)[key], (b as Json)[key]))
-  )
-}
-
-/** A schema with a status of its own has lost its name on the way; the component it equals has it. */
-const named = (schema: unknown, components: Record<string, Json>) => {
-  const found = Object.entries(components).find(([, component]) => sameShape(component, schema))
-  return found === undefined ? schema : refOf(found[0])
-}
-
-const withNames = (responses: Json, components: Record<string, Json>, raw: Json): Json =>
-  Object.fromEntries(
-    Object.entries(responses).map(([status, response]) => {
-      const { content, ...rest } = response as Json
-      if (content === undefined || Number(status) >= 400) return [status, response]
-      const [[type, media]] = Object.entries(content as Json) as unknown as [[string, Json]]
-      return [
-        status,
-        { ...rest, content: { [type]: { schema: named(clean(media.schema, raw), components) } } }
-      ]
-    })
-  )
-
 const requestBody = (entry: ContractEntry, generated: unknown, components: Record<string, Json>) => {
   const schema = ((generated as Json).content as Record<string, { readonly schema: unknown }>)[
     "application/json"
@@ -100,7 +66,7 @@ const pathOf = (entry: ContractEntry) => entry.path.replace(/:(\w+)/g, "{$1}")
 /** The document of this installation. */
 export const openApiDocument = (installation: { readonly baseUrl: string; readonly version: string }) => {
   const document = OpenApi.fromApi(Api) as unknown as {
-    readonly components: { readonly schemas: Json }
+    readonly components: { readonly schemas: Json; readonly securitySchemes: Json }
     readonly paths: Record<string, Record<string, Json>>
     readonly tags: ReadonlyArray<Json>
   }
@@ -117,17 +83,12 @@ export const openApiDocument = (installation: { readonly baseUrl: string; readon
       summary: generated.summary,
       description: describe(entry, generated.description),
       tags: generated.tags,
-      security: [{ bearer: [] }],
+      security: generated.security,
       parameters: (generated.parameters as ReadonlyArray<unknown>).map((each) => parameter(each, raw)),
       ...(generated.requestBody === undefined
         ? {}
         : { requestBody: requestBody(entry, generated.requestBody, components) }),
-      responses: responsesOf(
-        entry,
-        withNames(generated.responses as Json, components, raw),
-        components,
-        shared
-      )
+      responses: responsesOf(entry, clean(generated.responses, raw) as Json, components, shared)
     }
   }
   const sent = reachable(
@@ -163,7 +124,7 @@ export const openApiDocument = (installation: { readonly baseUrl: string; readon
       responses: shared.responses,
       examples: shared.examples,
       headers,
-      securitySchemes: { bearer }
+      securitySchemes: document.components.securitySchemes
     }
   }
 }

@@ -1,19 +1,22 @@
 /**
- * What is served without a token: the OpenAPI document, the reference, the texts for agents, and the two health checks.
+ * What is served without a token: the OpenAPI document, the reference, the texts for agents, the two health checks,
+ * and the meters.
  *
- * Everything is made once at start and served from memory; nothing on these pages asks another host for anything.
+ * All but the last three is made once at start and served from memory; nothing on these pages asks another host for anything.
  */
-import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
+import { CONTENT_TYPE, prometheusText } from "@posthorn/telemetry/PrometheusText"
 import { Effect } from "effect"
 import { fullText } from "../guides/Guides.ts"
 import { llmsText } from "../guides/Llms.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { asset } from "./Assets.ts"
+import type { Exchange } from "./Exchange.ts"
 import { openApiDocument } from "./OpenApiDocument.ts"
 import { Readiness } from "./Readiness.ts"
 import { referencePage } from "./Reference.ts"
 
-type Page = Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest>
+type Page = (exchange: Exchange) => Effect.Effect<HttpServerResponse.HttpServerResponse>
 
 export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
   dependencies: [Readiness.Default],
@@ -29,16 +32,20 @@ export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
       { status: 503, headers: { "cache-control": "no-store" } }
     )
     const ready = Effect.map(readiness.ask, (isReady) => (isReady ? live : notReady))
+    const metrics = Effect.map(prometheusText, (text) =>
+      HttpServerResponse.text(text, { contentType: CONTENT_TYPE, headers: { "cache-control": "no-store" } })
+    )
     const made = yield* Effect.cached(referencePage(document, baseUrl))
 
     const pages: Readonly<Record<string, Page>> = {
-      "/": Effect.succeed(HttpServerResponse.redirect("/reference", { status: 302 })),
+      "/": () => Effect.succeed(HttpServerResponse.redirect("/reference", { status: 302 })),
       "/openapi.json": json,
       "/llms.txt": yield* asset(llmsText(baseUrl), text),
       "/llms-full.txt": yield* asset(fullText(baseUrl), text),
-      "/reference": Effect.flatten(made),
-      "/health/live": Effect.succeed(live),
-      "/health/ready": ready
+      "/reference": (exchange) => Effect.flatMap(made, (page) => page(exchange)),
+      "/health/live": () => Effect.succeed(live),
+      "/health/ready": () => ready,
+      "/metrics": () => metrics
     }
 
     /** The page at this path, for GET and HEAD. */

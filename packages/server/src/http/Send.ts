@@ -6,7 +6,10 @@
  * thrown away for at most `LINGER_MS`. Without that the kernel resets the connection and the answer is lost.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { HttpServerResponse } from "@effect/platform"
 import type { Answer } from "../Calls.ts"
+import { headersOf } from "../RateLimits.ts"
+import type { Exchange } from "./Exchange.ts"
 
 /** Of every answer: a browser takes it for what it says it is, and for nothing else. */
 export const NOSNIFF = { "x-content-type-options": "nosniff" } as const
@@ -29,21 +32,42 @@ const isStillSending = ({ complete, headers }: IncomingMessage) =>
   !complete &&
   (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > HARMLESS_BYTES)
 
-export const send = (message: IncomingMessage, response: ServerResponse, answer: Answer, traceId: string) => {
-  if (response.headersSent || response.destroyed) return
-  const { body, contentType, headers, status } = answer
-  const head: Record<string, string | number> = { ...headers, ...NOSNIFF, "x-trace-id": traceId }
+/** An answer's text, all ASCII as a rule: that is copied instead of encoded. */
+const textOf = ({ body, contentType }: Answer, head: Record<string, string | number>) => {
   const bytes = Buffer.byteLength(body)
   if (contentType !== null) {
     head["content-type"] = contentType
     head["content-length"] = bytes
   }
-  // As many bytes as characters: all ASCII, which is copied instead of encoded.
-  const encoding = bytes === body.length ? "latin1" : "utf8"
-  if (!isStillSending(message)) {
-    response.writeHead(status, head).end(body, encoding)
-    return
+  return { content: body, encoding: bytes === body.length ? ("latin1" as const) : ("utf8" as const) }
+}
+
+/** What is to be sent: an answer as it is or as the builder lets it through, or a page. */
+export type Sent = Answer | HttpServerResponse.HttpServerResponse
+
+/** The builder lets through what looks like a response of its own. */
+export const wrapped = (answer: Answer) => HttpServerResponse.raw(answer)
+
+const unwrapped = (given: Sent) =>
+  typeof given.body !== "string" && given.body._tag === "Raw" ? (given.body.body as Answer) : given
+
+/** Gives the status, also when nobody is there to get it. */
+export const send = ({ bucket, isPrivate, response, source, traceId }: Exchange, given: Sent): number => {
+  const sent = unwrapped(given)
+  const { headers, status } = sent
+  if (response.headersSent || response.destroyed) return status
+  const head: Record<string, string | number> = { ...headers, ...NOSNIFF, "x-trace-id": traceId }
+  if (bucket !== null) Object.assign(head, headersOf(bucket))
+  if (isPrivate) head["cache-control"] = "no-store"
+  const { content, encoding } =
+    typeof sent.body === "string"
+      ? textOf(sent as Answer, head)
+      : { content: sent.body._tag === "Uint8Array" ? sent.body.body : "", encoding: "utf8" as const }
+  if (!isStillSending(source)) {
+    response.writeHead(status, head).end(content, encoding)
+    return status
   }
-  response.writeHead(status, { ...head, connection: "close" }).write(body, encoding)
-  linger(message, response)
+  response.writeHead(status, { ...head, connection: "close" }).write(content, encoding)
+  linger(source, response)
+  return status
 }

@@ -1,86 +1,101 @@
 /**
  * The HTTP server: the way of a request from Node to whoever answers it.
  *
- * An operation of the contract is answered straight on Node's request and response, because that is on the way of
- * everything: the platform's own server takes half as long again per request. Everything else (MCP, the pages) goes
- * through the platform. A request is given up `ANSWER_MS` after all of it has arrived, with 503.
+ * Everything is answered straight on Node's request and response: the platform's own server takes half as long again
+ * per request. An operation is given up `ANSWER_MS` after all of its request has arrived, with 503; anything else, when
+ * its connection is gone.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
+import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import { invalid, type PublicError, ServiceUnavailable } from "@posthorn/domain/Errors"
-import { continueTrace } from "@posthorn/domain/TraceId"
-import { Context, Effect, FiberId, Layer, Option, Runtime } from "effect"
-import { Calls } from "../Calls.ts"
-import { SessionDoor } from "../console/SessionDoor.ts"
+import { Effect, type Fiber, FiberId, Layer, Option, Runtime, RuntimeFlags } from "effect"
+import { type Answer, Calls } from "../Calls.ts"
+import { answered } from "../RequestMeters.ts"
 import { ServerConfig } from "../ServerConfig.ts"
-import { isArriving } from "./Body.ts"
 import { ConnectionLimits } from "./ConnectionLimits.ts"
-import { Edge, split } from "./Edge.ts"
-import { attend, Listener, makeListener, UNKNOWN_VERSION } from "./Listener.ts"
+import { Edge } from "./Edge.ts"
+import { Exchange } from "./Exchange.ts"
+import { Listener, makeListener, UNKNOWN_VERSION } from "./Listener.ts"
 import { Readiness } from "./Readiness.ts"
-import { closing } from "./Refusal.ts"
-import { type Door, Rest } from "./Rest.ts"
-import * as Routes from "./Routes.ts"
-import { send } from "./Send.ts"
+import { type Sent, send } from "./Send.ts"
 
-/** Under it the operations again, for the console's sessions. */
-const CONSOLE_API = "/console/api/"
 const ANSWER_MS = 15_000
 const RETRY_AFTER_SECONDS = 2
 
 /** Listens; the address is in `HttpServer`. */
 export const listenLive = Layer.unwrapEffect(
   Effect.map(Effect.all([ServerConfig, ConnectionLimits]), ([{ baseUrl, host, port }, limits]) => {
-    const server = makeListener(baseUrl, limits)
+    const listening = makeListener(baseUrl, limits)
     return Layer.merge(
-      NodeHttpServer.layer(() => server, { host, port }),
-      Layer.succeed(Listener, server)
+      NodeHttpServer.layer(() => listening.server, { host, port }),
+      Layer.succeed(Listener, listening)
     )
   })
 )
 
-/** Answers operations on Node's own request and response. */
-const operations = Effect.gen(function* () {
-  const calls = yield* Calls
-  const rest = yield* Rest
-  const { authenticate } = yield* SessionDoor
-  const console: Door = { via: "console", authenticate }
-  // Everything an operation needs it holds already: an empty context, because each step that adds to a context copies
-  // and compares all of it, and the server's has some forty entries.
-  const runtime = yield* Effect.runtime<never>()
-  const runFork = Runtime.runFork(Runtime.make({ ...runtime, context: Context.empty() }))
-  const tooLate = new ServiceUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS })
+const tooLate = new ServiceUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS })
 
-  return (
-    message: IncomingMessage,
-    response: ServerResponse,
-    match: Routes.Match,
-    search: string,
-    isConsole: boolean
-  ) => {
-    const traceId = continueTrace(message.headers.traceparent as string | undefined)
-    if (isConsole)
-      response.setHeader("cache-control", "no-store").setHeader("x-content-type-options", "nosniff")
-    const fiber = runFork(rest.handle(message, match, search, traceId, isConsole ? console : undefined))
-    const giveUp = () => {
-      // A body has a deadline of its own; what is left to do is counted from its end.
-      if (isArriving(message)) return
-      const refusal = calls.refuse(tooLate, traceId)
-      send(message, response, message.complete ? refusal : closing(refusal), traceId)
-      fiber.unsafeInterruptAsFork(FiberId.none)
-    }
-    const answerMs = ANSWER_MS + (match.entry.rules.waitsMs ?? 0)
-    let timer = setTimeout(giveUp, answerMs)
+/** The connection ends with this answer: what is still to come on it belongs to no request. */
+const closing = (answer: Answer): Answer => ({
+  ...answer,
+  headers: { ...answer.headers, connection: "close" }
+})
+
+/** Answers requests with what `Edge` makes of them. */
+const answering = Effect.gen(function* () {
+  const calls = yield* Calls
+  const edge = yield* Edge
+  const runtime = yield* Effect.runtime<never>()
+  // Counters of fibers, which nobody reads: labels are compared for each.
+  const runtimeFlags = RuntimeFlags.disable(runtime.runtimeFlags, RuntimeFlags.RuntimeMetrics)
+
+  /** Gives the operation up when it takes too long; gives what ends this. A body has a deadline of its own. */
+  const watch = (exchange: Exchange, { bodySchema, rules }: ContractEntry, giveUp: () => void) => {
+    const late = () => (exchange.isArriving ? undefined : giveUp())
+    const answerMs = ANSWER_MS + (rules.waitsMs ?? 0)
+    let timer = setTimeout(late, answerMs)
     const arrived = () => {
       clearTimeout(timer)
-      timer = setTimeout(giveUp, answerMs)
+      timer = setTimeout(late, answerMs)
     }
-    if (Option.isSome(match.entry.bodySchema)) message.once("end", arrived)
-    fiber.addObserver((exit) => {
-      message.off("end", arrived)
+    if (Option.isSome(bodySchema)) exchange.source.once("end", arrived)
+    return () => {
+      exchange.source.off("end", arrived)
       clearTimeout(timer)
-      if (exit._tag === "Success") send(message, response, exit.value, traceId)
+    }
+  }
+
+  /** Nobody waits for it any more. */
+  const whenGone = ({ response }: Exchange, fiber: Fiber.RuntimeFiber<unknown>) => {
+    response.once("close", () => response.writableEnded || fiber.unsafeInterruptAsFork(FiberId.none))
+    return () => undefined
+  }
+
+  return (message: IncomingMessage, response: ServerResponse) => {
+    const exchange = new Exchange(message, response)
+    const effect = edge.answer(exchange)
+    const fiber = Runtime.runFork({ ...runtime, runtimeFlags, context: exchange.toContext() }, effect)
+    let isFinished = false
+    /** Sends the answer, and counts the operation; what comes after the first is too late. */
+    const finish = (sent: Sent) => {
+      if (isFinished) return
+      isFinished = true
+      const { began, match, via } = exchange
+      const status = send(exchange, sent)
+      if (match !== undefined) answered(match.entry, via, status, began)
+    }
+    const giveUp = () => {
+      const refusal = calls.refuse(tooLate, exchange)
+      finish(message.complete ? refusal : closing(refusal))
+      fiber.unsafeInterruptAsFork(FiberId.none)
+    }
+    const ended =
+      exchange.match === undefined ? whenGone(exchange, fiber) : watch(exchange, exchange.match.entry, giveUp)
+    fiber.addObserver((exit) => {
+      ended()
+      if (exit._tag === "Success") finish(exit.value)
       else giveUp()
     })
   }
@@ -90,10 +105,10 @@ type Answering = (message: IncomingMessage, response: ServerResponse) => void
 
 /** Answers every request with this refusal, and ends its connection. */
 const refusing =
-  ({ refuse }: Calls, error: PublicError, detail?: string): Answering =>
+  ({ refuse }: Calls, error: PublicError): Answering =>
   (message, response) => {
-    const traceId = continueTrace(message.headers.traceparent as string | undefined)
-    send(message, response, closing(refuse(error, traceId), detail), traceId)
+    const exchange = new Exchange(message, response)
+    send(exchange, closing(refuse(error, exchange)))
   }
 
 /** What Node takes for a request and is none here. */
@@ -105,14 +120,15 @@ const oddities = (calls: Calls) => {
     httpVersion !== "1.1" && httpVersion !== "1.0" ? ofVersion : url!.includes("#") ? withFragment : undefined
 }
 
-const stopping = new ServiceUnavailable({ retryAfterSeconds: 1 })
-const STOPPING = "This server is stopping: try again in 1 s."
+const stopping = Object.assign(new ServiceUnavailable({ retryAfterSeconds: 1 }), {
+  explanation: "This server is stopping"
+})
 
 const SAID_EVERY_MS = 60_000
 
 /** Says, once a minute at most, that connections are turned away: nobody could tell from outside. */
 const sayWhenFull = Effect.gen(function* () {
-  const server = yield* Listener
+  const { server } = yield* Listener
   const runFork = Runtime.runFork(yield* Effect.runtime<never>())
   let saidAt = Number.NEGATIVE_INFINITY
   server.on("drop", () => {
@@ -127,33 +143,19 @@ const sayWhenFull = Effect.gen(function* () {
 export const serveLive = Layer.scopedDiscard(
   Effect.gen(function* () {
     yield* HttpServer.HttpServer
-    const server = yield* Listener
+    const { attend, server } = yield* Listener
     const calls = yield* Calls
-    const { app } = yield* Edge
     const readiness = yield* Readiness
-    const answerOperation = yield* operations
-    const answerOther = yield* NodeHttpServer.makeHandler(app)
+    const answer = yield* answering
     const oddity = oddities(calls)
     yield* sayWhenFull
-    const answer: Answering = (message, response) => {
-      const refused = oddity(message)
-      if (refused !== undefined) return refused(message, response)
-      const { pathname, search } = split(message.url!)
-      const isConsole = pathname.startsWith(CONSOLE_API)
-      const match = Routes.find(
-        message.method!,
-        isConsole ? pathname.slice(CONSOLE_API.length - 1) : pathname
-      )
-      return match === undefined
-        ? answerOther(message, response)
-        : answerOperation(message, response, match, search, isConsole)
-    }
-    attend(server, answer)
+    const attending: Answering = (message, response) => (oddity(message) ?? answer)(message, response)
+    attend(attending)
     yield* Effect.addFinalizer(() =>
       Effect.zipRight(
         readiness.stop,
-        Effect.sync(() => server.off("request", answer).on("request", refusing(calls, stopping, STOPPING)))
+        Effect.sync(() => server.off("request", attending).on("request", refusing(calls, stopping)))
       )
     )
   })
-).pipe(Layer.provide([Calls.Default, Edge.Default, Readiness.Default, Rest.Default, SessionDoor.Default]))
+).pipe(Layer.provide([Calls.Default, Edge.Default, Readiness.Default]))

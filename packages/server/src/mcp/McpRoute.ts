@@ -6,7 +6,7 @@
  * No stream is offered, so GET and DELETE are 405. On loopback the `Host` must be this machine's: a name that a web
  * page has pointed at 127.0.0.1 is refused even before its token is looked at. Source: decision §4 (MCP).
  */
-import { type HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { HttpServerResponse } from "@effect/platform"
 import {
   ForeignOrigin,
   MethodNotAllowed,
@@ -14,13 +14,12 @@ import {
   UnsupportedMediaType
 } from "@posthorn/domain/Errors"
 import { stringify } from "@posthorn/domain/JsonText"
-import { Effect, Either, Option } from "effect"
-import { Calls } from "../Calls.ts"
-import { type Caller, Gate, keyOf, workspaceIdOf } from "../Gate.ts"
+import { Effect, Either } from "effect"
+import { Gate, keyOf, workspaceIdOf } from "../Gate.ts"
 import { isJson, readBody } from "../http/Body.ts"
 import { ConnectionLimits } from "../http/ConnectionLimits.ts"
-import { toResponse } from "../http/Rest.ts"
-import { type BucketState, headersOf, RateLimits } from "../RateLimits.ts"
+import type { Exchange } from "../http/Exchange.ts"
+import { RateLimits } from "../RateLimits.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { errorWithoutId, type Incoming, isRequest, parseMessages, type RpcError } from "./JsonRpc.ts"
 import { McpServer } from "./McpServer.ts"
@@ -29,17 +28,14 @@ import { Modern } from "./Modern.ts"
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
 
-type Request = HttpServerRequest.HttpServerRequest
-
 const json = (value: unknown, status: number) =>
   HttpServerResponse.text(stringify(value), { status, contentType: "application/json" })
 
 const rejected = (error: RpcError) => json(errorWithoutId(error), 400)
 
 export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRoute", {
-  dependencies: [Calls.Default, Gate.Default, McpServer.Default, Modern.Default, RateLimits.Default],
+  dependencies: [Gate.Default, McpServer.Default, Modern.Default, RateLimits.Default],
   effect: Effect.gen(function* () {
-    const calls = yield* Calls
     const gate = yield* Gate
     const limits = yield* RateLimits
     const modern = yield* Modern
@@ -57,8 +53,8 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
     }
 
     /** The answers to the messages in the body. */
-    const exchange = (request: Request, incoming: Incoming, context: McpContext) => {
-      const answered = modern.answer(incoming, request.headers, context)
+    const respond = ({ headers }: Exchange, incoming: Incoming, context: McpContext) => {
+      const answered = modern.answer(incoming, headers, context)
       if (answered !== undefined) return Effect.map(answered, ({ body, status }) => json(body, status))
       return Effect.map(server.answer(incoming.messages, context), (answers) =>
         answers.length === 0
@@ -67,42 +63,21 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
       )
     }
 
-    const takeOne = (caller: Caller) => limits.takeFor("mcp", keyOf(caller), workspaceIdOf(caller))
-
-    const enter = (request: Request, traceId: string) =>
+    const handle = (exchange: Exchange): Effect.Effect<HttpServerResponse.HttpServerResponse, PublicError> =>
       Effect.gen(function* () {
-        if (request.method !== "POST") return yield* new MethodNotAllowed({ allow: "POST" })
-        if (!comesFromHome(request.headers)) return yield* new ForeignOrigin()
-        const address = Option.getOrElse(request.remoteAddress, () => "")
-        const caller = yield* gate.authenticate(request.headers.authorization, address)
-        const bucket = yield* takeOne(caller)
-        if (!isJson(request.headers)) return yield* new UnsupportedMediaType()
-        const incoming = parseMessages(yield* readBody(request, bodyMs))
-        if (Either.isLeft(incoming)) return finish(rejected(incoming.left), bucket, traceId)
-        const more = incoming.right.messages.filter(isRequest).slice(1)
-        const states = yield* Effect.forEach(more, () => takeOne(caller))
-        const response = yield* exchange(request, incoming.right, { caller, traceId })
-        return finish(response, states.at(-1) ?? bucket, traceId)
-      })
-
-    const handle = (request: Request, traceId: string) =>
-      Effect.catchAll(enter(request, traceId), (error: PublicError) => {
-        const refusal = toResponse(calls.refuse(error, traceId), traceId)
-        return Effect.succeed(HttpServerResponse.setHeader(refusal, "cache-control", "no-store"))
+        const { address, headers, method, traceId } = exchange
+        if (method !== "POST") return yield* new MethodNotAllowed({ allow: "POST" })
+        if (!comesFromHome(headers)) return yield* new ForeignOrigin()
+        const caller = yield* gate.authenticate(exchange, headers.authorization, address)
+        const takeOne = limits.take(exchange, "mcp", keyOf(caller), workspaceIdOf(caller))
+        yield* takeOne
+        if (!isJson(headers)) return yield* new UnsupportedMediaType()
+        const incoming = parseMessages(yield* readBody(exchange, bodyMs))
+        if (Either.isLeft(incoming)) return rejected(incoming.left)
+        yield* Effect.forEach(incoming.right.messages.filter(isRequest).slice(1), () => takeOne)
+        return yield* respond(exchange, incoming.right, { caller, traceId })
       })
 
     return { handle } as const
   })
 }) {}
-
-/** Answers may hold a secret that is shown once: no cache may keep them. */
-const finish = (
-  response: HttpServerResponse.HttpServerResponse,
-  bucket: BucketState | null,
-  traceId: string
-) =>
-  HttpServerResponse.setHeaders(response, {
-    ...(bucket === null ? {} : headersOf(bucket)),
-    "cache-control": "no-store",
-    "x-trace-id": traceId
-  })

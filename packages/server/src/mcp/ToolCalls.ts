@@ -9,12 +9,15 @@
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import { InvalidRequest, type Issue } from "@posthorn/domain/Errors"
 import { JsonText, parseJson } from "@posthorn/domain/JsonText"
-import { Effect, Either, Option } from "effect"
+import { type Context, Effect, Either, Option } from "effect"
 import { type Answer, Calls } from "../Calls.ts"
 import type { RawRequest } from "../Decode.ts"
-import type { Caller } from "../Gate.ts"
+import { type Admitted, type Caller, Gate, keyOf } from "../Gate.ts"
 import { KEY_HEADER, keepsAnswers } from "../IdempotencyKey.ts"
 import { MAX_ISSUES } from "../Judge.ts"
+import type { Provided } from "../Operations.ts"
+import type { Visit } from "../RateLimits.ts"
+import { answered } from "../RequestMeters.ts"
 import { pointer, UNKNOWN } from "../Sentences.ts"
 import { INVALID_PARAMS, PARSE_ERROR, RpcError } from "./JsonRpc.ts"
 import { membersOf } from "./ToolSchemas.ts"
@@ -130,9 +133,10 @@ const toResult = (answer: Answer): ToolResult => {
 }
 
 export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/ToolCalls", {
-  dependencies: [Calls.Default],
+  dependencies: [Calls.Default, Gate.Default],
   effect: Effect.gen(function* () {
     const calls = yield* Calls
+    const gate = yield* Gate
     const known = new Map(tools.map(({ entry, listed }) => [listed.name, { entry, deal: dealerOf(entry) }]))
 
     const run = (
@@ -142,16 +146,23 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
       caller: Caller,
       traceId: string
     ): Effect.Effect<Answer> => {
+      // The door has counted it: a tool's call takes from no bucket of its own.
+      const visit: Visit = { via: "mcp", traceId, bucket: null }
       const slug = Either.flatMap(args, (given) => slugOf(given, caller, entry))
       // Without a workspace there is no gate to pass; with a token's own, the gate comes first, as in REST.
       if (Either.isLeft(slug) && caller.kind === "operator") {
-        return Effect.succeed(calls.refuse(slug.left, traceId))
+        return Effect.succeed(calls.refuse(slug.left, visit))
       }
       const read = Either.flatMap(Either.all({ args, slug }), (given) =>
         deal(given.args, given.slug ?? ownSlug(caller), text)
       )
-      const passage = { via: "mcp" as const, traceId, slug: Either.getOrUndefined(slug), bucket: null }
-      return calls.call({ entry, caller, passage, read })
+      return Effect.flatMap(gate.admit(caller, entry, Either.getOrUndefined(slug), null, visit), (admitted) =>
+        Effect.provideService(
+          calls.call({ entry, caller: keyOf(caller), admitted, visit, read }),
+          entry.gate.provides as Context.Tag<Provided, Admitted>,
+          admitted
+        )
+      ).pipe(calls.settle(visit))
     }
 
     /** The result of the tool of this name; a name that no tool has is the protocol's error. */
@@ -166,9 +177,13 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
         const message = "There is no tool of this name: tools/list gives those this token may call."
         return Effect.fail(new RpcError({ code: INVALID_PARAMS, message }))
       }
-      return Effect.flatMap(parse(text, tool.entry), (args) =>
-        Effect.map(run(tool, text, args, caller, traceId), toResult)
-      )
+      return Effect.flatMap(parse(text, tool.entry), (args) => {
+        const began = performance.now()
+        return Effect.map(run(tool, text, args, caller, traceId), (answer) => {
+          answered(tool.entry, "mcp", answer.status, began)
+          return toResult(answer)
+        })
+      })
     }
 
     return { call } as const

@@ -1,4 +1,5 @@
 /** How much each law of the engine had to judge in a run, and the least that makes its silence mean something. */
+import { MAX_TAKE_UPS } from "@posthorn/domain/Verdict"
 import { slowPosts } from "../simulation/FairLaws.ts"
 import type { Judged } from "../simulation/Judged.ts"
 
@@ -30,9 +31,9 @@ const repeated: Count = (judged) => judged.posts.length - recorded(judged)
 
 /**
  * Laws about what only a simulated world knows: whether a worker was sure of its shards at the moment of a post, and whether
- * nothing but the hearing of notifications was out of order. Real processes do not tell, so these are judged there alone.
+ * nothing was out of order but the hearing of notifications, or another workspace's receivers. Real processes do not tell, so these are judged there alone.
  */
-export const INSIDE: ReadonlySet<string> = new Set(["L19 prompt", "L20 fence"])
+export const INSIDE: ReadonlySet<string> = new Set(["L18 fair", "L19 prompt", "L20 fence"])
 
 /** By the name of the law; at least so many. */
 export const CASES: Readonly<
@@ -56,4 +57,15 @@ export const CASES: Readonly<
   },
   "L16 poison": { of: "posts without a record", count: repeated, least: 1 },
   "L17 pauses": { of: "posts to receivers that fail", count: slowPosts, least: 10 }
+}
+
+const poisonPosts: Count = ({ poison, posts }) =>
+  posts.filter(({ deliveryId }) => deliveryId === poison).length
+
+/**
+ * Where a delivery was poison, it must have had the time to be given up. One of the seven take-ups may be that it only waited
+ * at a worker that died of something else (docs/adr/0012-poison.md), so six posts are enough.
+ */
+export const POISONED: typeof CASES = {
+  "L16 poison": { of: "posts of the poison", count: poisonPosts, least: MAX_TAKE_UPS - 1 }
 }

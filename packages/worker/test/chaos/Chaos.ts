@@ -9,15 +9,17 @@ import { WRONG } from "../processes/Wrong.ts"
 import type { Delivery } from "../simulation/Facts.ts"
 import type { Judged } from "../simulation/Judged.ts"
 import { laws } from "../simulation/Laws.ts"
-import { CASES, INSIDE } from "./Cases.ts"
+import { CASES, INSIDE, POISONED } from "./Cases.ts"
 import { Disturbances } from "./Disturbances.ts"
 import { Faults, pause, type Targets } from "./Faults.ts"
 import { type History, LOGGED, type Logged, readHistory } from "./History.ts"
-import { type Installation, install, REQUEST_TIMEOUT_MS, RETRY_DELAY_MS, SLUG } from "./Installation.ts"
+import { install, type Query } from "./Installation.ts"
 import { installationLaws, type Judgement } from "./InstallationLaws.ts"
-import { type Plan, planOf } from "./Plan.ts"
+import { type Plan, planOf, type Size } from "./Plan.ts"
+import { type Processes, REQUEST_TIMEOUT_MS, RETRY_DELAY_MS, roleOf, SLUG } from "./Processes.ts"
 import { Publishers } from "./Publishers.ts"
-import { Receivers } from "./Receivers.ts"
+import { POISON, Receivers } from "./Receivers.ts"
+import { type Line, Tally } from "./Tally.ts"
 
 /** How long the end may take once nothing goes wrong any more. */
 const CALM_MS = 90_000
@@ -35,13 +37,16 @@ export interface Verdict {
   readonly judged: Judged
   readonly done: ReadonlyMap<string, number>
   readonly laws: Readonly<Record<string, LawJudgement>>
+  /** Judged when processes are killed and nothing else: an answer that is lost may be counted twice. */
+  readonly meters: Readonly<Record<string, Line>>
   readonly calmMs: number
+  readonly stalls: { readonly count: number; readonly ms: number }
   /** What the processes said, but that the database was away. */
   readonly logs: ReadonlyArray<string>
 }
 
 /** Endpoints by number: each wants the events of its number, and the first also those of poison. */
-const targetsOf = (plan: Plan, { call }: Installation, urlOf: (path: string) => string): Targets => {
+export const targetsOf = (plan: Plan, { call }: Processes, urlOf: (path: string) => string): Targets => {
   const ids: Array<string> = []
   const create = async (n: number) => {
     const url = urlOf(`/${plan.endpoints[n]}`)
@@ -51,14 +56,9 @@ const targetsOf = (plan: Plan, { call }: Installation, urlOf: (path: string) => 
   return { ids, create, urlOf: (manner) => urlOf(`/${manner}`) }
 }
 
-const publishPoison = async ({ call }: Installation, receivers: Receivers, url: string) => {
-  await call("POST", "/webhooks", { url, eventTypes: ["chaos.poison"] })
-  const { body } = await call("POST", "/events", {
-    eventType: "chaos.poison",
-    payload: {},
-    idempotencyKey: "poison"
-  })
-  receivers.poison = (body as { readonly deliveryIds: ReadonlyArray<string> }).deliveryIds[0]!
+const publishPoison = async ({ call }: Processes, url: string) => {
+  await call("POST", "/webhooks", { url, eventTypes: [POISON] })
+  await call("POST", "/events", { eventType: POISON, payload: {}, idempotencyKey: "poison" })
 }
 
 const UNFINISHED = `
@@ -67,7 +67,7 @@ const UNFINISHED = `
     + (select count(*) from posthorn.dead_letters) as n`
 
 /** Everything that can be delivered comes to its end, or time is up. */
-const settle = async ({ query }: Installation) => {
+export const settle = async (query: Query) => {
   const began = Date.now()
   while (Date.now() - began < CALM_MS) {
     const [row] = await query<{ n: string }>(UNFINISHED)
@@ -77,7 +77,7 @@ const settle = async ({ query }: Installation) => {
   return Date.now() - began
 }
 
-const readWrong = async ({ query }: Installation) => {
+const readWrong = async (query: Query) => {
   const wrong: Array<string> = []
   for (const [what, statement] of Object.entries(WRONG))
     for (const { id } of await query<{ id: string }>(statement)) wrong.push(`${id}: ${what}`)
@@ -133,13 +133,13 @@ const judgedOf = (
   }
 }
 
-const judge = async (
-  installation: Installation,
+export const judge = async (
+  query: Query,
   receivers: Receivers,
   publishers: Publishers,
-  disturbances: Disturbances
+  disturbances: Disturbances,
+  plan: Plan
 ) => {
-  const { query } = installation
   const log = await query<Logged & { readonly [column: string]: unknown }>(LOGGED)
   const notified = await query<{ id: string }>(
     "select delivery_id as id from posthorn.notifications where kind = 'delivery_dead_lettered'"
@@ -158,46 +158,45 @@ const judge = async (
     log,
     acknowledged: publishers.acknowledged,
     undone: publishers.undone,
-    wrong: await readWrong(installation),
+    wrong: await readWrong(query),
     attempts: new Map(attempts.map(({ id, row }) => [id, JSON.stringify(row)]))
   }
   const judgements: Record<string, LawJudgement> = {}
   for (const [name, law] of Object.entries(laws)) {
     if (INSIDE.has(name)) continue
-    const { count, least, of } = CASES[name]!
+    const { count, least, of } = (plan.poison && POISONED[name]) || CASES[name]!
     judgements[name] = { of, least, cases: count(judged), violations: law(judged) }
   }
   for (const [name, one] of Object.entries(installationLaws(installed, judged)))
     judgements[name] = { ...one, of: "cases", least: 1 }
-  return { judged, laws: judgements }
+  return { judged, laws: judgements, log }
 }
 
 /** Plays the plan of this seed; `say` tells how it goes. */
-export const chaos = (seed: number, seconds: number, say: (line: string) => void) =>
+export const chaos = (seed: number, seconds: number, size: Size, say: (line: string) => void) =>
   Effect.gen(function* () {
     yield* Effect.promise(makeBundle)
-    const plan = planOf(seed, seconds)
+    const plan = planOf(seed, seconds, size)
     const disturbances = new Disturbances()
-    const installation = yield* install
+    const installation = yield* install(size)
+    const tally = new Tally(installation)
     let faults: Faults | null = null
-    const receivers = new Receivers(seed, (sender) => {
-      const name = sender.startsWith("w0") ? "worker 0" : "worker 1"
-      faults?.poisoned()
-      installation.processes[name].end("SIGKILL", 300)
-    })
+    const receivers = new Receivers(seed, (sender) => faults?.poisoned(roleOf(sender)))
     const receiver = yield* Receiver.make({ behaviours: receivers.behaviours })
     const targets = targetsOf(plan, installation, (path) => receiver.url(path))
-    const publishers = new Publishers(SLUG, installation.call, installation.databaseUrl)
-    const playing = new Faults(installation, targets, disturbances)
+    const publishers = new Publishers(SLUG, installation.call, () => installation.databaseUrl)
+    const playing = new Faults(installation, targets, disturbances, tally)
     faults = playing
     return yield* Effect.promise(async (): Promise<Verdict> => {
       for (const n of plan.endpoints.keys()) await targets.create(n)
       say(`${plan.steps.length} steps in ${seconds} s, with ${plan.endpoints.length} endpoints`)
       const began = Date.now()
+      disturbances.watch()
+      if (size.onlyKills) tally.watch()
       for (const { act, at } of plan.steps) {
         if (began + at > Date.now()) await pause(began + at - Date.now())
         if (act.kind === "publish") publishers.publish(act)
-        else if (act.kind === "poison") void publishPoison(installation, receivers, receiver.url("/ok"))
+        else if (act.kind === "poison") void publishPoison(installation, receiver.url("/ok"))
         else playing.commit(act)
       }
       say("no more faults")
@@ -207,10 +206,18 @@ export const chaos = (seed: number, seconds: number, say: (line: string) => void
       await Promise.all(publishers.running)
       for (const id of targets.ids) await installation.call("PATCH", `/webhooks/${id}`, { enabled: true })
       say("calm")
-      const calmMs = await settle(installation)
-      const { judged, laws: judgements } = await judge(installation, receivers, publishers, disturbances)
-      const logs = Object.values(installation.processes).flatMap(({ log }) => log)
+      const calmMs = await settle(installation.query)
+      disturbances.stopWatching()
+      if (size.onlyKills) await tally.finish()
+      const {
+        judged,
+        laws: judgements,
+        log
+      } = await judge(installation.query, receivers, publishers, disturbances, plan)
+      const logs = [...installation.processes.values()].flatMap(({ log }) => log)
+      const meters = size.onlyKills ? tally.judge(log, publishers.sql) : {}
       say(`judged`)
-      return { plan, judged, done: playing.done, laws: judgements, calmMs, logs }
+      const { stalls } = disturbances
+      return { plan, judged, stalls, done: playing.done, laws: judgements, meters, calmMs, logs }
     })
   }).pipe(Effect.scoped)

@@ -15,8 +15,15 @@ const LAG_MS = 100
 /** What was in flight when the fault came was published, or recorded for the last time, not long before or after. */
 const SEEN_LATER_MS = 20_000
 
+/** How often is looked whether this process still gets its turn, and what is too late. */
+const LOOK_MS = 50
+const STALL_MS = 200
+
 export class Disturbances {
   private readonly all: Array<Disturbance> = []
+  /** How often and for how long the machine had no time for this process, and so hardly for the others. */
+  readonly stalls = { count: 0, ms: 0 }
+  private watching: NodeJS.Timeout | null = null
 
   /** Begins one; its end is written into what this gives. */
   begin(): Disturbance {
@@ -25,8 +32,23 @@ export class Disturbances {
     return one
   }
 
-  get count(): number {
-    return this.all.length
+  /** A busy machine stands still now and then: that is a disturbance like any other, and is told. */
+  watch(): void {
+    let last = Date.now()
+    this.watching = setInterval(() => {
+      const now = Date.now()
+      const late = now - last - LOOK_MS
+      if (late > STALL_MS) {
+        this.all.push({ from: last, to: now })
+        this.stalls.count += 1
+        this.stalls.ms += late
+      }
+      last = now
+    }, LOOK_MS)
+  }
+
+  stopWatching(): void {
+    if (this.watching !== null) clearInterval(this.watching)
   }
 
   /** How far before this moment what was used may have been read: what stands still, or is on its way, grows old. */

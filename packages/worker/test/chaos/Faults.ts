@@ -3,11 +3,13 @@ import { Effect } from "effect"
 import type { DatabaseLine } from "../processes/DatabaseLine.ts"
 import type { Disturbances } from "./Disturbances.ts"
 import type { Installation } from "./Installation.ts"
-import type { DatabaseFault, Fault, LineFault, Order, ProcessFault } from "./Plan.ts"
+import type { DatabaseFault, Fault, LineFault, Order, ProcessFault, Role } from "./Plan.ts"
+import type { Tally } from "./Tally.ts"
 
 export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 const WATCH_MS = 50
+const POISONED_DOWN_MS = 300
 
 /** The endpoints by number: their present ids, and how to make one anew. */
 export interface Targets {
@@ -25,11 +27,13 @@ export class Faults {
   private readonly installation: Installation
   private readonly targets: Targets
   private readonly disturbances: Disturbances
+  private readonly tally: Tally
 
-  constructor(installation: Installation, targets: Targets, disturbances: Disturbances) {
+  constructor(installation: Installation, targets: Targets, disturbances: Disturbances, tally: Tally) {
     this.installation = installation
     this.targets = targets
     this.disturbances = disturbances
+    this.tally = tally
   }
 
   commit(fault: Fault): void {
@@ -40,16 +44,18 @@ export class Faults {
     else this.hurtLine(fault)
   }
 
-  /** A worker was killed by what it sent. */
-  poisoned(): void {
+  /** A worker is killed by what it sent. */
+  poisoned(who: Role): void {
     this.disturb(0)
+    this.tally.killed(who)
+    this.installation.processes.get(who)!.end("SIGKILL", POISONED_DOWN_MS)
   }
 
   /** Everything that was begun is over, and every line is well. */
   async calm(): Promise<void> {
     await Promise.all(this.running)
     if (this.broken !== null) throw this.broken
-    for (const line of Object.values(this.installation.lines))
+    for (const line of this.installation.lines.values())
       await Effect.runPromise(Effect.zipRight(line.slowDown(0), line.lightUp))
   }
 
@@ -68,14 +74,15 @@ export class Faults {
   }
 
   private hurtProcess(fault: ProcessFault): void {
-    const process = this.installation.processes[fault.who]
+    const process = this.installation.processes.get(fault.who)!
     this.disturb(fault.kind === "freeze" ? fault.ms : 0)
+    if (fault.kind !== "freeze") this.tally.killed(fault.who)
     if (fault.kind === "freeze") process.freeze(fault.ms)
     else process.end(fault.kind === "kill" ? "SIGKILL" : "SIGTERM", fault.down)
   }
 
   private hurtLine(fault: LineFault): void {
-    const line = this.installation.lines[fault.who]
+    const line = this.installation.lines.get(fault.who)!
     const during = (ms: number, from: Effect.Effect<void>, to: Effect.Effect<void>) => {
       this.disturb(ms)
       this.keep(Effect.runPromise(from.pipe(Effect.zipRight(Effect.sleep(ms)), Effect.zipRight(to))))

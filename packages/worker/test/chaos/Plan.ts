@@ -2,10 +2,28 @@
 import { type Chance, makeChance } from "../simulation/VirtualTime.ts"
 
 /** Who can be hurt. */
-export type Role = "worker 0" | "worker 1" | "server"
+export type Worker = `worker ${number}`
+export type Server = `server ${number}`
+export type Role = Worker | Server
 
-export const WORKERS = ["worker 0", "worker 1"] as const
-const ROLES: ReadonlyArray<Role> = [...WORKERS, "server"]
+/** How many processes there are, and whether they are killed and nothing else happens. */
+export interface Size {
+  readonly workers: number
+  readonly servers: number
+  readonly onlyKills: boolean
+}
+
+export const USUAL: Size = { workers: 2, servers: 1, onlyKills: false }
+
+export interface Roles {
+  readonly workers: ReadonlyArray<Worker>
+  readonly servers: ReadonlyArray<Server>
+}
+
+export const rolesOf = ({ servers, workers }: Size): Roles => ({
+  workers: Array.from({ length: workers }, (_, n) => `worker ${n}` as const),
+  servers: Array.from({ length: servers }, (_, n) => `server ${n}` as const)
+})
 
 /** How a receiver behaves; see Receivers.ts. */
 export const MANNERS = ["ok", "flaky", "slow", "grudge", "gone", "reset", "nonsense", "hang"] as const
@@ -67,15 +85,19 @@ const SPARE: ReadonlyArray<Manner> = ["slow", "grudge", "flaky"]
 const EVENTS_A_SECOND = 30
 /** Poison kills seven workers one after the other; a short run has no time for that. */
 const POISON_FROM_SECONDS = 60
+const FAULT_EVERY_MS = 1_500
+/** Of a run whose only trouble is that processes are killed. */
+const KILL_EVERY_MS = 20_000
+const ORDER_EVERY_MS = 5_000
 /** The longest that a publisher's transaction stays open. */
 const LATEST_COMMIT_MS = 6_000
 
-/** Each kind of fault as often as it stands here, before any comes again. */
-const deckOf = (chance: Chance, longest: number): ReadonlyArray<() => Fault> => {
-  const who = () => chance.oneOf(ROLES)
-  const worker = () => chance.oneOf(WORKERS)
-  const to = () => chance.below(MANNERS.length + SPARE.length)
-  const spare = () => MANNERS.length + chance.below(SPARE.length)
+type Deck = ReadonlyArray<() => Fault>
+
+/** Each kind of trouble as often as it stands here, before any comes again. */
+const troublesOf = (chance: Chance, longest: number, { servers, workers }: Roles): Deck => {
+  const who = () => chance.oneOf<Role>([...workers, ...servers])
+  const worker = () => chance.oneOf(workers)
   const kill = () => ({ kind: "kill" as const, who: worker(), down: chance.between(100, 1_500) })
   const lose = () => ({
     kind: "lose" as const,
@@ -83,14 +105,14 @@ const deckOf = (chance: Chance, longest: number): ReadonlyArray<() => Fault> => 
       { who: worker(), statement: "posthorn.record" },
       { who: worker(), statement: "posthorn.load" },
       { who: worker(), statement: "posthorn.due" },
-      { who: "server" as const, statement: "COMMIT" },
-      { who: "server" as const, statement: "publish_events" }
+      { who: servers[0]!, statement: "COMMIT" },
+      { who: servers[0]!, statement: "publish_events" }
     ])
   })
   return [
     kill,
     kill,
-    () => ({ kind: "kill", who: "server", down: chance.between(100, 1_000) }),
+    () => ({ kind: "kill", who: servers[0]!, down: chance.between(100, 1_000) }),
     () => ({ kind: "end", who: who(), down: chance.between(100, 1_000) }),
     () => ({ kind: "freeze", who: worker(), ms: chance.between(200, 1_500) }),
     () => ({ kind: "freeze", who: worker(), ms: chance.between(5_500, longest) }),
@@ -102,7 +124,15 @@ const deckOf = (chance: Chance, longest: number): ReadonlyArray<() => Fault> => 
     lose,
     lose,
     () => ({ kind: "restart", down: chance.between(0, 1_500) }),
-    () => ({ kind: "crash", down: 0 }),
+    () => ({ kind: "crash", down: 0 })
+  ]
+}
+
+/** What people do meanwhile. */
+const ordersOf = (chance: Chance): Deck => {
+  const to = () => chance.below(MANNERS.length + SPARE.length)
+  const spare = () => MANNERS.length + chance.below(SPARE.length)
+  return [
     () => ({ kind: "disable", to: to(), ms: chance.between(300, 4_000) }),
     () => ({ kind: "disable", to: to(), ms: chance.between(300, 4_000) }),
     () => ({ kind: "rotate", to: to() }),
@@ -120,9 +150,20 @@ const shuffled = <A>(chance: Chance, items: ReadonlyArray<A>): ReadonlyArray<A> 
   return items.map(() => rest.splice(chance.below(rest.length), 1)[0]!)
 }
 
-const faults = (chance: Chance, troubleMs: number): ReadonlyArray<Step> => {
-  const deck = deckOf(chance, Math.min(12_000, Math.max(6_000, troubleMs / 3)))
-  const count = Math.max(deck.length, Math.round(troubleMs / 1_500))
+/** One process after another, whichever chance says; each is back at once. */
+const kills = (chance: Chance, troubleMs: number, { servers, workers }: Roles): ReadonlyArray<Step> =>
+  Array.from({ length: Math.floor(troubleMs / KILL_EVERY_MS) }, (_, n) => ({
+    at: (n + 0.5) * KILL_EVERY_MS,
+    act: {
+      kind: "kill",
+      who: chance.oneOf<Role>([...workers, ...servers]),
+      down: chance.between(100, 1_500)
+    }
+  }))
+
+/** The whole deck at least once, and then a fault every so many milliseconds. */
+const dealtFrom = (chance: Chance, deck: Deck, troubleMs: number, every: number): ReadonlyArray<Step> => {
+  const count = Math.max(deck.length, Math.round(troubleMs / every))
   const dealt: Array<() => Fault> = []
   while (dealt.length < count) dealt.push(...shuffled(chance, deck))
   const from = 1_000
@@ -148,13 +189,27 @@ const events = (chance: Chance, troubleMs: number, endpoints: number): ReadonlyA
     }
   })
 
-export const planOf = (seed: number, seconds: number): Plan => {
+/** Events only, for runs that bring trouble of their own. */
+export const publishesOf = (seed: number, seconds: number): Plan => {
+  const steps = events(makeChance(seed), seconds * 1_000, MANNERS.length)
+  return { seed, endpoints: MANNERS, poison: false, steps: steps.toSorted((a, b) => a.at - b.at) }
+}
+
+const faults = (chance: Chance, troubleMs: number, size: Size): ReadonlyArray<Step> => {
+  const longest = Math.min(12_000, Math.max(6_000, troubleMs / 3))
+  const orders = ordersOf(chance)
+  return size.onlyKills
+    ? [...kills(chance, troubleMs, rolesOf(size)), ...dealtFrom(chance, orders, troubleMs, ORDER_EVERY_MS)]
+    : dealtFrom(chance, [...troublesOf(chance, longest, rolesOf(size)), ...orders], troubleMs, FAULT_EVERY_MS)
+}
+
+export const planOf = (seed: number, seconds: number, size: Size): Plan => {
   const chance = makeChance(seed)
   const endpoints: ReadonlyArray<Manner> = [...MANNERS, ...SPARE]
-  const poison = seconds >= POISON_FROM_SECONDS
+  const poison = seconds >= POISON_FROM_SECONDS && !size.onlyKills
   const steps = [
     ...events(chance, seconds * 1_000, endpoints.length),
-    ...faults(chance, seconds * 1_000),
+    ...faults(chance, seconds * 1_000, size),
     ...(poison ? [{ at: 5_000, act: { kind: "poison" as const } }] : [])
   ]
   return { seed, endpoints, poison, steps: steps.toSorted((a, b) => a.at - b.at) }

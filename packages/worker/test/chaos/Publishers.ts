@@ -4,6 +4,7 @@ import type { Publish } from "./Plan.ts"
 
 /** What a publisher was told, for the laws. */
 export interface Acknowledged {
+  readonly at: number
   readonly key: string
   readonly eventId: string
   readonly deliveryIds: ReadonlyArray<string>
@@ -20,18 +21,42 @@ interface Answer {
   readonly deliveryIds: ReadonlyArray<string>
 }
 
+/** Calls, and transactions, at a time; more only keep each other, and the machine, from getting on. */
+const AT_ONCE = 24
+
+class Turns {
+  private taken = 0
+  private readonly waiting: Array<() => void> = [];
+
+  async in(act: () => Promise<void>): Promise<void> {
+    if (this.taken === AT_ONCE) await new Promise<void>((resolve) => this.waiting.push(resolve))
+    else this.taken += 1
+    try {
+      await act()
+    } finally {
+      const next = this.waiting.shift()
+      if (next === undefined) this.taken -= 1
+      else next()
+    }
+  }
+}
+
 export class Publishers {
   /** Answered, or committed by the publisher. */
   readonly acknowledged: Array<Acknowledged> = []
   /** Keys of transactions that were rolled back. */
   readonly undone: Array<string> = []
+  /** Keys that were not published over REST. */
+  readonly sql = new Set<string>()
   readonly running = new Set<Promise<void>>()
   private count = 0
+  private readonly calls = new Turns()
+  private readonly transactions = new Turns()
   private readonly slug: string
   private readonly call: Call
-  private readonly databaseUrl: string
+  private readonly databaseUrl: () => string
 
-  constructor(slug: string, call: Call, databaseUrl: string) {
+  constructor(slug: string, call: Call, databaseUrl: () => string) {
     this.slug = slug
     this.call = call
     this.databaseUrl = databaseUrl
@@ -39,7 +64,11 @@ export class Publishers {
 
   publish(act: Publish): void {
     const key = `k${++this.count}`
-    const one = (act.by === "sql" ? this.bySql(key, act) : this.byRest(key, act)).catch(() => undefined)
+    const published =
+      act.by === "sql"
+        ? this.transactions.in(() => this.bySql(key, act))
+        : this.calls.in(() => this.byRest(key, act))
+    const one = published.catch(() => undefined)
     this.running.add(one)
     void one.finally(() => this.running.delete(one))
   }
@@ -64,7 +93,8 @@ export class Publishers {
 
   /** What fails here was never promised; only a COMMIT that was answered is. */
   private async bySql(key: string, { commits, late, to }: Publish): Promise<void> {
-    const client = new pg.Client({ connectionString: this.databaseUrl })
+    this.sql.add(key)
+    const client = new pg.Client({ connectionString: this.databaseUrl() })
     client.on("error", () => undefined)
     try {
       await client.connect()
@@ -83,6 +113,6 @@ export class Publishers {
   }
 
   private acknowledge(key: string, { deliveryIds, id }: Answer): void {
-    this.acknowledged.push({ key, eventId: id, deliveryIds })
+    this.acknowledged.push({ at: Date.now(), key, eventId: id, deliveryIds })
   }
 }

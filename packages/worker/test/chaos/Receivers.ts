@@ -9,6 +9,9 @@ type Answer = Parameters<Behaviour>[0]
 /** One in so many deliveries to a receiver that bears a grudge is never accepted: it ends as a dead letter. */
 const GRUDGE = 4
 
+/** The event that kills whatever worker sends it. */
+export const POISON = "chaos.poison"
+
 /** Sooner than any retry. */
 const AGAIN_MS = 150
 
@@ -51,6 +54,7 @@ export class Receivers {
     const at = Date.now()
     const again = this.isAgain(deliveryId, worker, at)
     this.posts.push({ at, worker, request, deliveryId, again })
+    if (body.includes(POISON)) this.poison = deliveryId
     if (deliveryId === this.poison) this.kill(sender)
     else this.behave(manner, answer, deliveryId, worker)
   }

@@ -2,6 +2,7 @@
 import type { Fact } from "../simulation/Facts.ts"
 import { endpointOf } from "../simulation/History.ts"
 import type { LawJudgement, Verdict } from "./Chaos.ts"
+import type { Line } from "./Tally.ts"
 
 const SHOWN = 5
 const WIDTH = 300
@@ -12,7 +13,8 @@ const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`
 export const held = ({ cases, least, violations }: LawJudgement): boolean =>
   violations.length === 0 && cases >= least
 
-export const passed = ({ laws }: Verdict): boolean => Object.values(laws).every(held)
+export const passed = ({ laws, meters }: Verdict): boolean =>
+  Object.values(laws).every(held) && Object.values(meters).every(({ violations }) => violations.length === 0)
 
 const line = (name: string, law: LawJudgement): string => {
   const verdict =
@@ -23,6 +25,9 @@ const line = (name: string, law: LawJudgement): string => {
         : "held"
   return `  ${name.padEnd(40)} ${String(law.cases).padStart(7)} ${law.of.padEnd(28)} ${verdict}`
 }
+
+const meterLine = (name: string, { counted, mayBeMissing, onRecord, violations }: Line): string =>
+  `  ${name.padEnd(40)} ${String(counted).padStart(7)} of ${String(onRecord).padEnd(7)} ${`${mayBeMissing} between scrape and kill`.padEnd(32)} ${violations.length === 0 ? "adds up" : "WRONG"}`
 
 const seconds = (from: number, at: number) => `${((at - from) / 1_000).toFixed(3).padStart(9)} s`
 
@@ -74,14 +79,18 @@ const breachesOf = (verdict: Verdict): ReadonlyArray<string> =>
   )
 
 export const reportOf = (verdict: Verdict): string => {
-  const { calmMs, done, judged, laws, logs } = verdict
+  const { calmMs, done, judged, laws, logs, meters, stalls } = verdict
   const faults = [...done].map(([kind, n]) => `${n} ${kind}`).join(", ")
   const good = passed(verdict)
   return [
     `  ${plural(judged.model.deliveries.size, "delivery").replace("deliverys", "deliveries")}, ${plural(judged.posts.length, "post")}; calm after ${(calmMs / 1_000).toFixed(1)} s`,
     `  faults and orders: ${faults}`,
+    ...(stalls.count === 0
+      ? []
+      : [`  this machine stood still ${stalls.count} times, ${(stalls.ms / 1_000).toFixed(1)} s in all`]),
     "",
     ...Object.entries(laws).map(([name, law]) => line(name, law)),
+    ...Object.entries(meters).map(([name, one]) => meterLine(name, one)),
     ...(good
       ? []
       : [

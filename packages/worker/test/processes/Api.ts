@@ -1,10 +1,11 @@
 /** The REST side of a whole installation: `posthorn serve` in a process of its own, and calls as its operator. */
+
+import { freePort } from "@posthorn/testkit/FreePort"
 import { Effect } from "effect"
 import type { Environment } from "./Command.ts"
-import { freePort } from "./FreePort.ts"
 import { startProcess } from "./WorkerProcess.ts"
 
-const OPERATOR_TOKEN = "operator-token-of-the-worker-tests"
+export const OPERATOR_TOKEN = "operator-token-of-the-worker-tests"
 
 export interface Body {
   readonly id: string
@@ -15,6 +16,10 @@ export interface Body {
   readonly replayedFrom: string | null
   readonly enabled: boolean
   readonly consecutiveFailures: number
+  readonly state: string
+  readonly matched: number
+  readonly missed: number
+  readonly replayed: number
 }
 
 export interface Reply {
@@ -23,10 +28,24 @@ export interface Reply {
 }
 
 /** Below the workspace's path. */
-export type Api = (method: string, path: string, body?: unknown) => Effect.Effect<Reply>
+export type Api = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Readonly<Record<string, string>>
+) => Effect.Effect<Reply>
 
-const request = async (method: string, url: string, body: unknown): Promise<Reply> => {
-  const headers = { authorization: `Bearer ${OPERATOR_TOKEN}`, "content-type": "application/json" }
+const request = async (
+  method: string,
+  url: string,
+  body: unknown,
+  more: Readonly<Record<string, string>> = {}
+): Promise<Reply> => {
+  const headers = {
+    ...more,
+    authorization: `Bearer ${OPERATOR_TOKEN}`,
+    "content-type": "application/json"
+  }
   const answer = await fetch(url, {
     method,
     headers,
@@ -36,14 +55,30 @@ const request = async (method: string, url: string, body: unknown): Promise<Repl
   return { status: answer.status, body: (text === "" ? {} : JSON.parse(text)) as Body }
 }
 
+/** `posthorn serve` at this port. */
+export const serveAt = (port: number, environment: Environment) =>
+  startProcess("serve", { ...environment, PORT: String(port), OPERATOR_TOKEN })
+
+export interface StartedApi extends Api {
+  /** Where the server is. */
+  readonly origin: string
+}
+
+/** A new workspace of the server at this port. */
+export const workspaceAt = (port: number, slug: string) =>
+  Effect.gen(function* () {
+    const origin = `http://127.0.0.1:${port}`
+    const base = `${origin}/workspaces`
+    yield* Effect.promise(() => request("POST", base, { slug, name: slug }))
+    const api: Api = (method, path, body, headers) =>
+      Effect.promise(() => request(method, `${base}/${slug}${path}`, body, headers))
+    return Object.assign(api, { origin }) satisfies StartedApi
+  })
+
 /** A workspace on a server of its own. */
 export const startApi = (slug: string, environment: Environment) =>
   Effect.gen(function* () {
     const port = yield* freePort
-    yield* startProcess("serve", { ...environment, PORT: String(port), OPERATOR_TOKEN })
-    const base = `http://127.0.0.1:${port}/workspaces`
-    yield* Effect.promise(() => request("POST", base, { slug, name: slug }))
-    const api: Api = (method, path, body) =>
-      Effect.promise(() => request(method, `${base}/${slug}${path}`, body))
-    return api
+    yield* serveAt(port, environment)
+    return yield* workspaceAt(port, slug)
   })

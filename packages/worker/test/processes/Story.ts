@@ -6,7 +6,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { Behaviour, Received } from "@posthorn/testkit/Receiver"
 import { Clock, Effect, Schedule } from "effect"
 import { expect } from "vitest"
-import { endpoint, type Workspace } from "../Setting.ts"
+import { endpoint, seen, type Workspace } from "../Setting.ts"
 import { WRONG } from "./Wrong.ts"
 
 /** Asks until the answer is right, or fails after so many seconds with what it saw last. */
@@ -16,7 +16,7 @@ export const within = <A, E, R>(
   right: (answer: A) => boolean
 ) =>
   question.pipe(
-    Effect.flatMap((answer) => (right(answer) ? Effect.succeed(answer) : Effect.fail({ stillSees: answer }))),
+    Effect.flatMap((answer) => (right(answer) ? Effect.succeed(answer) : Effect.fail(seen(answer)))),
     Effect.retry(
       Schedule.spaced("20 millis").pipe(Schedule.intersect(Schedule.recurUpTo(`${seconds} seconds`)))
     )

@@ -34,7 +34,7 @@ export const services = (
   { box, climate, model, receive, shares, statement, trueTime }: Surroundings
 ) => {
   const queue: Context.Tag.Service<Queue> = {
-    due: (marks, skip, perShard) => statement("due", () => model.due(marks, skip, perShard)),
+    due: (...asked) => statement("due", () => model.due(...asked)),
     heads: (after, most) => statement("heads", () => model.heads(after, most)),
     nextDue: (shards) => statement("nextDue", () => model.nextDue(shards)),
     dueOf: (lanes) => statement("dueOf", () => model.dueOf(lanes)),
@@ -72,7 +72,11 @@ export const services = (
       listen: (woken) =>
         Effect.suspend(() => {
           worker.woken = woken
-          if (worker.hears) woken.listening()
+          worker.locks = {
+            take: (shards) => statement("sleep", () => (worker.hears ? model.sleep(worker, shards) : [])),
+            giveBack: statement("wakeUp", () => model.wakeUp(worker))
+          }
+          if (worker.hears) woken.listening(worker.locks)
           return Effect.never
         })
     }),

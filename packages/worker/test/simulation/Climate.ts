@@ -9,9 +9,9 @@ import type { Chance } from "./VirtualTime.ts"
 
 /**
  * Trouble: everything that can go wrong does. Calm: nothing does. Deaf: nothing but that notifications are not heard for a
- * while; there is one worker, and what it does is done in time.
+ * while; there is one worker, and what it does is done in time. Crowd: nothing but that receivers hang (Crowd.ts).
  */
-export type Mood = "trouble" | "calm" | "deaf"
+export type Mood = "trouble" | "calm" | "deaf" | "crowd"
 
 export interface Climate {
   /** Longest time between the beginning of a statement and its answer. */
@@ -48,6 +48,8 @@ const sizesOf = (chance: Chance): Partial<TuningValues> => {
     readMost: size(4, tuned.readMost),
     shardLeast,
     shardMost: size(shardLeast, tuned.shardMost),
+    lookMost: size(1, tuned.lookMost),
+    noisyFrom: size(1, tuned.noisyFrom),
     refillMost: size(1, tuned.refillMost),
     groupMost: size(1, tuned.groupMost),
     groupWanted: size(1, tuned.groupWanted),
@@ -70,12 +72,14 @@ const PROMPT: Climate = {
 export const climateOf = (chance: Chance, mood: Mood): Climate =>
   mood === "deaf"
     ? PROMPT
-    : {
-        slowestMs: chance.magnitude(1, 3_000),
-        noticeMs: chance.magnitude(1, 10_000),
-        retryDelayMs: chance.magnitude(300, 3_000),
-        slots: Math.round(chance.magnitude(2, 20)),
-        endpointConcurrency: Math.round(chance.magnitude(1, 10)),
-        manners: MANNERS,
-        tuning: chance.happens(0.5) ? tuned : { ...tuned, ...timesOf(chance), ...sizesOf(chance) }
-      }
+    : mood === "crowd"
+      ? { ...PROMPT, slots: 20 }
+      : {
+          slowestMs: chance.magnitude(1, 3_000),
+          noticeMs: chance.magnitude(1, 10_000),
+          retryDelayMs: chance.magnitude(300, 3_000),
+          slots: Math.round(chance.magnitude(2, 20)),
+          endpointConcurrency: Math.round(chance.magnitude(1, 10)),
+          manners: MANNERS,
+          tuning: chance.happens(0.5) ? tuned : { ...tuned, ...timesOf(chance), ...sizesOf(chance) }
+        }

@@ -33,6 +33,8 @@ export interface Judged {
   readonly holdersLost?: (deliveryId: string) => number
   /** Until when a delivery has to be sent for the first time, where everything is in order but the hearing. */
   readonly promptUntil?: ((deliveryId: string) => number) | undefined
+  /** The same, where everything is in order but another workspace's receivers. */
+  readonly fairUntil?: ((deliveryId: string) => number) | undefined
 }
 
 /** Gives the sentences of its violations; none means that it held. */

@@ -186,17 +186,27 @@ const poison: Law = (world) => {
   ]
 }
 
-/** L19: whatever was not heard, it is sent in time: by looking back while nobody listens, by rereading when somebody does. */
-const prompt: Law = (world) => {
-  const { promptUntil } = world
-  if (promptUntil === undefined) return []
+const inTime = (
+  world: Judged,
+  until: ((deliveryId: string) => number) | undefined
+): ReadonlyArray<string> => {
+  if (until === undefined) return []
   const first = new Map<string, number>()
   for (const { at, deliveryId } of world.posts) if (!first.has(deliveryId)) first.set(deliveryId, at)
   return [...world.model.deliveries.keys()].flatMap((id) => {
-    const late = (first.get(id) ?? Number.POSITIVE_INFINITY) - promptUntil(id)
-    return late <= 0 ? [] : [`${id} was sent ${Math.round(late)} ms too late`]
+    const deadline = until(id)
+    const sent = first.get(id) ?? Number.POSITIVE_INFINITY
+    return deadline === Number.POSITIVE_INFINITY || sent <= deadline
+      ? []
+      : [`${id} was sent ${Math.round(sent - deadline)} ms too late`]
   })
 }
+
+/** L18: whoever has few in flight is sent in time, whatever hangs in another workspace. */
+const fair: Law = (world) => inTime(world, world.fairUntil)
+
+/** L19: whatever was not heard, it is sent in time: by looking back while nobody listens, by rereading when somebody does. */
+const prompt: Law = (world) => inTime(world, world.promptUntil)
 
 /** L20: nothing is started by a worker that is not sure of its shards. */
 const fence: Law = (world) =>
@@ -221,6 +231,7 @@ export const laws: Readonly<Record<string, Law>> = {
   "L15 nothing of the deleted": nothingOfTheDeleted,
   "L16 poison": poison,
   "L17 pauses": pauses,
+  "L18 fair": fair,
   "L19 prompt": prompt,
   "L20 fence": fence
 }

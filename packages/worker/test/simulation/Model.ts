@@ -5,6 +5,7 @@
  * Each operation happens at one instant. `World.ts` puts delays and faults around it.
  */
 import type {
+  Due,
   Heads,
   LaneRef,
   Loaded,
@@ -18,6 +19,9 @@ import type { Observed } from "@posthorn/persistence/Records"
 import type { Delivery, Endpoint, Fact } from "./Facts.ts"
 
 export class Model {
+  /** Transactions that have published and may still commit, by shard; and the shards whose worker sleeps. */
+  readonly open = new Map<string, number>()
+  readonly sleeping = new Map<number, object>()
   readonly endpoints = new Map<string, Endpoint>()
   readonly deliveries = new Map<string, Delivery>()
   readonly queue = new Map<string, Waiting>()
@@ -70,25 +74,48 @@ export class Model {
     return true
   }
 
+  /** Gives whether the shard's worker sleeps, and has to be notified. */
+  begin(transaction: string, shard: number): boolean {
+    if (this.sleeping.has(shard)) return true
+    this.open.set(transaction, shard)
+    return false
+  }
+
+  sleep(worker: object, shards: ReadonlyArray<number>): ReadonlyArray<number> {
+    const open = new Set(this.open.values())
+    const taken = shards.filter(
+      (shard) => !open.has(shard) && (this.sleeping.get(shard) ?? worker) === worker
+    )
+    for (const shard of taken) this.sleeping.set(shard, worker)
+    return taken
+  }
+
+  wakeUp(worker: object): void {
+    for (const [shard, sleeper] of this.sleeping) if (sleeper === worker) this.sleeping.delete(shard)
+  }
+
   private dueRows(): Array<Waiting> {
     return [...this.queue.values()]
       .filter((row) => row.due <= this.micros)
       .sort((a, b) => a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : 1))
   }
 
-  due(marks: ReadonlyArray<Watermark>, skip: ReadonlyArray<string>, perShard: number) {
-    const rows = this.dueRows().filter((row) => !skip.includes(row.endpointId))
-    return {
-      horizon: this.micros,
-      rows: marks.flatMap(({ deliveryId, due, shard }) =>
-        rows
-          .filter(
-            (row) =>
-              row.shard === shard && (row.due > due || (row.due === due && row.deliveryId > deliveryId))
-          )
-          .slice(0, perShard)
-      )
+  due(marks: ReadonlyArray<Watermark>, skip: ReadonlyArray<string>, perShard: number, lookMost: number): Due {
+    const all = this.dueRows()
+    const rows: Array<Waiting> = []
+    const stopped: Array<Watermark> = []
+    for (const { deliveryId, due, shard } of marks) {
+      const looked = all
+        .filter((row) => row.shard === shard)
+        .filter((row) => row.due > due || (row.due === due && row.deliveryId > deliveryId))
+        .slice(0, lookMost)
+      rows.push(...looked.filter((row) => !skip.includes(row.endpointId)).slice(0, perShard))
+      if (skip.length > 0 && looked.length === lookMost) stopped.push(looked.at(-1)!)
     }
+    const open = [...this.open]
+      .filter(([, shard]) => marks.some((mark) => mark.shard === shard))
+      .map(([transaction, shard]) => ({ transaction, shard }))
+    return { horizon: this.micros, open, rows, stopped }
   }
 
   heads(after: LaneRef | null, most: number): Heads {
@@ -139,10 +166,10 @@ export class Model {
           url: endpoint.url,
           enabled: endpoint.enabled,
           generation: endpoint.generation,
-          failures: endpoint.streak,
           secret: endpoint.secret,
           previousSecret: previous
-        }
+        },
+        failures: endpoint.streak
       }
     })
   }

@@ -1,11 +1,13 @@
 /** Each law broken once on purpose, by the law it breaks: a law that does not notice proves nothing. */
 import type { Waiting } from "@posthorn/persistence/Queue"
 import type { Observed } from "@posthorn/persistence/Records"
-import { Lane } from "../../src/internal/Lane.ts"
-import { Suspects } from "../../src/internal/Suspects.ts"
+import { Alertness } from "../../src/internal/Alertness.ts"
 import { Lanes } from "../../src/Lanes.ts"
+import { Lane } from "../../src/lanes/Lane.ts"
+import { Memory } from "../../src/lanes/Memory.ts"
+import { Places } from "../../src/lanes/Places.ts"
+import { Suspects } from "../../src/lanes/Suspects.ts"
 import { Reader } from "../../src/Reader.ts"
-import { Slots } from "../../src/Slots.ts"
 import type { Sweep } from "../../src/Sweep.ts"
 import type { TuningValues } from "../../src/Tuning.ts"
 import type { Mood } from "./Climate.ts"
@@ -114,9 +116,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     mood: "calm",
     engine: () => {
       const original = Lanes.prototype.settle
-      Lanes.prototype.settle = function (row, pace, delivered) {
-        original.call(this, row, pace, delivered)
-        this.recorded(row)
+      Lanes.prototype.settle = function (row, observed, pace) {
+        original.call(this, row, observed, pace)
+        // Its observation is still written down.
+        Reflect.get(this, "unhold").call(this, row)
       }
       return () => {
         Lanes.prototype.settle = original
@@ -170,10 +173,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   "L17: what was picked before its lane became slow is sent": {
     engine: () => {
-      const original = Lanes.prototype.maySend
-      Lanes.prototype.maySend = () => true
+      const { maySend } = Lane.prototype
+      Lane.prototype.maySend = () => true
       return () => {
-        Lanes.prototype.maySend = original
+        Lane.prototype.maySend = maySend
       }
     }
   },
@@ -193,17 +196,52 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     }),
     engine: () => without(Suspects, "written")
   },
+  "L18: a workspace takes every slot that is free": {
+    mood: "crowd",
+    engine: () => {
+      const { pick } = Lanes.prototype
+      Lanes.prototype.pick = function (most) {
+        Object.assign(this, { reserve: 0 })
+        return pick.call(this, most)
+      }
+      const open = Object.getOwnPropertyDescriptor(Places.prototype, "free")!
+      Object.defineProperty(Places.prototype, "free", {
+        get() {
+          Object.assign(this, { reserve: 0 })
+          return open.get!.call(this)
+        }
+      })
+      return () => {
+        Lanes.prototype.pick = pick
+        Object.defineProperty(Places.prototype, "free", open)
+      }
+    }
+  },
+  "L18: a workspace fills all of memory": {
+    mood: "crowd",
+    tuning: { maxWaiting: 60 },
+    engine: () => {
+      const { equalShares, hasRoom, limit } = Memory.prototype
+      Memory.prototype.hasRoom = function () {
+        return this.room > 0
+      }
+      Memory.prototype.limit = () => 1_000
+      Memory.prototype.equalShares = () => []
+      return () => Object.assign(Memory.prototype, { equalShares, hasRoom, limit })
+    }
+  },
   "L19: no look-back while deaf": { mood: "deaf", tuning: { lookBackMs: 0 } },
   "L19: no rereading when listening begins": {
     mood: "deaf",
     engine: () => {
       const { hearing } = Reader.prototype
-      Reader.prototype.hearing = function () {
+      Reader.prototype.hearing = function (locks) {
         const sweep: Sweep = Reflect.get(this, "sweep")
-        Object.assign(this, { goBackTo: () => undefined })
+        const { agenda }: Lanes = Reflect.get(this, "parts").lanes
+        Object.assign(agenda, { goBackTo: () => undefined })
         Object.assign(sweep, { begin: () => undefined })
-        hearing.call(this)
-        Reflect.deleteProperty(this, "goBackTo")
+        hearing.call(this, locks)
+        Reflect.deleteProperty(agenda, "goBackTo")
         Reflect.deleteProperty(sweep, "begin")
       }
       return () => {
@@ -211,11 +249,25 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       }
     }
   },
+  "L19: nobody goes back for a transaction that was open and has ended": {
+    mood: "deaf",
+    engine: () => {
+      const { looked } = Alertness.prototype
+      Alertness.prototype.looked = (_open, moment) => ({ back: moment, anyTime: false })
+      return () => {
+        Alertness.prototype.looked = looked
+      }
+    }
+  },
   "L20: launch without the fence": {
     engine: () => {
-      const mayStart = Object.getOwnPropertyDescriptor(Slots.prototype, "mayStart")!
-      Object.defineProperty(Slots.prototype, "mayStart", { ...mayStart, get: () => true })
-      return () => Object.defineProperty(Slots.prototype, "mayStart", mayStart)
+      const { next } = Lanes.prototype
+      Lanes.prototype.next = function (now) {
+        return next.call(this, now, true)
+      }
+      return () => {
+        Lanes.prototype.next = next
+      }
     }
   }
 }

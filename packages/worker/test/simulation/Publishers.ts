@@ -15,7 +15,7 @@ export interface Publishing {
   readonly within: number
   /** Whether one of them may be poison. */
   readonly poison: boolean
-  readonly notify: (payload: string) => void
+  readonly notify: (since: number, shard: number) => void
   readonly poisoned: (deliveryId: string) => void
   /** `begunAt`: when the publisher looked at its clock. */
   readonly committed: (deliveryId: string, begunAt: number) => void
@@ -40,10 +40,12 @@ const publish = (
   const moment = time.now
   const late = chance.happens(0.2) ? chance.between(0, LATEST_COMMIT_MS) : chance.between(0, 5)
   const deliveryId = `whd_${String(n).padStart(4, "0")}`
+  const asleep = model.begin(deliveryId, endpoint.shard)
   time.after(late, () => {
+    model.open.delete(deliveryId)
     if (!model.publish(endpoint.id, deliveryId, moment)) return
     if (poisonous) poisoned(deliveryId)
     committed(deliveryId, moment)
-    notify(String(moment * 1000))
+    if (asleep) notify(moment * 1000, endpoint.shard)
   })
 }

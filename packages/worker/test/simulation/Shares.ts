@@ -1,4 +1,5 @@
 /** Who has which shard in a world: fair shares among the workers that are there, and what deaths and mistakes do to them. */
+import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { Effect, type Scope } from "effect"
 import type { Owner } from "../../src/Ownership.ts"
 import type { Woken } from "../../src/Wakeups.ts"
@@ -15,6 +16,7 @@ export interface Worker {
   tenure: number
   owner: Owner | null
   woken: Woken | null
+  locks: SleepLocks
   readonly shards: Set<number>
   /** Whether notifications reach it. */
   hears: boolean
@@ -90,6 +92,16 @@ export class Shares {
     this.owners.set(shard, worker)
     worker.shards.add(shard)
     worker.owner!.taken(shard, this.suspectUntil.get(shard) ?? null)
+  }
+
+  /** What each owner does now and then: `left` is whether something that was due by then still waits. */
+  clearSuspicion(left: (shard: number, until: number) => boolean): void {
+    for (const [shard, owner] of this.owners) {
+      const until = this.suspectUntil.get(shard)
+      if (until === undefined || !owner?.alive || !owner.certain || left(shard, until)) continue
+      this.suspectUntil.delete(shard)
+      owner.owner!.cleared(shard)
+    }
   }
 
   private move(shard: number, from: Worker): void {

@@ -25,6 +25,7 @@ import { type TuningValues, tuned } from "../../src/Tuning.ts"
 import { answerOf } from "./Answers.ts"
 import { services } from "./Cast.ts"
 import { type Climate, climateOf, type Mood } from "./Climate.ts"
+import { FAIR_MS, members, planCrowd } from "./Crowd.ts"
 import { type Answered, type Endpoint, type Post, type Secret, SHARDS } from "./Facts.ts"
 import type { Judged } from "./Judged.ts"
 import { Model } from "./Model.ts"
@@ -43,6 +44,8 @@ const PROMPT_MS = 3_000
 /** What clocks are set to: back by a year, an hour, a second; ahead; right again. */
 const CLOCKS_OFF = [-31_536_000_000, -3_600_000, -1_000, 0, 3_600_000]
 const SLICE_MS = 2_000
+const BEAT_MS = 1_000
+const idOf = (endpoint: number) => `whe_${endpoint}`
 const box = SecretBox.make([Redacted.make(new Uint8Array(32).fill(9))])
 
 export interface WorldOptions {
@@ -102,6 +105,12 @@ export class World implements Judged {
     return this.mood === "deaf" ? (deliveryId) => this.heardUntil(deliveryId) : undefined
   }
 
+  get fairUntil(): ((deliveryId: string) => number) | undefined {
+    return this.mood === "crowd"
+      ? (deliveryId) => (this.commits.get(deliveryId)?.committedAt ?? Number.POSITIVE_INFINITY) + FAIR_MS
+      : undefined
+  }
+
   /** At once when it was heard, or when a poll looks back as far; else when somebody listens again. */
   private heardUntil(deliveryId: string): number {
     const { begunAt, committedAt } = this.commits.get(deliveryId)!
@@ -115,24 +124,13 @@ export class World implements Judged {
 
   /** The whole story; afterwards the laws can be read from this object. */
   play(): void {
-    const endpoints = 3 + this.chance.below(4)
-    for (let n = 0; n < endpoints; n++) this.addEndpoint(n)
-    this.planned = this.mood === "deaf" ? 1 : 1 + this.chance.below(3)
+    if (this.mood === "crowd") this.crowd()
+    else this.scatter()
+    this.planned = this.mood === "deaf" || this.mood === "crowd" ? 1 : 1 + this.chance.below(3)
     for (let n = 0; n < this.planned; n++)
       this.time.after(this.chance.between(0, 3_000), () => this.addWorker())
-    planPublishes({
-      time: this.time,
-      chance: this.chance,
-      model: this.model,
-      within: TROUBLE_MS * 0.8,
-      poison: this.mood === "trouble",
-      notify: (payload) => this.notify(payload),
-      committed: (deliveryId, begunAt) =>
-        this.commits.set(deliveryId, { begunAt, committedAt: this.time.now }),
-      poisoned: (deliveryId) => {
-        this.poison = deliveryId
-      }
-    })
+    this.publish()
+    this.beat()
     if (this.mood === "trouble") this.planTrouble()
     if (this.mood === "deaf") this.planSilence()
     this.time.run(TROUBLE_MS)
@@ -151,20 +149,64 @@ export class World implements Judged {
     return this.model.unfinished && this.shares.workers.length < MOST_WORKERS
   }
 
+  private beat(): void {
+    const left = (shard: number, until: number) =>
+      [...this.model.queue.values()].some((row) => row.shard === shard && row.due <= until)
+    this.shares.clearSuspicion(left)
+    this.time.after(BEAT_MS, () => this.beat())
+  }
+
+  private publish(): void {
+    if (this.mood === "crowd") {
+      planCrowd({
+        time: this.time,
+        chance: this.chance,
+        model: this.model,
+        idOf,
+        notify: (since, shard) => this.notify(since, [shard]),
+        committed: (id) => this.commits.set(id, { begunAt: this.time.now, committedAt: this.time.now })
+      })
+      return
+    }
+    planPublishes({
+      time: this.time,
+      chance: this.chance,
+      model: this.model,
+      within: TROUBLE_MS * 0.8,
+      poison: this.mood === "trouble",
+      notify: (since, shard) => this.notify(since, [shard]),
+      committed: (deliveryId, begunAt) =>
+        this.commits.set(deliveryId, { begunAt, committedAt: this.time.now }),
+      poisoned: (deliveryId) => {
+        this.poison = deliveryId
+      }
+    })
+  }
+
   // --- The cast
 
-  private addEndpoint(n: number): void {
-    const id = `whe_${n}`
-    const url = `https://receiver-${n}.example.com/${this.chance.oneOf(this.climate.manners)}`
+  private scatter(): void {
+    const endpoints = 3 + this.chance.below(4)
+    for (let n = 0; n < endpoints; n++)
+      this.addEndpoint(n, `wsp_${n % 2}`, this.chance.oneOf(this.climate.manners))
+  }
+
+  private crowd(): void {
+    for (const { endpoint, manner, workspaceId } of members) this.addEndpoint(endpoint, workspaceId, manner)
+  }
+
+  private addEndpoint(n: number, workspaceId: string, manner: string): void {
+    const id = idOf(n)
+    const url = `https://receiver-${n}.example.com/${manner}`
     this.model.endpoints.set(id, {
       id,
-      workspaceId: `wsp_${n % 2}`,
+      workspaceId,
       shard: n % SHARDS,
       url,
       enabled: true,
       generation: 0,
       streak: 0,
-      secret: this.newSecret(id, `wsp_${n % 2}`),
+      secret: this.newSecret(id, workspaceId),
       previous: null,
       deleted: false
     })
@@ -186,6 +228,7 @@ export class World implements Judged {
       tenure: 0,
       owner: null,
       woken: null,
+      locks: { take: () => Effect.succeed([]), giveBack: Effect.void },
       shards: new Set(),
       hears: true,
       clockOff: 0,
@@ -262,12 +305,12 @@ export class World implements Judged {
 
   // --- Publishers, operators, and bad luck
 
-  private notify(payload: string): void {
+  private notify(since: number | null, shards: ReadonlyArray<number>): void {
     for (const worker of this.shares.workers) {
       if (!worker.alive || worker.woken === null) continue
       const { woken } = worker
       this.time.after(this.chance.between(0, this.climate.noticeMs), () => {
-        if (worker.hears) woken.heard(payload)
+        if (worker.hears) woken.heard(since, shards)
       })
     }
   }
@@ -305,10 +348,12 @@ export class World implements Judged {
     if (worker === undefined || !worker.hears || !worker.alive || worker.woken === null) return
     const { woken } = worker
     worker.hears = false
+    // PostgreSQL may notice that the connection is gone before the worker does, or after.
+    this.time.after(this.chance.between(0, 2 * unaware), () => this.model.wakeUp(worker))
     this.time.after(unaware, () => woken.deaf())
     this.time.after(unaware + lasting, () => {
       worker.hears = true
-      woken.listening()
+      woken.listening(worker.locks)
     })
   }
 
@@ -354,7 +399,7 @@ export class World implements Judged {
       model.disable(endpoint)
       this.time.after(this.chance.between(100, 8_000), () => {
         model.enable(endpoint)
-        this.notify("")
+        this.notify(null, [])
       })
     }
   }
@@ -383,6 +428,7 @@ export class World implements Judged {
     this.disruptions += 1
     const delay = this.chance.between(300, 5_000)
     this.time.after(delay, () => {
+      this.model.wakeUp(worker)
       this.shares.abandon(worker)
       this.shares.balance()
     })

@@ -40,11 +40,7 @@ const byName: Readonly<Record<string, string>> = {
   path: "JSON pointer to what is wrong; empty for the whole.",
   message: "For people.",
   permission: "The permission that is missing.",
-  limitBytes: "How many bytes are accepted.",
-  limit: "How many there may be.",
-  of: "What there may be so many of.",
   bucket: "The rate limit that is used up.",
-  retryAfterSeconds: "Try again after so many seconds.",
   reason: "The rule that it breaks.",
   deliveryStatus: "Why it cannot be replayed: its status.",
   p50Ms: "Half of the last attempts took at most so many milliseconds; null when there were none.",
@@ -69,8 +65,7 @@ const byName: Readonly<Record<string, string>> = {
 
 /** Where a name means something else. */
 const byComponent: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  InvalidWebhookUrl: { reason: "The rule that the URL breaks." },
-  LimitReached: { limit: "How many there may be.", of: "`endpoints` or `tokens`." }
+  InvalidWebhookUrl: { reason: "The rule that the URL breaks." }
 }
 
 const isProblem = (schema: Json) => "_tag" in ((schema.properties ?? {}) as Json)

@@ -9,7 +9,6 @@ export type Json = { readonly [key: string]: unknown }
 /** Components of Effect's own; scalars are written out where they stand, the others are not used. */
 const BUILT_IN =
   /^(?:Int|NonEmptyString|NonEmptyTrimmedString|NonNegativeInt|HttpApiDecodeError|PropertyKey)$/
-const NOISE = /^(?:an?|the) (?:string|number|integer|object|boolean|non[- ]|positive)/
 const REF = "#/components/schemas/"
 
 export const refOf = (name: string) => ({ $ref: `${REF}${name}` })
@@ -28,7 +27,6 @@ const isNoise = (key: string, value: unknown, node: Json) =>
   (key === "title" && typeof value === "string") ||
   // What PostgreSQL cannot hold; a pattern that many validators cannot read.
   (key === "pattern" && typeof value === "string" && /\\0|\\p\{/.test(value)) ||
-  (key === "description" && typeof value === "string" && NOISE.test(value)) ||
   (key === "required" && isEmpty(value)) ||
   (key === "properties" && isEmpty(value) && "additionalProperties" in node)
 

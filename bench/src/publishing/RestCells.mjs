@@ -1,0 +1,137 @@
+/** Publishing over REST: `posthorn serve` beside Fastify with one insert for each request. */
+import { spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { fileURLToPath } from "node:url"
+import { posthornFile } from "../Bundle.mjs"
+import { encryptionKey, YOUNG_GENERATION } from "../Contestants.mjs"
+import { now, until } from "../Machine.mjs"
+import { endWorker, okEndpoints, startWorker, withContext } from "../Run.mjs"
+import { freePort } from "../Servers.mjs"
+import { measure } from "./Measure.mjs"
+import { createApplication, lone } from "./Publishers.mjs"
+
+const KINDS = 50
+const BATCH = 100
+const CONNECTIONS = [1, 16, 64]
+/** A server compiles its code in the first seconds: Posthorn takes half the CPU for a request after 10,000 of them. */
+const WARM_UP = { requests: 10_000, seconds: 6 }
+
+const options = (bench) => ({
+  endpoints: okEndpoints(bench.sink, KINDS),
+  tag: "rest",
+  fill: createApplication
+})
+
+const unlimited = "900000000/60 seconds"
+
+const start = async (args, env, path) => {
+  const port = await freePort()
+  const origin = `http://127.0.0.1:${port}`
+  const flags = (process.env.BENCH_SERVE_OPTIONS ?? "").split(" ").filter(Boolean)
+  const child = startWorker(
+    {
+      start: () =>
+        spawn(process.execPath, [YOUNG_GENERATION, ...flags, ...args], {
+          env: { ...process.env, ...env, PORT: `${port}` },
+          stdio: ["ignore", "ignore", "inherit"]
+        })
+    },
+    null
+  )
+  await until(
+    () =>
+      fetch(`${origin}${path}`).then(
+        () => true,
+        () => false
+      ),
+    "the server answers",
+    {
+      every: 50,
+      within: 30_000
+    }
+  )
+  return { child, origin }
+}
+
+const startPosthorn = async ({ url }) => {
+  const operatorToken = randomBytes(32).toString("hex")
+  const server = await start(
+    [posthornFile, "serve"],
+    {
+      DATABASE_URL: url,
+      ENCRYPTION_KEY: encryptionKey,
+      OPERATOR_TOKEN: operatorToken,
+      RATE_LIMIT_EVENT_PUBLISH: unlimited,
+      LOG_LEVEL: "error"
+    },
+    "/health/ready"
+  )
+  const answer = await fetch(`${server.origin}/workspaces/bench/api-tokens`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${operatorToken}`, "content-type": "application/json" },
+    body: JSON.stringify({ name: "bench", scopes: ["admin"] })
+  })
+  const { token } = await answer.json()
+  return { ...server, token }
+}
+
+const startFastify = async ({ url }) => {
+  const token = randomBytes(32).toString("hex")
+  const file = fileURLToPath(new URL("./FastifyServer.mjs", import.meta.url))
+  return { ...(await start([file], { DATABASE_URL: url, TOKEN: token }, "/")), token }
+}
+
+export const doors = [
+  { ...lone, name: "rest", label: "POST events, Posthorn", open: startPosthorn },
+  {
+    name: "fastify",
+    label: "POST events, Fastify, one insert",
+    schema: () => async () => undefined,
+    open: startFastify
+  }
+]
+
+const cells = (bench, producer, door, delivering, { seconds }, emit) =>
+  withContext(bench, door, options(bench), async (context) => {
+    const worker = delivering ? startWorker(door, context) : null
+    const { child, origin, token } = await door.open(context)
+    const settled = () =>
+      worker && until(() => door.finished(context), "the worker delivers", { every: 20, within: 300_000 })
+    const config = (connections, batch, length) => ({
+      origin,
+      token,
+      connections,
+      batch,
+      kinds: KINDS,
+      seconds: length
+    })
+    const run = (connections, batch, length) =>
+      measure(bench, producer, config(connections, batch, length), {
+        events: batch,
+        nodePids: [child.pid],
+        settled
+      })
+    const began = now()
+    for (let warm = 0; warm < WARM_UP.requests && now() - began < WARM_UP.seconds * 1000; ) {
+      warm += (await run(64, 1, 1)).rate
+    }
+    const mode = delivering ? "delivering" : "alone"
+    for (const connections of CONNECTIONS) emit(door, connections, mode, await run(connections, 1, seconds))
+    const many = await run(16, BATCH, seconds)
+    emit({ name: `${door.name}-batch`, label: `${door.label}, ${BATCH} each` }, 16, mode, {
+      ...many,
+      rate: many.rate * BATCH
+    })
+    await endWorker(child, process.env.BENCH_SERVE_OPTIONS ? "SIGTERM" : "SIGKILL")
+    if (worker) await endWorker(worker)
+  })
+
+/** One repetition. */
+export const restCells = async (bench, producer, rep, given, emit) => {
+  const wanted = doors.filter(({ name }) => (given.only ?? [name]).includes(name))
+  for (let turn = 0; turn < wanted.length; turn++) {
+    const door = wanted[(turn + rep) % wanted.length]
+    await cells(bench, producer, door, false, given, emit)
+    if (door.name === "rest") await cells(bench, producer, door, true, given, emit)
+  }
+}

@@ -1,0 +1,22 @@
+/** `.env.example`: every variable with what it is for and its default, made of the definitions; `bin/env-example.ts` writes it. */
+import { type Variable, variables } from "./Variables.ts"
+
+const HEAD = `# The settings of Posthorn; docs/operate.md says more. Made by: npm run env-example
+# What has a # in front is a default, or an example of what is off.
+`
+
+/** What serve and work cannot do without. */
+const NEEDED: ReadonlySet<string> = new Set(["DATABASE_URL", "ENCRYPTION_KEY", "OPERATOR_TOKEN"])
+
+const entry = (name: string, { about, example, standard }: Variable) => {
+  const value =
+    standard === undefined ? (example.startsWith("$(") ? "" : example.replace(/^'|'$/g, "")) : standard
+  const written = /[\s#]/.test(value) ? `'${value}'` : value
+  const how = example.startsWith("$(") ? `; make one with ${example.slice(2, -1)}` : ""
+  return `# ${about}${how}\n${NEEDED.has(name) ? "" : "# "}${name}=${written}\n`
+}
+
+export const envExample = (): string =>
+  [HEAD, ...Object.entries(variables as Readonly<Record<string, Variable>>).map((one) => entry(...one))].join(
+    "\n"
+  )

@@ -1,0 +1,39 @@
+/**
+ * `posthorn config`: the settings in force, one variable a line, and where each comes from. Secrets are hidden; of a
+ * URL its password and its query, where one can stand too. A wrong environment is told as every command tells it.
+ */
+import { hostsOf } from "@posthorn/persistence/Hosts"
+import { Effect } from "effect"
+import { settings } from "./Settings.ts"
+import { dim, say } from "./Terminal.ts"
+import { type Variable, variables } from "./Variables.ts"
+
+const HIDDEN = "(hidden)"
+
+/** A user without a password is one, as some hosts of Redis and PostgreSQL have it. */
+const withoutSecret = (value: string) => {
+  const urls = hostsOf(value) ?? [value]
+  if (!urls.every((url) => URL.canParse(url))) return HIDDEN
+  const { password, pathname, protocol, username } = new URL(urls[0]!)
+  const host = urls.map((url) => new URL(url).host).join(",")
+  const who = password !== "" ? `${username}:${HIDDEN}@` : username === "" ? "" : `${HIDDEN}@`
+  return `${protocol}//${who}${host}${pathname}`
+}
+
+const shown = ({ isSecret }: Variable, value: string) =>
+  value === "" || isSecret === undefined ? value : isSecret === "url" ? withoutSecret(value) : HIDDEN
+
+const line = (name: string, variable: Variable, set: string | undefined) => {
+  const value = set === undefined ? (variable.standard ?? "") : shown(variable, set)
+  const from = set !== undefined ? "set" : variable.standard === undefined ? "not set" : "default"
+  return `${`${name}=${value}`.padEnd(56)} ${dim(`# ${from}`)}`
+}
+
+export const showConfig = Effect.gen(function* () {
+  yield* settings
+  yield* Effect.forEach(
+    Object.entries(variables as Readonly<Record<string, Variable>>),
+    ([name, variable]) => say(line(name, variable, process.env[name])),
+    { discard: true }
+  )
+})

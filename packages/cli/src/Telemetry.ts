@@ -1,0 +1,28 @@
+/** What `dev`, `serve` and `work` tell operators: meters of the process, and, where a collector is named, OTLP. */
+import type { OtlpOptions } from "@posthorn/telemetry/Otlp"
+import { processMeters } from "@posthorn/telemetry/ProcessMeters"
+import { Effect, Layer, Option } from "effect"
+import type { Settings } from "./Settings.ts"
+import { VERSION } from "./Version.ts"
+
+const exporting = (options: OtlpOptions) =>
+  Layer.unwrapEffect(
+    Effect.map(
+      Effect.promise(() => import("./TelemetryExport.ts")),
+      ({ otlpLive }) => otlpLive(options)
+    )
+  )
+
+/** Nothing is traced but what asks for it, such as calls and attempts: a span costs, and what polls would make thousands. */
+export const telemetryOf = (
+  { otlpEndpoint, otlpHeaders: headers, otlpServiceName: serviceName }: Settings,
+  role: "dev" | "serve" | "work"
+) =>
+  Layer.mergeAll(
+    Layer.scopedDiscard(processMeters(VERSION, role)),
+    Layer.setTracerEnabled(false),
+    Option.match(otlpEndpoint, {
+      onNone: () => Layer.empty,
+      onSome: (endpoint) => exporting({ endpoint, headers, serviceName, role, version: VERSION })
+    })
+  )

@@ -1,0 +1,70 @@
+/**
+ * What a worker answers over HTTP, on a port of its own and only where METRICS_PORT is set: `/metrics` and two health
+ * checks. Alive: this program answers. Ready: its database answers too.
+ */
+import { createServer, type RequestListener } from "node:http"
+import { databaseAnswers } from "@posthorn/persistence/Installation"
+import { CONTENT_TYPE, prometheusText } from "@posthorn/telemetry/PrometheusText"
+import { Data, Effect, Runtime } from "effect"
+
+export class MetricsPortUnusable extends Data.TaggedError("MetricsPortUnusable")<{
+  readonly host: string
+  readonly port: number
+  readonly code: string
+}> {
+  override get message() {
+    return `METRICS_PORT ${this.port} on ${this.host} cannot be listened on (${this.code}): name a free one.`
+  }
+}
+
+/** It is for a scraper and a health check or two; the rest of the process delivers. */
+const CONNECTIONS = 20
+
+interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
+const json = (status: number, value: object): Answer => ({
+  status,
+  type: "application/json",
+  body: JSON.stringify(value)
+})
+
+/** Listens until the scope closes. */
+export const workerPort = (host: string, port: number) =>
+  Effect.gen(function* () {
+    const answers = yield* databaseAnswers
+    const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
+    const ready = Effect.map(answers, (yes) => json(yes ? 200 : 503, { status: yes ? "ok" : "unavailable" }))
+    const pages: Readonly<Record<string, Effect.Effect<Answer>>> = {
+      "/metrics": Effect.map(prometheusText, (body) => ({ status: 200, type: CONTENT_TYPE, body })),
+      "/health/live": Effect.succeed(json(200, { status: "ok" })),
+      "/health/ready": ready
+    }
+    const answer: RequestListener = ({ method, url }, response) => {
+      const page = method === "GET" || method === "HEAD" ? pages[url!.split("?", 1)[0]!] : undefined
+      runPromise(page ?? Effect.succeed(json(404, { status: "not found" }))).then(
+        ({ body, status, type }) =>
+          response.writeHead(status, { "content-type": type, "cache-control": "no-store" }).end(body),
+        () => response.writeHead(500).end()
+      )
+    }
+    yield* Effect.acquireRelease(
+      Effect.async<ReturnType<typeof createServer>, MetricsPortUnusable>((resume) => {
+        const server = createServer({ requestTimeout: 5_000, headersTimeout: 5_000 }, answer)
+        server.maxConnections = CONNECTIONS
+        // For as long as it listens: an error that nobody hears would end the process.
+        server.on("error", ({ code = "" }: NodeJS.ErrnoException) =>
+          resume(Effect.fail(new MetricsPortUnusable({ host, port, code })))
+        )
+        server.listen(port, host, () => resume(Effect.succeed(server)))
+      }),
+      (server) =>
+        Effect.sync(() => {
+          server.close()
+          server.closeAllConnections()
+        })
+    )
+  })

@@ -1,0 +1,173 @@
+/** `posthorn doctor`, `posthorn config` and `.env.example`, as an operator meets them. */
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { execute, randomName, withDatabase } from "@posthorn/testkit/TestCluster"
+import { Effect } from "effect"
+import pg from "pg"
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
+import { envExample } from "../src/EnvExample.ts"
+import { variables } from "../src/Variables.ts"
+
+const root = fileURLToPath(new URL("../../..", import.meta.url))
+const main = join(root, "build", "posthorn.mjs")
+const KEY = Buffer.alloc(32, 3).toString("base64")
+const CLASS = 7_067_002
+
+const { url: cluster } = inject("cluster")
+const name = randomName("doctor")
+const database = withDatabase(cluster, name)
+const run = (...statements: ReadonlyArray<string>) => Effect.runPromise(execute(database, ...statements))
+
+const posthorn = (command: string, environment: Readonly<Record<string, string>>) =>
+  new Promise<{ readonly code: number; readonly out: string; readonly err: string }>((resolve) => {
+    const env = { PATH: process.env.PATH!, NO_COLOR: "1", ...environment }
+    execFile(process.execPath, [main, command], { env }, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code), out, err })
+    )
+  })
+
+const doctor = (environment: Readonly<Record<string, string>> = {}) =>
+  posthorn("doctor", { DATABASE_URL: database, ENCRYPTION_KEY: KEY, ...environment })
+
+beforeAll(async () => {
+  const { bundle } = (await import(join(root, "scripts", "bundle.mjs"))) as { bundle: () => Promise<void> }
+  await bundle()
+  await Effect.runPromise(execute(cluster, `create database ${name}`))
+}, 60_000)
+
+afterAll(() => Effect.runPromise(execute(cluster, `drop database ${name} with (force)`)))
+
+describe("posthorn doctor", () => {
+  it("says what is missing before the first migration, and asks no more", async () => {
+    const { code, out } = await doctor()
+    expect(code).toBe(1)
+    expect(out).toMatch(/✗ migrations +\d+ missing: run posthorn migrate\./)
+    expect(out).not.toContain("workers")
+  })
+
+  // The test's own PostgreSQL does without fsync, and is told off for it.
+  it("finds nothing else wrong with what is new, but that nobody works", async () => {
+    expect((await posthorn("migrate", { DATABASE_URL: database })).code).toBe(0)
+    const { code, out } = await doctor()
+    expect(out).toContain("– workers        none is running")
+    expect(out).toContain("✓ sessions       a session stays one")
+    expect(out.match(/✗.*/g)).toEqual([expect.stringContaining("durability     fsync off")])
+    expect([code, out]).toEqual([1, expect.stringContaining("1 thing to mend.")])
+  })
+
+  it("names strangers, weak durability, and receivers nobody reaches", async () => {
+    await run(
+      `create role ${name}_stranger login password 'stranger'`,
+      `insert into posthorn.workspaces (id, slug, name) values ('wsp_1', 'acme', 'Acme')`,
+      `insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret, consecutive_failures)
+        values ('wsp_1', 'whe_1', 'https://gone.example.com/in', '{*}', true, '\\x00', 3)`,
+      `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, attempts,
+        last_failure_reason, last_attempt_at) values ('wsp_1', 'whd_1', 'whe_1', 'a.b', '{}', 't', 'failed', 3,
+        'tls_failed', now())`,
+      `alter database ${name} set synchronous_commit = off`
+    )
+    const as = new URL(database)
+    as.username = `${name}_stranger`
+    as.password = "stranger"
+    const holder = new pg.Client({ connectionString: as.href, application_name: "a script of somebody" })
+    await holder.connect()
+    await holder.query(`select pg_advisory_lock(${CLASS}, n) from generate_series(0, 3) as n`)
+    const { code, out } = await doctor()
+    await holder.end()
+
+    expect(code).toBe(1)
+    expect(out).toMatch(
+      /✗ durability +fsync \w+, synchronous_commit off: events that were acknowledged can be lost/
+    )
+    expect(out).toMatch(
+      /– receivers +whe_1 gone\.example\.com: the certificate is not trusted or has expired/
+    )
+    expect(out).toMatch(/✗ keys +ENCRYPTION_KEY opens 0 of 1/)
+    await run(`alter database ${name} reset synchronous_commit`, `drop role ${name}_stranger`)
+  })
+
+  it("says what a role may not do", async () => {
+    const role = `${name}_run`
+    await run(
+      `create role ${role} login password 'run'`,
+      `grant usage on schema posthorn to ${role}`,
+      `grant select, insert, update, delete on all tables in schema posthorn to ${role}`,
+      `grant execute on all functions in schema posthorn to ${role}`,
+      `revoke update on posthorn.queue from ${role}`
+    )
+    const as = new URL(database)
+    as.username = role
+    as.password = "run"
+    const { code, out } = await doctor({ DATABASE_URL: as.href })
+    await run(`drop owned by ${role}`, `drop role ${role}`)
+
+    expect(out).toMatch(/✗ rights +missing: update queue\. See docker\/roles\.sql\./)
+    expect(out).toContain(`✓ role           ${role}`)
+    expect(code).toBe(1)
+  })
+
+  it("asks each of several hosts", async () => {
+    const several = database.replace(/@([^/]*)\//, "@127.0.0.1:1,$1/")
+    const { out } = await doctor({ DATABASE_URL: several })
+    expect(out).toContain("✗ hosts          127.0.0.1:1: nothing listens there.")
+    expect(out).toMatch(/✓ hosts +[\w.]+:\d+: accepts writes/)
+    expect(out).toContain("✓ migrations     up to date")
+
+    const nowhere = await doctor({ DATABASE_URL: "postgresql://u:hunter2@127.0.0.1:1,127.0.0.1:2/x" })
+    expect(nowhere.out).toContain(
+      "none of its hosts accepts writes (127.0.0.1:1: nothing listens there; 127.0.0.1:2: nothing listens there)."
+    )
+  })
+
+  it("says in one line that nothing listens, or that nothing is set", async () => {
+    expect((await doctor({ DATABASE_URL: "postgresql://u:hunter2@127.0.0.1:1/x" })).out).toContain(
+      "✗ database       The database of DATABASE_URL cannot be reached: nothing listens there."
+    )
+    const { code, out } = await posthorn("doctor", {})
+    expect([code, out]).toEqual([1, expect.stringContaining("DATABASE_URL is not set")])
+  })
+})
+
+describe("posthorn config", () => {
+  it("decision §1 shows what is in force and where it comes from, and no secret", async () => {
+    const { code, out } = await posthorn("config", {
+      DATABASE_URL: "postgresql://posthorn:hunter2@db.example.com:5432/app?password=hunter3",
+      OPERATOR_TOKEN: "a-secret:of-the-operator-1",
+      ENCRYPTION_KEY: KEY,
+      REDIS_URL: "redis://hunter4@redis.example.com",
+      OTEL_EXPORTER_OTLP_HEADERS: "authorization=hunter5",
+      DELIVERY_RETRY_DELAY: "1 second"
+    })
+    expect(code).toBe(0)
+    expect(out).toMatch(
+      /^DATABASE_URL=postgresql:\/\/posthorn:\(hidden\)@db\.example\.com:5432\/app +# set$/m
+    )
+    expect(out).toMatch(/^DELIVERY_RETRY_DELAY=1 second +# set$/m)
+    expect(out).toMatch(/^WORKER_BATCH_SIZE=25 +# default$/m)
+    expect(out).toMatch(/^BASE_URL= +# not set$/m)
+    for (const secret of ["hunter", "a-secret", KEY]) expect(out).not.toContain(secret)
+  })
+
+  it("decision §1 refuses a wrong environment as every command does", async () => {
+    const { code, err, out } = await posthorn("config", { PORT: "http" })
+    expect([code, out]).toEqual([1, ""])
+    expect(err).toContain("PORT is")
+  })
+})
+
+describe("the settings", () => {
+  it("decision §1 are all in .env.example, as it would be made now", () => {
+    expect(readFileSync(join(root, ".env.example"), "utf8")).toBe(envExample())
+  })
+
+  it("decision §1 are all in docs/operate.md, with the same defaults", () => {
+    const guide = readFileSync(join(root, "docs", "operate.md"), "utf8")
+    for (const [variable, definition] of Object.entries(variables)) {
+      const row = guide.split("\n").find((line) => line.startsWith(`| \`${variable}\` |`))
+      expect(row, variable).toBeDefined()
+      if ("standard" in definition) expect(row!.split("|")[2], variable).toContain(definition.standard)
+    }
+  })
+})

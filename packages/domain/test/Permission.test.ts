@@ -1,0 +1,56 @@
+/** The permissions, bundles and roles of decision §3 and §9, written out: whatever changes one of them shows here. */
+import { assert, describe, it } from "@effect/vitest"
+import { firstMissing, permissions, permissionsOf, permissionsOfRole } from "@posthorn/domain/Permission"
+
+const ofWebhooks = ["read", "list", "create", "update", "delete", "rotate_secret", "replay", "test"]
+const all = [
+  ...ofWebhooks.map((what) => `webhook:${what}`),
+  "event:publish",
+  "member:list",
+  "member:manage",
+  "token:list",
+  "token:create",
+  "token:revoke",
+  "audit:list",
+  "notification:list",
+  "notification:update",
+  "workspace:read",
+  "console:link"
+]
+const look = ["workspace:read", "notification:list", "member:list", "webhook:read"]
+
+const sorted = (set: Iterable<string>) => [...set].sort()
+
+describe("permissions", () => {
+  it("decision §3 are these, in this order", () => {
+    assert.deepStrictEqual([...permissions], all)
+  })
+
+  it("decision §3 each is a scope of its own, and nothing else is one", () => {
+    for (const permission of permissions) {
+      const expected = permission === "webhook:list" ? ["webhook:list", "webhook:read"] : [permission]
+      assert.deepStrictEqual(sorted(permissionsOf([permission])), expected)
+    }
+    assert.deepStrictEqual(sorted(permissionsOf(["operator", "any", "*", "", "webhook"])), [])
+  })
+
+  it("decision §3 bundles and roles stand for these", () => {
+    const developer = [
+      ...look,
+      ...all.filter((permission) => permission.startsWith("webhook:")),
+      "event:publish"
+    ]
+    assert.deepStrictEqual(sorted(permissionsOf(["read"])), sorted(look))
+    assert.deepStrictEqual(sorted(permissionsOf(["admin"])), sorted(all))
+    assert.deepStrictEqual(sorted(permissionsOfRole("viewer")), sorted([...look, "webhook:list"]))
+    assert.deepStrictEqual(sorted(permissionsOfRole("developer")), sorted(new Set(developer)))
+    assert.deepStrictEqual(sorted(permissionsOfRole("admin")), sorted(all))
+  })
+
+  it("decision §3 the first that is missing is told, in this order", () => {
+    const held = permissionsOf(["read"])
+    assert.strictEqual(firstMissing(permissionsOf(["admin"]), held), "webhook:list")
+    assert.strictEqual(firstMissing(permissionsOf(["console:link", "token:list"]), held), "token:list")
+    assert.isUndefined(firstMissing(held, permissionsOf(["admin"])))
+  })
+})

@@ -1,0 +1,533 @@
+-- What all migrations together make, for reading: migrations/ is what is run, and has the reasons and the functions' bodies.
+-- Written by `npm test -- SchemaFile -u`, never by hand.
+
+create table posthorn.api_tokens (
+  workspace_id text collate "C" not null,
+  id text collate "C" not null,
+  name text not null,
+  scopes text[] not null,
+  secret_hash bytea not null,
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  expires_at timestamp(3) with time zone,
+  last_used_at timestamp(3) with time zone,
+  revoked_at timestamp(3) with time zone,
+  created_by_type text,
+  created_by_id text collate "C",
+  constraint api_tokens_pkey PRIMARY KEY (workspace_id, id),
+  constraint api_tokens_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
+  constraint api_tokens_check CHECK (((created_by_type IS NULL) = (created_by_id IS NULL))),
+  constraint api_tokens_created_by_type_check CHECK ((created_by_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
+  constraint api_tokens_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint api_tokens_scopes_check CHECK ((cardinality(scopes) > 0)),
+  constraint api_tokens_secret_hash_check CHECK ((length(secret_hash) = 32))
+);
+CREATE UNIQUE INDEX api_tokens_lookup ON posthorn.api_tokens USING btree (id);
+CREATE INDEX api_tokens_made_by ON posthorn.api_tokens USING btree (workspace_id, created_by_id) WHERE (created_by_type = 'api_token'::text);
+CREATE INDEX api_tokens_newest ON posthorn.api_tokens USING btree (workspace_id, created_at DESC, id DESC);
+CREATE INDEX api_tokens_open ON posthorn.api_tokens USING btree (workspace_id, COALESCE(expires_at, 'infinity'::timestamp with time zone)) WHERE (revoked_at IS NULL);
+
+create table posthorn.attempts (
+  workspace_id text collate "C" not null,
+  delivery_id text collate "C" not null,
+  ordinal smallint not null,
+  id text collate "C" not null,
+  status text collate "C" not null,
+  at timestamp(3) with time zone not null,
+  duration_ms integer not null,
+  http_status smallint,
+  failure_reason text collate "C",
+  url text not null,
+  request_headers text not null,
+  response_headers text,
+  response_body text,
+  trace_id text collate "C" not null,
+  constraint attempts_pkey PRIMARY KEY (workspace_id, delivery_id, ordinal),
+  constraint attempts_check CHECK (((status = 'delivered'::text) = (failure_reason IS NULL))),
+  constraint attempts_duration_ms_check CHECK ((duration_ms >= 0)),
+  constraint attempts_failure_reason_check CHECK ((failure_reason = ANY (ARRAY['http_status'::text, 'request_timeout'::text, 'connection_failed'::text, 'dns_failed'::text, 'tls_failed'::text, 'invalid_response'::text, 'invalid_url'::text]))),
+  constraint attempts_ordinal_check CHECK ((ordinal >= 1)),
+  constraint attempts_response_body_check CHECK ((octet_length(response_body) <= 2048)),
+  constraint attempts_response_headers_check CHECK ((octet_length(response_headers) <= 8192)),
+  constraint attempts_status_check CHECK ((status = ANY (ARRAY['delivered'::text, 'failed'::text, 'failed_permanent'::text]))),
+  constraint attempts_url_check CHECK ((length(url) <= 2048))
+);
+CREATE TRIGGER attempts_immutable BEFORE UPDATE ON posthorn.attempts FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
+CREATE TRIGGER attempts_kept AFTER DELETE ON posthorn.attempts REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.refuse_lone_removal();
+
+create table posthorn.audit_events (
+  workspace_id text collate "C" not null,
+  id text collate "C" not null default posthorn.new_id('aud_'::text),
+  action text not null,
+  actor_type text not null,
+  actor_id text not null,
+  via text not null,
+  target_type text not null,
+  target_id text not null,
+  changes json,
+  trace_id text collate "C" not null,
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  constraint audit_events_pkey PRIMARY KEY (workspace_id, id),
+  constraint audit_events_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
+  constraint audit_events_actor_type_check CHECK ((actor_type = ANY (ARRAY['api_token'::text, 'operator'::text, 'member'::text, 'system'::text]))),
+  constraint audit_events_via_check CHECK ((via = ANY (ARRAY['rest'::text, 'mcp'::text, 'console'::text, 'worker'::text, 'sql'::text])))
+);
+CREATE INDEX audit_events_newest ON posthorn.audit_events USING btree (workspace_id, created_at DESC, id DESC);
+CREATE INDEX audit_events_target ON posthorn.audit_events USING btree (workspace_id, target_id, created_at DESC, id DESC);
+CREATE TRIGGER audit_events_immutable BEFORE UPDATE ON posthorn.audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
+CREATE TRIGGER audit_events_kept BEFORE DELETE ON posthorn.audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_removal();
+
+create table posthorn.console_links (
+  workspace_id text collate "C" not null,
+  id text collate "C" not null,
+  code_hash bytea not null,
+  token_id text collate "C",
+  member_id text collate "C",
+  permissions text[],
+  expires_at timestamp(3) with time zone not null,
+  constraint console_links_pkey PRIMARY KEY (workspace_id, id),
+  constraint console_links_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
+  constraint console_links_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES posthorn.members(workspace_id, id) ON DELETE CASCADE,
+  constraint console_links_workspace_id_token_id_fkey FOREIGN KEY (workspace_id, token_id) REFERENCES posthorn.api_tokens(workspace_id, id) ON DELETE CASCADE,
+  constraint console_links_code_hash_check CHECK ((length(code_hash) = 32))
+);
+CREATE INDEX console_links_expiry ON posthorn.console_links USING btree (workspace_id, expires_at);
+CREATE UNIQUE INDEX console_links_lookup ON posthorn.console_links USING btree (code_hash);
+CREATE INDEX console_links_member ON posthorn.console_links USING btree (workspace_id, member_id);
+CREATE INDEX console_links_token ON posthorn.console_links USING btree (workspace_id, token_id);
+
+create table posthorn.console_sessions (
+  workspace_id text collate "C" not null,
+  id text collate "C" not null,
+  secret_hash bytea not null,
+  token_id text collate "C",
+  member_id text collate "C",
+  permissions text[],
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  last_seen_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  expires_at timestamp(3) with time zone not null,
+  constraint console_sessions_pkey PRIMARY KEY (workspace_id, id),
+  constraint console_sessions_secret UNIQUE (workspace_id, secret_hash),
+  constraint console_sessions_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
+  constraint console_sessions_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES posthorn.members(workspace_id, id) ON DELETE CASCADE,
+  constraint console_sessions_workspace_id_token_id_fkey FOREIGN KEY (workspace_id, token_id) REFERENCES posthorn.api_tokens(workspace_id, id) ON DELETE CASCADE,
+  constraint console_sessions_secret_hash_check CHECK ((length(secret_hash) = 32))
+);
+CREATE INDEX console_sessions_expiry ON posthorn.console_sessions USING btree (workspace_id, expires_at);
+CREATE INDEX console_sessions_member ON posthorn.console_sessions USING btree (workspace_id, member_id);
+CREATE INDEX console_sessions_token ON posthorn.console_sessions USING btree (workspace_id, token_id);
+
+create table posthorn.daily_runs (
+  job text collate "C" not null,
+  day date not null,
+  started_at timestamp(3) with time zone not null default clock_timestamp(),
+  finished_at timestamp(3) with time zone,
+  constraint daily_runs_pkey PRIMARY KEY (job, day)
+);
+
+create table posthorn.dead_letters (
+  workspace_id text collate "C" not null,
+  delivery_id text collate "C" not null,
+  reason text collate "C" not null default 'retries_spent'::text,
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  constraint dead_letters_pkey PRIMARY KEY (workspace_id, delivery_id),
+  constraint dead_letters_workspace_id_delivery_id_fkey FOREIGN KEY (workspace_id, delivery_id) REFERENCES posthorn.deliveries(workspace_id, id) ON DELETE CASCADE,
+  constraint dead_letters_reason_check CHECK ((reason = ANY (ARRAY['retries_spent'::text, 'no_outcome'::text, 'never_sent'::text])))
+);
+
+create table posthorn.deliveries (
+  workspace_id text collate "C" not null,
+  id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  event_id text collate "C",
+  event_type text collate "C" not null,
+  payload text,
+  trace_id text collate "C" not null,
+  status text collate "C" not null default 'pending'::text,
+  attempts smallint not null default 0,
+  next_attempt_at timestamp(3) with time zone,
+  replayed_from text collate "C",
+  replay_id text collate "C",
+  last_http_status smallint,
+  last_failure_reason text collate "C",
+  last_duration_ms integer,
+  last_attempt_at timestamp(3) with time zone,
+  dead_letter_reason text collate "C",
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  constraint deliveries_pkey PRIMARY KEY (workspace_id, id),
+  constraint deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))
+) with (fillfactor=55);
+CREATE INDEX deliveries_endpoint ON posthorn.deliveries USING btree (workspace_id, endpoint_id, created_at DESC, id DESC);
+CREATE INDEX deliveries_event ON posthorn.deliveries USING btree (workspace_id, event_id);
+CREATE INDEX deliveries_newest ON posthorn.deliveries USING btree (workspace_id, created_at DESC, id DESC);
+CREATE INDEX deliveries_source ON posthorn.deliveries USING btree (workspace_id, replayed_from) WHERE (event_id IS NULL);
+CREATE INDEX deliveries_trace ON posthorn.deliveries USING btree (workspace_id, trace_id) WHERE ((event_id IS NULL) OR (replayed_from IS NOT NULL) OR (replay_id IS NOT NULL));
+CREATE TRIGGER attempts_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_attempts();
+CREATE TRIGGER deliveries_fail AFTER UPDATE OF status ON posthorn.deliveries FOR EACH ROW WHEN (old.status <> new.status AND (old.status = 'failed'::text OR (new.status = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))) EXECUTE FUNCTION posthorn.note_failure();
+CREATE TRIGGER deliveries_failed AFTER INSERT ON posthorn.deliveries FOR EACH ROW WHEN (new.status = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])) EXECUTE FUNCTION posthorn.note_failure();
+CREATE TRIGGER failed_deliveries_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.forget_failures();
+CREATE TRIGGER queue_follows AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_queued();
+
+create table posthorn.endpoints (
+  workspace_id text collate "C" not null,
+  id text collate "C" not null,
+  url text not null,
+  description text,
+  event_types text[] not null,
+  enabled boolean not null,
+  disabled_reason text,
+  disabled_at timestamp(3) with time zone,
+  consecutive_failures integer not null default 0,
+  generation integer not null default 0,
+  secret bytea not null,
+  previous_secret bytea,
+  previous_secret_expires_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  updated_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  constraint endpoints_pkey PRIMARY KEY (workspace_id, id),
+  constraint endpoints_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
+  constraint endpoints_check CHECK ((enabled = (disabled_reason IS NULL))),
+  constraint endpoints_check1 CHECK (((previous_secret IS NULL) = (previous_secret_expires_at IS NULL))),
+  constraint endpoints_description_check CHECK ((length(description) <= 500)),
+  constraint endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['manual'::text, 'consecutive_failures'::text]))),
+  constraint endpoints_event_types_check CHECK (((cardinality(event_types) >= 1) AND (cardinality(event_types) <= 100))),
+  constraint endpoints_url_check CHECK ((length(url) <= 2048))
+) with (fillfactor=80);
+CREATE TRIGGER deliveries_follow AFTER DELETE ON posthorn.endpoints REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_deliveries();
+CREATE TRIGGER endpoints_enabled AFTER UPDATE OF enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_enabled();
+CREATE TRIGGER endpoints_subscriptions AFTER INSERT OR UPDATE OF event_types ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.keep_subscriptions();
+
+create table posthorn.events (
+  workspace_id text collate "C" not null,
+  id text collate "C" not null,
+  event_type text collate "C" not null,
+  payload text not null,
+  trace_id text collate "C" not null,
+  deliveries integer not null,
+  missed integer not null,
+  created_at timestamp(3) with time zone not null,
+  constraint events_pkey PRIMARY KEY (workspace_id, id)
+) with (autovacuum_vacuum_insert_threshold=20000, autovacuum_vacuum_insert_scale_factor=0);
+CREATE INDEX events_trace ON posthorn.events USING btree (workspace_id, trace_id) WHERE (trace_id <> posthorn.own_trace(id));
+CREATE INDEX events_type ON posthorn.events USING btree (workspace_id, event_type, id DESC);
+
+create table posthorn.failed_deliveries (
+  workspace_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  created_at timestamp(3) with time zone not null,
+  delivery_id text collate "C" not null,
+  status text collate "C" not null,
+  failed_by xid8 not null default pg_current_xact_id(),
+  ended_by xid8,
+  constraint failed_deliveries_pkey PRIMARY KEY (workspace_id, endpoint_id, created_at, delivery_id) INCLUDE (status),
+  constraint failed_deliveries_status_check CHECK ((status = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))
+);
+
+create table posthorn.idempotency_keys (
+  workspace_id text collate "C" not null,
+  key text collate "C" not null,
+  fingerprint bytea not null,
+  event_id text collate "C" not null,
+  delivery_ids text[] not null default '{}'::text[],
+  created_at timestamp(3) with time zone not null,
+  constraint idempotency_keys_pkey PRIMARY KEY (workspace_id, key),
+  constraint idempotency_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE
+);
+CREATE INDEX idempotency_keys_age ON posthorn.idempotency_keys USING btree (workspace_id, created_at);
+
+create table posthorn.idempotent_answers (
+  workspace_id text collate "C",
+  caller text collate "C" not null,
+  key text collate "C" not null,
+  fingerprint bytea not null,
+  status smallint not null,
+  headers json not null,
+  body text,
+  sealed bytea,
+  running_until timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  constraint idempotent_answers_key UNIQUE NULLS NOT DISTINCT (workspace_id, caller, key),
+  constraint idempotent_answers_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
+  constraint idempotent_answers_check CHECK (((body IS NULL) OR (sealed IS NULL)))
+);
+CREATE INDEX idempotent_answers_age ON posthorn.idempotent_answers USING btree (workspace_id, created_at);
+CREATE INDEX idempotent_answers_sealed ON posthorn.idempotent_answers USING btree (workspace_id, created_at) WHERE (sealed IS NOT NULL);
+
+create table posthorn.members (
+  workspace_id text collate "C" not null,
+  id text collate "C" not null,
+  email text not null,
+  email_key text collate "C" not null,
+  name text not null,
+  role text collate "C" not null,
+  constraint members_pkey PRIMARY KEY (workspace_id, id),
+  constraint members_email UNIQUE (workspace_id, email_key),
+  constraint members_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
+  constraint members_email_check CHECK ((length(email) <= 254)),
+  constraint members_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint members_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'developer'::text, 'admin'::text])))
+);
+
+create table posthorn.migrations (
+  version integer not null,
+  name text not null,
+  fingerprint text,
+  runs_beside integer,
+  applied_at timestamp(3) with time zone not null default now(),
+  constraint migrations_pkey PRIMARY KEY (version)
+);
+
+create table posthorn.missed_events (
+  workspace_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  event_id text collate "C" not null,
+  created_at timestamp(3) with time zone not null,
+  missed_by xid8 not null default pg_current_xact_id(),
+  constraint missed_events_pkey PRIMARY KEY (workspace_id, endpoint_id, created_at, event_id),
+  constraint missed_events_workspace_id_endpoint_id_fkey FOREIGN KEY (workspace_id, endpoint_id) REFERENCES posthorn.endpoints(workspace_id, id) ON DELETE CASCADE,
+  constraint missed_events_workspace_id_event_id_fkey FOREIGN KEY (workspace_id, event_id) REFERENCES posthorn.events(workspace_id, id) ON DELETE CASCADE
+);
+CREATE INDEX missed_events_event ON posthorn.missed_events USING btree (workspace_id, event_id);
+
+create table posthorn.notifications (
+  workspace_id text collate "C" not null,
+  id text collate "C" not null default posthorn.new_id('ntf_'::text),
+  kind text not null,
+  message text not null,
+  endpoint_id text collate "C",
+  delivery_id text collate "C",
+  read_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  constraint notifications_pkey PRIMARY KEY (workspace_id, id),
+  constraint notifications_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
+  constraint notifications_kind_check CHECK ((kind = ANY (ARRAY['delivery_dead_lettered'::text, 'endpoint_disabled'::text])))
+);
+CREATE INDEX notifications_newest ON posthorn.notifications USING btree (workspace_id, created_at DESC, id DESC);
+CREATE UNIQUE INDEX notifications_once ON posthorn.notifications USING btree (workspace_id, delivery_id) WHERE (kind = 'delivery_dead_lettered'::text);
+CREATE INDEX notifications_unread ON posthorn.notifications USING btree (workspace_id, id) WHERE (read_at IS NULL);
+
+create table posthorn.operator_audit_events (
+  id text collate "C" not null default posthorn.new_id('aud_'::text),
+  action text not null,
+  actor_type text not null,
+  actor_id text not null,
+  via text not null,
+  target_type text not null,
+  target_id text not null,
+  changes json,
+  trace_id text collate "C" not null,
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  constraint operator_audit_events_pkey PRIMARY KEY (id),
+  constraint operator_audit_events_action_check CHECK ((action = ANY (ARRAY['workspace.created'::text, 'workspace.deleted'::text]))),
+  constraint operator_audit_events_actor_type_check CHECK ((actor_type = 'operator'::text)),
+  constraint operator_audit_events_via_check CHECK ((via = ANY (ARRAY['rest'::text, 'mcp'::text, 'console'::text, 'worker'::text, 'sql'::text])))
+);
+CREATE INDEX operator_audit_events_newest ON posthorn.operator_audit_events USING btree (created_at DESC, id DESC);
+CREATE TRIGGER operator_audit_events_immutable BEFORE DELETE OR UPDATE ON posthorn.operator_audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
+
+create table posthorn.queue (
+  workspace_id text collate "C" not null,
+  delivery_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  shard smallint not null,
+  due_at timestamp with time zone not null,
+  attempts smallint not null default 0,
+  take_ups smallint not null default 0,
+  maybe_sent boolean not null default false,
+  constraint queue_pkey PRIMARY KEY (workspace_id, delivery_id)
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=2000, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX queue_due ON posthorn.queue USING btree (shard, due_at, delivery_id);
+CREATE INDEX queue_endpoint ON posthorn.queue USING btree (workspace_id, endpoint_id, due_at, delivery_id);
+
+create table posthorn.replays (
+  workspace_id text collate "C" not null,
+  id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  shard smallint not null,
+  statuses text[] not null,
+  since timestamp(3) with time zone not null,
+  until timestamp(3) with time zone,
+  include_missed boolean not null,
+  state text collate "C" not null default 'running'::text,
+  matched bigint not null,
+  missed bigint not null,
+  replayed bigint not null default 0,
+  failed bigint not null default 0,
+  snapshot pg_snapshot not null default pg_current_snapshot(),
+  past_at timestamp(3) with time zone not null default '-infinity'::timestamp with time zone,
+  past_id text collate "C" not null default ''::text,
+  deliveries_done boolean not null default false,
+  actor_type text not null,
+  actor_id text not null,
+  via text not null,
+  trace_id text collate "C" not null,
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  finished_at timestamp(3) with time zone,
+  constraint replays_pkey PRIMARY KEY (workspace_id, id),
+  constraint replays_workspace_id_endpoint_id_fkey FOREIGN KEY (workspace_id, endpoint_id) REFERENCES posthorn.endpoints(workspace_id, id) ON DELETE CASCADE,
+  constraint replays_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
+  constraint replays_check CHECK (((state = 'running'::text) = (finished_at IS NULL))),
+  constraint replays_check1 CHECK (((state <> 'done'::text) OR ((replayed + failed) = matched))),
+  constraint replays_state_check CHECK ((state = ANY (ARRAY['running'::text, 'done'::text, 'cancelled'::text]))),
+  constraint replays_statuses_check CHECK (((statuses <@ '{failed,failed_permanent,dead_lettered}'::text[]) AND (cardinality(statuses) > 0)))
+);
+CREATE INDEX replays_endpoint ON posthorn.replays USING btree (workspace_id, endpoint_id);
+CREATE INDEX replays_newest ON posthorn.replays USING btree (workspace_id, created_at DESC, id DESC);
+CREATE INDEX replays_running ON posthorn.replays USING btree (shard) WHERE (state = 'running'::text);
+
+create table posthorn.shards (
+  shard smallint not null,
+  owner text,
+  suspect_until bigint,
+  suspect_snapshot pg_snapshot,
+  constraint shards_pkey PRIMARY KEY (shard)
+) with (fillfactor=50);
+
+create table posthorn.subscriptions (
+  workspace_id text collate "C" not null,
+  pattern text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  constraint subscriptions_pkey PRIMARY KEY (workspace_id, pattern, endpoint_id),
+  constraint subscriptions_workspace_id_endpoint_id_fkey FOREIGN KEY (workspace_id, endpoint_id) REFERENCES posthorn.endpoints(workspace_id, id) ON DELETE CASCADE
+);
+CREATE INDEX subscriptions_endpoint ON posthorn.subscriptions USING btree (workspace_id, endpoint_id);
+
+create table posthorn.workspaces (
+  id text collate "C" not null,
+  slug text collate "C" not null,
+  name text not null,
+  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  constraint workspaces_pkey PRIMARY KEY (id),
+  constraint workspaces_slug_key UNIQUE (slug),
+  constraint workspaces_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint workspaces_slug_check CHECK ((slug ~ '^[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$'::text))
+);
+CREATE TRIGGER events_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_events();
+create type posthorn.audience as (
+  kind text,
+  workspace_id text,
+  enabled text[],
+  disabled text[]
+);
+
+create type posthorn.loaded as (
+  place integer,
+  event_type text,
+  payload text,
+  trace_id text,
+  failures integer,
+  version text,
+  url text,
+  enabled boolean,
+  generation integer,
+  secret bytea,
+  previous_secret bytea
+);
+
+create type posthorn.outcome as (
+  place integer,
+  id text,
+  event_type text,
+  delivery_ids text[],
+  duplicate boolean,
+  code text,
+  message text,
+  hint text
+);
+
+create type posthorn.planned as (
+  place integer,
+  workspace_id text,
+  id text,
+  event_type text,
+  payload text,
+  trace_id text,
+  key text,
+  endpoint_ids text[],
+  delivery_ids text[],
+  missed_ids text[],
+  duplicate boolean,
+  refusal posthorn.refusal
+);
+
+create type posthorn.published as (
+  id text,
+  event_type text,
+  delivery_ids text[],
+  duplicate boolean
+);
+
+create type posthorn.refusal as (
+  code text,
+  message text,
+  hint text
+);
+
+create type posthorn.waiting as (
+  workspace_id text,
+  endpoint_id text,
+  shard smallint,
+  attempts smallint,
+  take_ups smallint,
+  delivery_ids text,
+  dues text
+);
+-- posthorn.announce(workspace text, event_type text, payload text, trace_id text, except_endpoint text DEFAULT NULL::text) returns void
+-- posthorn.answer(one posthorn.planned) returns posthorn.published
+-- posthorn.audience_of(workspace_slug text, event_type text, except_endpoint text) returns posthorn.audience
+-- posthorn.begin_daily_run(wanted_job text) returns boolean
+-- posthorn.bury(batch integer) returns integer
+-- posthorn.carry_out(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean) returns posthorn.planned[]
+-- posthorn.check_fan_out(workspace_slug text, event_types text[], idempotency_keys text[], most_deliveries integer) returns void
+-- posthorn.clear_suspicion(shards smallint[], present_owner text) returns SETOF smallint
+-- posthorn.compact_json(payload text) returns text
+-- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], arrivals integer[], stored integer[], locked text[], failure_limit integer, moment timestamp with time zone) returns text[]
+-- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, OUT deliveries bigint, OUT missed bigint) returns record
+-- posthorn.due(shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, look_most integer) returns SETOF posthorn.waiting
+-- posthorn.due_of(workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]) returns SETOF posthorn.waiting
+-- posthorn.end_daily_run(done_job text) returns void
+-- posthorn.endpoint_stopped(workspace text, endpoint text, delivery text, failures integer, trace text) returns void
+-- posthorn.erase_sealed_answers(kept interval) returns integer
+-- posthorn.fingerprint(event_type text, payload text) returns bytea
+-- posthorn.from_micros(micros bigint) returns timestamp with time zone
+-- posthorn.give_back_shard(given smallint, last_owner text) returns void
+-- posthorn.heads(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, take_ups smallint, delivery_id text, due bigint, is_due boolean)
+-- posthorn.held(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns SETOF text
+-- posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
+-- posthorn.id_at(prefix text, moment timestamp with time zone) returns text
+-- posthorn.keyed(plan posthorn.planned[], moment timestamp with time zone, patient boolean) returns posthorn.planned[]
+-- posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded
+-- posthorn.losses(workspace text, endpoint text, most integer, OUT stopped integer, OUT stopped_since timestamp with time zone, OUT newest_id text, OUT never_sent integer, OUT more_stopped boolean, OUT missed integer, OUT missed_since timestamp with time zone, OUT more_missed boolean) returns record
+-- posthorn.micros(moment timestamp with time zone) returns bigint
+-- posthorn.nests_deeper(payload text, depth integer) returns boolean
+-- posthorn.new_id(prefix text) returns text
+-- posthorn.new_trace_id() returns text
+-- posthorn.next_due(shards smallint[]) returns bigint
+-- posthorn.own_trace(event_id text) returns text
+-- posthorn.patterns_of(event_type text) returns text[]
+-- posthorn.plan(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer) returns posthorn.planned[]
+-- posthorn.publish(workspace_slug text, event_type text, payload json, idempotency_key text DEFAULT NULL::text, trace_id text DEFAULT NULL::text) returns posthorn.published
+-- posthorn.publish_each(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean DEFAULT true) returns SETOF posthorn.outcome
+-- posthorn.publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text DEFAULT NULL::text, most_deliveries integer DEFAULT NULL::integer) returns SETOF posthorn.published
+-- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer) returns TABLE(recorded integer, dead_lettered integer, disabled text[], moment_micros bigint)
+-- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
+-- posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
+-- posthorn.remove_old_deliveries(workspace text, kept interval, most integer, INOUT past_at timestamp with time zone, INOUT past_id text, OUT removed integer) returns record
+-- posthorn.remove_old_events(workspace text, kept interval, most integer, INOUT past_id text, OUT looked integer, OUT removed integer) returns record
+-- posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
+-- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text) returns TABLE(source text, event text, delivery text)
+-- posthorn.replay_scan_limit() returns integer
+-- posthorn.replay_step(workspace text, replay text, batch integer, room integer, OUT outcome text, OUT made integer) returns record
+-- posthorn.shard_count() returns integer
+-- posthorn.shard_of(endpoint_id text) returns smallint
+-- posthorn.store(plan posthorn.planned[], moment timestamp with time zone) returns void
+-- posthorn.take_keys(plan posthorn.planned[], moment timestamp with time zone) returns void
+-- posthorn.take_shard(wanted smallint, new_owner text) returns bigint
+-- posthorn.take_up(workspaces text[], deliveries text[], attempts smallint[], counts smallint[], take_up_limit integer, sending boolean) returns TABLE(delivery_id text, outcome text)
+-- posthorn.too_many(planned bigint, most integer) returns posthorn.refusal
+-- posthorn.try_publish_each(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer) returns SETOF posthorn.outcome
+-- posthorn.try_publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer) returns SETOF posthorn.published
+-- posthorn.wake(shards smallint[]) returns void
+-- posthorn.wake_class() returns integer
+-- posthorn.was_visible(version xid, moment pg_snapshot) returns boolean
+-- posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns SETOF text
+-- posthorn.write_attempts(workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], fixed_headers text, moment timestamp with time zone, OUT recorded integer, OUT dead_lettered integer, OUT stored integer[], OUT locked text[]) returns record

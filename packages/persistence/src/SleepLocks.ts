@@ -1,0 +1,25 @@
+/**
+ * The locks by which publishers know that a worker sleeps: `posthorn.wake` in migrations/0002. On the connection on which the
+ * worker hears them, so that the locks never outlive its hearing.
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import { Effect } from "effect"
+import type { DedicatedConnection } from "./DedicatedConnection.ts"
+
+const TAKE = `select shard from unnest($1::integer[]) as shard
+  where pg_try_advisory_lock(posthorn.wake_class(), shard)`
+
+/** The connection holds no others. */
+const GIVE_BACK = "select pg_advisory_unlock_all()"
+
+export interface SleepLocks {
+  /** Those of these shards that could be had: not while a transaction that published to one is open. */
+  readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
+  readonly giveBack: Effect.Effect<void, SqlError>
+}
+
+export const sleepLocks = (connection: DedicatedConnection): SleepLocks => ({
+  take: (shards) =>
+    Effect.map(connection.query<{ shard: number }>(TAKE, [shards]), (rows) => rows.map(({ shard }) => shard)),
+  giveBack: Effect.asVoid(connection.query(GIVE_BACK))
+})

@@ -1,0 +1,116 @@
+/**
+ * Single publishes share statements, and so commits: `Gathering` puts together what arrives within the same moment, and
+ * `posthorn.try_publish_each` gives each its own outcome. An answer comes after the commit.
+ *
+ * What somebody else holds (a key, an endpoint that is being deleted) is waited for outside: such a publish is made again
+ * by itself, and so is, until that one is through, what else would have to wait for the same.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
+import type { ServiceUnavailable } from "@posthorn/domain/Errors"
+import type { JsonText } from "@posthorn/domain/JsonText"
+import { Effect, Option } from "effect"
+import { isDatabaseAway, isInTheWay, problemOf } from "../Statement.ts"
+import { makeGathering } from "./Gathering.ts"
+
+export interface NewEvent {
+  readonly eventType: string
+  readonly payload: JsonText
+  readonly idempotencyKey: string | null
+}
+
+export interface Published {
+  readonly id: string
+  readonly eventType: string
+  readonly deliveryIds: ReadonlyArray<string>
+  readonly duplicate: boolean
+}
+
+export interface Publish {
+  readonly workspaceSlug: string
+  readonly event: NewEvent
+  readonly traceId: string
+  readonly mostDeliveries: number
+}
+
+/** Published, or refused with the SQLSTATE `code`. */
+interface Outcome extends Published {
+  readonly code: string | null
+  readonly message: string | null
+  readonly hint: string | null
+}
+
+/** How a publish is made by itself, waiting for whatever is held; and whether others wait for the same already. */
+export interface Alone {
+  readonly publish: (publish: Publish) => Effect.Effect<Published, SqlError | ServiceUnavailable>
+  readonly isWaitedFor: (publish: Publish) => boolean
+}
+
+const OUTCOME = `id, event_type as "eventType", delivery_ids as "deliveryIds", duplicate, code, message, hint`
+
+const refusedBy = ({ code, hint, message }: Pick<Outcome, "code" | "hint" | "message">) =>
+  new SqlError({ cause: Object.assign(new Error(message ?? ""), { code, hint }) })
+
+/** The statement was refused for one of them or for who was in its way, and has done nothing. */
+const isOfOne = (error: SqlError) => !isDatabaseAway(error) || isInTheWay(problemOf(error).code)
+
+/** Runs effects under names, and knows which names are running. */
+const makeRunning = () => {
+  const running = new Map<string, number>()
+  const add = (name: string, n: number) => {
+    const now = (running.get(name) ?? 0) + n
+    if (now === 0) running.delete(name)
+    else running.set(name, now)
+  }
+  const under =
+    (name: string) =>
+    <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => add(name, 1)),
+        () => self,
+        () => Effect.sync(() => add(name, -1))
+      )
+  return { under, isRunning: (name: string) => running.has(name) }
+}
+
+export const makeSharedPublishes = (alone: Alone) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const outcome = sql.literal(OUTCOME)
+    const apart = makeRunning()
+
+    const publishEach = (publishes: ReadonlyArray<Publish>) =>
+      sql<Outcome>`select ${outcome} from posthorn.try_publish_each(
+        ${publishes.map(({ workspaceSlug }) => workspaceSlug)}::text[],
+        ${publishes.map(({ event }) => event.eventType)}::text[],
+        ${publishes.map(({ event }) => event.payload.text)}::text[]::json[],
+        ${publishes.map(({ event }) => event.idempotencyKey) as Array<string>}::text[],
+        ${publishes.map(({ traceId }) => traceId)}::text[], ${publishes[0]!.mostDeliveries}::integer)
+        order by place`
+
+    const together = yield* makeGathering(publishEach, {
+      lineOf: ({ workspaceSlug }) => workspaceSlug,
+      bytesOf: ({ event }) => event.payload.text.length
+    })
+
+    const settle = (publish: Publish, { code, hint, message, ...published }: Outcome) => {
+      if (code === null) return Effect.succeed<Published>(published)
+      return isInTheWay(code) ? alone.publish(publish) : Effect.fail(refusedBy({ code, hint, message }))
+    }
+
+    const shared = (publish: Publish) =>
+      together(publish).pipe(
+        Effect.catchIf(isOfOne, () => Effect.succeed(null)),
+        Effect.flatMap((own) =>
+          own === null ? apart.under(publish.workspaceSlug)(alone.publish(publish)) : settle(publish, own)
+        )
+      )
+
+    /** Within a transaction it belongs to that, and is made by itself. */
+    return (publish: Publish) =>
+      Effect.flatMap(Effect.serviceOption(SqlClient.TransactionConnection), (transaction) =>
+        Option.isSome(transaction) || alone.isWaitedFor(publish) || apart.isRunning(publish.workspaceSlug)
+          ? alone.publish(publish)
+          : shared(publish)
+      )
+  })

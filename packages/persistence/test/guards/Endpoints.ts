@@ -1,0 +1,208 @@
+/** The statements of repositories: which endpoint is locked, changed and removed, and its deliveries before it. */
+import assert from "node:assert/strict"
+import { SqlClient } from "@effect/sql/SqlClient"
+import { newId } from "@posthorn/domain/Ids"
+import { Effect } from "effect"
+import { type EndpointRow, EndpointsRepo } from "../../src/EndpointsRepo.ts"
+import { SecretsRepo } from "../../src/SecretsRepo.ts"
+import type { Scenario, Stage } from "./Stage.ts"
+import { changesNothing, changesOnly, twinOf } from "./Twin.ts"
+
+/** Two endpoints, and the same two in another workspace. */
+const scene = async (stage: Stage) => {
+  const acme = await stage.workspace()
+  const [one, two] = [await stage.endpoint(acme), await stage.endpoint(acme)]
+  const twin = await twinOf(stage, acme, "endpoints")
+  return { acme, one, two, twin, endpoints: await stage.repos.get(EndpointsRepo) }
+}
+
+/** Of the endpoints that are locked as this lock cannot bear, `workspace id`. */
+const lockedFor = async (stage: Stage, lock: string) => {
+  const free = await stage.rows(
+    `select workspace_id || ' ' || id as key from posthorn.endpoints ${lock} skip locked`
+  )
+  const all = await stage.rows("select workspace_id || ' ' || id as key from posthorn.endpoints")
+  const known = new Set(free.map(({ key }) => key))
+  return all.map(({ key }) => key).filter((key) => !known.has(key))
+}
+
+/** Rows found and locked through hashes: in the order in which they lie, unless the statement says another. */
+const asTheyLie = Effect.flatMap(SqlClient, (sql) =>
+  Effect.all([
+    sql`set local enable_nestloop = off`,
+    sql`set local enable_mergejoin = off`,
+    sql`set local enable_indexscan = off`,
+    sql`set local enable_bitmapscan = off`
+  ])
+)
+
+/** Whether a delivery can be locked while a removal waits for one with a later id, which lies before it. */
+export const removesInOrder = async <E>(
+  stage: Stage,
+  workspace: string,
+  removal: Effect.Effect<unknown, E, SqlClient>
+) => {
+  const [first, last] = await stage.deliveries(workspace, "acme", 2)
+  // A new version of the row: it lies behind the other.
+  await stage.rows("update posthorn.deliveries set attempts = attempts where id = $1", first!.id)
+  const other = await stage.other()
+  await other.rows("begin")
+  await other.rows("select from posthorn.deliveries where id = $1 for update", last!.id)
+  const removing = stage.repos.within(Effect.zipRight(asTheyLie, removal), async () => undefined)
+  const settled = removing.then(
+    () => "removed",
+    () => "gave up"
+  )
+  await stage.until("the removal waits", async () =>
+    Boolean(
+      await other.value(
+        `select exists (select from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and pid <> $1)`,
+        stage.pid
+      )
+    )
+  )
+  const code = await stage.code("select from posthorn.deliveries where id = $1 for update nowait", first!.id)
+  await other.rows("commit")
+  assert.equal(code, "55P03", "the first is locked before the last is waited for")
+  assert.equal(await settled, "removed")
+}
+
+const settingsOf = ({ description, eventTypes, url }: EndpointRow) => ({ description, eventTypes, url })
+
+const scenarios: ReadonlyArray<Scenario> = [
+  {
+    title: "an endpoint that is made disabled was disabled by hand, from that moment on",
+    of: ["EndpointsRepo.ts insert"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const endpoints = await stage.repos.get(EndpointsRepo)
+      for (const enabled of [true, false])
+        await stage.repos.run(
+          endpoints.insert(acme, {
+            id: newId("endpoint"),
+            url: "https://example.com",
+            description: null,
+            eventTypes: ["a"],
+            enabled,
+            secret: Buffer.from("secret")
+          })
+        )
+      assert.deepEqual(
+        await stage.rows(
+          "select enabled, disabled_reason as reason, disabled_at is not null as since from posthorn.endpoints order by id"
+        ),
+        [
+          { enabled: true, reason: null, since: false },
+          { enabled: false, reason: "manual", since: true }
+        ]
+      )
+    }
+  },
+  {
+    title: "an endpoint that is held can be neither changed nor removed meanwhile; others can",
+    of: ["EndpointsRepo.ts lock", "EndpointsRepo.ts lockForUpdate", "EndpointsRepo.ts lockForRemoval"],
+    play: async (stage) => {
+      const { acme, endpoints, one, twin, two } = await scene(stage)
+      const { lock, lockForRemoval, lockForUpdate } = endpoints
+      for (const [workspace, id] of [
+        [acme, one],
+        [acme, two],
+        [twin, one]
+      ] as const) {
+        const found = stage.repos.run(lock(workspace, id))
+        assert.deepEqual(
+          [(await found)?.id, (await stage.repos.run(lockForUpdate(workspace, id)))?.id],
+          [id, id]
+        )
+        const held = (call: Effect.Effect<unknown, unknown, SqlClient>, against: string) =>
+          stage.repos.within(call, async () => {
+            assert.deepEqual(await lockedFor(stage, against), [`${workspace} ${id}`])
+          })
+        await held(lock(workspace, id), "for no key update")
+        await held(lockForUpdate(workspace, id), "for share")
+        await held(lockForRemoval(workspace, id), "for key share")
+      }
+    }
+  },
+  {
+    title: "an endpoint is changed, given a new secret and removed by itself, in its own workspace",
+    of: ["EndpointsRepo.ts update", "EndpointsRepo.ts rotate", "EndpointsRepo.ts remove"],
+    play: async (stage) => {
+      const { acme, endpoints, one, twin } = await scene(stage)
+      for (const workspace of [acme, twin]) {
+        const present = (await stage.repos.run(endpoints.find(workspace, one)))!
+        const next = { ...settingsOf(present), enabled: true, description: "new" }
+        const acts = [
+          () => stage.repos.run(endpoints.update(workspace, present, next)),
+          () => stage.repos.run(endpoints.rotate(workspace, one, Buffer.from("new"))),
+          () => stage.repos.run(endpoints.remove(workspace, one))
+        ]
+        for (const act of acts) await changesOnly(stage, "endpoints", workspace, one, act)
+      }
+    }
+  },
+  {
+    title: "a sealed secret is replaced as it was read, and not when it was rotated since",
+    of: ["SecretsRepo.ts replace"],
+    play: async (stage) => {
+      const { acme, one, twin } = await scene(stage)
+      const secrets = await stage.repos.get(SecretsRepo)
+      const read = async (workspace: string) => ({
+        workspaceId: workspace,
+        endpointId: one,
+        ...(await stage.repos.run(secrets.find(workspace, one)))!
+      })
+      for (const workspace of [acme, twin]) {
+        const old = await read(workspace)
+        const replace = (secret: string) => () =>
+          stage.repos.run(secrets.replace(old, Buffer.from(secret), null))
+        await changesOnly(stage, "endpoints", workspace, one, replace("again"))
+        await changesNothing(stage, "endpoints", replace("once more"))
+      }
+      const before = await read(acme)
+      await stage.rows(
+        "update posthorn.endpoints set previous_secret = 'older', previous_secret_expires_at = now() where id = $1",
+        one
+      )
+      await changesNothing(stage, "endpoints", () =>
+        stage.repos.run(secrets.replace(before, Buffer.from("new"), null))
+      )
+    }
+  },
+  {
+    title: "an endpoint's deliveries are removed, so many at a time, and no others",
+    of: ["EndpointsRepo.ts removeDeliveries"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const [one, two] = [await stage.endpoint(acme), await stage.endpoint(acme)]
+      await stage.deliveries(acme, "acme", 3)
+      const twin = await twinOf(stage, acme, "endpoints", "deliveries")
+      const endpoints = await stage.repos.get(EndpointsRepo)
+      const remove = () => stage.repos.run(endpoints.removeDeliveries(acme, one, 2))
+      const left = async (workspace: string, endpoint: string) =>
+        Number(
+          await stage.value(
+            "select count(*) from posthorn.deliveries where workspace_id = $1 and endpoint_id = $2",
+            workspace,
+            endpoint
+          )
+        )
+      assert.deepEqual([await remove(), await left(acme, one)], [2, 1])
+      assert.deepEqual([await remove(), await remove()], [1, 0])
+      assert.deepEqual([await left(acme, two), await left(twin, one), await left(twin, two)], [3, 3, 3])
+    }
+  },
+  {
+    title: "an endpoint's deliveries are locked in the order of their ids, as recording locks them",
+    of: ["EndpointsRepo.ts removeDeliveries"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const one = await stage.endpoint(acme)
+      const endpoints = await stage.repos.get(EndpointsRepo)
+      await removesInOrder(stage, acme, endpoints.removeDeliveries(acme, one, 2))
+    }
+  }
+]
+
+export const endpoints = scenarios

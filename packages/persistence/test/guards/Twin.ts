@@ -1,0 +1,57 @@
+/** Whether something stays with its own: the rows of one workspace beside those of another that has all the same ids. */
+import assert from "node:assert/strict"
+import type { Stage } from "./Stage.ts"
+
+type Table =
+  | "console_sessions"
+  | "deliveries"
+  | "endpoints"
+  | "events"
+  | "members"
+  | "missed_events"
+  | "notifications"
+  | "queue"
+  | "replays"
+
+/** A workspace with the same rows in these tables. */
+export const twinOf = async (stage: Stage, workspace: string, ...tables: ReadonlyArray<Table>) => {
+  const twin = await stage.workspace("twin")
+  for (const table of tables)
+    await stage.rows(
+      `insert into posthorn.${table}
+       select (jsonb_populate_record(t, jsonb_build_object('workspace_id', $2::text))).* from posthorn.${table} t
+       where workspace_id = $1`,
+      workspace,
+      twin
+    )
+  return twin
+}
+
+/** What a table holds, by workspace and id. */
+export const held = async (stage: Stage, table: string) =>
+  new Map(
+    (
+      await stage.rows(
+        `select t.workspace_id || ' ' || t.id as key, to_jsonb(t)::text as row from posthorn.${table} t`
+      )
+    ).map(({ key, row }) => [key as string, row as string])
+  )
+
+const changedIn = async (stage: Stage, table: string, act: () => Promise<unknown>) => {
+  const before = await held(stage, table)
+  await act()
+  const after = await held(stage, table)
+  return [...before].filter(([key, row]) => after.get(key) !== row).map(([key]) => key)
+}
+
+/** Changes or removes this row, which then is another, and no other row of the table. */
+export const changesOnly = async (
+  stage: Stage,
+  table: string,
+  workspace: string,
+  id: string,
+  act: () => Promise<unknown>
+) => assert.deepEqual(await changedIn(stage, table, act), [`${workspace} ${id}`])
+
+export const changesNothing = async (stage: Stage, table: string, act: () => Promise<unknown>) =>
+  assert.deepEqual(await changedIn(stage, table, act), [])

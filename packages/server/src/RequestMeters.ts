@@ -1,0 +1,24 @@
+/** Calls of operations, counted as they are answered, whatever door they came through. */
+import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import type { Via } from "@posthorn/domain/Principal"
+import { counter, histogram, SECONDS } from "@posthorn/telemetry/Meters"
+
+const requests = counter(
+  "posthorn_requests_total",
+  "Calls of operations, by the door they came through (rest, mcp, console) and the HTTP status of the answer; over MCP the one REST would give.",
+  "operation",
+  "via",
+  "status"
+)
+const durations = histogram(
+  "posthorn_request_duration_seconds",
+  "From the head of a request to its answer, in seconds.",
+  SECONDS,
+  "operation"
+)
+
+/** `began` by `performance.now()`. */
+export const answered = ({ name }: ContractEntry, via: Via, status: number, began: number): void => {
+  requests.add(1, name, via, String(status))
+  durations.observe((performance.now() - began) / 1000, name)
+}

@@ -1,0 +1,68 @@
+/**
+ * Trouble that goes on is told when it begins, once a minute while it lasts, with a count, and when it is over: an outage of ten
+ * minutes is a dozen lines, not a thousand.
+ */
+import { Clock, Effect } from "effect"
+
+const AGAIN_MS = 60_000
+/** What fails for some callers and not for others is not over each time that it works. */
+const QUIET_MS = 3_000
+
+export interface Trouble {
+  /** It went wrong once more. */
+  readonly failed: (why: string) => Effect.Effect<void>
+  /** It went well; says so when it had not, and has not for some seconds. Costs nothing otherwise. */
+  readonly over: Effect.Effect<void>
+}
+
+/** `trouble` and `good` are sentences without a period, such as "The queue cannot be read" and "The queue can be read again". */
+export const makeTrouble = (trouble: string, good: string): Trouble => {
+  let times = 0
+  let since = 0
+  let saidAt = 0
+  let lastAt = 0
+  const tell = (why: string, now: number) => {
+    saidAt = now
+    const seconds = Math.round((now - since) / 1000)
+    const more = times === 1 ? "" : ` (${times} times in ${seconds} s)`
+    return Effect.logWarning(`${trouble}${more}: ${why}`)
+  }
+  return {
+    failed: (why) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (times === 0) since = now
+        times += 1
+        lastAt = now
+        return times === 1 || now - saidAt >= AGAIN_MS ? tell(why, now) : Effect.void
+      }),
+    over: Effect.suspend(() =>
+      times === 0
+        ? Effect.void
+        : Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            if (now - lastAt < QUIET_MS) return Effect.void
+            const before = times
+            times = 0
+            return Effect.logInfo(
+              `${good}, after ${Math.round((now - since) / 1000)} s and ${before} failures`
+            )
+          })
+    )
+  }
+}
+
+/** What went wrong, in one line: the messages of an error and of its causes, without a stack. */
+export const reasonOf = (error: unknown): string => {
+  const said: Array<string> = []
+  for (let at = error; at instanceof Error && said.length < 5; at = at.cause)
+    if (at.message !== "" && !said.includes(at.message)) said.push(at.message)
+  return said.length === 0 ? String(error) : said.join(": ")
+}
+
+/** Tells of an effect that is tried again and again; it still fails as it did. */
+export const telling =
+  (trouble: Trouble) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.tapBoth(effect, {
+      onFailure: (error) => trouble.failed(reasonOf(error)),
+      onSuccess: () => trouble.over
+    })

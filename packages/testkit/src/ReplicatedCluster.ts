@@ -1,0 +1,221 @@
+/**
+ * Two PostgreSQL on this machine, of which one follows the other by streaming replication: what is acknowledged is on both
+ * (`synchronous_standby_names`). The primary can be killed or stopped, the standby promoted, and what is left made a standby
+ * again. Each keeps its port. Always the embedded PostgreSQL, durable as in production.
+ *
+ * It decides nothing: when to promote is up to whoever uses it, as it is to Patroni or to a cloud in production.
+ */
+import { execFileSync } from "node:child_process"
+import {
+  appendFileSync,
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as EmbeddedPostgres from "@posthorn/embedded-postgres/EmbeddedPostgres"
+import * as Database from "@posthorn/persistence/Database"
+import { migrate } from "@posthorn/persistence/Migrator"
+import { Effect, Exit, Redacted, Schedule, Scope } from "effect"
+import pg from "pg"
+import { freePort } from "./FreePort.ts"
+import { execute } from "./TestCluster.ts"
+
+export interface ReplicatedCluster {
+  /** Of both, for whoever finds out which one accepts writes. */
+  readonly url: string
+  /** Of the one that was primary last, and of the other. */
+  readonly primary: () => string
+  readonly standby: () => string
+  /** `kill -9` of the primary and all its processes: it writes nothing more, and says goodbye to nobody. */
+  readonly kill: Effect.Effect<void>
+  /** In order: connections are ended, and the standby gets everything before it is down. */
+  readonly stop: Effect.Effect<void>
+  /** The standby accepts writes. */
+  readonly promote: Effect.Effect<void>
+  /** Whoever is no primary follows it, from a fresh copy, and from now on nothing is acknowledged without it. */
+  readonly follow: Effect.Effect<void>
+}
+
+interface Server {
+  readonly dataDir: string
+  readonly url: string
+  readonly port: number
+  scope: Scope.CloseableScope
+}
+
+const clusterOf = (server: Pick<Server, "dataDir">) => join(server.dataDir, "postgres")
+
+const AGAIN_MS = 50
+
+const ask = <A extends pg.QueryResultRow>(url: string, statement: string) =>
+  Effect.promise(async () => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      return (await client.query<A>(statement)).rows
+    } finally {
+      await client.end()
+    }
+  })
+
+const until = (url: string, question: string) =>
+  ask<{ answer: boolean }>(url, `select ${question} as answer`).pipe(
+    Effect.repeat({
+      until: ([row]) => row?.answer === true,
+      schedule: Schedule.spaced(AGAIN_MS)
+    })
+  )
+
+/** The server may run as another user. */
+const write = (cluster: string, name: string, text: string) => {
+  const { gid, uid } = statSync(cluster)
+  writeFileSync(join(cluster, name), text)
+  chownSync(join(cluster, name), uid, gid)
+}
+
+/** A copy of a server that runs, as `pg_basebackup` makes one: with owners and modes, its logs and locks left behind. */
+const copy = (from: Server, to: string) =>
+  Effect.promise(async () => {
+    const client = new pg.Client({ connectionString: from.url })
+    await client.connect()
+    try {
+      await client.query("select pg_backup_start('copy', true)")
+      rmSync(to, { recursive: true, force: true })
+      // Files that go while they are copied are none of the backup.
+      execFileSync("sh", ["-c", 'cp -a "$1" "$2" 2>/dev/null || true', "sh", from.dataDir, to])
+      const { rows } = await client.query<{ labelfile: string }>(
+        "select labelfile from pg_backup_stop(false)"
+      )
+      for (const name of ["postmaster.pid", "postmaster.opts"])
+        rmSync(join(to, "postgres", name), { force: true })
+      write(join(to, "postgres"), "backup_label", rows[0]!.labelfile)
+    } finally {
+      await client.end()
+    }
+  })
+
+const withPort = (text: string, port: number) => {
+  const url = new URL(text)
+  url.port = String(port)
+  return url.href
+}
+
+/** The last of two lines about one setting holds. */
+const followIn = (cluster: string, primary: URL) => {
+  const { hostname, password, port, username } = primary
+  const line = `host=${hostname} port=${port} user=${username} password=${password} application_name=standby`
+  appendFileSync(
+    join(cluster, "postgresql.auto.conf"),
+    `primary_conninfo = '${line}'\nsynchronous_standby_names = ''\n`
+  )
+  write(cluster, "standby.signal", "")
+}
+
+const startAt = (dataDir: string, port?: number) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const started = yield* Scope.extend(
+      EmbeddedPostgres.start({ dataDir, ...(port !== undefined && { port }) }),
+      scope
+    )
+    return { dataDir, url: Redacted.value(started.url), port: started.port, scope } satisfies Server
+  }).pipe(Effect.orDie)
+
+const processOf = (server: Server) =>
+  Number(readFileSync(join(clusterOf(server), "postmaster.pid"), "utf8").split("\n")[0])
+
+const childrenOf = (pid: number) =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        return (
+          readFileSync(`/proc/${name}/stat`, "utf8")
+            .replace(/^.*\) /s, "")
+            .split(" ")[1] === String(pid)
+        )
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+
+/** Nobody says anything about the death of another: the one that would is stopped first. */
+const killServer = (server: Server) => {
+  const postmaster = processOf(server)
+  process.kill(postmaster, "SIGSTOP")
+  for (const pid of [...childrenOf(postmaster), postmaster])
+    try {
+      process.kill(pid, "SIGKILL")
+    } catch {
+      // It has ended by itself.
+    }
+}
+
+const folders = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "posthorn-own-pg-"))),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+)
+
+/** Migrated, and replicating. */
+export const make: Effect.Effect<ReplicatedCluster, never, Scope.Scope> = Effect.gen(function* () {
+  const folder = yield* folders
+  const first = yield* startAt(join(folder, "a"))
+  yield* Effect.provide(
+    migrate,
+    Database.layer({ url: Redacted.make(first.url), applicationName: "posthorn-migrate", maxConnections: 2 })
+  )
+  // Whatever the copy lacks can still be had; and for tests that ask when something was committed.
+  yield* execute(
+    first.url,
+    "alter system set wal_keep_size = '1GB'",
+    "alter system set track_commit_timestamp = on"
+  )
+  yield* Scope.close(first.scope, Exit.void)
+  let primary = yield* startAt(first.dataDir, first.port)
+  const port = yield* freePort
+  let standby: Server = {
+    dataDir: join(folder, "b"),
+    url: withPort(primary.url, port),
+    port,
+    scope: yield* Scope.make()
+  }
+  const close = Effect.suspend(() =>
+    Effect.all([Scope.close(primary.scope, Exit.void), Scope.close(standby.scope, Exit.void)], {
+      concurrency: "unbounded",
+      discard: true
+    })
+  )
+  yield* Effect.addFinalizer(() => close)
+  const follow = Effect.gen(function* () {
+    yield* Scope.close(standby.scope, Exit.void)
+    yield* copy(primary, standby.dataDir)
+    followIn(clusterOf(standby), new URL(primary.url))
+    standby = yield* startAt(standby.dataDir, standby.port)
+    yield* until(primary.url, "exists (select from pg_stat_replication where state = 'streaming')")
+    yield* execute(primary.url, "alter system set synchronous_standby_names = '*'", "select pg_reload_conf()")
+    yield* until(primary.url, "exists (select from pg_stat_replication where sync_state = 'sync')")
+  })
+  yield* follow
+  const url = primary.url.replace(`:${primary.port}/`, `:${primary.port},127.0.0.1:${standby.port}/`)
+  return {
+    url,
+    primary: () => primary.url,
+    standby: () => standby.url,
+    kill: Effect.sync(() => killServer(primary)),
+    stop: Effect.suspend(() => Scope.close(primary.scope, Exit.void)),
+    promote: Effect.gen(function* () {
+      yield* ask(standby.url, "select pg_promote()")
+      const old = primary
+      primary = standby
+      standby = old
+    }),
+    follow
+  }
+}).pipe(Effect.orDie)

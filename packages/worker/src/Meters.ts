@@ -1,0 +1,83 @@
+/**
+ * What the engine counts of itself. `docs/operate.md` lists the names; none has an id for a label.
+ *
+ * Attempts are counted when they are on record, so the counts are those of the evidence: after a crash, or a COMMIT whose
+ * answer was lost, at most the last group is missing or counted twice.
+ */
+
+import type { Observed } from "@posthorn/persistence/Records"
+import { collecting } from "@posthorn/telemetry/Collectors"
+import { counter, gauge, histogram, SECONDS } from "@posthorn/telemetry/Meters"
+import { Effect } from "effect"
+
+const attempts = counter(
+  "posthorn_attempts_total",
+  "Attempts on record, by outcome; http_status_class is none when no status arrived, failure_reason is none when it was delivered.",
+  "status",
+  "http_status_class",
+  "failure_reason"
+)
+const durations = histogram(
+  "posthorn_attempt_duration_seconds",
+  "From the start of an attempt to the end of the receiver's answer, in seconds.",
+  SECONDS
+)
+const waits = histogram(
+  "posthorn_delivery_wait_seconds",
+  "From when a first attempt was due, which is when its event was published, to its start, in seconds.",
+  [...SECONDS, 60, 300, 3_600]
+)
+const disabledEndpoints = counter(
+  "posthorn_endpoints_disabled_total",
+  "Endpoints that were disabled by their failures."
+)
+const deadLetters = counter("posthorn_deliveries_dead_lettered_total", "Deliveries that were given up.")
+const replays = counter("posthorn_replay_job_deliveries_total", "Deliveries that replay jobs have made.")
+
+const slots = gauge("posthorn_slots", "The most attempts that this worker makes at once.")
+const inFlight = gauge("posthorn_attempts_in_flight", "Attempts that this worker is making.")
+const unrecorded = gauge("posthorn_attempts_unrecorded", "Attempts that are over and not on record yet.")
+const waiting = gauge(
+  "posthorn_deliveries_in_memory",
+  "Due deliveries that this worker has read and not begun."
+)
+const lanes = gauge("posthorn_lanes", "Endpoints that this worker has something for in memory.")
+const shards = gauge("posthorn_shards_held", "Shards that are this worker's; all workers together have 32.")
+
+const CLASSES = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const
+const classOf = (httpStatus: number | null) =>
+  CLASSES[httpStatus === null ? 0 : Math.floor(httpStatus / 100)]!
+
+export const recorded = (observed: Observed, due: number): void => {
+  const { at, durationMs, failureReason, httpStatus, ordinal, status } = observed
+  attempts.add(1, status, classOf(httpStatus), failureReason ?? "none")
+  durations.observe(durationMs / 1000)
+  if (ordinal === 1) waits.observe(Math.max(0, at / 1000 - due / 1e6))
+}
+
+export const disabled = (count: number): void => disabledEndpoints.add(count)
+export const deadLettered = (count: number): void => deadLetters.add(count)
+export const replayed = (count: number): void => replays.add(count)
+
+export interface Sizes {
+  readonly slots: number
+  readonly inFlight: number
+  readonly unrecorded: number
+  readonly waiting: number
+  readonly lanes: number
+  readonly shards: number
+}
+
+/** Has the sizes looked up whenever somebody reads the meters. */
+export const sizes = (now: () => Sizes) =>
+  collecting(
+    Effect.sync(() => {
+      const size = now()
+      slots.set(size.slots)
+      inFlight.set(size.inFlight)
+      unrecorded.set(size.unrecorded)
+      waiting.set(size.waiting)
+      lanes.set(size.lanes)
+      shards.set(size.shards)
+    })
+  )

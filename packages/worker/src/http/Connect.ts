@@ -1,0 +1,80 @@
+/**
+ * Opens one TCP or TLS connection to an origin, and says in our words why it could not.
+ *
+ * Guarantees: no connection to an address that `refuses` names, literal or resolved; the certificate is always
+ * verified (`rejectUnauthorized` is set here, so NODE_TLS_REJECT_UNAUTHORIZED cannot unset it; NODE_EXTRA_CA_CERTS
+ * adds authorities). No timer: the deadline is the exchange's.
+ *
+ * TLS sessions are kept only once the certificate was accepted, and per origin. Node 20 does not check the name again
+ * when it resumes a session (CVE-2026-48934), so a session must never outlive a refusal nor change its origin. A
+ * resumed handshake costs half of a full one; connections that are kept alive cost none.
+ */
+import { connect as connectTcp, isIP, type Socket } from "node:net"
+import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls"
+import { AddressRefused, type Refuses } from "./AddressGuard.ts"
+import { whileConnecting } from "./Failures.ts"
+import type { TransportFailure } from "./Observation.ts"
+import type { Origin } from "./Origins.ts"
+
+export interface ConnectSettings {
+  readonly refuses: Refuses
+  readonly secureContext: SecureContext
+}
+
+export interface Outcome {
+  readonly opened: (socket: Socket) => void
+  readonly failed: (reason: TransportFailure, error: Error) => void
+}
+
+/** TCP keep-alive notices a receiver that vanished while its connection was idle. */
+const PROBE_AFTER_MS = 60_000
+
+/** The socket, still connecting, so that the caller can give up on it; null when the address is refused. */
+export const connect = (origin: Origin, settings: ConnectSettings, outcome: Outcome): Socket | null => {
+  if (isIP(origin.host) !== 0 && settings.refuses(origin.host, origin.port, origin.host)) {
+    queueMicrotask(() => outcome.failed("connection_failed", new AddressRefused()))
+    return null
+  }
+  const socket = origin.secure ? openTls(origin, settings.secureContext) : openTcp(origin)
+  socket.setNoDelay(true).setKeepAlive(true, PROBE_AFTER_MS)
+  let reached = false
+  const failed = (error: Error) => outcome.failed(whileConnecting(error, reached), error)
+  socket.once("connect", () => {
+    reached = true
+  })
+  socket.once("error", failed)
+  socket.once(origin.secure ? "secureConnect" : "connect", () => {
+    socket.removeListener("error", failed)
+    outcome.opened(socket)
+  })
+  return socket
+}
+
+const openTcp = ({ host, port, lookup }: Origin): Socket => connectTcp({ host, port, lookup })
+
+const openTls = (origin: Origin, secureContext: SecureContext): TLSSocket => {
+  const { host, port, lookup, session } = origin
+  const socket = connectTls({
+    host,
+    port,
+    lookup,
+    secureContext,
+    rejectUnauthorized: true,
+    ALPNProtocols: ["http/1.1"],
+    // RFC 6066 allows neither addresses nor a final dot in the server name.
+    ...(isIP(host) === 0 ? { servername: host.replace(/\.$/, "") } : {}),
+    ...(session === undefined ? {} : { session })
+  })
+  let latest: Buffer | undefined
+  let accepted = false
+  // TLS 1.2 gives its session before the certificate was judged, TLS 1.3 its tickets afterwards.
+  socket.on("session", (given: Buffer) => {
+    latest = given
+    if (accepted) origin.session = given
+  })
+  socket.once("secureConnect", () => {
+    accepted = true
+    origin.session = latest ?? origin.session
+  })
+  return socket
+}

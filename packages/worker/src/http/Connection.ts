@@ -1,0 +1,122 @@
+/**
+ * One connection to an origin: an undici Client (the HTTP/1.1 parser and writer) over a socket of our own making.
+ *
+ * One exchange at a time. Between two, it stands idle in Connections. The Client reopens by itself when an idle socket
+ * closes after a request was queued and before a byte of it was written; every other loss ends the Connection.
+ */
+import type { EventEmitter } from "node:events"
+import type { Socket } from "node:net"
+import { Client, type Dispatcher } from "undici"
+import { type ConnectSettings, connect } from "./Connect.ts"
+import { InterimAnswers } from "./InterimAnswers.ts"
+import type { TransportFailure } from "./Observation.ts"
+import type { Origin } from "./Origins.ts"
+
+/** Who uses a connection: an undici handler that is told when its receiver sends too much. */
+export interface ConnectionUser extends Dispatcher.DispatchHandler {
+  readonly flooded: () => void
+}
+
+/** Larger answers' heads are refused. Node's default, 16 KiB, is met by honest receivers with long policies. */
+const HEAD_LIMIT_BYTES = 64 * 1024
+
+/**
+ * How long an idle connection is kept when the receiver does not say, and at most when it does. Load balancers close
+ * after 60 s (AWS) to 600 s (Google), nginx after 75 s, Node after 5 s (which it says).
+ */
+const IDLE_MS = 30_000
+const IDLE_MAX_MS = 60_000
+
+const CLIENT_OPTIONS: Omit<Client.Options, "connect"> = {
+  pipelining: 1,
+  allowH2: false,
+  maxHeaderSize: HEAD_LIMIT_BYTES,
+  keepAliveTimeout: IDLE_MS,
+  keepAliveMaxTimeout: IDLE_MAX_MS,
+  // undici's own deadlines restart with every byte and are a second coarse; the exchange keeps its own.
+  headersTimeout: 0,
+  bodyTimeout: 0
+}
+
+export class Connection {
+  readonly origin: Origin
+  readonly openedAt = performance.now()
+  readonly answers = new InterimAnswers()
+  user: ConnectionUser | null = null
+  /** Whether this socket has carried a whole exchange before: then its silent end may mean it was stale. */
+  used = false
+  /** Why it could not be opened. */
+  failure: TransportFailure | null = null
+  /** The socket's first error, if it ended in one: an answer that ends with the connection was then cut short. */
+  broken: Error | null = null
+  private socket: Socket | null = null
+  private readonly client: Client
+  private readonly settings: ConnectSettings
+
+  constructor(origin: Origin, settings: ConnectSettings, lost: (connection: Connection) => void) {
+    this.origin = origin
+    this.settings = settings
+    this.client = new Client(origin.url, { ...CLIENT_OPTIONS, connect: (_, ready) => this.open(ready) })
+    const ended = () => {
+      if (this.user === null) lost(this)
+    }
+    // "error" is emitted when a handler throws; unheard, it would end the process.
+    this.client.on("disconnect", ended)
+    ;(this.client as EventEmitter).on("error", ended)
+  }
+
+  get alive(): boolean {
+    return this.socket !== null && !this.socket.destroyed && this.broken === null
+  }
+
+  dispatch(options: Dispatcher.DispatchOptions, user: ConnectionUser): void {
+    this.user = user
+    this.answers.begin()
+    this.client.dispatch(options, user)
+  }
+
+  /** Ends it at once, also while it is still connecting. */
+  destroy(): void {
+    this.user = null
+    this.socket?.destroy()
+    this.client.destroy(() => undefined)
+  }
+
+  private open(ready: (...outcome: [null, Socket] | [Error, null]) => void): void {
+    this.used = false
+    this.broken = null
+    this.answers.begin()
+    this.socket = connect(this.origin, this.settings, {
+      opened: (socket) => {
+        this.watch(socket)
+        ready(null, socket)
+      },
+      failed: (reason, error) => {
+        this.failure = reason
+        ready(error, null)
+      }
+    })
+  }
+
+  /** Puts InterimAnswers between the socket and the parser, which takes bytes with `read()` and in no other way. */
+  private watch(socket: Socket): void {
+    const read = socket.read.bind(socket)
+    socket.read = (size?: number) => {
+      for (;;) {
+        const chunk: Buffer | null = read(size)
+        if (chunk === null || this.user === null) return chunk
+        const passed = this.answers.pass(chunk)
+        if (this.answers.tooMuch) return this.flood()
+        if (passed !== null) return passed
+      }
+    }
+    socket.once("error", (error) => {
+      this.broken = error
+    })
+  }
+
+  private flood(): null {
+    this.user?.flooded()
+    return null
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * One request and what comes back, from the first lookup to the last byte that is read. Never trusts the receiver.
+ *
+ *   connecting ─► request sent ─► head ─► body ─► settled
+ *   └──────── requestTimeoutMs ──────┘└─ bodyTimeoutMs ─┘      both absolute: no byte of the receiver extends them
+ *
+ * Guarantees: settles exactly once, unless cancelled; within both deadlines; holds at most `bodyLimitBytes` and one
+ * read more in memory. The status alone decides: whatever ends the body early only makes it absent (null), except
+ * reaching the limit, which gives the prefix. What was not read to its end is not left in the pool: the connection is
+ * closed. What had already arrived with the prefix in one read is let through, so a slightly longer body does not cost
+ * a connection, and the next send a handshake.
+ *
+ * A kept-alive connection that ends before any byte of an answer was probably closed by the receiver while idle. Then,
+ * once, the request goes out again on a fresh connection, within the same deadline (decision §7). It may arrive twice,
+ * as any delivery may (spec §6).
+ *
+ * Implements undici's first handler interface: the newer one parses all of every answer's headers.
+ */
+import type { Dispatcher } from "undici"
+import { storedBody } from "./BodyPrefix.ts"
+import type { Connection, ConnectionUser } from "./Connection.ts"
+import type { Connections } from "./Connections.ts"
+import { isParserError, whileWaiting } from "./Failures.ts"
+import { keptHeaders } from "./KeptHeaders.ts"
+import type { Observation, TransportFailure } from "./Observation.ts"
+import type { Origin } from "./Origins.ts"
+
+export interface Limits {
+  readonly requestTimeoutMs: number
+  readonly bodyTimeoutMs: number
+  readonly bodyLimitBytes: number
+}
+
+/** Told once: the observation, or null when the dispatcher closed before there was one. */
+export type Done = (observation: Observation | null) => void
+
+export class Exchange implements ConnectionUser {
+  private readonly startedAt = performance.now()
+  private readonly connections: Connections
+  private readonly limits: Limits
+  private readonly origin: Origin
+  private readonly options: Dispatcher.DispatchOptions
+  private readonly done: Done
+  private connection: Connection
+  private timer: NodeJS.Timeout
+  /** The final status, once its head is whole. */
+  private status: number | null = null
+  private responseHeaders: string | undefined
+  private chunks: Array<Buffer> = []
+  private size = 0
+  private settled = false
+  private complete = false
+
+  constructor(
+    connections: Connections,
+    limits: Limits,
+    origin: Origin,
+    options: Dispatcher.DispatchOptions,
+    done: Done
+  ) {
+    this.connections = connections
+    this.limits = limits
+    this.origin = origin
+    this.options = options
+    this.done = done
+    this.timer = setTimeout(late, limits.requestTimeoutMs, this)
+    this.connection = connections.take(origin)
+    this.connection.dispatch(options, this)
+  }
+
+  /** Gives up without an observation. */
+  cancel(): void {
+    if (this.settled) return
+    this.settled = true
+    clearTimeout(this.timer)
+    this.connections.drop(this.connection)
+  }
+
+  onDeadline(): void {
+    if (this.status === null) this.fail("request_timeout")
+    else this.settle(null)
+  }
+
+  onConnect(): void {}
+
+  onHeaders(status: number, headers: ReadonlyArray<Buffer>): boolean {
+    if (this.settled) return true
+    // InterimAnswers takes 1xx away. What it left is 101, which ends HTTP, or malformed.
+    if (status < 200 || status > 599) {
+      this.fail("invalid_response")
+      return true
+    }
+    this.status = status
+    this.responseHeaders = keptHeaders(headers)
+    clearTimeout(this.timer)
+    this.timer = setTimeout(late, this.limits.bodyTimeoutMs, this)
+    return true
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.settled) return true
+    this.chunks.push(chunk)
+    this.size += chunk.length
+    if (this.size >= this.limits.bodyLimitBytes) this.settle(this.prefix())
+    return true
+  }
+
+  onComplete(): void {
+    this.complete = true
+    if (!this.settled) this.settle(this.connection.broken === null ? this.prefix() : null)
+  }
+
+  onError(error: Error): void {
+    if (this.settled) return
+    // undici names the last of several errors; the first, say a TLS alert before the end, is the cause.
+    const { broken, failure, answers } = this.connection
+    const cause = broken ?? error
+    if (this.connections.closed) this.abandon()
+    else if (this.status !== null) this.settle(null)
+    else if (this.stale(cause)) this.resend()
+    else this.fail(failure ?? whileWaiting(cause, answers.received > 0))
+  }
+
+  flooded(): void {
+    if (this.settled) this.connections.drop(this.connection)
+    else if (this.status === null) this.fail("invalid_response")
+    else this.settle(null)
+  }
+
+  private prefix(): string {
+    return storedBody(this.chunks, this.limits.bodyLimitBytes)
+  }
+
+  private stale(cause: Error): boolean {
+    const { used, answers, failure } = this.connection
+    return used && failure === null && answers.received === 0 && !isParserError(cause)
+  }
+
+  /** Not a second time: a connection that was just opened is not `used`. */
+  private resend(): void {
+    this.connections.drop(this.connection)
+    this.connection = this.connections.open(this.origin)
+    this.connection.dispatch(this.options, this)
+  }
+
+  private fail(reason: TransportFailure): void {
+    this.finish({ durationMs: this.elapsed(), httpStatus: null, failureReason: reason, responseBody: null })
+  }
+
+  private settle(responseBody: string | null): void {
+    this.finish({
+      durationMs: this.elapsed(),
+      httpStatus: this.status,
+      failureReason: null,
+      responseBody,
+      responseHeaders: this.responseHeaders
+    })
+  }
+
+  private abandon(): void {
+    this.cancel()
+    this.done(null)
+  }
+
+  private finish(observation: Observation): void {
+    this.settled = true
+    clearTimeout(this.timer)
+    // Only after the parser has gone through the read at hand is it known whether the connection can be kept.
+    queueMicrotask(() => {
+      if (this.complete && observation.httpStatus !== null) this.connections.release(this.connection)
+      else this.connections.drop(this.connection)
+      this.done(observation)
+    })
+  }
+
+  private elapsed(): number {
+    return Math.round(performance.now() - this.startedAt)
+  }
+}
+
+/** One function for all timers: no closure per request. */
+const late = (exchange: Exchange): void => exchange.onDeadline()

@@ -1,0 +1,25 @@
+/**
+ * What one HTTP attempt showed. Data, never an error: a receiver that misbehaves is the normal case.
+ *
+ * - `httpStatus` is the final status, 200 to 599; null when none arrived, and then `failureReason` says why.
+ * - `failureReason` says nothing about a status: whether 503 is a failure is the verdict's business.
+ * - `responseBody` is valid UTF-8 without NUL, at most 2,048 bytes; null when it could not be read in time.
+ * - `responseHeaders` is a JSON object of the headers that `KeptHeaders.ts` keeps; left out when none came.
+ *
+ * Source: spec §2.3 and §4.1, decision §7.
+ */
+export interface Observation {
+  readonly durationMs: number
+  readonly httpStatus: number | null
+  readonly failureReason: TransportFailure | null
+  readonly responseBody: string | null
+  readonly responseHeaders?: string | undefined
+}
+
+/** Why no status arrived. The words name no address and repeat nothing the receiver said. Source: decision §4. */
+export type TransportFailure =
+  | "request_timeout"
+  | "connection_failed"
+  | "dns_failed"
+  | "tls_failed"
+  | "invalid_response"

@@ -1,0 +1,47 @@
+/**
+ * Attempts as spans of the trace that their event was published in, when somebody takes spans.
+ *
+ * At most `MOST` a second of those that went well and as many of those that did not, so that tracing costs little however
+ * much is sent, and what failed is still seen.
+ */
+
+import type { Observed } from "@posthorn/persistence/Records"
+import { type Finished, SpanBudget, spanWriter } from "@posthorn/telemetry/Tracing"
+import { Effect } from "effect"
+import type { Row } from "../lanes/Lane.ts"
+
+const MOST = 100
+
+const attributesOf = (row: Row, { ordinal, url, ...rest }: Observed) => ({
+  "posthorn.workspace_id": row.workspaceId,
+  "posthorn.endpoint_id": row.endpointId,
+  "posthorn.delivery_id": row.deliveryId,
+  "posthorn.attempt": ordinal,
+  "posthorn.status": rest.status,
+  "http.request.method": "POST",
+  "server.address": URL.canParse(url) ? new URL(url).host : "",
+  ...(rest.httpStatus !== null && { "http.response.status_code": rest.httpStatus })
+})
+
+/** Undefined when nobody takes spans. */
+export const attemptSpans: Effect.Effect<((row: Row, observed: Observed) => void) | undefined> = Effect.map(
+  spanWriter,
+  (write) => {
+    if (write === undefined) return undefined
+    const budgets = { good: new SpanBudget(MOST), bad: new SpanBudget(MOST) }
+    return (row, observed) => {
+      const { at, durationMs, failureReason } = observed
+      const budget = failureReason === null ? budgets.good : budgets.bad
+      if (!budget.take(at)) return
+      const span: Finished = {
+        name: "attempt",
+        traceId: row.traceId,
+        startMs: at,
+        durationMs,
+        attributes: attributesOf(row, observed),
+        failure: failureReason
+      }
+      write(span)
+    }
+  }
+)

@@ -1,0 +1,144 @@
+/**
+ * Which lanes have more in the database than in memory, and what to do about it: refill those that run low, workspaces in
+ * turn, and leave those out of reads that are full with much behind them, so that a million rows of one endpoint are passed
+ * once.
+ */
+import type { Refill, Waiting } from "@posthorn/persistence/Queue"
+import type { Lane, Position } from "./Lane.ts"
+import type { Memory } from "./Memory.ts"
+import type { Tenant } from "./Tenant.ts"
+
+/** Endpoints that a read leaves out at most: the list travels with each statement. */
+const SKIP_MOST = 64
+/** Rows that one refill brings at most, over all its lanes. */
+const ROWS_MOST = 4_000
+
+export class Backlog {
+  private readonly memory: Memory
+  /** Workspaces that have thin lanes. */
+  private readonly hungry = new Set<Tenant<Lane>>()
+  private readonly noisy = new Set<Lane>()
+  /** After this many dropped rows, reads leave the endpoint out. */
+  private readonly noisyFrom: number
+
+  constructor(memory: Memory, noisyFrom: number) {
+    this.memory = memory
+    this.noisyFrom = noisyFrom
+  }
+
+  /** Whether a lane can be refilled now. */
+  get hasThin(): boolean {
+    for (const tenant of this.hungry) if (this.memory.hasRoom(tenant)) return true
+    return false
+  }
+
+  /** A row of the lane was read and not kept. */
+  dropped(lane: Lane, row: Waiting): void {
+    lane.leaveOut(row)
+    if (++lane.dropped >= this.noisyFrom) this.noisy.add(lane)
+    this.watch(lane)
+  }
+
+  /** Notes a lane that runs low. */
+  watch(lane: Lane): void {
+    if (lane.partial && !lane.parked && lane.waiting < this.memory.limit(lane.tenant) / 4) this.wants(lane)
+  }
+
+  /** What the lane has from there on has to be read. */
+  readFrom(lane: Lane, from: Position): void {
+    lane.leaveOut(from)
+    this.wants(lane)
+  }
+
+  /** The same as soon as the lane runs low. */
+  readLater(lane: Lane, from: Position): void {
+    lane.leaveOut(from)
+    this.watch(lane)
+  }
+
+  private wants(lane: Lane): void {
+    lane.tenant.thin.add(lane)
+    this.hungry.add(lane.tenant)
+  }
+
+  toRefill(most: number): ReadonlyArray<Refill> {
+    const lanes = this.inTurn(most)
+    const each = Math.ceil(ROWS_MOST / lanes.length)
+    return lanes.map(({ endpointId, from, tenant, waiting, workspaceId }) => {
+      const wanted = Math.min(each, Math.max(1, this.memory.limit(tenant) - waiting))
+      // One more than there is room for, since the first may be there: it tells where the lane stopped.
+      return { workspaceId, endpointId, ...from, wanted: wanted + 1 }
+    })
+  }
+
+  private inTurn(most: number): ReadonlyArray<Lane> {
+    const lanes: Array<Lane> = []
+    const tenants = [...this.hungry].filter((tenant) => this.memory.hasRoom(tenant))
+    let lines = tenants.map(({ thin }) => thin.values())
+    while (lines.length > 0 && lanes.length < most) {
+      lines = lines.filter((line) => {
+        const next = line.next()
+        if (next.done !== true && lanes.length < most) lanes.push(next.value)
+        return next.done !== true
+      })
+    }
+    // Who was served stands at the end.
+    for (const { tenant } of lanes) if (this.hungry.delete(tenant)) this.hungry.add(tenant)
+    return lanes
+  }
+
+  /** Which of the asked lanes there still are, and where the answer stops; null when all that is due of them has come. */
+  answered(
+    refills: ReadonlyArray<Refill>,
+    rows: ReadonlyArray<Waiting>,
+    lanes: ReadonlyMap<string, Lane>
+  ): ReadonlyArray<{ readonly lane: Lane; readonly last: Waiting | null }> {
+    // The rows of an endpoint come by due time, so its last one is where the answer stops.
+    const found = new Map<string, { count: number; last: Waiting }>()
+    for (const row of rows)
+      found.set(row.endpointId, { count: (found.get(row.endpointId)?.count ?? 0) + 1, last: row })
+    return refills.flatMap(({ endpointId, wanted }) => {
+      const lane = lanes.get(endpointId)
+      const answer = found.get(endpointId)
+      return lane === undefined
+        ? []
+        : [{ lane, last: answer !== undefined && answer.count >= wanted ? answer.last : null }]
+    })
+  }
+
+  /** The lane is being refilled; `whole` when everything there is has come. */
+  refilled(lane: Lane, whole: boolean): void {
+    this.pause(lane)
+    if (lane.parked) return
+    lane.partial = false
+    if (!whole) return
+    lane.dropped = 0
+    this.noisy.delete(lane)
+  }
+
+  /**
+   * What is left out of a read. When the read goes back, to `backTo`, it would have shown what came there since: so those
+   * lanes go back as well, or a row that was committed late would wait until its lane has been read to its end.
+   */
+  skip(backTo: number): Array<string> {
+    const ids: Array<string> = []
+    for (const lane of this.noisy) {
+      if (backTo < lane.from.due) {
+        lane.leaveOut({ due: backTo, deliveryId: "" })
+        this.watch(lane)
+      }
+      if (ids.push(lane.endpointId) === SKIP_MOST) break
+    }
+    return ids
+  }
+
+  pause(lane: Lane): void {
+    const { tenant } = lane
+    if (tenant.thin.delete(lane) && tenant.thin.size === 0) this.hungry.delete(tenant)
+  }
+
+  forget(lane: Lane): void {
+    this.pause(lane)
+    this.noisy.delete(lane)
+  }
+}

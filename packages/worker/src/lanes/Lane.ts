@@ -1,0 +1,149 @@
+/**
+ * The deliveries of one endpoint that are in memory, and how many of them may be in flight at once.
+ *
+ * The cap starts at 2 and grows by one with each answer in time, up to the endpoint's limit; a timeout halves it. So an
+ * endpoint that answers earns its ten slots within a few milliseconds, and a dead one costs two slots, then one.
+ *
+ * After three attempts in a row that were not delivered the lane is slow: one attempt at a time, with a pause before each,
+ * until one is delivered (decision §10).
+ */
+import { pauseUnits, SLOW_AFTER } from "@posthorn/domain/Verdict"
+import type { Waiting } from "@posthorn/persistence/Queue"
+import { Fifo } from "./Fifo.ts"
+import type { RowOf } from "./Row.ts"
+import type { Tenant } from "./Tenant.ts"
+
+/** A delivery in memory. */
+export type Row = RowOf<Lane>
+
+/** What an attempt says about the receiver's pace. */
+export type Pace = "faster" | "slower" | "same"
+
+export const FIRST_CAP = 2
+
+/** A place in the order of what is due. */
+export type Position = Pick<Waiting, "due" | "deliveryId">
+
+export const BEGINNING: Position = { due: 0, deliveryId: "" }
+
+export const isBefore = (a: Position, b: Position) =>
+  a.due < b.due || (a.due === b.due && a.deliveryId < b.deliveryId)
+
+/** A pause of a slow lane. */
+export interface Rest {
+  /** Which of the lane's pauses this is. */
+  readonly number: number
+  /** In units of the retry delay. */
+  readonly units: number
+}
+
+export class Lane {
+  readonly tenant: Tenant<Lane>
+  readonly workspaceId: string
+  readonly endpointId: string
+  readonly shard: number
+  /** First attempts, and retries, each by due time. */
+  readonly fresh = new Fifo<Row>()
+  readonly again = new Fifo<Row>()
+  /** Includes failures that are not recorded yet. */
+  inFlight = 0
+  /** Rows in memory: waiting, in flight, or seen and not yet recorded. */
+  held = 0
+  cap: number
+  /** Attempts in a row that were not delivered; null until one was seen here or the database has told. */
+  failures: number | null = null
+  /** A pause is not over yet. */
+  resting = false
+  private rests = 0
+  /** The delivery that was picked last: the only one that may be sent while the lane is slow. */
+  turn: Row | null = null
+  /** The database has due rows that are not in memory, from `from` on; they come by a refill. */
+  partial = false
+  from: Position = BEGINNING
+  /** Its endpoint is disabled or cannot be used now: nothing is started. */
+  parked = false
+  /** What is sent cannot be recorded now: successes keep their place as well until they are. */
+  heldUp = false
+  /** Rows that were read and dropped because the lane was full. */
+  dropped = 0
+
+  constructor({ endpointId, shard, workspaceId }: Waiting, tenant: Tenant<Lane>, cap: number) {
+    this.tenant = tenant
+    this.workspaceId = workspaceId
+    this.endpointId = endpointId
+    this.shard = shard
+    this.cap = cap
+  }
+
+  get waiting(): number {
+    return this.fresh.length + this.again.length
+  }
+
+  /** This row, and what comes after it, is not in memory. */
+  leaveOut(row: Position): void {
+    if (!this.partial || isBefore(row, this.from)) this.from = row
+    this.partial = true
+  }
+
+  get idle(): boolean {
+    return this.held === 0 && !this.partial && !this.parked && !this.resting
+  }
+
+  get slow(): boolean {
+    return this.failures !== null && this.failures >= SLOW_AFTER
+  }
+
+  get open(): boolean {
+    return !this.parked && !this.resting && this.inFlight < (this.slow ? 1 : this.cap)
+  }
+
+  /** It may have become slow since the row was picked. */
+  maySend(row: Row): boolean {
+    return !this.slow || this.turn === row
+  }
+
+  /** So many attempts in a row failed. What was picked before the lane became slow may not be sent any more. */
+  failed(inARow: number): void {
+    if (!this.slow) this.turn = null
+    this.failures = inARow
+  }
+
+  succeeded(): void {
+    this.failures = 0
+    this.resting = false
+  }
+
+  /** A slow lane begins to pause. */
+  rest(): Rest | null {
+    if (!this.slow) return null
+    this.resting = true
+    return { number: ++this.rests, units: pauseUnits(this.failures!) }
+  }
+
+  /** False when another pause has begun since. */
+  rested(number: number): boolean {
+    if (number !== this.rests) return false
+    this.resting = false
+    return true
+  }
+
+  /** It was disabled: how it fares after that is for the database to tell. */
+  startAnew(): void {
+    this.failures = null
+    this.resting = false
+  }
+
+  lineOf(row: Waiting): Fifo<Row> {
+    return row.attempts === 0 ? this.fresh : this.again
+  }
+
+  /** The row that can wait longest. */
+  popLast(): Row | undefined {
+    return this.again.pop() ?? this.fresh.pop()
+  }
+
+  adjust(pace: Pace, limit: number): void {
+    if (pace === "faster") this.cap = Math.min(limit, this.cap + 1)
+    else if (pace === "slower") this.cap = Math.max(1, this.cap >> 1)
+  }
+}

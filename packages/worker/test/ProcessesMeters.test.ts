@@ -1,0 +1,213 @@
+/** What `serve` and `work` tell operators, while they run as they do in production: meters, spans, lines of the log. */
+import { createServer } from "node:http"
+import { text } from "node:stream/consumers"
+import * as SqlClient from "@effect/sql/SqlClient"
+import { expect, it } from "@effect/vitest"
+import { freePort } from "@posthorn/testkit/FreePort"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { Effect } from "effect"
+import { startApi } from "./processes/Api.ts"
+import { findings, scrape } from "./processes/Meters.ts"
+import { attemptsStored, within } from "./processes/Story.ts"
+import { startWorker } from "./processes/WorkerProcess.ts"
+import { Setting } from "./Setting.ts"
+
+const TELLING = { LOG_LEVEL: "debug", DELIVERY_RETRY_DELAY: "10 millis" }
+
+const linesOf = (log: string) =>
+  log
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as { readonly message: string; readonly [member: string]: unknown })
+
+it.scopedLive(
+  "decision §4 /metrics of serve and work add up to what is on record, and Prometheus finds nothing wrong",
+  () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const receiver = yield* makeReceiver()
+      const port = yield* freePort
+      const api = yield* startApi("acme", TELLING)
+      const worker = yield* startWorker({ ...TELLING, METRICS_PORT: String(port) })
+      const origin = `http://127.0.0.1:${port}`
+      const { body: broken } = yield* api("POST", "/webhooks", {
+        url: receiver.url("/status/503"),
+        eventTypes: ["order.failed"]
+      })
+      yield* api("POST", "/webhooks", { url: receiver.url("/ok"), eventTypes: ["order.paid"] })
+      for (let n = 0; n < 20; n++) yield* api("POST", "/events", { eventType: "order.paid", payload: { n } })
+      for (let n = 0; n < 8; n++) yield* api("POST", "/events", { eventType: "order.failed", payload: { n } })
+      yield* within(
+        30,
+        api("GET", `/webhooks/${broken.id}`),
+        ({ body }) => !body.enabled && body.consecutiveFailures >= 20
+      )
+      yield* within(10, scrape(origin), (now) => now.sum("posthorn_attempts_in_flight") === 0)
+      const stored = yield* within(10, attemptsStored, (n) => n >= 40)
+      const [ours, theirs] = [yield* scrape(origin), yield* scrape(api.origin)]
+
+      const recorded = yield* sql<{ status: string; n: number }>`
+        select status, count(*)::integer as n from posthorn.attempts group by 1`
+      for (const { n, status } of recorded) expect(ours.sum("posthorn_attempts_total", { status })).toBe(n)
+      expect(
+        ours.sum("posthorn_attempts_total", { http_status_class: "5xx", failure_reason: "http_status" })
+      ).toBe(stored - 20)
+      expect(ours.sum("posthorn_attempt_duration_seconds_count")).toBe(stored)
+      expect(ours.sum("posthorn_delivery_wait_seconds_count")).toBe(28)
+      expect(ours.sum("posthorn_endpoints_disabled_total")).toBe(1)
+      expect(ours.sum("posthorn_shards_held")).toBe(32)
+      expect(ours.sum("posthorn_slots")).toBe(100)
+      expect(
+        ours.sum("posthorn_statement_duration_seconds_count", { statement: "posthorn.record" })
+      ).toBeGreaterThan(0)
+      expect(theirs.sum("posthorn_events_published_total", { via: "rest" })).toBe(28)
+      expect(theirs.sum("posthorn_deliveries_created_total", { via: "rest" })).toBe(28)
+      expect(theirs.sum("posthorn_requests_total", { operation: "publishEvent", status: "202" })).toBe(28)
+      expect(
+        theirs.sum("posthorn_requests_total", { operation: "createWebhookEndpoint", status: "201" })
+      ).toBe(2)
+      for (const one of [ours, theirs]) {
+        const [waiting] = yield* sql<{ n: number }>`select count(*)::integer as n from posthorn.queue`
+        expect(one.sum("posthorn_queue_deliveries", { state: "endpoint_disabled" })).toBe(waiting!.n)
+        expect(one.sum("posthorn_queue_deliveries", { state: "due" })).toBe(0)
+        expect(one.sum("posthorn_endpoints", { state: "disabled_consecutive_failures" })).toBe(1)
+        expect(one.sum("posthorn_database_up")).toBe(1)
+        expect((yield* findings(one.text)) ?? "").toBe("")
+        expect(one.text).not.toMatch(/(whe|whd|evt|wsp)_[0-9a-f]/)
+      }
+
+      const lines = linesOf(worker.log())
+      expect(
+        lines.filter(({ message }) => message === "Endpoint disabled: 20 failures in a row")
+      ).toMatchObject([{ level: "info", endpointId: broken.id, workspaceId: expect.stringMatching(/^wsp_/) }])
+      expect(lines.find(({ message }) => message === "Shards taken")).toMatchObject({
+        held: 32,
+        level: "debug"
+      })
+      for (const line of lines)
+        expect(Object.values(line).every((value) => typeof value !== "object" || Array.isArray(value))).toBe(
+          true
+        )
+
+      const health = yield* Effect.promise(() =>
+        Promise.all(["live", "ready"].map(async (check) => (await fetch(`${origin}/health/${check}`)).status))
+      )
+      expect(health).toEqual([200, 200])
+    }).pipe(Effect.provide(Setting)),
+  60_000
+)
+
+interface Span {
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId?: string
+  readonly name: string
+  readonly attributes: ReadonlyArray<{
+    readonly key: string
+    readonly value: Readonly<Record<string, unknown>>
+  }>
+}
+
+/** A collector that keeps what it is sent. */
+const collector = Effect.gen(function* () {
+  const got: Array<{ readonly path: string; readonly key: unknown; readonly body: string }> = []
+  const server = createServer(async (request, response) => {
+    got.push({ path: request.url!, key: request.headers["x-key"], body: await text(request) })
+    response.writeHead(200, { "content-type": "application/json" }).end("{}")
+  })
+  yield* Effect.acquireRelease(
+    Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+    () => Effect.sync(() => server.close().closeAllConnections())
+  )
+  const { port } = server.address() as { readonly port: number }
+  const spans = (): ReadonlyArray<Span> =>
+    got
+      .filter(({ path }) => path === "/v1/traces")
+      .flatMap(({ body }) => JSON.parse(body).resourceSpans)
+      .flatMap(({ scopeSpans }) => scopeSpans)
+      .flatMap((scope) => scope.spans)
+  return { got, spans, url: `http://127.0.0.1:${port}` }
+})
+
+it.scopedLive(
+  "decision §1 a trace leads from the caller's span through the publish to the attempt, over OTLP",
+  () =>
+    Effect.gen(function* () {
+      const { got, spans, url } = yield* collector
+      const otlp = {
+        ...TELLING,
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_EXPORTER_OTLP_HEADERS: "x-key=a%20key"
+      }
+      const receiver = yield* makeReceiver()
+      const api = yield* startApi("acme", otlp)
+      yield* startWorker(otlp)
+      yield* api("POST", "/webhooks", { url: receiver.url("/ok"), eventTypes: ["order.paid"] })
+      const traceId = "4bf92f3577b34da6a3ce929d0e0e4736"
+      yield* api(
+        "POST",
+        "/events",
+        { eventType: "order.paid", payload: {} },
+        {
+          traceparent: `00-${traceId}-00f067aa0ba902b7-01`
+        }
+      )
+      yield* api(
+        "POST",
+        "/events",
+        { eventType: "order.paid", payload: {} },
+        {
+          traceparent: `00-${"a".repeat(32)}-00f067aa0ba902b7-00`
+        }
+      )
+      const told = yield* within(30, Effect.sync(spans), (all) =>
+        ["publishEvent", "attempt"].every((name) =>
+          all.some((span) => span.name === name && span.traceId === traceId)
+        )
+      )
+      yield* within(
+        30,
+        Effect.sync(() => got),
+        (all) =>
+          all.some(({ body, path }) => path === "/v1/metrics" && body.includes("posthorn_attempts_total"))
+      )
+
+      const publish = told.find(({ name, traceId: id }) => name === "publishEvent" && id === traceId)!
+      const attempt = told.find(({ name, traceId: id }) => name === "attempt" && id === traceId)!
+      expect(publish.parentSpanId).toBe("00f067aa0ba902b7")
+      expect(
+        told.some(({ name, parentSpanId }) => name === "Events.publish" && parentSpanId !== undefined)
+      ).toBe(true)
+      expect(attempt.attributes).toContainEqual({
+        key: "http.response.status_code",
+        value: { intValue: 200 }
+      })
+      expect(told.filter((span) => span.name === "publishEvent" && span.traceId === "a".repeat(32))).toEqual(
+        []
+      )
+      expect(told.filter((span) => span.name === "sql.execute" && span.parentSpanId === undefined)).toEqual(
+        []
+      )
+      expect(new Set(got.map(({ key }) => key))).toEqual(new Set(["a key"]))
+    }).pipe(Effect.provide(Setting)),
+  60_000
+)
+
+it.scopedLive(
+  "decision §1 a collector that is away is named once, and holds up nothing",
+  () =>
+    Effect.gen(function* () {
+      const gone = yield* freePort
+      const otlp = { ...TELLING, OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${gone}` }
+      const receiver = yield* makeReceiver()
+      const api = yield* startApi("acme", TELLING)
+      const worker = yield* startWorker(otlp)
+      yield* api("POST", "/webhooks", { url: receiver.url("/ok"), eventTypes: ["order.paid"] })
+      yield* api("POST", "/events", { eventType: "order.paid", payload: {} })
+      yield* receiver.waitFor(1)
+
+      yield* within(30, Effect.sync(worker.log), (log) => log.includes("Telemetry cannot be sent"))
+      expect(worker.log().split("Telemetry cannot be sent")).toHaveLength(2)
+    }).pipe(Effect.provide(Setting)),
+  60_000
+)

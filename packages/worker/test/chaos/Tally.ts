@@ -1,0 +1,149 @@
+/**
+ * What the meters of all processes add up to, beside what is on record.
+ *
+ * A process that is killed takes its counters along. They are added up as Prometheus' `increase` does: of each life of a process
+ * the last scrape counts, and a new life begins at 0. So what a process counted between its last scrape and its death is
+ * missing from the sum; no more than that may be missing, and nothing may be counted that is not on record.
+ */
+import { Effect } from "effect"
+import { type Scrape, scrape } from "../processes/Meters.ts"
+import type { Logged } from "./History.ts"
+import type { Judgement } from "./InstallationLaws.ts"
+import type { Role } from "./Plan.ts"
+import type { Processes } from "./Processes.ts"
+
+const SCRAPE_MS = 1_000
+/** What a scrape says may have been put together so long before. */
+const OLD_MS = 1_000
+/** A commit is counted when its answer has come. */
+const LATE_MS = 500
+
+interface Life {
+  readonly role: Role
+  readonly at: number
+  readonly last: Scrape
+}
+
+/** Of a killed process: from its last scrape to its death nobody knows its counters. */
+interface Gap {
+  readonly role: Role
+  readonly from: number
+  readonly to: number
+}
+
+export interface Line extends Judgement {
+  readonly counted: number
+  readonly onRecord: number
+  readonly mayBeMissing: number
+}
+
+export class Tally {
+  private readonly lives = new Map<string, Life>()
+  private readonly gaps: Array<Gap> = []
+  private readonly running: Processes
+  private readonly began = Date.now()
+  private timer: NodeJS.Timeout | null = null
+
+  constructor(running: Processes) {
+    this.running = running
+  }
+
+  watch(): void {
+    this.timer = setInterval(() => void this.look(), SCRAPE_MS)
+  }
+
+  /** Once more, from whoever lives, when nothing happens any more. */
+  async finish(): Promise<void> {
+    if (this.timer !== null) clearInterval(this.timer)
+    await new Promise((resolve) => setTimeout(resolve, OLD_MS + LATE_MS))
+    await this.look()
+  }
+
+  killed(role: Role): void {
+    const last = this.lives.get(this.nameOf(role))
+    this.gaps.push({ role, from: (last?.at ?? this.began) - OLD_MS - LATE_MS, to: Date.now() + LATE_MS })
+  }
+
+  private nameOf(role: Role): string {
+    return `${role}.${this.running.processes.get(role)!.starts}`
+  }
+
+  private async look(): Promise<void> {
+    const one = async ([role, origin]: readonly [Role, string]) => {
+      const name = this.nameOf(role)
+      const at = Date.now()
+      const last = await Effect.runPromise(scrape(origin))
+      if (name === this.nameOf(role)) this.lives.set(name, { role, at, last })
+    }
+    await Promise.allSettled([...this.running.origins].map(one))
+  }
+
+  /** `moments`: when each of those on record was committed. */
+  private line(
+    of: "worker" | "server",
+    name: string,
+    labels: Readonly<Record<string, string>>,
+    moments: ReadonlyArray<number>
+  ): Line {
+    const counted = [...this.lives.values()].reduce((sum, { last }) => sum + last.sum(name, labels), 0)
+    const gaps = this.gaps.filter(({ role }) => role.startsWith(of))
+    const inGap = moments.filter((at) => gaps.some(({ from, to }) => at >= from && at <= to))
+    const [onRecord, mayBeMissing] = [moments.length, inGap.length]
+    const fits = counted <= onRecord && counted >= onRecord - mayBeMissing
+    const violations = fits
+      ? []
+      : [`${counted} counted, ${onRecord} on record, of which ${mayBeMissing} may be missing`]
+    return { cases: onRecord, violations, counted, onRecord, mayBeMissing }
+  }
+
+  /** `sql`: keys that were not published over REST. */
+  judge(log: ReadonlyArray<Logged>, sql: ReadonlySet<string>): Readonly<Record<string, Line>> {
+    const moments = (rows: ReadonlyArray<Logged>) => rows.map(({ commit }) => commit)
+    const ofKind = (kind: Logged["kind"]) => log.filter((row) => row.kind === kind)
+    const events = ofKind("event").filter(({ new: event }) => {
+      const { key } = JSON.parse(event!.payload as string) as { readonly key?: string }
+      return key !== undefined && !sql.has(key)
+    })
+    const ids = new Set(events.map(({ new: event }) => event!.id))
+    const disabled = ofKind("endpoint").filter(
+      ({ new: now, old }) => old?.enabled && now?.disabled_reason === "consecutive_failures"
+    )
+    const attempts = (status: string) =>
+      this.line(
+        "worker",
+        "posthorn_attempts_total",
+        { status },
+        moments(ofKind("attempt").filter(({ new: row }) => row!.status === status))
+      )
+    const rest = { via: "rest" }
+    return {
+      "M1 attempts delivered": attempts("delivered"),
+      "M2 attempts failed": attempts("failed"),
+      "M3 attempts failed for good": attempts("failed_permanent"),
+      "M4 dead letters": this.line(
+        "worker",
+        "posthorn_deliveries_dead_lettered_total",
+        {},
+        moments(ofKind("buried"))
+      ),
+      "M5 endpoints disabled": this.line(
+        "worker",
+        "posthorn_endpoints_disabled_total",
+        {},
+        moments(disabled)
+      ),
+      "M6 events published over REST": this.line(
+        "server",
+        "posthorn_events_published_total",
+        rest,
+        moments(events)
+      ),
+      "M7 deliveries made over REST": this.line(
+        "server",
+        "posthorn_deliveries_created_total",
+        rest,
+        moments(ofKind("published").filter(({ new: row }) => ids.has(row!.event_id)))
+      )
+    }
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * Real processes on a PostgreSQL that is really replicated, whose primary is killed, and whose roles are changed on purpose,
+ * while events are published and delivered; then the laws of the chaos run judge what came of it.
+ *
+ * Replication is synchronous, so what was acknowledged must be there afterwards. Nobody restarts or tells the processes: each
+ * has both hosts in its DATABASE_URL.
+ */
+import * as Receiver from "@posthorn/testkit/Receiver"
+import * as ReplicatedCluster from "@posthorn/testkit/ReplicatedCluster"
+import { Effect, type Scope } from "effect"
+import { judge, type LawJudgement, settle, targetsOf } from "../chaos/Chaos.ts"
+import { Disturbances } from "../chaos/Disturbances.ts"
+import { pause } from "../chaos/Faults.ts"
+import { queryOn } from "../chaos/Installation.ts"
+import { keepHistory } from "../chaos/Keeping.ts"
+import { publishesOf, type Roles, rolesOf, USUAL } from "../chaos/Plan.ts"
+import { runProcesses, SLUG } from "../chaos/Processes.ts"
+import { Publishers } from "../chaos/Publishers.ts"
+import { Receivers } from "../chaos/Receivers.ts"
+import { makeBundle } from "../processes/Command.ts"
+import { pooled } from "./Pooler.ts"
+
+/** How long whoever watches over a primary takes to be sure that it is dead; Patroni's default is up to 30 s. */
+const NOTICED_MS = 2_000
+const WATCH_MS = 50
+const AT_LEAST_MS = 30_000
+/** Until what is left is made a standby: copying it keeps the disk busy. */
+const MENDED_MS = 3_000
+/**
+ * A worker that loses its shards forgets how their endpoints answered, and begins anew with them. The law about pauses knows of
+ * workers that died, and not of this.
+ */
+const NOT_JUDGED = "L17 pauses"
+
+export interface Switch {
+  readonly kind: "kill" | "planned"
+  /** When the primary went, and when the standby had become one. */
+  readonly gone: number
+  readonly back: number
+}
+
+/** How long `serve` acknowledged nothing, and how long after the promotion it did again. */
+export interface Gap extends Switch {
+  readonly published: number
+  readonly publishedAfter: number
+  /** From the promotion to the first attempt at what was published after it. */
+  readonly deliveredAfter: number
+}
+
+export interface Outcome {
+  readonly gaps: ReadonlyArray<Gap>
+  readonly laws: Readonly<Record<string, LawJudgement>>
+  readonly acknowledged: number
+  readonly lost: number
+  readonly posts: number
+  readonly attempts: number
+  /** Posts of a delivery beyond its recorded attempts. */
+  readonly repeated: number
+  /** Starts of processes beyond the first. */
+  readonly restarts: number
+  readonly calmMs: number
+  readonly logs: ReadonlyArray<string>
+}
+
+const gapOf = (
+  one: Switch,
+  answered: ReadonlyArray<number>,
+  attempted: ReadonlyArray<{ readonly published: number; readonly at: number }>
+): Gap => {
+  const before = Math.max(...answered.filter((at) => at <= one.gone))
+  const after = Math.min(...answered.filter((at) => at > one.back))
+  const first = Math.min(...attempted.filter(({ published }) => published > one.back).map(({ at }) => at))
+  return {
+    ...one,
+    published: after - before,
+    publishedAfter: after - one.back,
+    deliveredAfter: first - one.back
+  }
+}
+
+/** What each role has for its database: all of them both hosts, the servers through poolers if wanted. */
+const urlsOf = (cluster: ReplicatedCluster.ReplicatedCluster, pooler: boolean) =>
+  Effect.gen(function* () {
+    if (!pooler) return () => cluster.url
+    const [first, second] = [
+      new URL(yield* pooled(cluster.primary())),
+      new URL(yield* pooled(cluster.standby()))
+    ]
+    const throughPoolers = first.href.replace(first.host, `${first.host},${second.host}`)
+    return (role: string) => (role.startsWith("server") ? throughPoolers : cluster.url)
+  })
+
+const run = (cluster: ReplicatedCluster.ReplicatedCluster, kind: Switch["kind"]) =>
+  Effect.runPromise(kind === "kill" ? cluster.kill : cluster.stop)
+
+/** Ends the primary, makes the standby one, and what is left a standby again. */
+const change = async (
+  cluster: ReplicatedCluster.ReplicatedCluster,
+  kind: Switch["kind"],
+  disturbances: Disturbances,
+  say: (line: string) => void
+): Promise<Switch> => {
+  const disturbance = disturbances.begin()
+  const watch = setInterval(() => {
+    disturbance.to = Date.now()
+  }, WATCH_MS)
+  const gone = Date.now()
+  await run(cluster, kind)
+  say(kind === "kill" ? "the primary is killed" : "the primary is stopped")
+  if (kind === "kill") await pause(NOTICED_MS)
+  await Effect.runPromise(cluster.promote)
+  const back = Date.now()
+  say("the standby is primary")
+  await pause(MENDED_MS)
+  await Effect.runPromise(cluster.follow)
+  say("the other follows it")
+  clearInterval(watch)
+  disturbance.to = Date.now()
+  return { kind, gone, back }
+}
+
+const publishAll = async (publishers: Publishers, steps: ReturnType<typeof publishesOf>["steps"]) => {
+  const began = Date.now()
+  for (const { act, at } of steps) {
+    if (began + at > Date.now()) await pause(began + at - Date.now())
+    if (act.kind === "publish") publishers.publish(act)
+  }
+  await Promise.all(publishers.running)
+}
+
+/** Publishes for so many seconds, with a change of primary every half minute or so: killed, planned, killed … */
+export const failover = (
+  seconds: number,
+  pooler: boolean,
+  say: (line: string) => void
+): Effect.Effect<Outcome, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    yield* Effect.promise(makeBundle)
+    const cluster = yield* ReplicatedCluster.make
+    yield* Effect.promise(() => keepHistory(cluster.primary()))
+    const roles: Roles = rolesOf(USUAL)
+    const running = yield* runProcesses(roles, yield* urlsOf(cluster, pooler))
+    const receivers = new Receivers(1, () => undefined)
+    const receiver = yield* Receiver.make({ behaviours: receivers.behaviours })
+    const plan = publishesOf(1, seconds)
+    const targets = targetsOf(plan, running, (path) => receiver.url(path))
+    const publishers = new Publishers(SLUG, running.call, cluster.primary)
+    const disturbances = new Disturbances()
+    const query = queryOn(cluster.primary)
+    return yield* Effect.promise(async (): Promise<Outcome> => {
+      for (const n of plan.endpoints.keys()) await targets.create(n)
+      disturbances.watch()
+      const count = Math.max(2, Math.floor((seconds * 1_000) / AT_LEAST_MS))
+      const began = Date.now()
+      const load = publishAll(publishers, plan.steps)
+      const switches: Array<Switch> = []
+      for (let n = 0; n < count; n++) {
+        const at = began + ((n + 0.4) / count) * seconds * 1_000
+        await pause(Math.max(0, at - Date.now()))
+        switches.push(await change(cluster, n % 2 === 0 ? "kill" : "planned", disturbances, say))
+      }
+      await load
+      receivers.calm = true
+      for (const id of targets.ids) await running.call("PATCH", `/webhooks/${id}`, { enabled: true })
+      say("everything is published")
+      const calmMs = await settle(query)
+      disturbances.stopWatching()
+      const { judged, laws: all } = await judge(query, receivers, publishers, disturbances, plan)
+      const { [NOT_JUDGED]: _, ...laws } = all
+      const attempts = judged.model.facts.filter(({ kind }) => kind === "recorded").length
+      const published = new Map(
+        judged.model.facts.flatMap((fact) => (fact.kind === "published" ? [[fact.deliveryId, fact.at]] : []))
+      )
+      const attempted = judged.posts.map(({ at, deliveryId }) => ({
+        at,
+        published: published.get(deliveryId) ?? 0
+      }))
+      const answered = publishers.acknowledged.filter(({ key }) => !publishers.sql.has(key))
+      return {
+        gaps: switches.map((one) =>
+          gapOf(
+            one,
+            answered.map(({ at }) => at),
+            attempted
+          )
+        ),
+        laws,
+        acknowledged: publishers.acknowledged.length,
+        lost: laws["I1 answered means stored"]!.violations.length,
+        posts: judged.posts.length,
+        attempts,
+        repeated: judged.posts.length - attempts,
+        restarts: [...running.processes.values()].reduce((sum, { starts }) => sum + starts - 1, 0),
+        calmMs,
+        logs: [...running.processes.values()].flatMap(({ log }) => log)
+      }
+    })
+  })

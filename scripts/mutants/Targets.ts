@@ -1,0 +1,17 @@
+/** The sources whose rules are broken on purpose, and the test files that should notice, the quickest first. */
+export interface Target {
+  readonly file: string
+  readonly tests: ReadonlyArray<string>
+}
+
+export const targets: ReadonlyArray<Target> = [
+  { file: "packages/domain/src/Verdict.ts", tests: ["packages/domain/test/Verdict.test.ts"] },
+  {
+    file: "packages/domain/src/WebhookUrl.ts",
+    tests: ["packages/domain/test/WebhookUrl.test.ts", "packages/domain/test/AllowedTargets.test.ts"]
+  },
+  {
+    file: "packages/domain/src/Permission.ts",
+    tests: ["packages/domain/test/Permission.test.ts", "packages/domain/test/Names.test.ts"]
+  }
+]

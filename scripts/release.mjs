@@ -1,0 +1,119 @@
+/**
+ * Makes a release of what is checked out: `npm run release -- 1.2.3`. Runs `.ci/run`, writes the version wherever it stands,
+ * closes the changelog's section with today's date, commits, tags `v1.2.3` with the notes, and prints them. Pushes and
+ * publishes nothing.
+ *
+ *   -- 1.2.3 --dry-run    the same without writing anything
+ *   -- --notes            the notes of the version that is checked out, and nothing else
+ *
+ * Refuses a tree with changes, a failing step of `.ci/run`, a version that is not greater than the last release, and a
+ * changelog with nothing to tell; nothing is written then. Works on the repository of the current folder.
+ */
+import { execFileSync, spawnSync } from "node:child_process"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+
+const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim()
+
+const root = execFileSync("git", ["rev-parse", "--show-toplevel"], { encoding: "utf8" }).trim()
+const read = (file) => readFileSync(join(root, file), "utf8")
+
+const refuse = (why) => {
+  console.error(`release: ${why}`)
+  process.exit(1)
+}
+
+const CHANGELOG = "CHANGELOG.md"
+const VERSION = "\\d+\\.\\d+\\.\\d+"
+
+/** Everywhere the version stands; the packages' manifests are made of the first (pack.mjs). */
+const PLACES = [
+  ["package.json", '"version": "', '"'],
+  ["packages/cli/src/Version.ts", 'VERSION = "', '"'],
+  ["packages/api-contract/openapi.json", '"version": "', '"'],
+  ["docker/kubernetes/kustomization.yaml", "newTag: ", "\n"],
+  ["docs/operate.md", "newTag: ", "\n"]
+]
+
+const numbersOf = (version) => version.split(".").map(Number)
+
+const isGreater = (version, other) => {
+  const [ours, theirs] = [numbersOf(version), numbersOf(other)]
+  const n = ours.findIndex((number, at) => number !== theirs[at])
+  return n >= 0 && ours[n] > theirs[n]
+}
+
+const lastRelease = () =>
+  git("tag", "--list", "v*", "--sort=-version:refname")
+    .split("\n")
+    .find((tag) => new RegExp(`^v${VERSION}$`).test(tag))
+
+/** From under the heading to the next one; undefined when there is no such heading. */
+const sectionOf = (changelog, heading) => {
+  const start = changelog.search(new RegExp(`^## ${heading.replaceAll(".", "\\.")}\\b.*$`, "m"))
+  if (start < 0) return undefined
+  const body = changelog.slice(changelog.indexOf("\n", start) + 1)
+  const end = body.search(/^## /m)
+  return (end < 0 ? body : body.slice(0, end)).trim()
+}
+
+const notesOf = (version) => sectionOf(read(CHANGELOG), version)
+
+const written = ([file, before, after], version) => {
+  const text = read(file)
+  const pattern = new RegExp(`(${before})${VERSION}(${after})`)
+  if (!pattern.test(text)) refuse(`${file} has no version`)
+  return [file, text.replace(pattern, `$1${version}$2`)]
+}
+
+const closed = (version) => {
+  const today = new Date().toISOString().slice(0, 10)
+  return [CHANGELOG, read(CHANGELOG).replace(/^## Unreleased$/m, `## Unreleased\n\n## ${version} - ${today}`)]
+}
+
+const check = (version) => {
+  if (!new RegExp(`^${VERSION}$`).test(version ?? ""))
+    refuse("which version? Such as: npm run release -- 1.2.3")
+  if (git("status", "--porcelain") !== "") refuse("there are changes that are not committed")
+  const last = lastRelease()
+  if (last !== undefined && !isGreater(version, last.slice(1)))
+    refuse(`${version} is not greater than ${last}`)
+  const { version: current } = JSON.parse(read("package.json"))
+  if (isGreater(current, version)) refuse(`${version} is not as great as ${current}, which package.json has`)
+  if (!sectionOf(read(CHANGELOG), "Unreleased")) refuse(`${CHANGELOG} tells nothing under "Unreleased"`)
+}
+
+const runChecks = () => {
+  const { status } = spawnSync(join(root, ".ci", "run"), {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"]
+  })
+  if (status !== 0) refuse(".ci/run failed: its last lines say which step")
+  if (git("status", "--porcelain") !== "") refuse(".ci/run left changes behind: commit them first")
+}
+
+const release = (version, isDry) => {
+  check(version)
+  runChecks()
+  const notes = sectionOf(read(CHANGELOG), "Unreleased")
+  const files = [...PLACES.map((place) => written(place, version)), closed(version)]
+  console.log(`\n${version}\n\n${notes}\n`)
+  if (isDry)
+    return console.log(
+      `release: would write ${files.map(([file]) => file).join(", ")}, commit, and tag v${version}`
+    )
+  for (const [file, text] of files) writeFileSync(join(root, file), text)
+  git("commit", "--quiet", "--message", `Release ${version}`, "--", ...files.map(([file]) => file))
+  git("tag", "--annotate", `v${version}`, "--cleanup=verbatim", "--message", `${version}\n\n${notes}`)
+  console.log(`release: v${version} is tagged. Publish it with: git push origin HEAD v${version}`)
+}
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { "dry-run": { type: "boolean" }, notes: { type: "boolean" } }
+})
+if (values.notes) {
+  const { version } = JSON.parse(read("package.json"))
+  console.log(notesOf(version) ?? refuse(`${CHANGELOG} has no section ${version}`))
+} else release(positionals[0], values["dry-run"] === true)
