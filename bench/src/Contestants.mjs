@@ -23,6 +23,22 @@ export const payload = (n, sent) => `{"sent":${sent.toFixed(3)},"n":${n},"pad":"
 export const endpointsAt = (urls) =>
   urls.map((url, n) => ({ id: newId("endpoint"), url, eventType: `bench.e${n}` }))
 
+/** With endpoints whose secret all receivers know. */
+export const addWorkspace = async (client, slug, endpoints) => {
+  const workspace = newId("workspace")
+  const seal = sealer(encryptionKey)
+  await client.query("insert into posthorn.workspaces (id, slug, name) values ($1, $2, 'Bench')", [
+    workspace,
+    slug
+  ])
+  for (const { id, url, eventType } of endpoints) {
+    await client.query(
+      "insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret) values ($1, $2, $3, $4, true, $5)",
+      [workspace, id, url, [eventType], seal(workspace, id, secret)]
+    )
+  }
+}
+
 const posthornSchema = (endpoints) => async (url) => {
   await new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [posthornFile, "migrate"], {
@@ -32,17 +48,7 @@ const posthornSchema = (endpoints) => async (url) => {
     child.once("exit", (code) => (code === 0 ? resolve() : reject(new Error("posthorn migrate failed"))))
   })
   const client = await connect(url)
-  const workspace = newId("workspace")
-  const seal = sealer(encryptionKey)
-  await client.query("insert into posthorn.workspaces (id, slug, name) values ($1, 'bench', 'Bench')", [
-    workspace
-  ])
-  for (const { id, url: target, eventType } of endpoints) {
-    await client.query(
-      "insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret) values ($1, $2, $3, $4, true, $5)",
-      [workspace, id, target, [eventType], seal(workspace, id, secret)]
-    )
-  }
+  await addWorkspace(client, "bench", endpoints)
   await client.end()
 }
 

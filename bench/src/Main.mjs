@@ -15,12 +15,16 @@ const scenarios = {
   growth: { file: "Growth", n: 100_000, backlog: 1_000_000, history: 2_000_000, reps: 3 },
   workers: { file: "Workers", n: 60_000, reps: 3 },
   publish: { file: "Publish", seconds: 1, reps: 1 },
-  replay: { file: "Replay", n: 1_000_000, rate: 100, seconds: 10, reps: 4 }
+  replay: { file: "Replay", n: 1_000_000, rate: 100, seconds: 10, reps: 4 },
+  load: { file: "Load", seconds: 600, onlyByName: true }
 }
+
+/** They take long, or much room on the disk. */
+const LONG = Object.keys(scenarios).filter((name) => scenarios[name].onlyByName)
 
 const USAGE = `Usage: npm run bench -- [scenario ...] [--n count] [--reps count] [--only name,name] [--seconds s]
        [--rate per second] [--backlog rows] [--history rows] [--timeout ms]
-Scenarios: ${Object.keys(scenarios).join(", ")}; without one, all of them.`
+Scenarios: ${Object.keys(scenarios).join(", ")}; without one, all but ${LONG.join(", ")}.`
 
 const parse = (words) => {
   const names = []
@@ -36,7 +40,10 @@ const parse = (words) => {
       process.exit(2)
     }
   }
-  return { names: names.length > 0 ? names : Object.keys(scenarios), given }
+  return {
+    names: names.length > 0 ? names : Object.keys(scenarios).filter((name) => !LONG.includes(name)),
+    given
+  }
 }
 
 export const main = async (words) => {
@@ -69,7 +76,7 @@ export const main = async (words) => {
   process.once("SIGINT", () => close().finally(() => process.exit(130)))
   try {
     for (const name of names) {
-      const { file, ...defaults } = scenarios[name]
+      const { file, onlyByName: _, ...defaults } = scenarios[name]
       const module = await import(`./scenarios/${file}.mjs`)
       say(`\n${name}`)
       const loadBefore = machine().load[0]

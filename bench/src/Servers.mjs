@@ -49,6 +49,8 @@ export const startPostgres = async () => {
     url: server.url,
     about,
     admin,
+    /** Null when it runs elsewhere. */
+    postmaster,
     cpu: () => (postmaster === null ? Number.NaN : cpuOfTree(postmaster)),
     wal: async () =>
       Number((await admin.query("select pg_current_wal_lsn() - '0/0'::pg_lsn as n")).rows[0].n),

@@ -1,12 +1,9 @@
 /** Publishing over REST: `posthorn serve` beside Fastify with one insert for each request. */
-import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { fileURLToPath } from "node:url"
-import { posthornFile } from "../Bundle.mjs"
-import { encryptionKey, YOUNG_GENERATION } from "../Contestants.mjs"
 import { now, until } from "../Machine.mjs"
+import { openPosthorn, openServer } from "../RestServer.mjs"
 import { endWorker, okEndpoints, startWorker, withContext } from "../Run.mjs"
-import { freePort } from "../Servers.mjs"
 import { measure } from "./Measure.mjs"
 import { createApplication, lone } from "./Publishers.mjs"
 
@@ -22,63 +19,15 @@ const options = (bench) => ({
   fill: createApplication
 })
 
-const unlimited = "900000000/60 seconds"
-
-const start = async (args, env, path) => {
-  const port = await freePort()
-  const origin = `http://127.0.0.1:${port}`
-  const flags = (process.env.BENCH_SERVE_OPTIONS ?? "").split(" ").filter(Boolean)
-  const child = startWorker(
-    {
-      start: () =>
-        spawn(process.execPath, [YOUNG_GENERATION, ...flags, ...args], {
-          env: { ...process.env, ...env, PORT: `${port}` },
-          stdio: ["ignore", "ignore", "inherit"]
-        })
-    },
-    null
-  )
-  await until(
-    () =>
-      fetch(`${origin}${path}`).then(
-        () => true,
-        () => false
-      ),
-    "the server answers",
-    {
-      every: 50,
-      within: 30_000
-    }
-  )
-  return { child, origin }
-}
-
-const startPosthorn = async ({ url }) => {
-  const operatorToken = randomBytes(32).toString("hex")
-  const server = await start(
-    [posthornFile, "serve"],
-    {
-      DATABASE_URL: url,
-      ENCRYPTION_KEY: encryptionKey,
-      OPERATOR_TOKEN: operatorToken,
-      RATE_LIMIT_EVENT_PUBLISH: unlimited,
-      LOG_LEVEL: "error"
-    },
-    "/health/ready"
-  )
-  const answer = await fetch(`${server.origin}/workspaces/bench/api-tokens`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${operatorToken}`, "content-type": "application/json" },
-    body: JSON.stringify({ name: "bench", scopes: ["admin"] })
-  })
-  const { token } = await answer.json()
-  return { ...server, token }
+const startPosthorn = async (context) => {
+  const server = await openPosthorn(context)
+  return { ...server, token: await server.tokenFor("bench") }
 }
 
 const startFastify = async ({ url }) => {
   const token = randomBytes(32).toString("hex")
   const file = fileURLToPath(new URL("./FastifyServer.mjs", import.meta.url))
-  return { ...(await start([file], { DATABASE_URL: url, TOKEN: token }, "/")), token }
+  return { ...(await openServer([file], { DATABASE_URL: url, TOKEN: token }, "/")), token }
 }
 
 export const doors = [
