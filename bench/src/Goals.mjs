@@ -1,6 +1,6 @@
 /** The goals, each with what was measured and whether it was met. Ratios come from one run on the same work. */
 import { known, row, two } from "./GoalRow.mjs"
-import { load } from "./load/Goals.mjs"
+import { backlog, history, load } from "./load/Goals.mjs"
 import { publish } from "./publishing/Goals.mjs"
 
 const find = (result, name) => result?.contestants?.find((one) => one.name === name)
@@ -188,6 +188,18 @@ const replay = ({ cancel, countMs, options, replayed, rss, twice, with: beside, 
   ]
 }
 
-const judges = { throughput, pickup, fairness, workspaces, growth, workers, publish, replay, load }
+const judges = {
+  throughput,
+  pickup,
+  fairness,
+  workspaces,
+  growth,
+  workers,
+  publish,
+  replay,
+  load,
+  backlog,
+  history
+}
 
 export const goalsOf = (results) => results.flatMap((result) => judges[result.scenario](result))

@@ -16,14 +16,17 @@ const scenarios = {
   workers: { file: "Workers", n: 60_000, reps: 3 },
   publish: { file: "Publish", seconds: 1, reps: 1 },
   replay: { file: "Replay", n: 1_000_000, rate: 100, seconds: 10, reps: 4 },
-  load: { file: "Load", seconds: 600, onlyByName: true }
+  load: { file: "Load", seconds: 600, onlyByName: true },
+  backlog: { file: "Backlog", backlog: 1_000_000, onlyByName: true },
+  history: { file: "History", rows: 1_000_000, n: 20_000, onlyByName: true }
 }
 
 /** They take long, or much room on the disk. */
 const LONG = Object.keys(scenarios).filter((name) => scenarios[name].onlyByName)
 
 const USAGE = `Usage: npm run bench -- [scenario ...] [--n count] [--reps count] [--only name,name] [--seconds s]
-       [--rate per second] [--backlog rows] [--history rows] [--timeout ms]
+       [--rate per second] [--backlog rows] [--history rows]
+       [--rows count] [--timeout ms]
 Scenarios: ${Object.keys(scenarios).join(", ")}; without one, all but ${LONG.join(", ")}.`
 
 const parse = (words) => {
@@ -33,7 +36,7 @@ const parse = (words) => {
     const word = words[i]
     if (Object.hasOwn(scenarios, word)) names.push(word)
     else if (word === "--only") given.only = words[++i]?.split(",")
-    else if (/^--(n|reps|seconds|backlog|history|rate|timeout)$/.test(word) && Number(words[i + 1]) > 0)
+    else if (/^--(n|reps|seconds|backlog|history|rows|rate|timeout)$/.test(word) && Number(words[i + 1]) > 0)
       given[word.slice(2)] = Number(words[++i])
     else {
       process.stderr.write(`bench: unknown: ${word}\n${USAGE}\n`)

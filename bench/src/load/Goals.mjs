@@ -51,3 +51,68 @@ export const load = (result) => {
     )
   ]
 }
+
+export const backlog = (result) => {
+  if (result === undefined) return []
+  const { options, tenths, verdict } = result
+  const [first, last] = [tenths[0], tenths.at(-1)]
+  const memoryOf = ({ memory: of }) => of.worker
+  const most = Math.max(...tenths.slice(1).map(memoryOf))
+  const what = `${options.backlog / 1e6}M due deliveries, drained`
+  return [
+    row(
+      what,
+      "nothing lost or sent twice",
+      `${verdict.lost} lost, ${verdict.twice} twice, ${verdict.bad} bad`,
+      verdict.lost + verdict.twice + verdict.bad + Math.abs(verdict.unrecorded) === 0
+    ),
+    row(
+      `${what}: last tenth against the first`,
+      ">= 0.9x deliveries/s",
+      `${two(last.rate / first.rate)}x (${first.rate.toFixed(0)}, ${last.rate.toFixed(0)} a second)`,
+      last.rate >= 0.9 * first.rate
+    ),
+    row(
+      `${what}: PostgreSQL's CPU for a delivery`,
+      "last tenth <= 1.1x of the first",
+      `${two(last.postgres / first.postgres)}x (${first.postgres.toFixed(3)}, ${last.postgres.toFixed(3)} ms)`,
+      known(last.postgres) ? last.postgres <= 1.1 * first.postgres : null
+    ),
+    row(
+      `${what}: memory of the worker`,
+      "at most 1.15x of the first tenth",
+      `RSS ${tenths.map((tenth) => memoryOf(tenth).toFixed(0)).join(", ")} MB`,
+      most <= 1.15 * memoryOf(first)
+    )
+  ]
+}
+
+/** An answer may take so many times what it takes with little history, and a little more. */
+const SAME = 1.5
+const MORE = { ms: 3, pages: 50 }
+
+export const history = (result) => {
+  if (result === undefined) return []
+  const { few, many } = result
+  const what = `${many.rows / 1e6}M events, deliveries and attempts against ${few.rows}`
+  const rows = Object.entries(many.operations).map(([name, { ms, pages }]) => {
+    const before = few.operations[name]
+    return row(
+      `${name}, ${what}`,
+      `<= ${SAME}x, or ${MORE.ms} ms and ${MORE.pages} pages more`,
+      `${ms.toFixed(1)} ms, ${pages} pages (${before.ms.toFixed(1)}, ${before.pages})`,
+      ms <= Math.max(SAME * before.ms, before.ms + MORE.ms) &&
+        pages <= Math.max(SAME * before.pages, before.pages + MORE.pages)
+    )
+  })
+  const ratio = many.engine.postgres / few.engine.postgres
+  return [
+    ...rows,
+    row(
+      `publishing and delivering, ${what}`,
+      "PostgreSQL's CPU <= 1.25x",
+      `${two(ratio)}x (${few.engine.postgres.toFixed(3)}, ${many.engine.postgres.toFixed(3)} ms)`,
+      known(ratio) ? ratio <= 1.25 : null
+    )
+  ]
+}

@@ -17,7 +17,7 @@ import { connect } from "../Servers.mjs"
 
 const WORKSPACES = 8
 const KINDS = 50
-const CONNECTIONS = { rest: 32, sql: 16 }
+const CONNECTIONS = { rest: 24, sql: 24 }
 const SAMPLE_MS = 2000
 /** Finding the rate: publishing stops while more than this waits. */
 const MOST_WAITING = 1000

@@ -1,0 +1,94 @@
+/**
+ * A backlog that is due, drained by one worker: what a delivery costs and how much memory the worker takes, for each tenth
+ * of it. It is what an installation has to do after its workers were away for long.
+ */
+import { addWorkspace, endpointsAt, key, posthorn } from "../Contestants.mjs"
+import { book } from "../load/Book.mjs"
+import { startChild } from "../load/Child.mjs"
+import { memoryBy } from "../load/Memory.mjs"
+import { writeRows } from "../load/Rows.mjs"
+import { now, sleep } from "../Machine.mjs"
+import { costs, endWorker, reading, startWorker, withContext } from "../Run.mjs"
+import { connect } from "../Servers.mjs"
+
+const WORKSPACES = 4
+const KINDS = 100
+const TENTHS = 10
+const WITHIN_MS = 1_800_000
+
+const endpointsOf = (origin) => endpointsAt(Array.from({ length: KINDS }, (_, n) => `${origin}/hooks/${n}`))
+
+const fill = (bench, origin, rows) => async (url) => {
+  const client = await connect(url)
+  for (let n = 1; n < WORKSPACES; n++) await addWorkspace(client, `backlog-${n}`, endpointsOf(origin))
+  await client.end()
+  const from = now()
+  await writeRows(url, "due", rows, { ageSeconds: 60, lastsSeconds: 3600 })
+  bench.say(`  ${rows / 1e6}M due deliveries written in ${((now() - from) / 1000).toFixed(0)} s`)
+}
+
+/** Each event is due from the beginning, and counts as committed then. */
+const written = (rows) => {
+  const pairs = new Float64Array(2 * rows)
+  for (let n = 0; n < rows; n++) pairs.set([n + 1, now()], 2 * n)
+  return pairs
+}
+
+const drainIn = async (bench, context, receiver, rows) => {
+  const arrivals = book()
+  arrivals.commit(written(rows))
+  const child = startWorker(posthorn, context)
+  const tenths = []
+  const ends = now() + WITHIN_MS
+  let from = null
+  let before = 0
+  let bad = 0
+  const finished = () => posthorn.finished(context)
+  for (let over = false; !over; ) {
+    await sleep(100)
+    const came = await receiver.ask("take")
+    bad = came.bad
+    arrivals.arrive(came.arrivals)
+    arrivals.delays()
+    const { arrived } = arrivals.counts()
+    if (from === null && arrived > 0) {
+      from = await reading(bench, posthorn, [child.pid])
+      before = arrived
+    }
+    if (arrived >= ((tenths.length + 1) * rows) / TENTHS && arrived > before) {
+      const to = await reading(bench, posthorn, [child.pid])
+      const memory = memoryBy({ worker: child.pid }, bench.postgres.postmaster)
+      tenths.push({ ...costs(from, to, arrived - before), memory })
+      const { node, postgres, rate } = tenths.at(-1)
+      bench.say(
+        `  ${arrived}: ${rate.toFixed(0)}/s, CPU ms each ${node.toFixed(3)} + ${postgres.toFixed(3)}; worker ${memory.worker.toFixed(0)} MB`
+      )
+      from = to
+      before = arrived
+    }
+    over = tenths.length === TENTHS && (await finished())
+    if (now() > ends) throw new Error("the backlog is not gone")
+  }
+  await endWorker(child)
+  const recorded = await posthorn.recorded(context)
+  return { tenths, verdict: { ...arrivals.verdict(), bad, unrecorded: rows - recorded } }
+}
+
+export const backlog = async (bench, options) => {
+  const receiver = await startChild("Receiver", { key })
+  const origin = `http://127.0.0.1:${receiver.opened.port}`
+  try {
+    return await withContext(
+      bench,
+      posthorn,
+      { endpoints: endpointsOf(origin), tag: "backlog", fill: fill(bench, origin, options.backlog) },
+      async (context) => ({
+        scenario: "backlog",
+        options,
+        ...(await drainIn(bench, context, receiver, options.backlog))
+      })
+    )
+  } finally {
+    receiver.stop()
+  }
+}
