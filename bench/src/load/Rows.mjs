@@ -38,7 +38,7 @@ const delivered = (...of) => `with ${made(...of)}, attempted as (
     insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status, url,
       request_headers, response_headers, response_body, trace_id)
     select workspace_id, id, 1, 'wha_' || substr(id, 5), 'delivered', at, 1 + n % 40, 200, 'https://receiver.example.com/hooks/7',
-      repeat('h', 300), '{"content-type":"text/plain"}', 'ok', posthorn.own_trace(event_id) from made
+      '{"user-agent":"' || repeat('h', 290) || '"}', '{"content-type":"text/plain"}', 'ok', posthorn.own_trace(event_id) from made
   )
   insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, trace_id, status, attempts,
     last_http_status, last_duration_ms, last_attempt_at, created_at)
