@@ -71,6 +71,7 @@ export const promises: ReadonlyArray<Promised> = [
       "server/test/McpParity",
       "server/test/Authorization",
       "server/test/CrossTenant",
+      "server/test/CrossTenantSql",
       "server/test/ConsoleDoor",
       "server/test/Fuzz",
       "persistence/test/PublishSql"

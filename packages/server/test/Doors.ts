@@ -1,0 +1,168 @@
+/**
+ * The doors of an operation, each with the same request: REST with a token, MCP with a token, the console with a cookie.
+ *
+ * `placesOf` lists every place of an operation where a caller's text can stand, read off the contract: what is added to it
+ * is in the list without a line changed.
+ */
+
+import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import { Effect, Option } from "effect"
+import { membersOf } from "../src/Judge.ts"
+import { callTool } from "./McpCalls.ts"
+import { pathOf, sampleOf, type World } from "./Samples.ts"
+import { type Entered, TestServer } from "./TestServer.ts"
+
+type Texts = Readonly<Record<string, string>>
+
+export interface Asked {
+  readonly path: World
+  readonly query: Texts
+  readonly headers: Texts
+  readonly body: unknown
+}
+
+export interface Told {
+  readonly status: number
+  readonly text: string
+}
+
+export interface Door {
+  readonly name: string
+  readonly ask: (entry: ContractEntry, asked: Asked) => Effect.Effect<Told, never, TestServer>
+}
+
+/** The request of the operation's sample. */
+export const askedOf = (entry: ContractEntry, world: World): Asked => {
+  const { body, query = {} } = sampleOf(entry, world)
+  return { path: world, query, headers: {}, body }
+}
+
+const overHttp =
+  (prefix: string, headers: Texts): Door["ask"] =>
+  (entry, asked) =>
+    Effect.flatMap(TestServer, ({ call }) =>
+      call(entry.method, `${prefix}${pathOf(entry, asked.path, asked.query)}`, {
+        headers: { ...headers, ...asked.headers },
+        ...(asked.body === undefined ? {} : { body: asked.body })
+      })
+    )
+
+const overMcp =
+  (token: string): Door["ask"] =>
+  (entry, { body, headers, path, query }) =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const named = Object.fromEntries(
+        [...entry.path.matchAll(/:(\w+)/g)].map(([, name]) => [name, path[name!]])
+      )
+      const key = headers["idempotency-key"]
+      const args = { ...named, ...query, ...(body as object), ...(key && { idempotencyKey: key }) }
+      const { content, isError } = yield* callTool(url, token, entry.rules.tool!, args)
+      const text = content[0]!.text
+      return { text, status: isError === true ? (JSON.parse(text) as Told).status : entry.successStatus }
+    })
+
+const OURS = { "sec-fetch-site": "same-origin", "x-console": "1" }
+
+/** The cookie of a new session that stands on this token. */
+const cookieFor = (token: string) =>
+  Effect.flatMap(TestServer, ({ call }) =>
+    Effect.map(
+      call("POST", "/console/session", { body: { token }, headers: OURS }),
+      ({ headers }) => headers.get("set-cookie")!.split(";")[0]!
+    )
+  )
+
+/** Every door that this workspace has opened for itself. */
+export const doorsOf = ({ slug, token }: Entered) =>
+  Effect.map(cookieFor(token), (cookie): ReadonlyArray<Door> => {
+    const console = { ...OURS, cookie }
+    return [
+      { name: "REST", ask: overHttp("", { authorization: `Bearer ${token}` }) },
+      { name: "MCP", ask: overMcp(token) },
+      {
+        name: "console",
+        // A browser would send the cookie under the name of the workspace that it asks for, if an attacker wrote it so.
+        ask: (entry, asked) =>
+          overHttp("/console/api", {
+            ...console,
+            cookie: cookie.replace(`_${slug}=`, `_${asked.path.slug}=`)
+          })(entry, asked)
+      }
+    ]
+  })
+
+export interface Place {
+  readonly name: string
+  readonly isPath: boolean
+  /** Nothing that stands there is kept. */
+  readonly isRead: boolean
+  /** The only kind of text that can stand there; otherwise every kind. */
+  readonly kind?: string
+  readonly put: (asked: Asked, value: string) => Asked
+}
+
+const membersIn = Option.match({ onNone: (): ReadonlyArray<string> => [], onSome: membersOf })
+
+/** Where texts stand in a value, as paths of members. */
+const leavesOf = (value: unknown, at: ReadonlyArray<string> = []): ReadonlyArray<ReadonlyArray<string>> =>
+  typeof value === "object" && value !== null
+    ? Object.entries(value).flatMap(([name, each]) => leavesOf(each, [...at, name]))
+    : typeof value === "string"
+      ? [at]
+      : []
+
+const replaced = (value: unknown, [name, ...more]: ReadonlyArray<string>, by: string): unknown => {
+  if (name === undefined) return by
+  if (Array.isArray(value))
+    return value.map((each, index) => (String(index) === name ? replaced(each, more, by) : each))
+  const object = (value ?? {}) as Readonly<Record<string, unknown>>
+  return { ...object, [name]: replaced(object[name], more, by) }
+}
+
+export const placesOf = (entry: ContractEntry): ReadonlyArray<Place> => {
+  const inPath = [...entry.path.matchAll(/:(\w+)/g)]
+    .map(([, name]) => name!)
+    .filter((name) => name !== "slug")
+  const body = sampleOf(entry, ANY_WORLD).body
+  const inBody = [...membersIn(entry.bodySchema).map((name) => [name]), ...leavesOf(body)]
+  return [
+    ...inPath.map((name) => ({
+      name: `path ${name}`,
+      isPath: true,
+      isRead: true,
+      put: (asked: Asked, value: string) => ({ ...asked, path: { ...asked.path, [name]: value } })
+    })),
+    ...membersIn(entry.querySchema).map((name) => ({
+      name: `query ${name}`,
+      isPath: false,
+      isRead: true,
+      put: (asked: Asked, value: string) => ({ ...asked, query: { ...asked.query, [name]: value } })
+    })),
+    {
+      name: "header traceparent",
+      isPath: false,
+      isRead: entry.method === "GET",
+      kind: "traceId",
+      put: (asked: Asked, value: string) => ({
+        ...asked,
+        headers: { ...asked.headers, traceparent: `00-${value}-00000000000000a1-01` }
+      })
+    },
+    ...membersIn(entry.headersSchema).map((name) => ({
+      name: `header ${name}`,
+      isPath: false,
+      isRead: false,
+      put: (asked: Asked, value: string) => ({ ...asked, headers: { ...asked.headers, [name]: value } })
+    })),
+    ...[...new Map(inBody.map((at) => [at.join("."), at])).values()].map((at) => ({
+      name: `body ${at.join(".")}`,
+      isPath: false,
+      isRead: false,
+      put: (asked: Asked, value: string) => ({ ...asked, body: replaced(asked.body, at, value) })
+    }))
+  ]
+}
+
+/** Gives every name a text: only the form of the samples is asked for. */
+const ANY_WORLD = new Proxy({} as World, { get: () => "any" })
