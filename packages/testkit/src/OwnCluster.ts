@@ -25,7 +25,8 @@ const remove = (path: string) => rmSync(path, { recursive: true, force: true })
 
 const savedOf = (dataDir: string) => `${dataDir}-saved`
 
-const folder = Effect.acquireRelease(
+/** For its data, until the scope ends. */
+export const folder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "posthorn-own-pg-"))),
   (dataDir) => Effect.sync(() => [dataDir, savedOf(dataDir)].forEach(remove))
 )
@@ -37,28 +38,34 @@ const copy = (from: string, to: string) =>
     execFileSync("cp", ["-a", from, to])
   })
 
+const emptyIn = (dataDir: string): Effect.Effect<OwnCluster, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    let running = yield* Scope.make()
+    yield* Effect.addFinalizer(() => Scope.close(running, Exit.void))
+    const { port, url } = yield* Scope.extend(EmbeddedPostgres.start({ dataDir }), running)
+    return {
+      url: Redacted.make(Redacted.value(url)),
+      stop: Effect.suspend(() => Scope.close(running, Exit.void)),
+      start: Effect.gen(function* () {
+        running = yield* Scope.make()
+        yield* Scope.extend(EmbeddedPostgres.start({ dataDir, port }), running)
+      }).pipe(Effect.orDie),
+      save: copy(dataDir, savedOf(dataDir)),
+      restore: copy(savedOf(dataDir), dataDir)
+    }
+  }).pipe(Effect.orDie)
+
 /** Started, with nothing in it. */
-export const makeEmpty: Effect.Effect<OwnCluster, never, Scope.Scope> = Effect.gen(function* () {
-  const dataDir = yield* folder
-  let running = yield* Scope.make()
-  yield* Effect.addFinalizer(() => Scope.close(running, Exit.void))
-  const { port, url } = yield* Scope.extend(EmbeddedPostgres.start({ dataDir }), running)
-  return {
-    url: Redacted.make(Redacted.value(url)),
-    stop: Effect.suspend(() => Scope.close(running, Exit.void)),
-    start: Effect.gen(function* () {
-      running = yield* Scope.make()
-      yield* Scope.extend(EmbeddedPostgres.start({ dataDir, port }), running)
-    }).pipe(Effect.orDie),
-    save: copy(dataDir, savedOf(dataDir)),
-    restore: copy(savedOf(dataDir), dataDir)
-  }
-}).pipe(Effect.orDie)
+export const makeEmpty: Effect.Effect<OwnCluster, never, Scope.Scope> = Effect.flatMap(folder, emptyIn)
+
+/** In a folder of one's own; started and migrated. */
+export const makeIn = (dataDir: string): Effect.Effect<OwnCluster, never, Scope.Scope> =>
+  Effect.tap(emptyIn(dataDir), ({ url }) =>
+    migrate.pipe(
+      Effect.provide(Database.layer({ url, applicationName: "posthorn-migrate", maxConnections: 2 })),
+      Effect.orDie
+    )
+  )
 
 /** Started and migrated. */
-export const make = Effect.tap(makeEmpty, ({ url }) =>
-  migrate.pipe(
-    Effect.provide(Database.layer({ url, applicationName: "posthorn-migrate", maxConnections: 2 })),
-    Effect.orDie
-  )
-)
+export const make: Effect.Effect<OwnCluster, never, Scope.Scope> = Effect.flatMap(folder, makeIn)

@@ -5,18 +5,14 @@
 import * as Receiver from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
 import { makeBundle } from "../processes/Command.ts"
-import { WRONG } from "../processes/Wrong.ts"
-import type { Delivery } from "../simulation/Facts.ts"
 import type { Judged } from "../simulation/Judged.ts"
-import { laws } from "../simulation/Laws.ts"
-import { CASES, INSIDE, POISONED } from "./Cases.ts"
 import { Disturbances } from "./Disturbances.ts"
 import { Faults, pause, type Targets } from "./Faults.ts"
-import { type History, LOGGED, type Logged, readHistory } from "./History.ts"
 import { install, type Query } from "./Installation.ts"
-import { installationLaws, type Judgement } from "./InstallationLaws.ts"
+import { judge, type LawJudgement } from "./Judging.ts"
 import { type Plan, planOf, type Size } from "./Plan.ts"
-import { type Processes, REQUEST_TIMEOUT_MS, RETRY_DELAY_MS, roleOf, SLUG } from "./Processes.ts"
+import { type Processes, roleOf, SLUG } from "./Processes.ts"
+import { judgeProduct } from "./ProductLaws.ts"
 import { Publishers } from "./Publishers.ts"
 import { POISON, Receivers } from "./Receivers.ts"
 import { type Line, Tally } from "./Tally.ts"
@@ -24,13 +20,6 @@ import { type Line, Tally } from "./Tally.ts"
 /** How long the end may take once nothing goes wrong any more. */
 const CALM_MS = 90_000
 const LOOK_MS = 250
-const GRACE_MS = 24 * 3_600_000
-
-export interface LawJudgement extends Judgement {
-  /** What the cases are, and how many there must be at least. */
-  readonly of: string
-  readonly least: number
-}
 
 export interface Verdict {
   readonly plan: Plan
@@ -64,7 +53,9 @@ const publishPoison = async ({ call }: Processes, url: string) => {
 const UNFINISHED = `
   select (select count(*) from posthorn.queue q join posthorn.endpoints e
       on e.workspace_id = q.workspace_id and e.id = q.endpoint_id where e.enabled)
-    + (select count(*) from posthorn.dead_letters) as n`
+    + (select count(*) from posthorn.dead_letters)
+    + (select count(*) from posthorn.replays r join posthorn.endpoints e
+      on e.workspace_id = r.workspace_id and e.id = r.endpoint_id where e.enabled and r.state = 'running') as n`
 
 /** Everything that can be delivered comes to its end, or time is up. */
 export const settle = async (query: Query) => {
@@ -75,101 +66,6 @@ export const settle = async (query: Query) => {
     await pause(LOOK_MS)
   }
   return Date.now() - began
-}
-
-const readWrong = async (query: Query) => {
-  const wrong: Array<string> = []
-  for (const [what, statement] of Object.entries(WRONG))
-    for (const { id } of await query<{ id: string }>(statement)) wrong.push(`${id}: ${what}`)
-  return wrong
-}
-
-const DELIVERIES = `
-  select d.id, d.endpoint_id as "endpointId", d.status, d.attempts, q.delivery_id is not null as queued
-  from posthorn.deliveries d left join posthorn.queue q on q.workspace_id = d.workspace_id and q.delivery_id = d.id`
-
-type Found = Pick<Delivery, "id" | "endpointId" | "status" | "attempts"> & { readonly queued: boolean }
-
-/** A worker that stood still, or whose machine did, may have seen nothing of an answer. */
-const unseenBy = ({ posts }: Receivers, disturbances: Disturbances): ReadonlySet<string> =>
-  new Set(
-    posts
-      .filter(({ at }) => disturbances.during(at, at + REQUEST_TIMEOUT_MS))
-      .map(({ deliveryId }) => deliveryId)
-  )
-
-const judgedOf = (
-  history: History,
-  found: ReadonlyArray<Found>,
-  notified: ReadonlyArray<string>,
-  receivers: Receivers,
-  disturbances: Disturbances
-): Judged => {
-  const published = new Map(
-    history.facts.flatMap((fact) => (fact.kind === "published" ? [[fact.deliveryId, fact.at] as const] : []))
-  )
-  const lastPost = new Map(receivers.posts.map(({ at, deliveryId }) => [deliveryId, at]))
-  return {
-    model: {
-      facts: history.facts,
-      endpoints: history.endpoints,
-      deliveries: new Map(found.map((one) => [one.id, one])),
-      queue: new Map(
-        found.filter(({ queued }) => queued).map(({ endpointId, id }) => [id, { deliveryId: id, endpointId }])
-      ),
-      notified
-    },
-    posts: receivers.posts.filter(({ deliveryId }) => published.has(deliveryId)),
-    answered: receivers.answered,
-    unseen: unseenBy(receivers, disturbances),
-    lagMs: (at) => disturbances.lag(at),
-    secrets: history.secrets,
-    poison: receivers.poison,
-    retryDelayMs: RETRY_DELAY_MS,
-    graceMs: GRACE_MS,
-    reachMs: (at) => disturbances.reach(at),
-    repeatsOf: (id) =>
-      disturbances.between(published.get(id) ?? 0, lastPost.get(id) ?? 0) + (receivers.broken.get(id) ?? 0)
-  }
-}
-
-export const judge = async (
-  query: Query,
-  receivers: Receivers,
-  publishers: Publishers,
-  disturbances: Disturbances,
-  plan: Plan
-) => {
-  const log = await query<Logged & { readonly [column: string]: unknown }>(LOGGED)
-  const notified = await query<{ id: string }>(
-    "select delivery_id as id from posthorn.notifications where kind = 'delivery_dead_lettered'"
-  )
-  const attempts = await query<{ id: string; row: unknown }>(
-    "select id, to_jsonb(a) as row from posthorn.attempts a"
-  )
-  const judged = judgedOf(
-    readHistory(log),
-    await query<Found>(DELIVERIES),
-    notified.map(({ id }) => id),
-    receivers,
-    disturbances
-  )
-  const installed = {
-    log,
-    acknowledged: publishers.acknowledged,
-    undone: publishers.undone,
-    wrong: await readWrong(query),
-    attempts: new Map(attempts.map(({ id, row }) => [id, JSON.stringify(row)]))
-  }
-  const judgements: Record<string, LawJudgement> = {}
-  for (const [name, law] of Object.entries(laws)) {
-    if (INSIDE.has(name)) continue
-    const { count, least, of } = (plan.poison && POISONED[name]) || CASES[name]!
-    judgements[name] = { of, least, cases: count(judged), violations: law(judged) }
-  }
-  for (const [name, one] of Object.entries(installationLaws(installed, judged)))
-    judgements[name] = { ...one, of: "cases", least: 1 }
-  return { judged, laws: judgements, log }
 }
 
 /** Plays the plan of this seed; `say` tells how it goes. */
@@ -213,11 +109,21 @@ export const chaos = (seed: number, seconds: number, size: Size, say: (line: str
         judged,
         laws: judgements,
         log
-      } = await judge(installation.query, receivers, publishers, disturbances, plan)
+      } = await judge(installation.query, receivers, publishers, disturbances, installation.clocks, plan)
+      const product = size.onlyKills ? {} : await judgeProduct(installation, playing, log)
       const logs = [...installation.processes.values()].flatMap(({ log }) => log)
       const meters = size.onlyKills ? tally.judge(log, publishers.sql) : {}
       say(`judged`)
       const { stalls } = disturbances
-      return { plan, judged, stalls, done: playing.done, laws: judgements, meters, calmMs, logs }
+      return {
+        plan,
+        judged,
+        stalls,
+        done: playing.done,
+        laws: { ...judgements, ...product },
+        meters,
+        calmMs,
+        logs
+      }
     })
   }).pipe(Effect.scoped)

@@ -1,14 +1,28 @@
-/** Carries out what the plan says: faults of processes, lines and the database, and orders about endpoints. */
+/** Carries out what the plan says: faults of processes, of their clocks and lines and of the database, and people's orders. */
 import { Effect } from "effect"
 import type { DatabaseLine } from "../processes/DatabaseLine.ts"
+import type {
+  ClockFault,
+  Fault,
+  LineFault,
+  Order,
+  ProcessFault,
+  ReplayOrder,
+  Role,
+  SessionOrder,
+  TidyOrder
+} from "./Acts.ts"
 import type { Disturbances } from "./Disturbances.ts"
 import type { Installation } from "./Installation.ts"
-import type { DatabaseFault, Fault, LineFault, Order, ProcessFault, Role } from "./Plan.ts"
+import { SLUG } from "./Processes.ts"
+import { Replaying } from "./Replaying.ts"
 import type { Tally } from "./Tally.ts"
+import { Tidying } from "./Tidying.ts"
+import { Visits } from "./Visits.ts"
+import { Weather, type Fault as WeatherAct } from "./Weather.ts"
 
 export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-const WATCH_MS = 50
 const POISONED_DOWN_MS = 300
 
 /** The endpoints by number: their present ids, and how to make one anew. */
@@ -18,30 +32,51 @@ export interface Targets {
   readonly create: (n: number) => Promise<void>
 }
 
+const isOfProcess = (fault: Fault): fault is ProcessFault => ["kill", "end", "freeze"].includes(fault.kind)
+const isOfLine = (fault: Fault): fault is LineFault =>
+  ["hold", "delay", "cut", "forget", "lose"].includes(fault.kind)
+
 export class Faults {
   /** How many there were of each kind. */
   readonly done = new Map<string, number>()
   readonly running = new Set<Promise<unknown>>()
   private broken: unknown = null
-  private database: Promise<void> = Promise.resolve()
   private readonly installation: Installation
   private readonly targets: Targets
   private readonly disturbances: Disturbances
   private readonly tally: Tally
+  readonly replaying: Replaying
+  readonly tidying: Tidying
+  readonly visits: Visits
+  private readonly weather: Weather
 
   constructor(installation: Installation, targets: Targets, disturbances: Disturbances, tally: Tally) {
     this.installation = installation
     this.targets = targets
     this.disturbances = disturbances
     this.tally = tally
+    const { call, databaseUrl, origins } = installation
+    this.replaying = new Replaying(call, (n) => targets.ids[n]!)
+    this.tidying = new Tidying(databaseUrl)
+    const servers = [...origins].flatMap(([role, origin]) => (role.startsWith("server") ? [origin] : []))
+    this.visits = new Visits(SLUG, servers, call)
+    this.weather = new Weather(installation, disturbances)
   }
 
   commit(fault: Fault): void {
     this.done.set(fault.kind, (this.done.get(fault.kind) ?? 0) + 1)
     if ("to" in fault) this.order(fault)
-    else if (fault.kind === "restart" || fault.kind === "crash") this.hurtDatabase(fault)
-    else if (fault.kind === "kill" || fault.kind === "end" || fault.kind === "freeze") this.hurtProcess(fault)
-    else this.hurtLine(fault)
+    else if (fault.kind === "clock") this.setClock(fault)
+    else if (isOfProcess(fault)) this.hurtProcess(fault)
+    else if (isOfLine(fault)) this.hurtLine(fault)
+    else this.keep(this.carryOut(fault))
+  }
+
+  private carryOut(act: ReplayOrder | SessionOrder | TidyOrder | WeatherAct): Promise<void> {
+    if (act.kind === "replay") return this.replaying.order(act)
+    if (act.kind === "session") return this.visits.visit(act)
+    if (act.kind === "tidy") return this.tidying.tidy(act.keptMs)
+    return this.weather.befall(act)
   }
 
   /** A worker is killed by what it sent. */
@@ -101,45 +136,17 @@ export class Faults {
     Effect.runFork(Effect.map(line.loseAnswerTo(statement), () => this.disturb(0)))
   }
 
-  /** One after the other: what is being started is neither stopped nor crashed. */
-  private hurtDatabase(fault: DatabaseFault): void {
-    this.database = this.database.then(async () => {
-      const disturbance = this.disturbances.begin()
-      const watch = setInterval(() => {
-        disturbance.to = Date.now()
-      }, WATCH_MS)
-      await (fault.kind === "restart" ? this.restart(fault.down) : this.crash())
-      clearInterval(watch)
-      disturbance.to = Date.now()
-    })
-    this.keep(this.database)
-  }
-
-  private restart(down: number): Promise<void> {
-    const { cluster } = this.installation
-    return Effect.runPromise(
-      cluster.stop.pipe(Effect.zipRight(Effect.sleep(down)), Effect.zipRight(cluster.start))
-    )
-  }
-
-  /** A backend that is killed takes all connections with it: PostgreSQL starts anew from its log. */
-  private async crash(): Promise<void> {
-    const { query } = this.installation
-    const [victim] = await query<{ pid: number }>(
-      "select pid from pg_stat_activity where application_name like 'posthorn%' and pid <> pg_backend_pid() limit 1"
-    )
-    if (victim === undefined) return
-    try {
-      process.kill(victim.pid, "SIGKILL")
-    } catch {
-      // It has ended by itself.
-      return
+  /** A clock that is set is a disturbance when it is set, and when it is put right. */
+  private setClock({ ms, offMs, who }: ClockFault): void {
+    const { clocks, processes } = this.installation
+    const process = processes.get(who)!
+    const set = (name: string, off: number) => {
+      this.disturb(0)
+      if (process.setClock(name, off)) clocks.set(name, off)
     }
-    const back = async (): Promise<void> => {
-      await pause(WATCH_MS)
-      await query("select 1").catch(back)
-    }
-    await back()
+    const { name } = process
+    set(name, offMs)
+    this.keep(pause(ms).then(() => set(name, 0)))
   }
 
   private order(order: Order): void {

@@ -14,7 +14,17 @@ export interface Logged {
   readonly xid: string
   readonly commit: number
   readonly at: number
-  readonly kind: "published" | "buried" | "attempt" | "endpoint" | "event" | "record"
+  readonly kind:
+    | "published"
+    | "buried"
+    | "attempt"
+    | "endpoint"
+    | "event"
+    | "record"
+    | "removed"
+    | "replay"
+    | "missed"
+    | "audit"
   readonly old: Row | null
   readonly new: Row | null
 }

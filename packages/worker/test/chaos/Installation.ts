@@ -3,9 +3,11 @@ import * as OwnCluster from "@posthorn/testkit/OwnCluster"
 import { Effect, Redacted } from "effect"
 import pg from "pg"
 import { type DatabaseLine, makeLine, through } from "../processes/DatabaseLine.ts"
+import type { Role } from "./Acts.ts"
 import { keepHistory } from "./Keeping.ts"
-import { type Role, rolesOf, type Size } from "./Plan.ts"
+import { rolesOf, type Size } from "./Plan.ts"
 import { type Processes, runProcesses } from "./Processes.ts"
+import { makeSmallDisk, type SmallDisk } from "./SmallDisk.ts"
 
 export type Query = <A extends pg.QueryResultRow>(text: string) => Promise<ReadonlyArray<A>>
 
@@ -15,13 +17,19 @@ export interface Installation extends Processes {
   readonly query: Query
   readonly cluster: OwnCluster.OwnCluster
   readonly lines: ReadonlyMap<Role, DatabaseLine>
+  /** Where the database lies; null where it cannot be filled. */
+  readonly disk: SmallDisk | null
 }
 
 /** One statement on a connection of its own: nothing to break when PostgreSQL is restarted in between. */
 export const queryOn =
   (urlOf: () => string): Query =>
   async <A extends pg.QueryResultRow>(text: string): Promise<ReadonlyArray<A>> => {
-    const client = new pg.Client({ connectionString: urlOf() })
+    // Also while others may not write.
+    const client = new pg.Client({
+      connectionString: urlOf(),
+      options: "-c default_transaction_read_only=off -c default_transaction_isolation=read\\ committed"
+    })
     client.on("error", () => undefined)
     await client.connect()
     try {
@@ -34,7 +42,12 @@ export const queryOn =
 /** Everything runs, and the workspace is there. */
 export const install = (size: Size) =>
   Effect.gen(function* () {
-    const cluster = yield* OwnCluster.make
+    const folder = yield* OwnCluster.folder
+    const disk = yield* Effect.acquireRelease(
+      Effect.sync(() => makeSmallDisk(folder)),
+      (made) => Effect.sync(() => made?.remove())
+    )
+    const cluster = yield* OwnCluster.makeIn(folder)
     const databaseUrl = Redacted.value(cluster.url)
     yield* Effect.promise(() => keepHistory(databaseUrl))
     // For the moments of commits.
@@ -50,6 +63,7 @@ export const install = (size: Size) =>
       databaseUrl,
       query: queryOn(() => databaseUrl),
       cluster,
+      disk,
       lines
     } satisfies Installation
   })

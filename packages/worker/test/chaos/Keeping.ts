@@ -1,6 +1,6 @@
 /**
- * A history that the database itself keeps of a run: triggers write down each change of a delivery, an endpoint or a
- * notification, and each call of `posthorn.record`, in the transaction that makes it. So what is written is what was
+ * A history that the database itself keeps of a run: triggers write down each change of a delivery, an endpoint, a
+ * replay job or what was missed, and each call of `posthorn.record`, in the transaction that makes it. So what is written is what was
  * committed. The moment of each commit comes from PostgreSQL (`track_commit_timestamp`).
  */
 import pg from "pg"
@@ -31,7 +31,15 @@ const TABLES = `
   create trigger chaos after insert or update or delete on posthorn.endpoints
     for each row execute function chaos.keep('endpoint');
   create trigger chaos after insert on posthorn.events
-    for each row execute function chaos.keep('event')`
+    for each row execute function chaos.keep('event');
+  create trigger chaos_removed after delete on posthorn.deliveries
+    for each row execute function chaos.keep('removed');
+  create trigger chaos after insert or update on posthorn.replays
+    for each row execute function chaos.keep('replay');
+  create trigger chaos after insert or delete on posthorn.missed_events
+    for each row execute function chaos.keep('missed');
+  create trigger chaos after insert on posthorn.audit_events
+    for each row when (new.action like 'webhook.%repla%') execute function chaos.keep('audit')`
 
 /** Stands in front of `posthorn.record`, with whatever arguments that has, and writes down what attempts alone do not tell. */
 const RECORD = `

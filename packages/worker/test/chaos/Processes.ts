@@ -2,7 +2,8 @@
 
 import { freePort } from "@posthorn/testkit/FreePort"
 import { Effect } from "effect"
-import type { Role, Roles } from "./Plan.ts"
+import type { Role, Roles } from "./Acts.ts"
+import { Clocks } from "./Clocks.ts"
 import type { Call } from "./Publishers.ts"
 import { namedCommand, Supervised } from "./Supervised.ts"
 
@@ -19,7 +20,7 @@ const ENVIRONMENT = {
   DELIVERY_REQUEST_TIMEOUT: `${REQUEST_TIMEOUT_MS} millis`,
   OPERATOR_TOKEN,
   ...Object.fromEntries(
-    ["REST_READ", "REST_WRITE", "ASSISTANT", "MCP", "EVENT_PUBLISH"].map((bucket) => [
+    ["REST_READ", "REST_WRITE", "ASSISTANT", "MCP", "EVENT_PUBLISH", "AUTH_FAILURE"].map((bucket) => [
       `RATE_LIMIT_${bucket}`,
       "off"
     ])
@@ -28,20 +29,37 @@ const ENVIRONMENT = {
 
 export interface Processes {
   readonly processes: ReadonlyMap<Role, Supervised>
+  readonly clocks: Clocks
   /** Where each answers `/metrics`. */
   readonly origins: ReadonlyMap<Role, string>
-  /** As the operator, at one server after another until one answers with something else than 5xx; paths below the workspace. */
+  /**
+   * As the operator, or as the headers say, at one server after another until one answers with something else than 5xx; paths
+   * below the workspace.
+   */
   readonly call: Call
+  /** Answers that told of trouble, by status, and what was said where it was not the database that is away. */
+  readonly troubles: Troubles
 }
 
-const callOn = (bases: ReadonlyArray<string>): Call => {
+export interface Troubles {
+  readonly away: () => number
+  readonly unforeseen: ReadonlyArray<string>
+}
+
+const callOn = (bases: ReadonlyArray<string>): { readonly call: Call; readonly troubles: Troubles } => {
   let turn = 0
-  return async (method, path, body) => {
+  let away = 0
+  const unforeseen: Array<string> = []
+  const call: Call = async (method, path, body, headers) => {
     for (;;) {
       const base = bases[turn++ % bases.length]!
       const answer = await fetch(`${base}${path}`, {
         method,
-        headers: { authorization: `Bearer ${OPERATOR_TOKEN}`, "content-type": "application/json" },
+        headers: {
+          authorization: `Bearer ${OPERATOR_TOKEN}`,
+          "content-type": "application/json",
+          ...headers
+        },
         signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
         ...(body !== undefined && { body: JSON.stringify(body) })
       })
@@ -49,14 +67,18 @@ const callOn = (bases: ReadonlyArray<string>): Call => {
         .catch(() => null)
       if (answer !== null && answer.status < 500)
         return { status: answer.status, body: answer.text === "" ? null : JSON.parse(answer.text) }
+      if (answer?.status === 503) away += 1
+      else if (answer !== null)
+        unforeseen.push(`${method} ${path} was answered ${answer.status}: ${answer.text}`)
       await new Promise((resolve) => setTimeout(resolve, CALL_PAUSE_MS))
     }
   }
+  return { call, troubles: { away: () => away, unforeseen } }
 }
 
 const commandFile = Effect.map(
   Effect.acquireRelease(Effect.sync(namedCommand), ({ remove }) => Effect.sync(remove)),
-  ({ file }) => file
+  ({ file, preload }) => ({ file, preload })
 )
 
 /** `w0`, `s1`: as the receivers hear of them. */
@@ -69,7 +91,8 @@ export const roleOf = (sender: string): Role =>
 /** They run, and the workspace is there. `urlOf` says what each has for its database. */
 export const runProcesses = ({ servers, workers }: Roles, urlOf: (role: Role) => string) =>
   Effect.gen(function* () {
-    const file = yield* commandFile
+    const program = yield* commandFile
+    const clocks = new Clocks()
     const processes = new Map<Role, Supervised>()
     const origins = new Map<Role, string>()
     yield* Effect.addFinalizer(() =>
@@ -78,7 +101,7 @@ export const runProcesses = ({ servers, workers }: Roles, urlOf: (role: Role) =>
     for (const role of [...workers, ...servers]) {
       const port = String(yield* freePort)
       const isServer = role.startsWith("server")
-      const one = new Supervised(nameOf(role), file, isServer ? "serve" : "work", {
+      const one = new Supervised(nameOf(role), program, isServer ? "serve" : "work", {
         ...ENVIRONMENT,
         DATABASE_URL: urlOf(role),
         [isServer ? "PORT" : "METRICS_PORT"]: port
@@ -88,6 +111,7 @@ export const runProcesses = ({ servers, workers }: Roles, urlOf: (role: Role) =>
       one.start()
     }
     const bases = servers.map((role) => `${origins.get(role)}/workspaces`)
-    yield* Effect.promise(() => callOn(bases)("POST", "", { slug: SLUG, name: "Acme" }))
-    return { processes, origins, call: callOn(bases.map((base) => `${base}/${SLUG}`)) } satisfies Processes
+    yield* Effect.promise(() => callOn(bases).call("POST", "", { slug: SLUG, name: "Acme" }))
+    const calls = callOn(bases.map((base) => `${base}/${SLUG}`))
+    return { processes, origins, clocks, ...calls } satisfies Processes
   })

@@ -1,6 +1,6 @@
 /** Publishers of a run: over REST, one by one or in batches, until they are answered; and in transactions of their own. */
 import pg from "pg"
-import type { Publish } from "./Plan.ts"
+import type { Publish } from "./Acts.ts"
 
 /** What a publisher was told, for the laws. */
 export interface Acknowledged {
@@ -13,7 +13,8 @@ export interface Acknowledged {
 export type Call = (
   method: string,
   path: string,
-  body?: unknown
+  body?: unknown,
+  headers?: Readonly<Record<string, string>>
 ) => Promise<{ status: number; body: unknown }>
 
 interface Answer {

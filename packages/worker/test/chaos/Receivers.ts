@@ -2,7 +2,7 @@
 import type { Behaviour } from "@posthorn/testkit/Receiver"
 import type { Answered, Post } from "../simulation/Facts.ts"
 import { type Chance, makeChance } from "../simulation/VirtualTime.ts"
-import { MANNERS, type Manner } from "./Plan.ts"
+import { MANNERS, type Manner } from "./Acts.ts"
 
 type Answer = Parameters<Behaviour>[0]
 
@@ -29,7 +29,7 @@ export class Receivers {
   /** Connections that were broken instead of answered, by delivery: each may bring the request once more. */
   readonly broken = new Map<string, number>()
   poison: string | null = null
-  /** From now on whoever hangs answers. */
+  /** From now on whoever hangs answers, and whoever was gone is back: so what is replayed arrives. */
   calm = false
   private readonly chance: Chance
   private readonly kill: (sender: string) => void
@@ -85,7 +85,7 @@ export class Receivers {
       flaky: () => setTimeout(say, chance.between(0, 30), chance.oneOf([200, 200, 500, 429, 408, 503, 302])),
       slow: () => setTimeout(say, chance.between(200, 1_200), 200),
       grudge: () => say(Number.parseInt(deliveryId.slice(-4), 16) % GRUDGE === 0 ? 503 : 200),
-      gone: () => say(410),
+      gone: () => say(this.calm ? 200 : 410),
       reset: () => breakOff(() => (chance.happens(0.5) ? answer.reset() : answer.close())),
       nonsense: () => breakOff(() => answer.raw("SSH-2.0-OpenSSH_9.6\r\n").close()),
       hang: () => (this.calm ? say(200) : answer.gone(sayNothing))

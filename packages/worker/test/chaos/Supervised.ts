@@ -9,6 +9,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { bundleFile, DEFAULTS, type Environment } from "../processes/Command.ts"
+import { preloadIn } from "./Clocks.ts"
 
 const RESTART_MS = 300
 const LOG_LINES = 8
@@ -26,7 +27,7 @@ const messageOf = (line: string): string => {
   }
 }
 
-/** The bundle's copy, and the way to be rid of it. */
+/** The bundle's copy, what is loaded before it, and the way to be rid of both. */
 export const namedCommand = () => {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-chaos-"))
   cpSync(dirname(bundleFile), folder, { recursive: true, filter: (path) => !path.endsWith(".map") })
@@ -41,8 +42,15 @@ export const namedCommand = () => {
   if (found !== 1) throw new Error(`The bundle holds its version ${found} times, not once`)
   return {
     file: join(folder, "posthorn.mjs"),
+    preload: preloadIn(folder),
     remove: () => rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** What is run, and what is loaded before it, if anything. */
+export interface Program {
+  readonly file: string
+  readonly preload?: string
 }
 
 export class Supervised {
@@ -55,29 +63,36 @@ export class Supervised {
   private timer: NodeJS.Timeout | null = null
   private over = false
   private pause = RESTART_MS
-  private readonly name: string
+  private readonly role: string
   private readonly file: string
+  private readonly before: ReadonlyArray<string>
   private readonly command: "work" | "serve"
   private readonly environment: Environment
 
-  constructor(name: string, file: string, command: "work" | "serve", environment: Environment) {
-    this.name = name
+  constructor(role: string, { file, preload }: Program, command: "work" | "serve", environment: Environment) {
+    this.role = role
     this.file = file
+    this.before = preload === undefined ? [] : ["--require", preload]
     this.command = command
     this.environment = environment
   }
 
+  /** Of the latest start. */
+  get name(): string {
+    return `${this.role}.${this.starts}`
+  }
+
   start(): void {
     this.starts += 1
-    const child = spawn(process.execPath, [this.file, this.command], {
-      env: { ...DEFAULTS, ...this.environment, [NAME_VARIABLE]: `${this.name}.${this.starts}` },
-      stdio: ["ignore", "ignore", "pipe"]
+    const { name } = this
+    const child = spawn(process.execPath, [...this.before, this.file, this.command], {
+      env: { ...DEFAULTS, ...this.environment, [NAME_VARIABLE]: name },
+      stdio: ["ignore", "ignore", "pipe", "ipc"]
     })
     this.child = child
     const end = () => child.kill("SIGKILL")
     process.once("exit", end)
-    const name = `${this.name}.${this.starts}`
-    child.stderr.on("data", (chunk) => this.hear(name, String(chunk)))
+    child.stderr!.on("data", (chunk) => this.hear(name, String(chunk)))
     child.once("close", () => {
       this.child = null
       process.off("exit", end)
@@ -98,6 +113,13 @@ export class Supervised {
   end(signal: "SIGKILL" | "SIGTERM", down: number): void {
     this.pause = down
     this.child?.kill(signal)
+  }
+
+  /** Of the start of this name; false when that is over. */
+  setClock(name: string, offMs: number): boolean {
+    if (name !== this.name || this.child?.connected !== true) return false
+    this.child.send({ offMs })
+    return true
   }
 
   freeze(ms: number): void {

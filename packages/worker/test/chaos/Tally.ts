@@ -7,9 +7,9 @@
  */
 import { Effect } from "effect"
 import { type Scrape, scrape } from "../processes/Meters.ts"
+import type { Role } from "./Acts.ts"
 import type { Logged } from "./History.ts"
 import type { Judgement } from "./InstallationLaws.ts"
-import type { Role } from "./Plan.ts"
 import type { Processes } from "./Processes.ts"
 
 const SCRAPE_MS = 1_000

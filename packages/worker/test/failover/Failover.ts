@@ -8,12 +8,14 @@
 import * as Receiver from "@posthorn/testkit/Receiver"
 import * as ReplicatedCluster from "@posthorn/testkit/ReplicatedCluster"
 import { Effect, type Scope } from "effect"
-import { judge, type LawJudgement, settle, targetsOf } from "../chaos/Chaos.ts"
+import type { Roles } from "../chaos/Acts.ts"
+import { settle, targetsOf } from "../chaos/Chaos.ts"
 import { Disturbances } from "../chaos/Disturbances.ts"
 import { pause } from "../chaos/Faults.ts"
 import { queryOn } from "../chaos/Installation.ts"
+import { judge, type LawJudgement } from "../chaos/Judging.ts"
 import { keepHistory } from "../chaos/Keeping.ts"
-import { publishesOf, type Roles, rolesOf, USUAL } from "../chaos/Plan.ts"
+import { publishesOf, rolesOf, USUAL } from "../chaos/Plan.ts"
 import { runProcesses, SLUG } from "../chaos/Processes.ts"
 import { Publishers } from "../chaos/Publishers.ts"
 import { Receivers } from "../chaos/Receivers.ts"
@@ -165,7 +167,14 @@ export const failover = (
       say("everything is published")
       const calmMs = await settle(query)
       disturbances.stopWatching()
-      const { judged, laws: all } = await judge(query, receivers, publishers, disturbances, plan)
+      const { judged, laws: all } = await judge(
+        query,
+        receivers,
+        publishers,
+        disturbances,
+        running.clocks,
+        plan
+      )
       const { [NOT_JUDGED]: _, ...laws } = all
       const attempts = judged.model.facts.filter(({ kind }) => kind === "recorded").length
       const published = new Map(

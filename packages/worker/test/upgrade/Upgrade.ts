@@ -79,7 +79,7 @@ const commands = (databaseUrl: string) => {
   const all: Array<Running> = []
   const start = async (name: string, file: string, command: "serve" | "work"): Promise<Running> => {
     const port = String(await Effect.runPromise(freePort))
-    const process = new Supervised(name, file, command, {
+    const process = new Supervised(name, { file }, command, {
       ...environment,
       ...(command === "serve" ? { PORT: port } : { METRICS_PORT: port })
     })

@@ -1,0 +1,54 @@
+/**
+ * Wall clocks that are wrong: a process shows other times than the machine does, as if its own machine's clock had been set.
+ * Time passes for it as for everybody: timers and the clock that only goes forward stay as they are.
+ */
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+/** Runs before the program, in its process. What it hears comes over the channel that `spawn` opens. */
+const PRELOAD = `
+const Real = Date, now = Date.now
+let off = 0
+Real.now = () => now() + off
+globalThis.Date = new Proxy(Real, {
+  construct: (target, args, made) => Reflect.construct(target, args.length === 0 ? [now() + off] : args, made),
+  apply: () => new globalThis.Date().toString()
+})
+process.on("message", ({ offMs }) => { off = offMs })
+process.channel?.unref()
+`
+
+/** Writes it into the folder, and gives its path. */
+export const preloadIn = (folder: string): string => {
+  const file = join(folder, "clock.cjs")
+  writeFileSync(file, PRELOAD)
+  return file
+}
+
+interface Setting {
+  readonly from: number
+  readonly offMs: number
+}
+
+/** How the clocks of all processes were set, by their names; each starts with the right time. */
+export class Clocks {
+  private readonly settings = new Map<string, Array<Setting>>()
+
+  set(name: string, offMs: number): void {
+    this.settings.set(name, [...(this.settings.get(name) ?? []), { from: Date.now(), offMs }])
+  }
+
+  /** By how much this one may have been off between these moments. */
+  off(name: string, from: number, to: number): ReadonlyArray<number> {
+    const settings = [{ from: 0, offMs: 0 }, ...(this.settings.get(name) ?? [])]
+    return settings
+      .filter((one, n) => one.from <= to && (settings[n + 1]?.from ?? Number.POSITIVE_INFINITY) >= from)
+      .map(({ offMs }) => offMs)
+  }
+}
+
+/** The one of these with which `shown` comes closest to the moment. */
+export const closest = (candidates: ReadonlyArray<number>, shown: number, moment: number): number =>
+  candidates.reduce((best, one) =>
+    Math.abs(shown - one - moment) < Math.abs(shown - best - moment) ? one : best
+  )

@@ -1,0 +1,151 @@
+/** Judges a run: reads what the database kept of it, and asks the laws of the simulation and those of an installation. */
+
+import { WRONG } from "../processes/Wrong.ts"
+import type { Delivery, Fact, Post } from "../simulation/Facts.ts"
+import type { Judged } from "../simulation/Judged.ts"
+import { laws } from "../simulation/Laws.ts"
+import { CASES, INSIDE, POISONED } from "./Cases.ts"
+import { type Clocks, closest } from "./Clocks.ts"
+import type { Disturbances } from "./Disturbances.ts"
+import { type History, LOGGED, type Logged, readHistory } from "./History.ts"
+import type { Query } from "./Installation.ts"
+import { installationLaws, type Judgement } from "./InstallationLaws.ts"
+import type { Plan } from "./Plan.ts"
+import { REQUEST_TIMEOUT_MS, RETRY_DELAY_MS } from "./Processes.ts"
+import type { Publishers } from "./Publishers.ts"
+import type { Receivers } from "./Receivers.ts"
+
+const GRACE_MS = 24 * 3_600_000
+
+export interface LawJudgement extends Judgement {
+  /** What the cases are, and how many there must be at least. */
+  readonly of: string
+  readonly least: number
+}
+
+export const readWrong = async (query: Query, all: Readonly<Record<string, string>> = WRONG) => {
+  const wrong: Array<string> = []
+  for (const [what, statement] of Object.entries(all))
+    for (const { id } of await query<{ id: string }>(statement)) wrong.push(`${id}: ${what}`)
+  return wrong
+}
+
+const DELIVERIES = `
+  select d.id, d.endpoint_id as "endpointId", d.status, d.attempts, q.delivery_id is not null as queued
+  from posthorn.deliveries d left join posthorn.queue q on q.workspace_id = d.workspace_id and q.delivery_id = d.id`
+
+type Found = Pick<Delivery, "id" | "endpointId" | "status" | "attempts"> & { readonly queued: boolean }
+
+/** With what the sender's clock was off by: of what it was set to lately, what fits the moment that it signed. */
+const timed = (
+  { posts, senders }: Receivers,
+  disturbances: Disturbances,
+  clocks: Clocks
+): ReadonlyArray<Post> =>
+  posts.map((post) => {
+    const { at, request, worker } = post
+    const candidates = clocks.off(senders[worker]!, at - disturbances.reach(at), at)
+    const signedMs = Number(request.headers["webhook-timestamp"]) * 1_000
+    return { ...post, clockOff: closest(candidates, signedMs, at) }
+  })
+
+/** An attempt's `at` is when it was begun by the clock of its worker: here, what the right time was. */
+const inTrueTime = (facts: ReadonlyArray<Fact>, posts: ReadonlyArray<Post>): ReadonlyArray<Fact> => {
+  const offsets = new Map<string, Array<Post>>()
+  for (const post of posts) offsets.set(post.deliveryId, [...(offsets.get(post.deliveryId) ?? []), post])
+  return facts.map((fact) => {
+    if (fact.kind !== "recorded") return fact
+    const { observed } = fact
+    const sent = offsets.get(observed.deliveryId) ?? []
+    if (sent.every(({ clockOff }) => clockOff === 0)) return fact
+    const distance = ({ at, clockOff = 0 }: Post) => Math.abs(observed.at - clockOff - at)
+    const ours = sent.reduce((best, one) => (distance(one) < distance(best) ? one : best))
+    return { ...fact, observed: { ...observed, at: observed.at - (ours.clockOff ?? 0) } }
+  })
+}
+
+/** A worker that stood still, or whose machine did, may have seen nothing of an answer. */
+const unseenBy = ({ posts }: Receivers, disturbances: Disturbances): ReadonlySet<string> =>
+  new Set(
+    posts
+      .filter(({ at }) => disturbances.during(at, at + REQUEST_TIMEOUT_MS))
+      .map(({ deliveryId }) => deliveryId)
+  )
+
+const judgedOf = (
+  history: History,
+  found: ReadonlyArray<Found>,
+  notified: ReadonlyArray<string>,
+  receivers: Receivers,
+  disturbances: Disturbances,
+  clocks: Clocks
+): Judged => {
+  const posts = timed(receivers, disturbances, clocks)
+  const published = new Map(
+    history.facts.flatMap((fact) => (fact.kind === "published" ? [[fact.deliveryId, fact.at] as const] : []))
+  )
+  const lastPost = new Map(receivers.posts.map(({ at, deliveryId }) => [deliveryId, at]))
+  return {
+    model: {
+      facts: inTrueTime(history.facts, posts),
+      endpoints: history.endpoints,
+      deliveries: new Map(found.map((one) => [one.id, one])),
+      queue: new Map(
+        found.filter(({ queued }) => queued).map(({ endpointId, id }) => [id, { deliveryId: id, endpointId }])
+      ),
+      notified
+    },
+    posts: posts.filter(({ deliveryId }) => published.has(deliveryId)),
+    answered: receivers.answered,
+    unseen: unseenBy(receivers, disturbances),
+    lagMs: (at) => disturbances.lag(at),
+    secrets: history.secrets,
+    poison: receivers.poison,
+    retryDelayMs: RETRY_DELAY_MS,
+    graceMs: GRACE_MS,
+    reachMs: (at) => disturbances.reach(at),
+    repeatsOf: (id) =>
+      disturbances.between(published.get(id) ?? 0, lastPost.get(id) ?? 0) + (receivers.broken.get(id) ?? 0)
+  }
+}
+
+export const judge = async (
+  query: Query,
+  receivers: Receivers,
+  publishers: Publishers,
+  disturbances: Disturbances,
+  clocks: Clocks,
+  plan: Plan
+) => {
+  const log = await query<Logged & { readonly [column: string]: unknown }>(LOGGED)
+  const notified = await query<{ id: string }>(
+    "select delivery_id as id from posthorn.notifications where kind = 'delivery_dead_lettered'"
+  )
+  const attempts = await query<{ id: string; row: unknown }>(
+    "select id, to_jsonb(a) as row from posthorn.attempts a"
+  )
+  const judged = judgedOf(
+    readHistory(log),
+    await query<Found>(DELIVERIES),
+    notified.map(({ id }) => id),
+    receivers,
+    disturbances,
+    clocks
+  )
+  const installed = {
+    log,
+    acknowledged: publishers.acknowledged,
+    undone: publishers.undone,
+    wrong: await readWrong(query),
+    attempts: new Map(attempts.map(({ id, row }) => [id, JSON.stringify(row)]))
+  }
+  const judgements: Record<string, LawJudgement> = {}
+  for (const [name, law] of Object.entries(laws)) {
+    if (INSIDE.has(name)) continue
+    const { count, least, of } = (plan.poison && POISONED[name]) || CASES[name]!
+    judgements[name] = { of, least, cases: count(judged), violations: law(judged) }
+  }
+  for (const [name, one] of Object.entries(installationLaws(installed, judged)))
+    judgements[name] = { ...one, of: "cases", least: 1 }
+  return { judged, laws: judgements, log }
+}

@@ -1,0 +1,80 @@
+/**
+ * Judges what the rest of the product did in a run: replay jobs, retention, the console and tokens, and what the server said
+ * while things were broken. In the end retention runs once more and keeps nothing, so it comes after every other judgement.
+ */
+import type { Faults } from "./Faults.ts"
+import type { Logged } from "./History.ts"
+import type { Installation } from "./Installation.ts"
+import type { Judgement } from "./InstallationLaws.ts"
+import { type LawJudgement, readWrong } from "./Judging.ts"
+import { REPLAYS, type ReplayRow, replayLaws } from "./ReplayLaws.ts"
+import { NOT_WHOLE, retentionLaws } from "./RetentionLaws.ts"
+import { tidy } from "./Tidying.ts"
+import { visitLaws } from "./VisitLaws.ts"
+
+/** How many deliveries there are, and how many have work to do. */
+const COUNTS = `
+  select count(*)::integer as all, (count(*) filter (where exists (
+    select from posthorn.queue q where q.workspace_id = d.workspace_id and q.delivery_id = d.id)))::integer as waiting
+  from posthorn.deliveries d`
+
+interface Counts {
+  readonly all: number
+  readonly waiting: number
+  readonly [column: string]: number
+}
+
+const lastTidy = async ({ databaseUrl, query }: Installation): Promise<Judgement> => {
+  const [before] = await query<Counts>(COUNTS)
+  await tidy(databaseUrl, 0)
+  const [after] = await query<Counts>(COUNTS)
+  return {
+    cases: before!.all - after!.all,
+    violations: [
+      ...(after!.waiting === before!.waiting
+        ? []
+        : [`${before!.waiting} deliveries waited before the last run, and ${after!.waiting} after it`]),
+      ...(after!.all === after!.waiting
+        ? []
+        : [`${after!.all - after!.waiting} that are old and ended were left`])
+    ]
+  }
+}
+
+/** The database away is 503, and asked again; anything else is a fault nobody foresaw. */
+const troubleIs503 = ({ troubles: { away, unforeseen } }: Installation): Judgement => ({
+  cases: away() + unforeseen.length,
+  violations: unforeseen
+})
+
+/** A law that is new to a short run may have had nothing to judge. */
+const LEAST = 1
+
+export const judgeProduct = async (
+  installation: Installation,
+  { replaying, tidying, visits }: Faults,
+  log: ReadonlyArray<Logged>
+): Promise<Readonly<Record<string, LawJudgement>>> => {
+  const { query } = installation
+  const replays = replayLaws({
+    log,
+    jobs: replaying.jobs,
+    rows: await query<ReplayRow & { readonly [column: string]: unknown }>(REPLAYS)
+  })
+  const [counts] = await query<Counts>(COUNTS)
+  const notWhole = await readWrong(query, NOT_WHOLE)
+  const retention = retentionLaws({
+    log,
+    runs: tidying.runs,
+    deliveries: counts!.all,
+    notWhole,
+    last: await lastTidy(installation)
+  })
+  const judged = {
+    "I7 trouble is answered with 503": { ...troubleIs503(installation), of: "calls answered 5xx" },
+    ...replays,
+    ...retention,
+    ...visitLaws(visits.all)
+  }
+  return Object.fromEntries(Object.entries(judged).map(([name, law]) => [name, { ...law, least: LEAST }]))
+}

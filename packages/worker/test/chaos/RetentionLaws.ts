@@ -1,0 +1,74 @@
+/** What must hold of retention while everything else goes on. Source: spec §8, decision §7 (Retention). */
+import type { Logged } from "./History.ts"
+import type { Judgement } from "./InstallationLaws.ts"
+import type { Tidied } from "./Tidying.ts"
+
+const TERMINAL = new Set(["delivered", "failed_permanent", "dead_lettered"])
+
+/** Deliveries that went without their endpoint. That is deleted with its history, bit by bit, each bit in a transaction of its own. */
+export const removedByRetention = (log: ReadonlyArray<Logged>): ReadonlyArray<Logged> => {
+  const deleted = new Set(
+    log.flatMap(({ kind, new: now, old }) => (kind === "endpoint" && now === null ? [old!.id as string] : []))
+  )
+  return log.filter(({ kind, old }) => kind === "removed" && !deleted.has(old!.endpoint_id as string))
+}
+
+/** Nothing younger than the cut-off goes, and nothing that has work to do or somebody to tell. */
+const onlyTheOldAndEnded = (log: ReadonlyArray<Logged>, runs: ReadonlyArray<Tidied>): Judgement => {
+  const removed = removedByRetention(log)
+  const violations = removed.flatMap(({ at, old }) => {
+    const kept = Math.min(
+      ...runs.filter(({ from, to }) => from <= at && at <= to).map(({ keptMs }) => keptMs)
+    )
+    const age = at - Date.parse(old!.created_at as string)
+    // Kept for whole seconds.
+    const tooYoung = age < Math.floor(kept / 1_000) * 1_000
+    return [
+      ...(tooYoung
+        ? [`${old!.id} was removed at the age of ${Math.round(age)} ms; kept are ${Math.round(kept)}`]
+        : []),
+      ...(TERMINAL.has(old!.status as string) ? [] : [`${old!.id} was removed while it was ${old!.status}`])
+    ]
+  })
+  return { cases: removed.length, violations }
+}
+
+/** What of the rest is not whole, with the statement that finds it. */
+export const NOT_WHOLE = {
+  "its event is gone, and the payload with it": `
+    select d.id from posthorn.deliveries d where d.event_id is not null and not exists (
+      select from posthorn.events e where e.workspace_id = d.workspace_id and e.id = d.event_id)`,
+  "a missed event is gone": `
+    select m.event_id as id from posthorn.missed_events m where not exists (
+      select from posthorn.events e where e.workspace_id = m.workspace_id and e.id = m.event_id)`,
+  "an attempt without its delivery": `
+    select a.id from posthorn.attempts a where not exists (
+      select from posthorn.deliveries d where d.workspace_id = a.workspace_id and d.id = a.delivery_id)`,
+  "not among the failures, or among them as something else": `
+    select coalesce(d.id, f.delivery_id) as id
+    from (select * from posthorn.deliveries where status in ('failed', 'failed_permanent', 'dead_lettered')) d
+    full join posthorn.failed_deliveries f on f.workspace_id = d.workspace_id and f.endpoint_id = d.endpoint_id
+      and f.created_at = d.created_at and f.delivery_id = d.id
+    where d.status is distinct from f.status`
+}
+
+export interface Remaining {
+  readonly log: ReadonlyArray<Logged>
+  readonly runs: ReadonlyArray<Tidied>
+  readonly deliveries: number
+  readonly notWhole: ReadonlyArray<string>
+  /** After a last run that keeps nothing: how many went, and what stayed that should not have, or went that should not. */
+  readonly last: Judgement
+}
+
+export const retentionLaws = ({
+  deliveries,
+  last,
+  log,
+  notWhole,
+  runs
+}: Remaining): Readonly<Record<string, Judgement & { readonly of: string }>> => ({
+  "T1 only the old and ended is removed": { ...onlyTheOldAndEnded(log, runs), of: "deliveries removed" },
+  "T2 what remains is whole": { cases: deliveries, violations: notWhole, of: "deliveries that remain" },
+  "T3 what is old and ended goes": { ...last, of: "deliveries removed in the end" }
+})
