@@ -44,8 +44,6 @@ const earlier = (wished: string | null, makers: string | null) =>
 /** Nobody makes tokens in the system's name. */
 const makerOf = ({ id, type }: Actor): Maker => ({ type: type as Maker["type"], id })
 
-const isPast = (time: string | null | undefined) => typeof time === "string" && Date.parse(time) <= Date.now()
-
 export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabilities/ApiTokens", {
   dependencies: [
     Identities.Default,
@@ -68,7 +66,8 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
         const { actor, expiresAt: makersEnd, permissions, traceId, workspaceId } = yield* CurrentPrincipal
         const permission = firstMissing(permissionsOf(request.scopes), permissions)
         if (permission !== undefined) return yield* new Forbidden({ permission })
-        if (isPast(request.expiresAt)) return yield* invalid("/expiresAt", "Expected a time in the future")
+        if (typeof request.expiresAt === "string" && (yield* tokens.isPast(request.expiresAt)))
+          return yield* invalid("/expiresAt", "Expected a time in the future")
         if (!(yield* workspaces.hold(workspaceId))) return yield* new WorkspaceNotFound()
         // Revoked since the gate let it in: what it made now would escape the revocation of its descendants.
         if (actor.type === "api_token" && !(yield* tokens.isOpen(workspaceId, actor.id)))

@@ -5,7 +5,11 @@
  * busy token costs two look-ups a second. Tokens that are not remembered are looked up together: whatever arrives while
  * `STATEMENTS` are under way waits for the next one, and shares it with up to `TOKENS_AT_ONCE` others. So 20,000 forged
  * tokens cost 20 statements on two connections, and a valid one among them is let in with its own. Unknown tokens are not
- * remembered: they would push out the known. Source: decision §3.
+ * remembered: they would push out the known.
+ *
+ * Whether a token has expired is for the database's clock to say, as with everything that is due; how long it is remembered
+ * is measured by a clock that only goes forward. So a server whose wall clock is wrong, or is set back, refuses nobody who
+ * has a good token, and lets nobody in with one that is over. Source: decision §3.
  */
 import type { TokenId } from "@posthorn/domain/Ids"
 import { permissionsOf } from "@posthorn/domain/Permission"
@@ -27,7 +31,10 @@ export interface Identity extends TokenIdentity {
 
 interface Remembered {
   readonly identity: Identity
+  /** When it was asked for. */
   readonly readAt: number
+  /** Until when it has not expired; its end is asked for, once, and stands. */
+  readonly openUntil: number
   /** When to ask again; never while that is under way. */
   readonly until: number
 }
@@ -38,8 +45,7 @@ interface Batch {
   readonly rows: Deferred.Deferred<ReadonlyMap<string, TokenIdentity>>
 }
 
-const isOpen = ({ expiresAt, revokedAt }: Identity) =>
-  revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > Date.now())
+const isOpen = ({ leftMs, revokedAt }: Identity) => revokedAt === null && (leftMs === null || leftMs > 0)
 
 export class Identities extends Effect.Service<Identities>()("@posthorn/capabilities/Identities", {
   dependencies: [ApiTokensRepo.Default],
@@ -57,9 +63,15 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
       remembered.clear()
     })
 
-    const remember = (tokenId: TokenId, identity: Identity) => {
+    const remember = (tokenId: TokenId, identity: Identity, readAt: number) => {
+      const { leftMs } = identity
       if (remembered.size >= REMEMBERED_TOKENS) remembered.clear()
-      remembered.set(tokenId, { identity, readAt: Date.now(), until: Date.now() + REMEMBERED_MS })
+      remembered.set(tokenId, {
+        identity,
+        readAt,
+        until: readAt + REMEMBERED_MS,
+        openUntil: leftMs === null || leftMs <= 0 ? Number.POSITIVE_INFINITY : readAt + leftMs
+      })
     }
 
     /** `lastUsedAt` is to the minute: more than one write a minute would change nothing. */
@@ -98,10 +110,11 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     const lookUp = (tokenId: TokenId) =>
       Effect.suspend(() => {
         const before = forgotten
+        const readAt = performance.now()
         return Effect.map(find(tokenId), (found): Identity | undefined => {
           if (found === undefined) return undefined
           const identity = { ...found, permissions: permissionsOf(found.scopes) }
-          if (forgotten === before) remember(tokenId, identity)
+          if (forgotten === before) remember(tokenId, identity, readAt)
           return identity
         })
       }).pipe(
@@ -115,8 +128,9 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     /** What is remembered, asked for again in good time; or what the database says. */
     const current = (tokenId: TokenId): Effect.Effect<Identity | undefined> => {
       const known = remembered.get(tokenId)
-      const now = Date.now()
-      if (known === undefined || now >= known.readAt + KNOWN_AT_MOST_MS) return lookUp(tokenId)
+      const now = performance.now()
+      if (known === undefined || now >= Math.min(known.readAt + KNOWN_AT_MOST_MS, known.openUntil))
+        return lookUp(tokenId)
       const answer = Effect.succeed(known.identity)
       if (now < known.until) return answer
       remembered.set(tokenId, { ...known, until: Number.POSITIVE_INFINITY })

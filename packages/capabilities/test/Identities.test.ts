@@ -3,7 +3,7 @@ import { expect, layer } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
 import { ApiTokensRepo } from "@posthorn/persistence/ApiTokensRepo"
 import { TestPg } from "@posthorn/testkit/TestPg"
-import { Context, Effect, Fiber, Layer, Redacted } from "effect"
+import { Context, Effect, Fiber, Layer, Option, Redacted, Schedule } from "effect"
 import { Identities } from "../src/Identities.ts"
 import * as TokenText from "../src/TokenText.ts"
 
@@ -41,6 +41,22 @@ const makeToken = Effect.gen(function* () {
     values (${workspaceId}, ${id}, 'T', '{read}', ${secretHash})`
   return { id, text: Redacted.value(text) }
 })
+
+const HOUR_MS = 3_600_000
+
+/** This process's wall clock shows other times for as long as the scope lives. */
+const wallClockOff = (ms: number) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const { now } = Date
+      Date.now = () => now() + ms
+      return now
+    }),
+    (now) =>
+      Effect.sync(() => {
+        Date.now = now
+      })
+  )
 
 /** As anybody can write them: the checksum is right, nobody has the id. */
 const forged = () => Redacted.value(TokenText.issue(newId("token")).text)
@@ -106,6 +122,63 @@ test("identities", (it) => {
       yield* Fiber.interrupt(gone)
 
       expect(yield* Fiber.join(stays)).toMatchObject({ tokenId: second.id })
+    })
+  )
+
+  it.scoped(
+    "decision §3 a revoked token opens nothing, although the server's clock was set back meanwhile",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { id, text } = yield* makeToken
+        const { identify } = yield* identities
+        expect(yield* identify(text)).toMatchObject({ tokenId: id })
+
+        yield* wallClockOff(-HOUR_MS)
+        yield* sql`update posthorn.api_tokens set revoked_at = clock_timestamp() where id = ${id}`
+
+        const gone = Effect.repeat(
+          Effect.suspend(() => identify(text)),
+          {
+            until: (found) => found === undefined,
+            schedule: Schedule.spaced("100 millis")
+          }
+        )
+        expect(Option.isSome(yield* Effect.timeoutOption(gone, "10 seconds"))).toBe(true)
+      })
+  )
+
+  it.scoped("decision §7 whether a token has expired is judged by the database's clock", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const [good, over] = [yield* makeToken, yield* makeToken]
+      yield* sql`update posthorn.api_tokens set expires_at = clock_timestamp() + interval '10 minutes' where id = ${good.id}`
+      yield* sql`update posthorn.api_tokens set expires_at = clock_timestamp() - interval '10 minutes' where id = ${over.id}`
+
+      yield* wallClockOff(HOUR_MS)
+      expect(yield* Effect.flatMap(identities, ({ identify }) => identify(good.text))).toMatchObject({
+        tokenId: good.id
+      })
+      yield* wallClockOff(-HOUR_MS)
+      expect(yield* Effect.flatMap(identities, ({ identify }) => identify(over.text))).toBeUndefined()
+    })
+  )
+
+  it.effect("decision §3 a token that is remembered opens nothing once it has expired", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { id, text } = yield* makeToken
+      yield* sql`update posthorn.api_tokens set expires_at = clock_timestamp() + interval '250 milliseconds' where id = ${id}`
+      const over = sql<{
+        over: boolean
+      }>`select expires_at <= clock_timestamp() as over from posthorn.api_tokens
+        where id = ${id}`
+      const { identify } = yield* identities
+      yield* identify(text)
+
+      yield* Effect.repeat(over, { until: ([row]) => row!.over, schedule: Schedule.spaced("5 millis") })
+
+      expect(yield* Effect.suspend(() => identify(text))).toBeUndefined()
     })
   )
 })

@@ -43,7 +43,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Removes up to `most` old deliveries past the given position, with their attempts; never one that is in the queue,
--- however old: it still has work to do. Gives how many, and the position to go on from, past those that had to stay.
+-- however old: it still has work to do. Nor one that waits in the dead-letter queue: its workspace has not been told. Gives how many, and the position to go on from, past those that had to stay.
 create function posthorn.remove_old_deliveries(
   workspace text, kept interval, most integer, inout past_at timestamptz, inout past_id text, out removed integer
 )
@@ -52,6 +52,7 @@ language sql set search_path = pg_catalog, pg_temp as $$
     select d.created_at, d.id from posthorn.deliveries d
     where d.workspace_id = workspace and (d.created_at, d.id) > (past_at, past_id) and d.created_at < now() - kept
       and not exists (select from posthorn.queue q where q.workspace_id = d.workspace_id and q.delivery_id = d.id)
+      and not exists (select from posthorn.dead_letters l where l.workspace_id = d.workspace_id and l.delivery_id = d.id)
     order by d.created_at, d.id limit most
   ), gone as (
     delete from posthorn.deliveries d using old where d.workspace_id = workspace and d.id = old.id returning 1

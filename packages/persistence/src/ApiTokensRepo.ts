@@ -31,6 +31,8 @@ export interface TokenIdentity {
   readonly scopes: ReadonlyArray<string>
   readonly secretHash: Buffer
   readonly expiresAt: string | null
+  /** How long it still was until then by the database's clock; null when it never expires. */
+  readonly leftMs: number | null
   readonly revokedAt: string | null
 }
 
@@ -77,7 +79,8 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
     const findIdentities = (tokenIds: ReadonlyArray<string>) =>
       sql<TokenIdentity>`
         select t.workspace_id as "workspaceId", w.slug as "workspaceSlug", t.id as "tokenId", t.scopes,
-          t.secret_hash as "secretHash", t.expires_at as "expiresAt", t.revoked_at as "revokedAt"
+          t.secret_hash as "secretHash", t.expires_at as "expiresAt", t.revoked_at as "revokedAt",
+          (extract(epoch from t.expires_at - clock_timestamp()) * 1000)::float8 as "leftMs"
         from posthorn.api_tokens t join posthorn.workspaces w on w.id = t.workspace_id
         where t.id = any(${tokenIds as Array<string>}::text[])`.pipe(Effect.orDie)
 
@@ -112,6 +115,13 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
       sql`select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}
           and revoked_at is null and (expires_at is null or expires_at > now())`.pipe(
         Effect.map((rows) => rows.length > 0),
+        Effect.orDie
+      )
+
+    /** By the database's clock, as all that expires. */
+    const isPast = (moment: string) =>
+      sql<{ readonly past: boolean }>`select ${moment}::timestamptz <= clock_timestamp() as past`.pipe(
+        Effect.map((rows) => rows[0]!.past),
         Effect.orDie
       )
 
@@ -150,6 +160,17 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
         )
         select id, name from revoked order by id`.pipe(Effect.orDie)
 
-    return { countOpen, exists, findCaller, findIdentities, insert, isOpen, list, revoke, touch } as const
+    return {
+      countOpen,
+      exists,
+      findCaller,
+      findIdentities,
+      insert,
+      isOpen,
+      isPast,
+      list,
+      revoke,
+      touch
+    } as const
   })
 }) {}

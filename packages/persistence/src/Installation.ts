@@ -9,6 +9,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { collecting } from "@posthorn/telemetry/Collectors"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { gauge } from "@posthorn/telemetry/Meters"
 import { Clock, Effect, Fiber, type Scope } from "effect"
 
@@ -109,18 +110,17 @@ export const installationMeters: Effect.Effect<void, never, SqlClient.SqlClient 
     let againAt = Number.NEGATIVE_INFINITY
 
     const look = Effect.gen(function* () {
-      const began = yield* Clock.currentTimeMillis
+      const began = yield* elapsedNow
       const outcome = yield* Effect.option(Effect.timeout(count(sql), TIMEOUT))
-      const ended = yield* Clock.currentTimeMillis
+      const ended = yield* elapsedNow
       againAt = ended + Math.max(FRESH_MS, (ended - began) / MOST_SHARE)
-      if (outcome._tag === "Some") show(outcome.value[0]!, ended)
+      if (outcome._tag === "Some") show(outcome.value[0]!, yield* Clock.currentTimeMillis)
       else againAt = Math.min(againAt, ended + 6 * FRESH_MS)
     }).pipe(Effect.withTracerEnabled(false), Effect.ensuring(Effect.sync(() => (running = null))))
 
     const collect = Effect.gen(function* () {
       up.set((yield* answers) ? 1 : 0)
-      if (running === null && (yield* Clock.currentTimeMillis) >= againAt)
-        running = yield* Effect.forkIn(look, scope)
+      if (running === null && (yield* elapsedNow) >= againAt) running = yield* Effect.forkIn(look, scope)
       if (running !== null) yield* Effect.timeoutOption(Fiber.await(running), PATIENCE)
     })
     yield* collecting(collect)

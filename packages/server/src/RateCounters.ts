@@ -5,7 +5,8 @@
  * tried: its window grows by one refill per call, so a quota of 5 in 10 s let 6 calls through in 2 s; its memory store
  * forgets no key; its Redis store sends fractional lifetimes, which Redis refuses. Source: decision §6, ADR 0004.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
+import { Context, Effect, Layer } from "effect"
 
 export interface Count {
   /** Calls in this window, this one included. */
@@ -25,6 +26,7 @@ export const MAX_KEYS = 100_000
 
 interface Window {
   count: number
+  /** By the clock that only goes forward: a wall clock that is set back would keep it open for as long. */
   readonly endsAt: number
 }
 
@@ -42,7 +44,7 @@ export const memoryCounters = (): Counters & { readonly size: () => number } => 
   return {
     size: () => windows.size,
     hit: (key, windowMs) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
+      Effect.map(elapsedNow, (now) => {
         let window = windows.get(key)
         if (window === undefined || window.endsAt <= now) {
           windows.delete(key)

@@ -5,7 +5,8 @@
  * `RETRY_MS`, when one call tries. While Redis is away each process grants the quota on its own. The client is loaded
  * only here, so an installation without REDIS_URL never pays for it. Source: spec §8, decision §6.
  */
-import { Clock, Effect, Layer, Redacted } from "effect"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
+import { Effect, Layer, Redacted } from "effect"
 import { type Count, type Counters, memoryCounters, RateCounters } from "./RateCounters.ts"
 
 const COMMAND_MS = 100
@@ -75,7 +76,7 @@ const sharedCounters = (hit: Hit): Counters => {
 
   return {
     hit: (key, windowMs) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.flatMap(elapsedNow, (now) =>
         away && now < askAgainAt ? own.hit(key, windowMs) : ask(key, windowMs, now)
       )
   }

@@ -24,6 +24,26 @@ it.effect("§8 a window begins with its first call and ends exactly when it said
   })
 )
 
+it.effect("§8 a window ends in its time, although the clock was set back meanwhile", () =>
+  Effect.gen(function* () {
+    const real = yield* Effect.clock
+    const set = (behindMs: number) => {
+      const unsafeCurrentTimeMillis = () => real.unsafeCurrentTimeMillis() - behindMs
+      return {
+        ...real,
+        unsafeCurrentTimeMillis,
+        currentTimeMillis: Effect.sync(unsafeCurrentTimeMillis),
+        unsafeCurrentTimeNanos: () => real.unsafeCurrentTimeNanos()
+      }
+    }
+    const { hit } = memoryCounters()
+    yield* hit("a", 10_000)
+    yield* TestClock.adjust("10 seconds")
+
+    expect(yield* Effect.withClock(hit("a", 10_000), set(3_600_000))).toEqual({ count: 1, leftMs: 10_000 })
+  })
+)
+
 it.effect("§8 memory stays bounded however many clients there are, and ended windows go first", () =>
   Effect.gen(function* () {
     const { hit, size } = memoryCounters()

@@ -2,7 +2,8 @@
  * Trouble that goes on is told when it begins, once a minute while it lasts, with a count, and when it is over: an outage of ten
  * minutes is a dozen lines, not a thousand.
  */
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
+import { elapsedNow } from "./Elapsed.ts"
 
 const AGAIN_MS = 60_000
 /** What fails for some callers and not for others is not over each time that it works. */
@@ -29,7 +30,7 @@ export const makeTrouble = (trouble: string, good: string): Trouble => {
   }
   return {
     failed: (why) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      Effect.flatMap(elapsedNow, (now) => {
         if (times === 0) since = now
         times += 1
         lastAt = now
@@ -38,7 +39,7 @@ export const makeTrouble = (trouble: string, good: string): Trouble => {
     over: Effect.suspend(() =>
       times === 0
         ? Effect.void
-        : Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        : Effect.flatMap(elapsedNow, (now) => {
             if (now - lastAt < QUIET_MS) return Effect.void
             const before = times
             times = 0

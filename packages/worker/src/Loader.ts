@@ -9,9 +9,9 @@
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { MAX_TAKE_UPS } from "@posthorn/domain/Verdict"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, telling } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
-import { elapsed } from "./internal/Elapsed.ts"
 import type { Row } from "./lanes/Lane.ts"
 import type { Parts } from "./Parts.ts"
 import { schedulesOf } from "./Schedules.ts"

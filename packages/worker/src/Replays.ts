@@ -8,8 +8,9 @@
  * Source: decision §4 and §10 (Replay jobs), docs/adr/0017-replay-jobs.md.
  */
 import { ReplaySteps, type RunningReplay } from "@posthorn/persistence/ReplaySteps"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { replayed } from "./Meters.ts"
 import * as Schedules from "./Schedules.ts"
 
@@ -48,7 +49,7 @@ export const make = Effect.map(ReplaySteps, (steps) => {
       Effect.catchAll((error) =>
         Effect.zipRight(
           trouble.failed(reasonOf(error)),
-          Effect.map(Clock.currentTimeMillis, (now) => {
+          Effect.map(elapsedNow, (now) => {
             resting.set(replay.id, now + REST_MS)
             return false
           })
@@ -63,7 +64,7 @@ export const make = Effect.map(ReplaySteps, (steps) => {
   const round = (shards: ReadonlyArray<number>): Effect.Effect<boolean> =>
     Effect.gen(function* () {
       if (shards.length === 0) return false
-      const now = yield* Clock.currentTimeMillis
+      const now = yield* elapsedNow
       for (const [id, until] of resting) if (until <= now) resting.delete(id)
       const running = yield* steps.running(shards)
       const stepped = yield* Effect.forEach(

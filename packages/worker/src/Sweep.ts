@@ -11,8 +11,8 @@
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import type { LaneRef } from "@posthorn/persistence/Queue"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Effect } from "effect"
-import { elapsed } from "./internal/Elapsed.ts"
 import type { ReaderParts } from "./Parts.ts"
 
 export class Sweep {

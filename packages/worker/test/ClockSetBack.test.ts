@@ -1,8 +1,11 @@
 /** The wall clock of a worker's machine is set back by a year: nothing that waits for a duration notices. */
+import { SqlError } from "@effect/sql/SqlError"
 import { assert, describe, it } from "@effect/vitest"
 import type { Due, LaneRef, Queue, Waiting } from "@posthorn/persistence/Queue"
+import { ReplaySteps } from "@posthorn/persistence/ReplaySteps"
 import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { Effect, TestClock } from "effect"
+import * as Replays from "../src/Replays.ts"
 import { tuned } from "../src/Tuning.ts"
 import { readerOf } from "./Reading.ts"
 
@@ -44,10 +47,8 @@ const watched = () => {
   return { asked, queue, sweeps }
 }
 
-/** A reader that listens, reads shard 0, and has a parked lane; its clock can be set back. */
-const reading = Effect.gen(function* () {
-  const { asked, queue, sweeps } = watched()
-  const real = yield* Effect.clock
+/** A clock that can be set back. */
+const settable = Effect.map(Effect.clock, (real) => {
   let behind = 0
   const clock = { ...real, unsafeCurrentTimeMillis: () => real.unsafeCurrentTimeMillis() - behind }
   Object.assign(clock, {
@@ -55,16 +56,47 @@ const reading = Effect.gen(function* () {
     unsafeCurrentTimeNanos: () => real.unsafeCurrentTimeNanos(),
     sleep: real.sleep.bind(real)
   })
+  const setBack = Effect.sync(() => {
+    behind = YEAR_MS
+  })
+  return { clock, setBack }
+})
+
+/** A reader that listens, reads shard 0, and has a parked lane; its clock can be set back. */
+const reading = Effect.gen(function* () {
+  const { asked, queue, sweeps } = watched()
+  const { clock, setBack } = yield* settable
   const { lanes, reader } = yield* Effect.withClock(readerOf(queue), clock)
   reader.hearing(locks)
   lanes.take(0, null)
   yield* Effect.forkScoped(Effect.withClock(reader.run, clock))
   yield* TestClock.adjust(100)
   lanes.park(row.endpointId)
-  const setBack = Effect.sync(() => {
-    behind = YEAR_MS
-  })
   return { asked, lanes, reader, setBack, sweeps }
+})
+
+/** A job whose first step fails; gives how many steps were asked for. */
+const replaying = Effect.gen(function* () {
+  let asked = 0
+  const steps: ReplaySteps["Type"] = {
+    running: () => Effect.succeed([{ workspaceId: "wsp_1", id: "rpl_1" }]),
+    step: () =>
+      Effect.suspend(() => {
+        asked += 1
+        return asked === 1
+          ? Effect.fail(new SqlError({ cause: new Error("a lock"), message: "It waited for a lock" }))
+          : Effect.succeed({ outcome: "waiting" as const, made: 0 })
+      })
+  }
+  const { clock, setBack } = yield* settable
+  const replays = yield* Effect.provideService(Replays.make, ReplaySteps, steps)
+  yield* Effect.forkScoped(
+    Effect.withClock(
+      replays.run(() => [0]),
+      clock
+    )
+  )
+  return { asked: () => asked, setBack }
 })
 
 describe("a clock that was set back", () => {
@@ -94,6 +126,21 @@ describe("a clock that was set back", () => {
       yield* TestClock.adjust(tuned.sweepMs + 2_000)
 
       assert.lengthOf(sweeps, 1)
+    })
+  )
+})
+
+describe("a clock that was set back while a replay job rests", () => {
+  it.scoped("decision §7 lets it go on after its 5 s", () =>
+    Effect.gen(function* () {
+      const { asked, setBack } = yield* replaying
+      yield* TestClock.adjust("1 second")
+      assert.equal(asked(), 1)
+
+      yield* setBack
+      yield* TestClock.adjust("10 seconds")
+
+      assert.isAtLeast(asked(), 2)
     })
   )
 })

@@ -1,5 +1,6 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { layer } from "@effect/vitest"
+import * as Records from "@posthorn/persistence/Records"
 import * as Retention from "@posthorn/persistence/Retention"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Duration, Effect } from "effect"
@@ -95,6 +96,28 @@ layer(Setting, { excludeTestServices: true })("retention", (it) => {
       expect(yield* queued(acme)).toBe(120)
       expect((yield* deliveries(acme)).map(({ status }) => status)).toEqual(Array(120).fill("pending"))
     })
+  )
+
+  it.scoped("§3.1 never removes a delivery that is to be given up before its workspace was told", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const records = yield* Records.Records
+      const acme = yield* workspace
+      yield* endpoint(acme, "https://hooks.example.com/")
+      const [id] = yield* publish(acme)
+      // As its last attempt leaves it.
+      yield* sql`delete from posthorn.queue where workspace_id = ${acme.id}`
+      yield* sql`update posthorn.deliveries set status = 'failed' where id = ${id!}`
+      yield* sql`insert into posthorn.dead_letters (workspace_id, delivery_id) values (${acme.id}, ${id!})`
+      yield* age(acme.id, 31)
+      const notices = sql`select delivery_id as id from posthorn.notifications
+        where workspace_id = ${acme.id} and kind = 'delivery_dead_lettered'`
+
+      expect(yield* retention).toMatchObject({ deliveries: 0 })
+      yield* records.bury(10)
+      expect(yield* notices).toEqual([{ id }])
+      expect(yield* retention).toMatchObject({ deliveries: 1 })
+    }).pipe(Effect.provide(Records.layer))
   )
 
   it.scoped(

@@ -74,7 +74,8 @@ const scenarios: ReadonlyArray<Scenario> = [
     }
   },
   {
-    title: "old deliveries go, of this workspace, past the position, and none that still has work to do",
+    title:
+      "old deliveries go, of this workspace, past the position, and none that still has work to do or is to be given up",
     of: ["remove_old_deliveries"],
     play: async (stage) => {
       const { acme } = await scene(stage)
@@ -87,9 +88,20 @@ const scenarios: ReadonlyArray<Scenario> = [
       assert.equal(await remove("-infinity"), 0)
       await stage.rows(`delete from posthorn.queue q using posthorn.deliveries d
         where d.id = q.delivery_id and d.event_type = 'old'`)
+      const givenUp = (eventType: string) =>
+        stage.rows(
+          `insert into posthorn.dead_letters (workspace_id, delivery_id)
+           select workspace_id, id from posthorn.deliveries where event_type = $1`,
+          eventType
+        )
+      await givenUp("old")
+      assert.equal(await remove("-infinity"), 0)
+      await stage.rows("delete from posthorn.dead_letters")
+      await givenUp("young")
       assert.equal(await remove("yesterday"), 0)
       assert.equal(await remove("-infinity"), 1)
       await stage.rows("delete from posthorn.queue")
+      await stage.rows("delete from posthorn.dead_letters")
       assert.equal(await remove("-infinity"), 0)
       assert.deepEqual(await left(stage, "deliveries", "event_type"), WITHOUT_OLD_OF_ACME)
     }

@@ -13,9 +13,9 @@
  */
 import type { Open } from "@posthorn/persistence/Queue"
 import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { type Clock, Effect } from "effect"
 import type { TuningValues } from "../Tuning.ts"
-import { elapsed } from "./Elapsed.ts"
 
 /** Due times are cut to the millisecond: a row may be due so much before its transaction was seen. */
 const CUT = 1_000
