@@ -71,6 +71,7 @@ export const promises: ReadonlyArray<Promised> = [
       "server/test/McpParity",
       "server/test/Authorization",
       "server/test/CrossTenant",
+      "server/test/CrossTenantLoad",
       "server/test/CrossTenantSql",
       "server/test/ConsoleDoor",
       "server/test/Fuzz",

@@ -8,7 +8,7 @@
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import { Effect, Option } from "effect"
 import { membersOf } from "../src/Judge.ts"
-import { callTool } from "./McpCalls.ts"
+import { rpc } from "./McpCalls.ts"
 import { pathOf, sampleOf, type World } from "./Samples.ts"
 import { type Entered, TestServer } from "./TestServer.ts"
 
@@ -57,7 +57,10 @@ const overMcp =
       )
       const key = headers["idempotency-key"]
       const args = { ...named, ...query, ...(body as object), ...(key && { idempotencyKey: key }) }
-      const { content, isError } = yield* callTool(url, token, entry.rules.tool!, args)
+      const answer = yield* rpc(url, token, "tools/call", { name: entry.rules.tool!, arguments: args })
+      // Refused before the tool: as REST refuses.
+      if (answer.status !== 200) return answer
+      const { content, isError } = answer.body.result
       const text = content[0]!.text
       return { text, status: isError === true ? (JSON.parse(text) as Told).status : entry.successStatus }
     })
