@@ -35,7 +35,8 @@ const manifests = ["", ...readdirSync(join(root, "packages")).map((name) => join
 
 const unpinned = () => [
   ...members("catalog")
-    .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+    // Another line of a package that is there already has a name of its own: `svix-1: npm:svix@1.99.1`.
+    .filter(([, version]) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
     .map(([name, version]) => `${name} is ${version} in pnpm-workspace.yaml, which is not one version`),
   ...manifests.flatMap((manifest) =>
     Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })

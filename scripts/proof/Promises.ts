@@ -125,7 +125,7 @@ export const promises: ReadonlyArray<Promised> = [
   {
     where: "docs/receive.md",
     words: "Standard Webhooks",
-    tests: ["signature/test/Signature", "signature/test/Packed"],
+    tests: ["signature/test/Signature", "signature/test/Packed", "worker/test/Interop"],
     laws: ["L11 "]
   },
   {

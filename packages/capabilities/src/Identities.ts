@@ -7,6 +7,9 @@
  * tokens cost 20 statements on two connections, and a valid one among them is let in with its own. Unknown tokens are not
  * remembered: they would push out the known.
  *
+ * What is refused costs one look-up and one comparison, whether the id is nobody's, revoked, expired, in use at this moment, or
+ * comes with a wrong secret: how long a refusal takes does not tell which tokens there are.
+ *
  * Whether a token has expired is for the database's clock to say, as with everything that is due; how long it is remembered
  * is measured by a clock that only goes forward. So a server whose wall clock is wrong, or is set back, refuses nobody who
  * has a good token, and lets nobody in with one that is over. Source: decision §3.
@@ -45,7 +48,16 @@ interface Batch {
   readonly rows: Deferred.Deferred<ReadonlyMap<string, TokenIdentity>>
 }
 
+/** Stands in for what a token is compared with when nothing is found. */
+const NOTHINGS_HASH = TokenText.hashSecret("")
+
 const isOpen = ({ leftMs, revokedAt }: Identity) => revokedAt === null && (leftMs === null || leftMs > 0)
+
+/** Whether this secret opens what was found. It is compared whatever was found: that takes no less time. */
+const opens = (found: Identity | undefined, secret: string): found is Identity => {
+  const isProven = TokenText.matches(secret, found?.secretHash ?? NOTHINGS_HASH)
+  return found !== undefined && isProven && isOpen(found)
+}
 
 export class Identities extends Effect.Service<Identities>()("@posthorn/capabilities/Identities", {
   dependencies: [ApiTokensRepo.Default],
@@ -117,36 +129,46 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
           if (forgotten === before) remember(tokenId, identity, readAt)
           return identity
         })
-      }).pipe(
-        Effect.tap((identity) =>
-          identity === undefined || !isFirstThisMinute(tokenId)
-            ? Effect.void
-            : Effect.forkDaemon(Effect.ignore(tokens.touch(identity.workspaceId, tokenId)))
-        )
-      )
+      })
 
-    /** What is remembered, asked for again in good time; or what the database says. */
-    const current = (tokenId: TokenId): Effect.Effect<Identity | undefined> => {
+    /** What is remembered of a token, while it may be gone by. */
+    const recall = (tokenId: TokenId) => {
       const known = remembered.get(tokenId)
-      const now = performance.now()
-      if (known === undefined || now >= Math.min(known.readAt + KNOWN_AT_MOST_MS, known.openUntil))
-        return lookUp(tokenId)
-      const answer = Effect.succeed(known.identity)
-      if (now < known.until) return answer
-      remembered.set(tokenId, { ...known, until: Number.POSITIVE_INFINITY })
-      return Effect.zipRight(Effect.forkDaemon(Effect.ignore(lookUp(tokenId))), answer)
+      return known !== undefined &&
+        performance.now() < Math.min(known.readAt + KNOWN_AT_MOST_MS, known.openUntil)
+        ? known
+        : undefined
     }
 
-    /** Whose token this is; undefined when it is malformed, unknown, revoked or expired. */
-    const identify = (token: string): Effect.Effect<Identity | undefined> => {
-      const parts = TokenText.read(token)
-      if (parts === undefined) return Effect.succeed(undefined)
-      return Effect.map(current(parts.tokenId), (found) =>
-        found !== undefined && isOpen(found) && TokenText.matches(parts.secret, found.secretHash)
-          ? found
-          : undefined
-      )
-    }
+    /** Asks again in good time for what calls go by meanwhile. */
+    const refresh = (tokenId: TokenId, known: Remembered) =>
+      Effect.suspend(() => {
+        if (performance.now() < known.until) return Effect.void
+        remembered.set(tokenId, { ...known, until: Number.POSITIVE_INFINITY })
+        return Effect.forkDaemon(Effect.ignore(lookUp(tokenId)))
+      })
+
+    const letIn = (identity: Identity): Effect.Effect<Identity> =>
+      isFirstThisMinute(identity.tokenId)
+        ? Effect.as(
+            Effect.forkDaemon(Effect.ignore(tokens.touch(identity.workspaceId, identity.tokenId))),
+            identity
+          )
+        : Effect.succeed(identity)
+
+    /** Whose token this is; undefined when it is malformed, unknown, revoked or expired, or its secret is wrong. */
+    const identify = (token: string): Effect.Effect<Identity | undefined> =>
+      Effect.suspend(() => {
+        const parts = TokenText.read(token)
+        if (parts === undefined) return Effect.succeed(undefined)
+        const { secret, tokenId } = parts
+        const known = recall(tokenId)
+        if (opens(known?.identity, secret) && known !== undefined)
+          return Effect.zipRight(refresh(tokenId, known), letIn(known.identity))
+        return Effect.flatMap(lookUp(tokenId), (found) =>
+          opens(found, secret) ? letIn(found) : Effect.succeed(undefined)
+        )
+      })
 
     return { forgetAll, identify } as const
   })

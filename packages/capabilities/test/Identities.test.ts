@@ -1,6 +1,6 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { newId } from "@posthorn/domain/Ids"
+import { newId, type TokenId } from "@posthorn/domain/Ids"
 import { ApiTokensRepo } from "@posthorn/persistence/ApiTokensRepo"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Context, Effect, Fiber, Layer, Option, Redacted, Schedule } from "effect"
@@ -93,6 +93,58 @@ test("identities", (it) => {
         expect(statements.length).toBeLessThan(30)
         expect(Math.max(...statements)).toBeLessThanOrEqual(1_000)
       })
+  )
+
+  it.effect("decision §3 each refusal costs one look-up, whatever is wrong with the token", () =>
+    Effect.gen(function* () {
+      const statements = yield* Statements
+      const sql = yield* SqlClient
+      const [idle, busy, revoked, expired] = yield* Effect.all([makeToken, makeToken, makeToken, makeToken])
+      yield* sql`update posthorn.api_tokens set revoked_at = now() where id = ${revoked.id}`
+      yield* sql`update posthorn.api_tokens set expires_at = now() - interval '1 hour' where id = ${expired.id}`
+      // Another process, which has read none of the others since.
+      const refusing = yield* identities
+      yield* refusing.identify(busy.text)
+      const otherSecret = ({ id }: { readonly id: TokenId }) => Redacted.value(TokenText.issue(id).text)
+      const wrong = {
+        unknown: forged,
+        "wrong secret, idle": () => otherSecret(idle),
+        "wrong secret, in use": () => otherSecret(busy),
+        revoked: () => revoked.text,
+        "wrong secret, revoked": () => otherSecret(revoked),
+        expired: () => expired.text
+      }
+      const costs: Record<string, ReadonlyArray<number>> = {}
+
+      for (const [kind, token] of Object.entries(wrong)) {
+        statements.length = 0
+        for (let n = 0; n < 5; n++) expect(yield* refusing.identify(token()), kind).toBeUndefined()
+        costs[kind] = [...statements]
+      }
+
+      expect(costs).toEqual(Object.fromEntries(Object.keys(wrong).map((kind) => [kind, Array(5).fill(1)])))
+    }).pipe(Effect.orDie)
+  )
+
+  it.effect("decision §3 only who is let in has used a token: a wrong secret leaves no trace on it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const [token, revoked] = [yield* makeToken, yield* makeToken]
+      yield* sql`update posthorn.api_tokens set revoked_at = now() where id = ${revoked.id}`
+      const usedAt = Effect.map(
+        sql<{ used: number }>`select count(last_used_at)::integer as used from posthorn.api_tokens
+          where id in (${token.id}, ${revoked.id})`,
+        ([row]) => row!.used
+      )
+      const { identify } = yield* identities
+
+      yield* identify(Redacted.value(TokenText.issue(token.id).text))
+      yield* identify(revoked.text)
+      yield* identify(token.text)
+      yield* usedAt.pipe(Effect.repeat({ until: (used) => used > 0 }), Effect.timeout("5 seconds"))
+
+      expect(yield* usedAt).toBe(1)
+    }).pipe(Effect.orDie)
   )
 
   it.effect("decision §3 forged tokens do not push out those that are known", () =>

@@ -1,0 +1,264 @@
+/**
+ * The gate by itself, on real tokens: who is known, into which workspace they come, what is counted, and what they may. Each
+ * rule in its source is broken once by `npm run mutate:ts`; the matrix over all operations is in Authorization.test.ts.
+ */
+import { SqlClient } from "@effect/sql/SqlClient"
+import { expect, layer } from "@effect/vitest"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import type { ConsoleSession } from "@posthorn/capabilities/ConsoleSessions"
+import { issue } from "@posthorn/capabilities/TokenText"
+import type { Bucket } from "@posthorn/domain/Bucket"
+import { newId } from "@posthorn/domain/Ids"
+import { permissions, permissionsOf as permissionsOfScopes } from "@posthorn/domain/Permission"
+import { TestPg } from "@posthorn/testkit/TestPg"
+import { Effect, Either, Layer, Redacted } from "effect"
+import { type Caller, Gate, keyOf, permissionsOf, workspaceIdOf } from "../src/Gate.ts"
+import { memoryLive } from "../src/RateCounters.ts"
+import type { Visit } from "../src/RateLimits.ts"
+import { ServerConfig } from "../src/ServerConfig.ts"
+import { BASE_URL, OPERATOR_TOKEN } from "./TestServer.ts"
+
+const FAILED_SIGN_INS = 3
+const READS = 2
+const ENDS = "2999-01-01T00:00:00.000Z"
+
+const config = Layer.succeed(ServerConfig, {
+  host: "127.0.0.1",
+  port: 0,
+  baseUrl: BASE_URL,
+  operatorToken: Redacted.make(OPERATOR_TOKEN),
+  quotas: {
+    rest_write: null,
+    assistant: null,
+    mcp: null,
+    event_publish: null,
+    rest_read: { limit: READS, windowSeconds: 3600 },
+    auth_failure: { limit: FAILED_SIGN_INS, windowSeconds: 3600 }
+  },
+  version: "0.0.0-test"
+})
+
+/** Fresh each time: nothing is counted yet. */
+const gate = Effect.provide(Gate, Gate.Default.pipe(Layer.provide(memoryLive), Layer.provide(config)))
+
+const visit = (): Visit => ({ via: "rest", traceId: "a".repeat(32), bucket: null })
+
+const makeToken = (...scopes: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [workspaceId, tokenId] = [newId("workspace"), newId("token")]
+    const slug = workspaceId.slice(-20)
+    const { secretHash, text } = issue(tokenId)
+    yield* sql`insert into posthorn.workspaces (id, slug, name) values (${workspaceId}, ${slug}, 'W')`
+    yield* sql`insert into posthorn.api_tokens (workspace_id, id, name, scopes, secret_hash, expires_at)
+      values (${workspaceId}, ${tokenId}, 'T', ${scopes as Array<string>}, ${secretHash}, ${ENDS})`
+    return { workspaceId, slug, tokenId, header: `Bearer ${Redacted.value(text)}` }
+  }).pipe(Effect.orDie)
+
+const operation = (name: string): ContractEntry => entries.find((entry) => entry.name === name)!
+const OPERATOR: Caller = { kind: "operator" }
+
+const sessionIn = ({ slug, workspaceId }: { slug: string; workspaceId: string }): Caller => {
+  const session: ConsoleSession = {
+    id: "ses_1",
+    workspaceId,
+    workspaceSlug: slug,
+    workspaceName: "W",
+    actor: { type: "member", id: "mem_1" },
+    name: "Ada",
+    permissions: permissionsOfScopes(["webhook:list"]),
+    endsAt: ENDS,
+    expiresAt: null
+  }
+  return { kind: "session", session }
+}
+
+/** The tag of the refusal, or what came through. */
+const outcome = <A, E extends { readonly _tag: string }>(effect: Effect.Effect<A, E>) =>
+  Effect.map(Effect.either(effect), (either) => (Either.isLeft(either) ? either.left._tag : either.right))
+
+layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
+  const enter = (header: string | undefined, address = "192.0.2.1") =>
+    Effect.flatMap(gate, ({ authenticate }) => outcome(authenticate(visit(), header, address)))
+
+  it.effect("decision §3 knows the operator's token, tokens that are open, and nothing else", () =>
+    Effect.gen(function* () {
+      const { header, tokenId, workspaceId } = yield* makeToken("read")
+      const sameLength = `Bearer ${"x".repeat(OPERATOR_TOKEN.length)}`
+
+      const known = yield* enter(header)
+      const refused = yield* Effect.forEach(
+        [
+          undefined,
+          "",
+          "Bearer",
+          `Basic ${OPERATOR_TOKEN}`,
+          sameLength,
+          `Bearer ${OPERATOR_TOKEN}x`,
+          `${header}0`,
+          `Bearer ${Redacted.value(issue(newId("token")).text)}`
+        ],
+        (each) => enter(each)
+      )
+
+      expect(yield* enter(`Bearer ${OPERATOR_TOKEN}`)).toEqual(OPERATOR)
+      expect(yield* enter(`bearer   ${OPERATOR_TOKEN}`)).toEqual(OPERATOR)
+      expect(known).toMatchObject({ kind: "token", identity: { tokenId, workspaceId } })
+      expect(refused).toEqual(refused.map(() => "Unauthorized"))
+    })
+  )
+
+  it.effect("decision §6 counts failed sign-ins by address, and only those", () =>
+    Effect.gen(function* () {
+      const { header } = yield* makeToken("read")
+      const { authenticate } = yield* gate
+      const come = (each: string, address: string) => outcome(authenticate(visit(), each, address))
+
+      const failed = yield* Effect.forEach(Array(FAILED_SIGN_INS + 1).fill("Bearer no"), (each) =>
+        come(each, "192.0.2.1")
+      )
+
+      expect(failed).toEqual([...Array(FAILED_SIGN_INS).fill("Unauthorized"), "RateLimited"])
+      expect(yield* come("Bearer no", "192.0.2.2")).toBe("Unauthorized")
+      expect(yield* come(header, "192.0.2.1")).toMatchObject({ kind: "token" })
+    })
+  )
+
+  it.effect("decision §3 tells what each caller is counted under, and what it holds", () =>
+    Effect.gen(function* () {
+      const made = yield* makeToken("webhook:list")
+      const token = (yield* enter(made.header)) as Caller
+      const callers = [OPERATOR, token, sessionIn(made)]
+
+      expect(callers.map(keyOf)).toEqual(["operator", made.tokenId, "ses_1"])
+      expect(callers.map(workspaceIdOf)).toEqual([null, made.workspaceId, made.workspaceId])
+      expect(callers.map((each) => [...permissionsOf(each)].toSorted())).toEqual([
+        permissions.toSorted(),
+        [...permissionsOfScopes(["webhook:list"])].toSorted(),
+        [...permissionsOfScopes(["webhook:list"])].toSorted()
+      ])
+    })
+  )
+
+  const setting = Effect.gen(function* () {
+    const [own, other] = [yield* makeToken("webhook:list"), yield* makeToken("admin")]
+    const token = (yield* enter(own.header)) as Caller
+    const { admit } = yield* gate
+    const come = (caller: Caller, entry: ContractEntry, slug?: string, bucket: Bucket | null = null) =>
+      outcome(admit(caller, entry, slug, bucket, visit()))
+    return { own, other, token, session: sessionIn(own), come }
+  })
+
+  it.effect(
+    "decision §3 lets a token or a session into its own workspace, as itself, and into no other",
+    () =>
+      Effect.gen(function* () {
+        const { come, other, own, session, token } = yield* setting
+        const list = operation("listWebhookEndpoints")
+        const principal = {
+          workspaceId: own.workspaceId,
+          workspaceSlug: own.slug,
+          permissions: permissionsOfScopes(["webhook:list"]),
+          traceId: "a".repeat(32)
+        }
+
+        for (const slug of [own.slug, undefined]) {
+          expect(yield* come(token, list, slug)).toEqual({
+            ...principal,
+            actor: { type: "api_token", id: own.tokenId, via: "rest" },
+            expiresAt: ENDS
+          })
+          expect(yield* come(session, list, slug)).toEqual({
+            ...principal,
+            actor: { type: "member", id: "mem_1", via: "rest" },
+            expiresAt: null
+          })
+        }
+        for (const caller of [token, session])
+          for (const slug of [other.slug, "nowhere", ""])
+            expect(yield* come(caller, list, slug)).toBe("WorkspaceNotFound")
+      })
+  )
+
+  it.effect("decision §3 lets the operator into any workspace that exists, with every permission", () =>
+    Effect.gen(function* () {
+      const { come, other, own } = yield* setting
+      const list = operation("listWebhookEndpoints")
+
+      for (const { slug, workspaceId } of [own, other])
+        expect(yield* come(OPERATOR, list, slug)).toEqual({
+          workspaceId,
+          workspaceSlug: slug,
+          actor: { type: "operator", id: "operator", via: "rest" },
+          permissions: new Set(permissions),
+          expiresAt: null,
+          traceId: "a".repeat(32)
+        })
+      expect(yield* come(OPERATOR, list, "nowhere")).toBe("WorkspaceNotFound")
+      expect(yield* come(OPERATOR, operation("deleteWorkspace"), own.slug)).toMatchObject({
+        workspaceId: own.workspaceId
+      })
+    })
+  )
+
+  it.effect(
+    "decision §10 outside of workspaces the operator has none, and anybody else keeps their own",
+    () =>
+      Effect.gen(function* () {
+        const { come, other, own, session, token } = yield* setting
+        const caller = operation("getCaller")
+        const outside = { actor: { type: "operator", id: "operator", via: "rest" }, traceId: "a".repeat(32) }
+
+        expect(yield* come(OPERATOR, caller)).toEqual(outside)
+        expect(yield* come(OPERATOR, caller, own.slug)).toEqual(outside)
+        expect(yield* come(OPERATOR, operation("listWorkspaces"))).toEqual(outside)
+        // A slug means nothing where the path has none.
+        for (const slug of [undefined, other.slug]) {
+          expect(yield* come(token, caller, slug)).toMatchObject({ workspaceId: own.workspaceId })
+          expect(yield* come(session, caller, slug)).toMatchObject({ workspaceId: own.workspaceId })
+        }
+      })
+  )
+
+  it.effect("§5 refuses what is not held, and what is the operator's to everybody else", () =>
+    Effect.gen(function* () {
+      const { come, own, session, token } = yield* setting
+      const listed = operation("listWorkspaces")
+      const unnamed: ContractEntry = { ...listed, rules: { ...listed.rules, permission: "any" } }
+
+      for (const caller of [token, session]) {
+        for (const entry of [
+          operation("createWebhookEndpoint"),
+          operation("deleteWorkspace"),
+          operation("listWorkspaces"),
+          unnamed
+        ])
+          expect(yield* come(caller, entry, own.slug), entry.name).toBe("Forbidden")
+      }
+      expect(yield* come(OPERATOR, unnamed)).toMatchObject({ actor: { id: "operator" } })
+    })
+  )
+
+  it.effect("§8 counts a call that has a bucket, before it says what is not held", () =>
+    Effect.gen(function* () {
+      const { come, own, token } = yield* setting
+      const list = operation("listWebhookEndpoints")
+      const create = operation("createWebhookEndpoint")
+
+      const uncounted = yield* Effect.forEach(Array(READS + 1).fill(list), (each) =>
+        come(token, each, own.slug)
+      )
+      const counted = yield* Effect.forEach(Array(READS).fill(list), (each) =>
+        come(token, each, own.slug, "rest_read")
+      )
+
+      expect([...uncounted, ...counted].every((each) => typeof each === "object")).toBe(true)
+      expect(yield* come(token, list, own.slug, "rest_read")).toBe("RateLimited")
+      expect(yield* come(token, create, own.slug, "rest_read")).toBe("RateLimited")
+      expect(yield* come(token, create, "nowhere", "rest_read")).toBe("WorkspaceNotFound")
+      expect(yield* come(OPERATOR, list, own.slug, "rest_read")).toMatchObject({
+        workspaceId: own.workspaceId
+      })
+    })
+  )
+})
