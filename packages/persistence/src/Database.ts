@@ -66,8 +66,15 @@ const socketThatEnds = (silence: Duration.DurationInput) => () => {
 export const layer = (options: DatabaseOptions) =>
   Layer.provide(Layer.scopedContext(connect(options)), Reactivity.layer)
 
+/**
+ * Whatever the server or the role has by default: after a wait for a lock, what was committed meanwhile must be seen. Under
+ * `repeatable read` a deleted endpoint would leave behind what was published to it while it was waited for, and retention
+ * could remove an event of which a replay was just made. Source: docs/adr/0015-publishing.md.
+ */
+export const SEES_WHAT_IS_COMMITTED = "set default_transaction_isolation = 'read committed'"
+
 /** Not at the start of a connection, where a pooler might not know them. What is not given stays as the role has it. */
-const limiting = ({ idleInTransaction, statementTimeout }: DatabaseOptions): pg.PoolConfig["verify"] => {
+const setting = ({ idleInTransaction, statementTimeout }: DatabaseOptions): pg.PoolConfig["verify"] => {
   const limits = {
     statement_timeout: statementTimeout,
     idle_in_transaction_session_timeout: idleInTransaction
@@ -75,15 +82,14 @@ const limiting = ({ idleInTransaction, statementTimeout }: DatabaseOptions): pg.
   const statements = Object.entries(limits).flatMap(([name, limit]) =>
     limit === undefined ? [] : [`set ${name} = ${Duration.toMillis(limit)}`]
   )
-  if (statements.length === 0) return undefined
-  return (client, done) => client.query(statements.join("; "), (error) => done(error ?? undefined))
+  const all = [SEES_WHAT_IS_COMMITTED, ...statements].join("; ")
+  return (client, done) => client.query(all, (error) => done(error ?? undefined))
 }
 
 const connect = (options: DatabaseOptions) =>
   Effect.gen(function* () {
     const { applicationName, maxConnections, perWorkspace, silence, url } = options
     const stream = silence === undefined ? undefined : socketThatEnds(silence)
-    const verify = limiting(options)
     const pool = Pool.make({
       connectionString: Redacted.value(url),
       application_name: applicationName,
@@ -91,7 +97,7 @@ const connect = (options: DatabaseOptions) =>
       connectionTimeoutMillis: Duration.toMillis(CONNECT_TIMEOUT),
       idleTimeoutMillis: Duration.toMillis(IDLE_TIMEOUT),
       types,
-      ...(verify && { verify }),
+      verify: setting(options),
       ...(stream && { stream })
     })
     const acquire =

@@ -9,6 +9,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
 import { Context, Deferred, Effect, Layer, Redacted, type Scope } from "effect"
 import type pg from "pg"
+import { SEES_WHAT_IS_COMMITTED } from "./Database.ts"
 import { Client } from "./internal/Client.ts"
 
 export interface DedicatedConnection {
@@ -59,6 +60,15 @@ const open = (
           // Interruptible, or a connection that is dead without a sign would be waited for without end.
           Effect.timeout(Effect.interruptible(Effect.tryPromise(() => client.end())), CLOSE_TIMEOUT_MS)
         )
+    )
+    yield* Effect.tryPromise({
+      try: () => client.query(SEES_WHAT_IS_COMMITTED),
+      catch: failed("Failed to connect")
+    }).pipe(
+      Effect.timeoutFail({
+        duration: CONNECT_TIMEOUT_MS,
+        onTimeout: () => failed("Failed to connect")(new Error("No answer"))
+      })
     )
     // One statement at a time: the driver will stop queueing them by itself.
     const turn = yield* Effect.makeSemaphore(1)

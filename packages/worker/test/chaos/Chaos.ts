@@ -86,6 +86,7 @@ export const chaos = (seed: number, seconds: number, size: Size, say: (line: str
     return yield* Effect.promise(async (): Promise<Verdict> => {
       for (const n of plan.endpoints.keys()) await targets.create(n)
       say(`${plan.steps.length} steps in ${seconds} s, with ${plan.endpoints.length} endpoints`)
+      if (installation.disk === null) say("the disk is not filled: mounting is not allowed here")
       const began = Date.now()
       disturbances.watch()
       if (size.onlyKills) tally.watch()
@@ -110,7 +111,7 @@ export const chaos = (seed: number, seconds: number, size: Size, say: (line: str
         laws: judgements,
         log
       } = await judge(installation.query, receivers, publishers, disturbances, installation.clocks, plan)
-      const product = size.onlyKills ? {} : await judgeProduct(installation, playing, log)
+      const product = size.onlyKills ? {} : await judgeProduct(installation, playing, judged, log, seconds)
       const logs = [...installation.processes.values()].flatMap(({ log }) => log)
       const meters = size.onlyKills ? tally.judge(log, publishers.sql) : {}
       say(`judged`)

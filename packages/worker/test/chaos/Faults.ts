@@ -64,6 +64,7 @@ export class Faults {
   }
 
   commit(fault: Fault): void {
+    if (fault.kind === "disk full" && this.installation.disk === null) return
     this.done.set(fault.kind, (this.done.get(fault.kind) ?? 0) + 1)
     if ("to" in fault) this.order(fault)
     else if (fault.kind === "clock") this.setClock(fault)

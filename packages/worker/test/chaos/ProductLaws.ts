@@ -2,6 +2,8 @@
  * Judges what the rest of the product did in a run: replay jobs, retention, the console and tokens, and what the server said
  * while things were broken. In the end retention runs once more and keeps nothing, so it comes after every other judgement.
  */
+import type { Post } from "../simulation/Facts.ts"
+import type { Judged } from "../simulation/Judged.ts"
 import type { Faults } from "./Faults.ts"
 import type { Logged } from "./History.ts"
 import type { Installation } from "./Installation.ts"
@@ -47,13 +49,39 @@ const troubleIs503 = ({ troubles: { away, unforeseen } }: Installation): Judgeme
   violations: unforeseen
 })
 
-/** A law that is new to a short run may have had nothing to judge. */
-const LEAST = 1
+/**
+ * What a process writes down of an attempt is when it was sent by its own clock, and nothing else of it is by that clock. (The
+ * laws about the schedule and about signatures read these times as well.)
+ */
+const timesAreTheWorkers = ({ model, posts }: Judged, reach: (at: number) => number): Judgement => {
+  const sent = new Map<string, Array<Post>>()
+  for (const post of posts) sent.set(post.deliveryId, [...(sent.get(post.deliveryId) ?? []), post])
+  let cases = 0
+  const violations = model.facts.flatMap((fact) => {
+    if (fact.kind !== "recorded") return []
+    const { at, deliveryId, ordinal } = fact.observed
+    const distance = (post: Post) => Math.abs(post.at - at)
+    const [nearest] = (sent.get(deliveryId) ?? []).toSorted((a, b) => distance(a) - distance(b))
+    if (nearest === undefined) return []
+    cases += (nearest.clockOff ?? 0) === 0 ? 0 : 1
+    return distance(nearest) <= reach(nearest.at) + 1_000
+      ? []
+      : [
+          `${deliveryId} attempt ${ordinal} was begun ${Math.round(distance(nearest))} ms from when it was sent`
+        ]
+  })
+  return { cases, violations }
+}
+
+/** A short run may give a law nothing to judge. */
+const LONG_SECONDS = 60
 
 export const judgeProduct = async (
   installation: Installation,
   { replaying, tidying, visits }: Faults,
-  log: ReadonlyArray<Logged>
+  judgedBefore: Judged,
+  log: ReadonlyArray<Logged>,
+  seconds: number
 ): Promise<Readonly<Record<string, LawJudgement>>> => {
   const { query } = installation
   const replays = replayLaws({
@@ -72,9 +100,14 @@ export const judgeProduct = async (
   })
   const judged = {
     "I7 trouble is answered with 503": { ...troubleIs503(installation), of: "calls answered 5xx" },
+    "I8 an attempt's time is by its worker's clock": {
+      ...timesAreTheWorkers(judgedBefore, judgedBefore.reachMs),
+      of: "attempts by a wrong clock"
+    },
     ...replays,
     ...retention,
     ...visitLaws(visits.all)
   }
-  return Object.fromEntries(Object.entries(judged).map(([name, law]) => [name, { ...law, least: LEAST }]))
+  const least = seconds >= LONG_SECONDS ? 1 : 0
+  return Object.fromEntries(Object.entries(judged).map(([name, law]) => [name, { ...law, least }]))
 }

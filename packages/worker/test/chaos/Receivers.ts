@@ -3,6 +3,7 @@ import type { Behaviour } from "@posthorn/testkit/Receiver"
 import type { Answered, Post } from "../simulation/Facts.ts"
 import { type Chance, makeChance } from "../simulation/VirtualTime.ts"
 import { MANNERS, type Manner } from "./Acts.ts"
+import { RETRY_DELAY_MS } from "./Processes.ts"
 
 type Answer = Parameters<Behaviour>[0]
 
@@ -12,8 +13,8 @@ const GRUDGE = 4
 /** The event that kills whatever worker sends it. */
 export const POISON = "chaos.poison"
 
-/** Sooner than any retry. */
-const AGAIN_MS = 150
+/** Sooner than any retry, and later than a busy machine sends the same again: up to 169 ms were seen. */
+const AGAIN_MS = 0.8 * RETRY_DELAY_MS
 
 const headersOf = (answer: Answer): Record<string, string> =>
   Object.fromEntries(answer.request.headers.map(([name, value]) => [name.toLowerCase(), value]))

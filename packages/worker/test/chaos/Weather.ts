@@ -138,10 +138,9 @@ export class Weather {
   /** Where the log has no room, PostgreSQL goes down, and cannot come back by itself. Whoever made room starts it. */
   private async fill(ms: number): Promise<void> {
     const { cluster, disk, query } = this.installation
-    if (disk === null) return
-    disk.fill()
+    disk?.fill()
     await pause(ms)
-    disk.empty()
+    disk?.empty()
     const isUp = await query("select 1").then(
       () => true,
       () => false
