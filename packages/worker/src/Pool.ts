@@ -10,7 +10,7 @@ import { judge, type Observation, type Verdict } from "@posthorn/domain/Verdict"
 import type { Observed } from "@posthorn/persistence/Records"
 import { SecretUnreadable } from "@posthorn/persistence/SecretBox"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
-import { Cause, Effect } from "effect"
+import { Cause, Effect, Runtime } from "effect"
 import type { Pace, Row } from "./lanes/Lane.ts"
 import type { Parts } from "./Parts.ts"
 
@@ -24,9 +24,6 @@ interface Made {
   readonly signature: string | null
 }
 
-/** The attempt is over, and what is left to do. */
-type Over = (rest: Effect.Effect<void>) => void
-
 const INVALID_URL: Observation = {
   httpStatus: null,
   failureReason: "invalid_url",
@@ -35,7 +32,10 @@ const INVALID_URL: Observation = {
 }
 
 /** Runs until interrupted. */
-export const makePool = (parts: Parts): Effect.Effect<void> => {
+export const makePool = (parts: Parts): Effect.Effect<void> =>
+  Effect.flatMap(Effect.runtime<never>(), (runtime) => poolOf(parts, Runtime.runFork(runtime)))
+
+const poolOf = (parts: Parts, tell: (line: Effect.Effect<void>) => void): Effect.Effect<void> => {
   const { clock, lanes, ownership, prepare, receiver, retryDelayMs, slots } = parts
 
   const settle = (row: Row, made: Made, seen: Observation): void => {
@@ -43,14 +43,14 @@ export const makePool = (parts: Parts): Effect.Effect<void> => {
     lanes.settle(row, observedOf(row, made, seen, verdict, retryDelayMs), paceOf(seen))
   }
 
-  const send = (row: Row, over: Over): void => {
+  const send = (row: Row, over: () => void): void => {
     const { endpoint } = row.loaded!
     const { generation } = endpoint
     const at = clock.unsafeCurrentTimeMillis()
     const prepared = prepare(row, row.loaded!, Math.floor(at / 1000))
     if (prepared === "invalid_url") {
       settle(row, { generation, at, signature: null, url: endpoint.url }, INVALID_URL)
-      over(Effect.void)
+      over()
       return
     }
     row.posted = true
@@ -58,11 +58,11 @@ export const makePool = (parts: Parts): Effect.Effect<void> => {
       // Null: the receiver closed before there was an observation. The delivery stays in the queue.
       if (seen !== null)
         settle(row, { generation, at, signature: prepared.signature, url: prepared.url }, seen)
-      over(Effect.void)
+      over()
     })
   }
 
-  const broken = (row: Row, defect: unknown): Effect.Effect<void> => {
+  const broken = (row: Row, defect: unknown): void => {
     const unreadable = defect instanceof SecretUnreadable
     if (unreadable) {
       // Not the delivery's fault: nothing is sent to this endpoint until the key is there again.
@@ -72,49 +72,62 @@ export const makePool = (parts: Parts): Effect.Effect<void> => {
     } else lanes.unobserved(row)
     // Errors as such lose their message in JSON logs; a cause keeps it, and the stack.
     const why = unreadable ? defect.message : Cause.die(defect)
-    return Effect.logError(`Delivery ${row.deliveryId} could not be attempted`, why)
+    tell(Effect.logError(`Delivery ${row.deliveryId} could not be attempted`, why))
   }
 
-  const attempt = (row: Row, over: Over): void => {
+  const attempt = (row: Row, over: () => void): void => {
     try {
       send(row, over)
     } catch (defect) {
-      over(broken(row, defect))
+      broken(row, defect)
+      over()
     }
   }
 
-  /** One suspension of the fiber for each attempt, and no effect made anew for it: 2 us of CPU. */
+  /**
+   * Goes from one attempt to the next within the receiver's callbacks, and its fiber sleeps until it ends: waking it for each
+   * attempt costs 6 us of CPU, 7 % of a delivery.
+   */
   const slot = Effect.suspend(() => {
-    let resume: Over = () => undefined
+    let fail: (defect: unknown) => void = () => undefined
     let ended: (() => void) | null = null
     let busy = false
-    const over: Over = (rest) => {
+    let beginning = false
+    const over = () => {
       busy = false
-      resume(rest)
-      ended?.()
+      if (ended !== null) ended()
+      // Else whoever began it goes on: it was over at once.
+      else if (!beginning) goOn()
     }
     const begin = (): boolean => {
+      beginning = true
       // Looking at the clock costs more than looking here first.
-      if (lanes.slots.ready.length === 0) return false
-      const row = lanes.next(elapsed(clock), ownership.certain())
-      if (row === undefined) return false
-      busy = true
-      attempt(row, over)
-      return true
+      while (!busy && lanes.slots.ready.length > 0) {
+        const row = lanes.next(elapsed(clock), ownership.certain())
+        if (row === undefined) break
+        busy = true
+        attempt(row, over)
+      }
+      beginning = false
+      return busy
     }
-    const turn = Effect.async<void>((done) => {
-      resume = done
-      if (!begin()) lanes.toSend.add(begin)
+    const goOn = () => {
+      try {
+        if (!begin()) lanes.toSend.add(begin)
+      } catch (defect) {
+        fail(defect)
+      }
+    }
+    const work = Effect.async<never>((done) => {
+      fail = (defect) => done(Effect.die(defect))
+      goOn()
     })
     const end = Effect.async<void>((done) => {
       lanes.toSend.delete(begin)
       if (busy) ended = () => done(Effect.void)
       else done(Effect.void)
     })
-    return Effect.onInterrupt(
-      Effect.whileLoop({ while: () => true, body: () => turn, step: () => undefined }),
-      () => end
-    )
+    return Effect.onInterrupt(work, () => end)
   })
 
   return Effect.forEach(Array.from({ length: slots }), () => slot, {
