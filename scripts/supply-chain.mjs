@@ -15,7 +15,17 @@ import { ensureInstalled, root } from "./install.mjs"
 import { BUILDS_THE_CONSOLE, makeSbom } from "./sbom.mjs"
 
 /** Licences that let everybody use, change and pass on. The fonts' is OFL-1.1. */
-const LICENCES = ["MIT", "ISC", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "Unlicense", "OFL-1.1"]
+const LICENCES = [
+  "MIT",
+  "ISC",
+  "Apache-2.0",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "0BSD",
+  "BlueOak-1.0.0",
+  "Unlicense",
+  "OFL-1.1"
+]
 
 const read = (...path) => readFileSync(join(root, ...path), "utf8")
 const workspace = read("pnpm-workspace.yaml")

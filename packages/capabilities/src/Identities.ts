@@ -18,6 +18,7 @@ import type { TokenId } from "@posthorn/domain/Ids"
 import { permissionsOf } from "@posthorn/domain/Permission"
 import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/ApiTokensRepo"
 import { Deferred, Effect, FiberId } from "effect"
+import { LRUCache } from "lru-cache"
 import * as TokenText from "./TokenText.ts"
 
 const REMEMBERED_MS = 500
@@ -64,8 +65,8 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
   effect: Effect.gen(function* () {
     const tokens = yield* ApiTokensRepo
     const statements = yield* Effect.makeSemaphore(STATEMENTS)
-    const remembered = new Map<string, Remembered>()
-    const touched = new Map<string, number>()
+    const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_TOKENS })
+    const touched = new LRUCache<string, number>({ max: REMEMBERED_TOKENS })
     let forgotten = 0
     let filling: Batch | undefined
 
@@ -77,7 +78,6 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
 
     const remember = (tokenId: TokenId, identity: Identity, readAt: number) => {
       const { leftMs } = identity
-      if (remembered.size >= REMEMBERED_TOKENS) remembered.clear()
       remembered.set(tokenId, {
         identity,
         readAt,
@@ -90,7 +90,6 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     const isFirstThisMinute = (tokenId: TokenId) => {
       const minute = Math.floor(Date.now() / MINUTE_MS)
       if (touched.get(tokenId) === minute) return false
-      if (touched.size >= REMEMBERED_TOKENS) touched.clear()
       touched.set(tokenId, minute)
       return true
     }

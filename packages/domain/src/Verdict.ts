@@ -80,7 +80,7 @@ export const retryUnits = (ordinal: number): number => Math.min(ordinal, MAX_RET
 
 /**
  * Units of the retry delay to pause before an endpoint's next attempt, after so many in a row that were not delivered: 1/120,
- * 1/60, then 1/30. So a receiver that restarts is not disabled in a moment, whatever waits for it.
+ * 1/60, then 1/30, which is 0.25 s, 0.5 s, then 1 s when the delay is 30 s. So a receiver that restarts is not disabled in a moment, whatever waits for it.
  */
 export const pauseUnits = (failuresInARow: number): number =>
   failuresInARow < SLOW_AFTER ? 0 : Math.min(4, 2 ** (failuresInARow - SLOW_AFTER)) / 120

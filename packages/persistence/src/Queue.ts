@@ -242,9 +242,8 @@ const dueOf = (run: Run, refills: ReadonlyArray<Refill>) =>
     waiting
   )
 
-const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waiting>) => {
-  known.makeRoom()
-  return Effect.map(
+const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waiting>) =>
+  Effect.map(
     run("posthorn.load", LOAD, [
       plain(rows, (row) => row.workspaceId),
       plain(rows, (row) => row.deliveryId),
@@ -266,7 +265,6 @@ const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waiting>) => 
       return loaded
     }
   )
-}
 
 const workspacesOf = (rows: ReadonlyArray<LaneRef>) => rows.map((row) => row.workspaceId)
 const endpointsOf = (rows: ReadonlyArray<LaneRef>) => rows.map((row) => row.endpointId)

@@ -3,7 +3,8 @@
  *
  * Two counters: this process's own, and Redis's (`RedisCounters.ts`). Not `@effect/experimental`'s limiter, which was
  * tried: its window grows by one refill per call, so a quota of 5 in 10 s let 6 calls through in 2 s; its memory store
- * forgets no key; its Redis store sends fractional lifetimes, which Redis refuses. Source: decision §6, ADR 0004.
+ * forgets no key; its Redis store sends fractional lifetimes, which Redis refuses. Not `lru-cache`: whoever calls from many
+ * addresses would push out the windows that are still open. Source: decision §6, ADR 0004.
  */
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { Context, Effect, Layer } from "effect"

@@ -9,16 +9,18 @@
  *       ▲                        │          │               │              ▲           ▲
  *       └─────── giveBack ───────┴──────────┘               └─ unobserved ─┘─ TakeUps ─┘
  *
- * - waiting: in its lane until it is its turn (WaitingRoom.ts, Order.ts). From here on it has a place in its lane, of which
+ * - waiting: in its lane until it is its turn (WaitingRoom.ts, Order.ts). When its shard is lost, its endpoint disabled, or
+ *   memory full, it is let go, and a later read brings it again, here or at another worker.
+ * - loading: picked for a slot that is free, or will be in a moment (Slots.ts). From here on it has a place in its lane, of which
  *   there are as many as the lane's cap (Lane.ts).
- * - loading: picked for a slot that is free, or will be in a moment (Slots.ts).
  * - ready: loaded, until a slot is free (Ready.ts). Given back when it is not fresh any more, when its lane became slow, or
  *   when its endpoint was disabled.
  * - sent: it has a slot (Places.ts).
- * - settled: over, its slot free. A failure keeps its place in its lane until it is recorded: so nothing is started after the
- *   failure that disables the endpoint, but what was already in flight.
- * - recorded: its observation is stored, or it is gone, or its shard was lost before it was sent. Until then it is held, so that
- *   reading it again never sends it again.
+ * - settled: over, its slot free; or put off before it had one, because somebody holds its queue row. A failure keeps its place
+ *   in its lane until it is recorded: so nothing is started after the failure that disables the endpoint, but what was already
+ *   in flight.
+ * - recorded: its observation is stored; or nobody here needs the row any more: it is gone, or its shard was lost or its endpoint
+ *   disabled before it was sent. Until then it is held, so that reading it again never sends it again.
  *
  * Of a shard that is lost nothing more is sent; what is in flight is still recorded. Plain data: no clock, no I/O; timers are
  * given to it. One worker's view, lost with it. Source: decision §7, docs/adr/0010-engine.md.
@@ -131,7 +133,7 @@ export class Lanes extends WaitingRoom {
       this.recorded(row)
     } else {
       row.load(loaded, now)
-      if (lane.failures === null) this.fail(lane, loaded.failures)
+      if (lane.failures === null) this.pauseIfSlow(lane, loaded.failures)
       if (lane.maySend(row)) return true
       this.giveBack([row])
     }
@@ -169,7 +171,10 @@ export class Lanes extends WaitingRoom {
     return now - loadedAt > this.tuning.freshMs
   }
 
-  /** loading, ready → waiting: not sent after all, in the order in which they were picked. */
+  /**
+   * loading, ready → waiting: not sent after all, in the order in which they were picked. Those of a lost shard or of a parked
+   * lane → recorded.
+   */
   giveBack(rows: ReadonlyArray<Row>): void {
     for (let n = rows.length - 1; n >= 0; n--) {
       const row = rows[n]!
@@ -179,7 +184,7 @@ export class Lanes extends WaitingRoom {
       }
       this.leave(row)
       this.order.over(row)
-      this.order.leave(row.lane)
+      this.order.freePlace(row.lane)
       row.state = "waiting"
       row.loaded = null
       this.memory.change(row.lane.tenant, 1)
@@ -197,7 +202,7 @@ export class Lanes extends WaitingRoom {
     const { lane } = row
     const delivered = observed.status === "delivered"
     if (delivered) lane.succeeded()
-    else this.fail(lane, (lane.failures ?? 0) + 1)
+    else this.pauseIfSlow(lane, (lane.failures ?? 0) + 1)
     lane.adjust(pace, this.endpointConcurrency)
     this.suspects.forget(row)
     this.over(row, !delivered)
@@ -206,13 +211,13 @@ export class Lanes extends WaitingRoom {
     if (this.slots.ripe) this.toLoad.raise()
   }
 
-  /** So many attempts in a row failed: a slow lane pauses, and is woken when its pause is over. */
-  private fail(lane: Lane, inARow: number): void {
+  /** So many attempts in a row were not delivered: a slow lane pauses, and this timer wakes it. */
+  private pauseIfSlow(lane: Lane, inARow: number): void {
     lane.failed(inARow)
-    const rest = lane.rest()
-    if (rest === null) return
-    this.later(rest.units * this.retryDelayMs, () => {
-      if (this.lanes.get(lane.endpointId) !== lane || !lane.rested(rest.number)) return
+    const pause = lane.pause()
+    if (pause === null) return
+    this.later(pause.units * this.retryDelayMs, () => {
+      if (this.lanes.get(lane.endpointId) !== lane || !lane.endPause(pause.number)) return
       this.forgetIdle(lane)
       this.order.offer(lane)
       this.wake()
@@ -238,7 +243,7 @@ export class Lanes extends WaitingRoom {
     row.state = "settled"
     row.loaded = null
     row.keepsPlace = keepsPlace || row.lane.heldUp
-    if (!row.keepsPlace) this.order.leave(row.lane)
+    if (!row.keepsPlace) this.order.freePlace(row.lane)
   }
 
   /** Nothing of their endpoints can be recorded just now: until then, what is in flight or unrecorded stays within the caps. */
@@ -258,7 +263,7 @@ export class Lanes extends WaitingRoom {
       this.settled.leave(row)
       lane.heldUp = false
     } else this.leave(row)
-    if (state !== "settled" || row.keepsPlace) this.order.leave(lane)
+    if (state !== "settled" || row.keepsPlace) this.order.freePlace(lane)
     this.order.over(row)
     row.state = "recorded"
     row.loaded = null
@@ -271,7 +276,10 @@ export class Lanes extends WaitingRoom {
     this.recorded(row)
   }
 
-  /** Not this tenure's to send. Whoever has the shard reads it; if that is this worker, it held it until now, so once more. */
+  /**
+   * Not to be sent by this tenure of the shard: whoever has the shard next reads it. If this worker has it again, its first read
+   * left this row out because it was still held: so the Reader goes back to it.
+   */
   private handOver(row: Row): void {
     this.recorded(row)
     if (row.tenure.lost && this.owns(row.shard)) this.agenda.goBackTo(row.due)

@@ -2,9 +2,11 @@
  * Endpoints as they were last read, by their version, so that an endpoint that has not changed is neither sent nor decoded
  * again for each of its deliveries. The database compares the version each time, and the version is a hash of what is
  * here: so nothing here is ever out of date, also after the database was restored to an earlier day.
- * Bounded: the half that was read first is forgotten when there are too many.
+ * Bounded: what was used least recently is forgotten. Of the endpoints of a load nothing is forgotten until its answer, as long
+ * as it asks for fewer than are kept.
  */
 import type { EndpointId } from "@posthorn/domain/Ids"
+import { LRUCache } from "lru-cache"
 
 /** An endpoint as it stands at dispatch. The same object as long as nothing of it changes. */
 export interface DispatchEndpoint {
@@ -43,14 +45,7 @@ interface Known {
 }
 
 export class KnownEndpoints {
-  private readonly known = new Map<string, Known>()
-
-  /** Say so before the versions of a load are asked for: of what is asked for nothing may be forgotten until its answer. */
-  makeRoom(): void {
-    if (this.known.size < MOST) return
-    let left = MOST / 2
-    for (const id of this.known.keys()) if (left-- > 0) this.known.delete(id)
-  }
+  private readonly known = new LRUCache<string, Known>({ max: MOST })
 
   /** As text: it does not fit into a number. */
   version(endpointId: EndpointId): string {

@@ -5,6 +5,7 @@
  * origin keeps none, so it costs a live one nothing but its place, once `maxOrigins` others were used since.
  */
 import type { LookupFunction } from "node:net"
+import { LRUCache } from "lru-cache"
 
 /** Scheme, host and port, and what is kept between its connections. */
 export interface Origin {
@@ -25,17 +26,21 @@ export interface Target {
 }
 
 export class Origins {
-  private readonly origins = new Map<string, Origin>()
-  private readonly targets = new Map<string, Target>()
+  private readonly origins: LRUCache<string, Origin>
+  /** Several endpoints may share an origin. */
+  private readonly targets: LRUCache<string, Target>
   private latest: Origin | undefined
-  private readonly limit: number
   private readonly lookupTo: (port: number) => LookupFunction
-  private readonly evicted: (origin: Origin) => void
 
   constructor(limit: number, lookupTo: (port: number) => LookupFunction, evicted: (origin: Origin) => void) {
-    this.limit = limit
+    this.origins = new LRUCache({
+      max: limit,
+      disposeAfter: (origin, _, reason) => {
+        if (reason === "evict") evicted(origin)
+      }
+    })
+    this.targets = new LRUCache({ max: 4 * limit })
     this.lookupTo = lookupTo
-    this.evicted = evicted
   }
 
   /** Where `url` leads. It is a validated, serialised URL; anything else is a defect and throws. */
@@ -48,10 +53,8 @@ export class Origins {
 
   private learn(url: string): Target {
     const parsed = new URL(url)
-    const origin = this.origins.get(parsed.origin) ?? this.originOf(parsed)
+    const origin = this.origins.peek(parsed.origin) ?? this.originOf(parsed)
     this.touch(origin)
-    // Several endpoints may share an origin; the oldest entry goes, whoever uses it parses once more.
-    if (this.targets.size >= 4 * this.limit) this.targets.delete(this.targets.keys().next().value!)
     const target = { origin, path: parsed.pathname + parsed.search }
     this.targets.set(url, target)
     return target
@@ -71,14 +74,9 @@ export class Origins {
     }
   }
 
-  /** A Map keeps the order of insertion: the first key is the one not used for longest. */
+  /** A target may outlive its origin: then that one is back in its place. */
   private touch(origin: Origin): void {
     this.latest = origin
-    this.origins.delete(origin.url)
     this.origins.set(origin.url, origin)
-    if (this.origins.size <= this.limit) return
-    const [key, oldest] = this.origins.entries().next().value!
-    this.origins.delete(key)
-    this.evicted(oldest)
   }
 }

@@ -30,7 +30,7 @@ export const isBefore = (a: Position, b: Position) =>
   a.due < b.due || (a.due === b.due && a.deliveryId < b.deliveryId)
 
 /** A pause of a slow lane. */
-export interface Rest {
+export interface Pause {
   /** Which of the lane's pauses this is. */
   readonly number: number
   /** In units of the retry delay. */
@@ -45,16 +45,16 @@ export class Lane {
   /** First attempts, and retries, each by due time. */
   readonly fresh = new Fifo<Row>()
   readonly again = new Fifo<Row>()
-  /** Includes failures that are not recorded yet. */
-  inFlight = 0
+  /** By what is loading, ready or sent, and by failures that are not recorded yet. */
+  placesTaken = 0
   /** Rows in memory: waiting, in flight, or seen and not yet recorded. */
   held = 0
   cap: number
   /** Attempts in a row that were not delivered; null until one was seen here or the database has told. */
   failures: number | null = null
   /** A pause is not over yet. */
-  resting = false
-  private rests = 0
+  pausing = false
+  private pauses = 0
   /** The delivery that was picked last: the only one that may be sent while the lane is slow. */
   turn: Row | null = null
   /** The database has due rows that are not in memory, from `from` on; they come by a refill. */
@@ -86,7 +86,7 @@ export class Lane {
   }
 
   get idle(): boolean {
-    return this.held === 0 && !this.partial && !this.parked && !this.resting
+    return this.held === 0 && !this.partial && !this.parked && !this.pausing
   }
 
   get slow(): boolean {
@@ -94,7 +94,7 @@ export class Lane {
   }
 
   get open(): boolean {
-    return !this.parked && !this.resting && this.inFlight < (this.slow ? 1 : this.cap)
+    return !this.parked && !this.pausing && this.placesTaken < (this.slow ? 1 : this.cap)
   }
 
   /** It may have become slow since the row was picked. */
@@ -110,27 +110,27 @@ export class Lane {
 
   succeeded(): void {
     this.failures = 0
-    this.resting = false
+    this.pausing = false
   }
 
   /** A slow lane begins to pause. */
-  rest(): Rest | null {
+  pause(): Pause | null {
     if (!this.slow) return null
-    this.resting = true
-    return { number: ++this.rests, units: pauseUnits(this.failures!) }
+    this.pausing = true
+    return { number: ++this.pauses, units: pauseUnits(this.failures!) }
   }
 
   /** False when another pause has begun since. */
-  rested(number: number): boolean {
-    if (number !== this.rests) return false
-    this.resting = false
+  endPause(number: number): boolean {
+    if (number !== this.pauses) return false
+    this.pausing = false
     return true
   }
 
   /** It was disabled: how it fares after that is for the database to tell. */
   startAnew(): void {
     this.failures = null
-    this.resting = false
+    this.pausing = false
   }
 
   lineOf(row: Waiting): Fifo<Row> {

@@ -42,8 +42,8 @@ export class Order {
   }
 
   /** One place in the lane is free again. */
-  leave(lane: Lane): void {
-    lane.inFlight--
+  freePlace(lane: Lane): void {
+    lane.placesTaken--
     this.offer(lane)
   }
 
@@ -101,7 +101,7 @@ export class Order {
 }
 
 const start = (row: Row): Row => {
-  row.lane.inFlight++
+  row.lane.placesTaken++
   row.lane.turn = row
   return row
 }

@@ -1,10 +1,11 @@
 /** What is known about endpoints that are slow or fail, kept after their lanes are forgotten. */
+import { LRUCache } from "lru-cache"
 import { FIRST_CAP, type Lane } from "./Lane.ts"
 
 const MOST = 10_000
 
 export class Reputations {
-  private readonly known = new Map<string, Pick<Lane, "cap" | "failures">>()
+  private readonly known = new LRUCache<string, Pick<Lane, "cap" | "failures">>({ max: MOST })
 
   recall(lane: Lane): void {
     const known = this.known.get(lane.endpointId)
@@ -14,9 +15,7 @@ export class Reputations {
   }
 
   remember({ cap, endpointId, failures }: Lane): void {
-    this.known.delete(endpointId)
-    if (cap >= FIRST_CAP && !failures) return
-    this.known.set(endpointId, { cap: Math.min(cap, FIRST_CAP), failures })
-    if (this.known.size > MOST) this.known.delete(this.known.keys().next().value!)
+    if (cap >= FIRST_CAP && !failures) this.known.delete(endpointId)
+    else this.known.set(endpointId, { cap: Math.min(cap, FIRST_CAP), failures })
   }
 }

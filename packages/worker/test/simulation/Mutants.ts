@@ -164,10 +164,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   "L17: a failing lane goes on without a pause": {
     engine: () => {
-      const original = Lane.prototype.rest
-      Lane.prototype.rest = () => null
+      const original = Lane.prototype.pause
+      Lane.prototype.pause = () => null
       return () => {
-        Lane.prototype.rest = original
+        Lane.prototype.pause = original
       }
     }
   },
