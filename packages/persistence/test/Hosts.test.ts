@@ -17,13 +17,13 @@ const SWITCH = "select inet_server_port() as port"
  */
 const SILENCE = "300 millis"
 
-const live = (url: string, silence?: Duration.DurationInput) =>
+const live = (url: string, silence?: Duration.DurationInput, maxConnections = 3) =>
   Layer.merge(DedicatedConnection.layer, Prepared.layer).pipe(
     Layer.provideMerge(
       Database.layer({
         url: Redacted.make(url),
         applicationName: "posthorn hosts",
-        maxConnections: 3,
+        maxConnections,
         ...(silence !== undefined && { silence })
       })
     )
@@ -59,6 +59,16 @@ const refusedWrite = Effect.gen(function* () {
   yield* sql`create table posthorn.t ()`
 })
 
+/** Whoever waits for the only connection is not lent the one that is given up. */
+const nextInLine = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`set default_transaction_read_only = on`
+  const both = yield* Effect.all([Effect.flip(sql`create table posthorn.t ()`), sql`select 1 as one`], {
+    concurrency: "unbounded"
+  })
+  expect(both).toMatchObject([{ cause: { code: "25006" } }, [{ one: 1 }]])
+})
+
 /** A port where connections are taken and nothing is ever said. */
 const darkHost = Effect.map(
   Effect.acquireRelease(
@@ -89,6 +99,7 @@ it.scopedLive(
       yield* Effect.gen(function* () {
         expect(yield* ports).toEqual(all(first))
         yield* refusedWrite
+        yield* Effect.provide(nextInLine, live(cluster.url, undefined, 1))
         yield* cluster.kill
         // Connections that were open break first.
         const none = yield* inTheEnd(

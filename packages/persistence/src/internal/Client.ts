@@ -71,6 +71,8 @@ type Connected = (error: Error | null, client?: pg.Client) => void
 
 export class Client extends pg.Client {
   private readonly primary: Primary | null
+  /** It leads to a standby: whoever gives it back gives it up. */
+  leaving = false
 
   constructor(config: pg.ClientConfig = {}) {
     const url = config.connectionString ?? ""
@@ -128,6 +130,7 @@ export class Client extends pg.Client {
   /** Once whoever made the statement has been told why it failed. */
   private leaveStandby(leave: () => void): void {
     leave()
+    this.leaving = true
     setImmediate(() => void this.end().catch(() => undefined))
   }
 }

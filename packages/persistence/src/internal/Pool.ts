@@ -6,7 +6,8 @@
  * that 20 statements wait for then stops a whole `serve`. So here `pool.query` has a connection of its own, which is
  * opened when it is first needed.
  *
- * A connection that is given back before its statement has ended is closed instead of being lent to the next one.
+ * A connection that is given back before its statement has ended, or that turned out to lead to a standby, is closed instead of
+ * being lent to the next one.
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, type Scope } from "effect"
@@ -28,15 +29,18 @@ const open = (options: pg.PoolConfig) =>
     Effect.sync(() => {
       const pool = new pg.Pool({ ...options, Client })
       pool.on("error", () => undefined)
-      pool.on("release", closeWhenBusy)
+      pool.on("release", closeUnlessGood)
       return pool
     }),
     end
   )
 
 /** The driver keeps its statement to itself; the getter beside it warns that it will go. */
-const closeWhenBusy = (_: Error, client: pg.PoolClient) => {
-  if ((client as unknown as { readonly _activeQuery: object | null })._activeQuery !== null) void client.end()
+const isBusy = (client: pg.PoolClient) =>
+  (client as unknown as { readonly _activeQuery: object | null })._activeQuery !== null
+
+const closeUnlessGood = (_: Error, client: pg.PoolClient) => {
+  if (isBusy(client) || (client as unknown as Client).leaving) void client.end()
 }
 
 /** Fails when the database cannot be reached. */
