@@ -76,7 +76,7 @@ describe("deadlines", () => {
         expect(observation.durationMs).toBeLessThan(300 + LATENESS_MS)
       }
       yield* Effect.all([stalled.waitForConnections(0), receiver.waitForConnections(0)])
-    }).pipe(Effect.timeout("3 seconds"))
+    }).pipe(Effect.timeout("10 seconds"))
   )
 
   it.scopedLive("§8 counts the wait for an address against the deadline", () =>
@@ -117,7 +117,7 @@ describe("deadlines", () => {
       expect(Exit.isInterrupted(exit)).toBe(true)
       expect(connections()).toEqual({ open: 0, idle: 0 })
       yield* receiver.waitForConnections(0)
-    }).pipe(Effect.timeout("3 seconds"))
+    }).pipe(Effect.timeout("10 seconds"))
   )
 
   it.scopedLive("closing the dispatcher interrupts what is in flight, and observes nothing", () =>
@@ -134,6 +134,6 @@ describe("deadlines", () => {
       expect(Exit.isInterrupted(yield* Fiber.await(fiber))).toBe(true)
       expect(Exit.isInterrupted(yield* Effect.exit(send(to(receiver.url("/ok")))))).toBe(true)
       yield* receiver.waitForConnections(0)
-    }).pipe(Effect.timeout("3 seconds"))
+    }).pipe(Effect.timeout("10 seconds"))
   )
 })
