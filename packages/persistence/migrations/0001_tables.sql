@@ -5,9 +5,11 @@
 -- An id: prefix, 13 hex digits of microseconds since 1970, 16 of randomness, the second half of a v4 UUID (its first digit
 -- is one of four). `@posthorn/domain/Ids` makes the same in TypeScript. One expression, so that PostgreSQL writes it into
 -- the statement instead of calling it: 2 us instead of 7.
+create function posthorn.id_of(prefix text, microseconds bigint) returns text language sql volatile parallel safe
+  return prefix || lpad(to_hex(microseconds), 13, '0') || substr(replace(gen_random_uuid()::text, '-', ''), 17);
+
 create function posthorn.new_id(prefix text) returns text language sql volatile parallel safe
-  return prefix || lpad(to_hex((date_part('epoch', clock_timestamp()) * 1000000)::bigint), 13, '0')
-    || substr(replace(gen_random_uuid()::text, '-', ''), 17);
+  return posthorn.id_of(prefix, (date_part('epoch', clock_timestamp()) * 1000000)::bigint);
 
 -- The trace id of an event that was published without one.
 create function posthorn.own_trace(event_id text) returns text language sql immutable parallel safe
