@@ -403,10 +403,12 @@ create table posthorn.workspaces (
 );
 CREATE TRIGGER events_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_events();
 create type posthorn.audience as (
-  kind text,
+  slug text,
+  event_type text,
   workspace_id text,
   enabled text[],
-  disabled text[]
+  disabled text[],
+  asleep smallint[]
 );
 
 create type posthorn.loaded as (
@@ -494,6 +496,8 @@ create type posthorn.waiting as (
 -- posthorn.held(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns SETOF text
 -- posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
 -- posthorn.id_at(prefix text, moment timestamp with time zone) returns text
+-- posthorn.id_of(prefix text, microseconds bigint) returns text
+-- posthorn.is_awake(shard smallint) returns boolean
 -- posthorn.keyed(plan posthorn.planned[], moment timestamp with time zone, patient boolean) returns posthorn.planned[]
 -- posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded
 -- posthorn.losses(workspace text, endpoint text, most integer, OUT stopped integer, OUT stopped_since timestamp with time zone, OUT newest_id text, OUT never_sent integer, OUT more_stopped boolean, OUT missed integer, OUT missed_since timestamp with time zone, OUT more_missed boolean) returns record
@@ -502,6 +506,7 @@ create type posthorn.waiting as (
 -- posthorn.new_id(prefix text) returns text
 -- posthorn.new_trace_id() returns text
 -- posthorn.next_due(shards smallint[]) returns bigint
+-- posthorn.notify_sleepers(shards smallint[]) returns void
 -- posthorn.own_trace(event_id text) returns text
 -- posthorn.patterns_of(event_type text) returns text[]
 -- posthorn.plan(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer) returns posthorn.planned[]
