@@ -9,6 +9,7 @@ import { CurrentPrincipal, type Via } from "@posthorn/domain/Principal"
 import { EventHistoryRepo } from "@posthorn/persistence/EventHistoryRepo"
 import { EventsRepo, type Published } from "@posthorn/persistence/EventsRepo"
 import { counter } from "@posthorn/telemetry/Meters"
+import { withCheapSpan } from "@posthorn/telemetry/Tracing"
 import { Effect, Either } from "effect"
 import type { ListQuery } from "./Lists.ts"
 import { WorkspaceLimits } from "./WorkspaceLimits.ts"
@@ -25,9 +26,6 @@ export interface EventQuery extends ListQuery {
   readonly until?: string | undefined
   readonly payload?: "include" | "omit" | undefined
 }
-
-/** The busiest call: a stack trace for its span would cost as much as the rest of it. */
-const CHEAP = { captureStackTrace: false } as const
 
 const RESERVED = "The prefixes webhook., member. and api_token. are Posthorn's own"
 
@@ -72,7 +70,7 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
                 return published
               }
             )
-      ).pipe(Effect.withSpan("Events.publish", CHEAP))
+      ).pipe(withCheapSpan("Events.publish"))
 
     /** Store all events, or none if one is refused. The answers come in the order of the events. */
     const publishAll = Effect.fn("Events.publishAll")(function* (batch: ReadonlyArray<NewEvent>) {

@@ -5,7 +5,7 @@
  * the receiver. Spans have to carry it too, so a span is made beneath `inTrace(…)`. Attempts are made days later, in other
  * processes: they are roots of the same trace.
  */
-import { Effect, Exit, Option, Tracer } from "effect"
+import { Effect, Exit, FiberRef, Option, Tracer } from "effect"
 
 /** What no span has for its id: the trace is known, but no span in it. */
 const NO_SPAN = "0000000000000000"
@@ -41,6 +41,14 @@ export const isTracing: Effect.Effect<boolean> = Effect.map(
   Effect.tracer,
   (tracer) => tracer instanceof KnowingTracer
 )
+
+/** As `Effect.withSpan`, which costs 4 us even while this call is not traced. For what is called thousands of times a second. */
+export const withCheapSpan =
+  (name: string) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.flatMap(FiberRef.get(FiberRef.currentTracerEnabled), (on) =>
+      on ? Effect.withSpan(self, name, { captureStackTrace: false }) : self
+    ) as Effect.Effect<A, E, R>
 
 /** Lets so many through in each second, so that tracing has an upper cost however much there is to trace. */
 export class SpanBudget {

@@ -13,6 +13,7 @@ import { McpRoute } from "../mcp/McpRoute.ts"
 import type { Exchange } from "./Exchange.ts"
 import { Pages } from "./Pages.ts"
 import { Rest } from "./Rest.ts"
+import type { Sent } from "./Send.ts"
 
 /** Where clients look for an authorisation server, before or after a 401. */
 const OAUTH =
@@ -52,8 +53,11 @@ export class Edge extends Effect.Service<Edge>()("@posthorn/server/Edge", {
     }
 
     /** Finds at once who answers; every outcome is an answer. */
-    const answer = (exchange: Exchange) =>
-      calls.settle(exchange)(rest.find(exchange) ?? Effect.suspend(() => other(exchange)))
+    const answer = (exchange: Exchange): Effect.Effect<Sent> => {
+      const answering: Effect.Effect<Sent, PublicError> =
+        rest.find(exchange) ?? Effect.suspend(() => other(exchange))
+      return calls.settle(exchange)(answering)
+    }
 
     return { answer } as const
   })

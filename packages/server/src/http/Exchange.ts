@@ -1,15 +1,10 @@
 /**
  * One request on its way to its answer: Node's two halves, and what the gate, the meters and the deadline have to know of
  * it, in one place.
- *
- * It stands in for the platform's `HttpServerRequest`, of which the builder reads `headers` alone: the platform's own
- * server costs a third of a list's time.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { HttpRouter, HttpServerRequest } from "@effect/platform"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import { continueTrace } from "@posthorn/domain/TraceId"
-import { Context } from "effect"
 import type { BucketState, Visit } from "../RateLimits.ts"
 
 /** What is answered there may hold a secret that is shown once, or what a session sees: no cache may keep it. */
@@ -17,9 +12,6 @@ const PRIVATE = /^\/(?:mcp$|console\/(?:api\/|session$))/
 
 /** Under it the operations again, for the console's sessions. */
 const CONSOLE_API = "/console/api/"
-
-/** The builder decodes neither path nor query here. */
-const NOTHING = {}
 
 type Headers = Readonly<Record<string, string | undefined>>
 
@@ -73,21 +65,6 @@ export class Exchange implements Visit {
 
   get address(): string {
     return this.source.socket.remoteAddress ?? ""
-  }
-
-  /** All that the builder wants to find around its handlers: each step that adds to a context copies all of it. */
-  toContext(): Context.Context<HttpRouter.HttpRouter.Provided> {
-    return Context.unsafeMake(
-      new Map<string, unknown>([
-        [HttpServerRequest.HttpServerRequest.key, this],
-        [HttpServerRequest.ParsedSearchParams.key, NOTHING],
-        [HttpRouter.RouteContext.key, NOTHING]
-      ])
-    )
-  }
-
-  static of(request: HttpServerRequest.HttpServerRequest): Exchange {
-    return request as unknown as Exchange
   }
 }
 

@@ -6,7 +6,7 @@
  * thrown away for at most `LINGER_MS`. Without that the kernel resets the connection and the answer is lost.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { HttpServerResponse } from "@effect/platform"
+import type { HttpServerResponse } from "@effect/platform"
 import type { Answer } from "../Calls.ts"
 import { headersOf } from "../RateLimits.ts"
 import type { Exchange } from "./Exchange.ts"
@@ -42,18 +42,11 @@ const textOf = ({ body, contentType }: Answer, head: Record<string, string | num
   return { content: body, encoding: bytes === body.length ? ("latin1" as const) : ("utf8" as const) }
 }
 
-/** What is to be sent: an answer as it is or as the builder lets it through, or a page. */
+/** What is to be sent: an operation's answer, or a page. */
 export type Sent = Answer | HttpServerResponse.HttpServerResponse
 
-/** The builder lets through what looks like a response of its own. */
-export const wrapped = (answer: Answer) => HttpServerResponse.raw(answer)
-
-const unwrapped = (given: Sent) =>
-  typeof given.body !== "string" && given.body._tag === "Raw" ? (given.body.body as Answer) : given
-
 /** Gives the status, also when nobody is there to get it. */
-export const send = ({ bucket, isPrivate, response, source, traceId }: Exchange, given: Sent): number => {
-  const sent = unwrapped(given)
+export const send = ({ bucket, isPrivate, response, source, traceId }: Exchange, sent: Sent): number => {
   const { headers, status } = sent
   if (response.headersSent || response.destroyed) return status
   const head: Record<string, string | number> = { ...headers, ...NOSNIFF, "x-trace-id": traceId }
