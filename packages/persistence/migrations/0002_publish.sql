@@ -211,9 +211,8 @@ begin
   end loop;
   plan := array(
     select row(g.place, a.workspace_id, i.id, g.event_type, i.payload, coalesce(g.trace_id, posthorn.own_trace(i.id)), g.key,
-      a.enabled, case when (r.refusal).code is null and a.enabled is not null
-        then array(select posthorn.id_of('whd_', began + g.place) from unnest(a.enabled)) end,
-      a.disabled, false, r.refusal)::posthorn.planned
+      a.enabled, array(select posthorn.id_of('whd_', began + g.place) from unnest(a.enabled)), a.disabled, false,
+      r.refusal)::posthorn.planned
     from unnest(workspace_slugs, event_types, payloads, idempotency_keys, trace_ids)
       with ordinality as g(slug, event_type, payload, key, trace_id, place)
     cross join lateral (select posthorn.id_of('evt_', began + g.place) as id, g.payload::text as payload offset 0) i
@@ -245,7 +244,7 @@ declare
 begin
   if cardinality(plan) = 0 then return; end if;
   foreach one in array plan loop
-    delivered := delivered or one.delivery_ids is not null;
+    delivered := delivered or coalesce(cardinality(one.delivery_ids), 0) > 0;
     missed := missed or one.missed_ids is not null;
   end loop;
   insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, created_at)

@@ -54,6 +54,13 @@ export const each = async (
     what: code === null ? (duplicate === true ? "duplicate" : "published") : `${code} ${hint ?? ""}`.trim()
   }))
 
+/** By itself and in a batch: each looks its endpoints up in a statement of its own. Gives the deliveries. */
+const ways = (stage: Stage) => [
+  async (type: string) => (await stage.publish("acme", type)).delivery_ids as ReadonlyArray<string>,
+  async (type: string) =>
+    (await batch(stage, "acme", [[type, "1", null]]))[0]!.delivery_ids as ReadonlyArray<string>
+]
+
 export const publishing: ReadonlyArray<Scenario> = [
   {
     title:
@@ -100,48 +107,52 @@ export const publishing: ReadonlyArray<Scenario> = [
   },
   {
     title: "workers that sleep are told when there is something to do, and only then",
-    of: ["store", "wake", "audience_of", "publish"],
+    of: ["store", "audience_of", "publish", "plan"],
     play: async (stage) => {
       const acme = await stage.workspace()
       await stage.endpoint(acme, { types: ["a"] })
       await stage.endpoint(acme, { types: ["off"], enabled: false })
       const sleeper = await stage.other()
-      await sleeper.rows(
-        "select pg_advisory_lock(posthorn.wake_class(), shard) from generate_series(0, 31) as shard"
-      )
-      assert.equal(await heard(stage, () => stage.publish("acme", "unwanted")), 0)
-      assert.equal(await heard(stage, () => stage.publish("acme", "off")), 0)
-      assert.equal(await heard(stage, () => stage.publish("acme", "a")), 1)
-      // Awake, they look by themselves.
-      await sleeper.rows("select pg_advisory_unlock_all()")
-      assert.equal(await heard(stage, () => stage.publish("acme", "a")), 0)
+      for (const publish of ways(stage)) {
+        await sleeper.rows(
+          "select pg_advisory_lock(posthorn.wake_class(), shard) from generate_series(0, 31) as shard"
+        )
+        assert.equal(await heard(stage, () => publish("unwanted")), 0)
+        assert.equal(await heard(stage, () => publish("off")), 0)
+        assert.equal(await heard(stage, () => publish("a")), 1)
+        // Awake, they look by themselves.
+        await sleeper.rows("select pg_advisory_unlock_all()")
+        assert.equal(await heard(stage, () => publish("a")), 0)
+      }
     }
   },
   {
     title:
       "an endpoint that is being deleted is waited for, and then left out; one that does not want the event is not looked at",
-    of: ["audience_of"],
+    of: ["audience_of", "plan"],
     play: async (stage) => {
       const acme = await stage.workspace()
-      const [going, elsewhere] = [
-        await stage.endpoint(acme, { types: ["a"] }),
-        await stage.endpoint(acme, { types: ["b"] })
-      ]
       const kept = await stage.endpoint(acme, { types: ["a"] })
       const other = await stage.other()
-      await other.rows("begin")
-      await other.rows("delete from posthorn.endpoints where id = $1", elsewhere)
       await stage.rows("set lock_timeout = '2s'")
-      assert.equal(((await stage.publish("acme", "a")).delivery_ids as Array<string>).length, 2)
-      await other.rows("delete from posthorn.endpoints where id = $1", going)
-      const publishing = stage.publish("acme", "a")
-      await stage.waits(other)
-      await other.rows("commit")
-      const [delivery] = (await publishing).delivery_ids as Array<string>
-      assert.equal(
-        await stage.value("select endpoint_id from posthorn.deliveries where id = $1", delivery),
-        kept
-      )
+      for (const publish of ways(stage)) {
+        const [going, elsewhere] = [
+          await stage.endpoint(acme, { types: ["a"] }),
+          await stage.endpoint(acme, { types: ["b"] })
+        ]
+        await other.rows("begin")
+        await other.rows("delete from posthorn.endpoints where id = $1", elsewhere)
+        assert.equal((await publish("a")).length, 2)
+        await other.rows("delete from posthorn.endpoints where id = $1", going)
+        const publishing = publish("a")
+        await stage.waits(other)
+        await other.rows("commit")
+        const [delivery] = await publishing
+        assert.equal(
+          await stage.value("select endpoint_id from posthorn.deliveries where id = $1", delivery),
+          kept
+        )
+      }
       await stage.rows("reset lock_timeout")
     }
   },
@@ -203,6 +214,7 @@ export const publishing: ReadonlyArray<Scenario> = [
       assert.equal(await refusal("a", null, null, null), "PH400 /payload")
       assert.equal(await refusal("a", deep(101), null, null), "PH400 /payload")
       assert.equal(await refusal("a", deep(100), null, null), null)
+      assert.equal(await refusal("a", `[${"[],".repeat(200)}1]`, null, null), null)
       assert.equal(await refusal("a", `"${"x".repeat(1_048_575)}"`, null, null), "PH400 /payload")
       assert.equal(await refusal("a", "1", "", null), "PH400 /idempotencyKey")
       assert.equal(await refusal("a", "1", "k".repeat(256), null), "PH400 /idempotencyKey")

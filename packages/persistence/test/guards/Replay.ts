@@ -53,7 +53,7 @@ export const replaying: ReadonlyArray<Scenario> = [
   },
   {
     title: "workers that sleep are told when something is replayed, and only they",
-    of: ["replay"],
+    of: ["replay", "wake"],
     play: async (stage) => {
       const { acme, deliveries, endpoint } = await failing(stage, 1)
       assert.equal(await heard(stage, () => replay(stage, acme, endpoint, ids(deliveries))), 0)
