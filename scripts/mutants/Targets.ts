@@ -10,8 +10,10 @@ export const targets: ReadonlyArray<Target> = [
     file: "packages/domain/src/WebhookUrl.ts",
     tests: ["packages/domain/test/WebhookUrl.test.ts", "packages/domain/test/AllowedTargets.test.ts"]
   },
+  { file: "packages/domain/src/IpAddress.ts", tests: ["packages/domain/test/IpAddress.test.ts"] },
   {
     file: "packages/domain/src/Permission.ts",
     tests: ["packages/domain/test/Permission.test.ts", "packages/domain/test/Names.test.ts"]
-  }
+  },
+  { file: "packages/server/src/Gate.ts", tests: ["packages/server/test/Gate.test.ts"] }
 ]

@@ -50,7 +50,7 @@ const parseGroups = (
   index: number,
   halves: ReadonlyArray<string>
 ): Array<number> | undefined => {
-  if (text === "") return halves.length === 1 ? undefined : []
+  if (text === "") return []
   const groups = text.split(":")
   const bytes: Array<number> = []
   for (const [position, group] of groups.entries()) {

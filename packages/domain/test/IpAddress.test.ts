@@ -51,10 +51,21 @@ describe("decision §8 (4) reading an address", () => {
     "1:2:3:4:5:6:7",
     "1:2:3:4:5:6:7:8:9",
     "1:2:3:4:5:6:7::8",
+    "1:2:3:4:5:6:7:8::x",
+    "::1.2.3.4:1",
+    "1.2.3.4::1",
+    "1:2.3.4.5::",
     "::1%lo"
   ])("%j is none", (text) => {
     expect(parseAddress(text)).toBeUndefined()
     expect(isRefusedAddress(text)).toBe(true)
+  })
+
+  it("the longest spelling has 45 characters", () => {
+    const longest = "0000:0000:0000:0000:0000:ffff:255.255.255.255"
+
+    expect(longest.length).toBe(45)
+    expect(parseAddress(longest)).toEqual([...Array<number>(10).fill(0), 255, 255, 255, 255, 255, 255])
   })
 
   it.each([
@@ -86,6 +97,8 @@ describe("decision §8 (4) addresses that a name resolves to", () => {
     "2001:db8::1",
     "3fff::1",
     "2003::1",
+    "2606:4700::fe:0:1",
+    "2001:470::100:5efe:808:808",
     "2a00:1450:4001:81b::200e"
   ])("%s is delivered to", (ip) => {
     expect(isRefusedAddress(ip)).toBe(false)
@@ -172,6 +185,7 @@ describe("networks", () => {
     ["::/128", true],
     ["::/0", true],
     ["::ffff:127.0.0.1/128", true],
+    ["::ffff:0.0.0.0/128", true],
     ["::ffff:0:0/96", true],
     ["126.0.0.0/8", false],
     ["128.0.0.0/8", false],
