@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { createVitest, type Vitest } from "vitest/node"
 import { check, type Fate, listIn, unsettled } from "../packages/persistence/test/mutation/Caught.ts"
+import { NOT_LOADED } from "../packages/persistence/test/mutation/Titles.ts"
 import { type Mutant, mutantsOf } from "./mutants/Mutants.ts"
 import { type Target, targets } from "./mutants/Targets.ts"
 
@@ -53,7 +54,7 @@ const noticing = async (vitest: Vitest, tests: ReadonlyArray<string>): Promise<s
   for (const module of testModules) {
     const file = module.moduleId.slice(root.length)
     for (const test of module.children.allTests("failed")) return `${file}: ${test.fullName}`
-    if (!module.ok()) return `${file}: cannot be loaded`
+    if (!module.ok()) return `${file}: ${NOT_LOADED}`
   }
   return undefined
 }
