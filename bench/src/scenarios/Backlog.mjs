@@ -8,7 +8,7 @@ import { startChild } from "../load/Child.mjs"
 import { memoryBy } from "../load/Memory.mjs"
 import { writeRows } from "../load/Rows.mjs"
 import { now, sleep } from "../Machine.mjs"
-import { costs, endWorker, reading, startWorker, withContext } from "../Run.mjs"
+import { costs, endWorker, median, reading, startWorker, withContext } from "../Run.mjs"
 import { connect } from "../Servers.mjs"
 
 const WORKSPACES = 4
@@ -43,6 +43,8 @@ const drainIn = async (bench, context, receiver, rows) => {
   let from = null
   let before = 0
   let bad = 0
+  /** Of the worker, since the last tenth was full: a single one says where the garbage collector stands. */
+  let samples = []
   const finished = () => posthorn.finished(context)
   for (let over = false; !over; ) {
     await sleep(100)
@@ -50,6 +52,7 @@ const drainIn = async (bench, context, receiver, rows) => {
     bad = came.bad
     arrivals.arrive(came.arrivals)
     arrivals.delays()
+    samples.push(memoryBy({ worker: child.pid }, null).worker)
     const { arrived } = arrivals.counts()
     if (from === null && arrived > 0) {
       from = await reading(bench, posthorn, [child.pid])
@@ -57,7 +60,8 @@ const drainIn = async (bench, context, receiver, rows) => {
     }
     if (arrived >= ((tenths.length + 1) * rows) / TENTHS && arrived > before) {
       const to = await reading(bench, posthorn, [child.pid])
-      const memory = memoryBy({ worker: child.pid }, bench.postgres.postmaster)
+      const memory = { worker: median(samples), most: Math.max(...samples) }
+      samples = []
       tenths.push({ ...costs(from, to, arrived - before), memory })
       const { node, postgres, rate } = tenths.at(-1)
       bench.say(

@@ -15,12 +15,14 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   replays_running: "workers look for the jobs of all workspaces at once",
   migrations_pkey: "belongs to the program, not to a workspace",
   daily_runs_pkey: "belongs to the program, not to a workspace",
+  ended_hours_pkey: "belongs to the program, not to a workspace",
   shards_pkey: "belongs to the workers, not to a workspace"
 }
 
 /** Tables without rows of a workspace, or, like idempotent_answers, with some that are the operator's. */
 const PROGRAM_TABLES = [
   "daily_runs",
+  "ended_hours",
   "idempotent_answers",
   "migrations",
   "operator_audit_events",
@@ -84,6 +86,9 @@ layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
           select tgrelid, 'posthorn.attempts'::regclass from pg_trigger where tgname = 'attempts_follow'
           union all
           select tgrelid, 'posthorn.failed_deliveries'::regclass from pg_trigger where tgname = 'failed_deliveries_follow'
+          union all
+          select tgrelid, t::regclass from pg_trigger, unnest(array['posthorn.hour_counts', 'posthorn.stale_hours']) t
+          where tgname = 'counts_follow'
           union all
           select tgrelid, 'posthorn.queue'::regclass from pg_trigger where tgname = 'queue_follows'
           union all

@@ -1,9 +1,11 @@
 /**
- * What becomes old: history, in a daily run, and every minute the secrets in answers kept under idempotency keys.
+ * What becomes old: history, in a daily run; and every minute the secrets in answers kept under idempotency keys, and the hours
+ * that statistics have not counted yet.
  *
  * The daily run is asked for every minute and done once a day (UTC): the database remembers, so it does not matter how
  * often workers start. Source: spec §8, decision §7 (Retention) and §10 (`Idempotency-Key`).
  */
+import { HourCounts } from "@posthorn/persistence/HourCounts"
 import { Retention } from "@posthorn/persistence/Retention"
 import { Effect, LogLevel } from "effect"
 import { housekeeping } from "./Schedules.ts"
@@ -11,7 +13,7 @@ import { housekeeping } from "./Schedules.ts"
 /** Not while everything is starting. */
 const FIRST_LOOK = "20 seconds"
 
-export const make = Effect.map(Retention, (retention) => {
+export const make = Effect.map(Effect.all([Retention, HourCounts]), ([retention, hours]) => {
   const look = retention.daily.pipe(
     Effect.tap((removed) =>
       removed === null
@@ -23,7 +25,9 @@ export const make = Effect.map(Retention, (retention) => {
           )
     ),
     Effect.zipRight(retention.erase),
-    Effect.catchAll((error) => Effect.logWarning("Old history could not be removed", error))
+    Effect.catchAll((error) => Effect.logWarning("Old history could not be removed", error)),
+    Effect.zipRight(hours.count),
+    Effect.catchAll((error) => Effect.logWarning("Hours could not be counted for statistics", error))
   )
   return {
     /** `here`: whether it is this worker's job now. */

@@ -4,6 +4,7 @@
  * Whoever runs it waits for `Broken`, and ends with it.
  */
 import * as DedicatedConnection from "@posthorn/persistence/DedicatedConnection"
+import * as HourCounts from "@posthorn/persistence/HourCounts"
 import * as Queue from "@posthorn/persistence/Queue"
 import * as Records from "@posthorn/persistence/Records"
 import * as ReplaySteps from "@posthorn/persistence/ReplaySteps"
@@ -23,6 +24,7 @@ export const layer = Layer.scoped(Broken, Engine.start).pipe(
     Records.layer,
     ReplaySteps.layer,
     Retention.layer,
+    HourCounts.layer,
     Receiver.layer,
     Shards.layer,
     Wakeups.layer

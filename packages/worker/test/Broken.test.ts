@@ -1,6 +1,7 @@
 /** A loop of the engine that breaks by a defect: whoever runs the worker hears of it, as it may deliver no longer. */
 import { assert, layer } from "@effect/vitest"
 import * as DedicatedConnection from "@posthorn/persistence/DedicatedConnection"
+import * as HourCounts from "@posthorn/persistence/HourCounts"
 import * as Queue from "@posthorn/persistence/Queue"
 import * as Records from "@posthorn/persistence/Records"
 import * as ReplaySteps from "@posthorn/persistence/ReplaySteps"
@@ -32,6 +33,7 @@ const engineWith = (calls: Calls, results: Partial<Results> = {}) =>
         ).pipe(Layer.provide(Records.layer)),
         ReplaySteps.layer,
         Retention.layer,
+        HourCounts.layer,
         Receiver.layer,
         Shards.layer,
         Wakeups.layer

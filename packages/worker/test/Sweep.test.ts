@@ -2,6 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import * as DedicatedConnection from "@posthorn/persistence/DedicatedConnection"
+import * as HourCounts from "@posthorn/persistence/HourCounts"
 import * as Queue from "@posthorn/persistence/Queue"
 import * as Records from "@posthorn/persistence/Records"
 import * as ReplaySteps from "@posthorn/persistence/ReplaySteps"
@@ -51,7 +52,14 @@ const counting = (counted: Counted) =>
 const worker = (counted: Counted) =>
   Layer.build(
     Layer.scopedDiscard(Engine.start).pipe(
-      Layer.provide([counting(counted), Records.layer, ReplaySteps.layer, Retention.layer, Receiver.layer]),
+      Layer.provide([
+        counting(counted),
+        Records.layer,
+        ReplaySteps.layer,
+        Retention.layer,
+        HourCounts.layer,
+        Receiver.layer
+      ]),
       Layer.provide([Shards.layer, Wakeups.layer]),
       Layer.provide(DedicatedConnection.layer),
       Layer.provide(Layer.succeed(WorkerConfig, settings)),

@@ -14,6 +14,7 @@ import { retention } from "./Retention.ts"
 import { rows } from "./Rows.ts"
 import { shards } from "./ShardLocks.ts"
 import type { Scenario } from "./Stage.ts"
+import { statistics } from "./Statistics.ts"
 import { sweeping } from "./Sweep.ts"
 import { tables } from "./Tables.ts"
 import { doors } from "./Tokens.ts"
@@ -35,7 +36,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...doors,
   ...endpoints,
   ...rows,
-  ...shards
+  ...shards,
+  ...statistics
 ]
 
 export const scenariosOf = (name: string): ReadonlyArray<Scenario> =>

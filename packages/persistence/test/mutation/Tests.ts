@@ -37,6 +37,7 @@ const BY_FILE: Readonly<Record<string, ReadonlyArray<string>>> = {
   "0005_retention.sql": ["worker/test/Retention", "server/test/IdempotencyKeys"],
   "0006_console.sql": ["server/test/ConsoleDoor"],
   "0007_replays.sql": REPLAYS,
+  "0008_statistics.sql": ["persistence/test/HourCounts"],
   "ApiTokensRepo.ts": ["server/test/ApiTokens", "server/test/TokenLineage", "server/test/CrossTenant"],
   "ConsoleRepo.ts": ["server/test/ConsoleDoor", "server/test/CrossTenant"],
   "DeliveriesRepo.ts": ["server/test/Acting", "server/test/CrossTenant"],

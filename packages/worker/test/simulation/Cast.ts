@@ -1,6 +1,7 @@
 /** A worker of a world: the real engine, with every service it reaches the world through. */
 import type { SqlError } from "@effect/sql/SqlError"
 import type { Observation } from "@posthorn/domain/Verdict"
+import { HourCounts } from "@posthorn/persistence/HourCounts"
 import { Queue } from "@posthorn/persistence/Queue"
 import { type Observed, Records } from "@posthorn/persistence/Records"
 import { ReplaySteps } from "@posthorn/persistence/ReplaySteps"
@@ -55,6 +56,7 @@ export const services = (
       held: () => statement("held", () => new Set<string>()),
       bury: (batch) => statement("bury", () => model.bury(batch))
     }),
+    Layer.succeed(HourCounts, { count: Effect.succeed(0) }),
     Layer.succeed(Retention, { daily: Effect.succeed(null), erase: Effect.succeed(0), run: Effect.never }),
     // Jobs are made in SQL alone, by whoever holds their row: tested on PostgreSQL, in Replays.test.ts.
     Layer.succeed(ReplaySteps, { running: () => Effect.succeed([]), step: () => Effect.never }),

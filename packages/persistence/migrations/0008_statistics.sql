@@ -1,0 +1,250 @@
+-- What statistics keep of hours that are over, so that they need not read every delivery again: by endpoint, and for all
+-- endpoints of a workspace together. Made by a worker, minutes after the hour; publishing and recording write nothing more.
+--
+-- Whoever asks gets what the rows say: an hour is counted once no transaction can add deliveries to it any more; an endpoint
+-- is in the sums once all its deliveries of that hour have come to their end, for they never change then; and when
+-- deliveries are removed, their hour is read row by row until it has been counted again.
+
+create table posthorn.hour_counts (
+  workspace_id text collate "C" not null,
+  -- Its beginning; deliveries belong to the hour in which they were made.
+  hour timestamptz(3) not null,
+  -- Empty: all endpoints together, without those in `open`.
+  endpoint_id text collate "C" not null,
+  delivered integer not null,
+  failed_permanent integer not null,
+  dead_lettered integer not null,
+  -- The last attempts' durations, each once and ascending, and how many deliveries have it.
+  durations integer[] not null,
+  times integer[] not null,
+  -- Endpoints with deliveries that still have work to do.
+  open text[] not null,
+  counted_at timestamptz(3) not null,
+  primary key (workspace_id, hour, endpoint_id)
+);
+create index hour_counts_open on posthorn.hour_counts (workspace_id, hour) where open <> '{}';
+
+-- Hours whose counts are no longer right, because deliveries were removed since.
+create table posthorn.stale_hours (
+  workspace_id text collate "C" not null,
+  hour timestamptz(3) not null
+);
+create index stale_hours_hour on posthorn.stale_hours (workspace_id, hour);
+
+-- Hours that are over, each with a transaction that began after its end.
+create table posthorn.ended_hours (
+  hour timestamptz(3) primary key,
+  seen_by xid8 not null
+);
+
+-- The class of advisory locks under which hours of a workspace are counted; its objects are hashes of workspaces.
+create function posthorn.count_class() returns integer language sql immutable parallel safe
+  return 7067004;
+
+-- The newest hour to which no transaction can add any more; null when none is known. A publish takes its time before it has a
+-- transaction id, hence the minute. A mark of a transaction that is still to come is another server's.
+create function posthorn.hours_over() returns timestamptz language plpgsql
+set search_path = pg_catalog, posthorn, pg_temp as $$
+declare
+  over timestamptz;
+begin
+  delete from posthorn.ended_hours where seen_by > pg_current_xact_id();
+  insert into posthorn.ended_hours
+  values (date_trunc('hour', now() - interval '1 minute', 'UTC') - interval '1 hour', pg_current_xact_id())
+  on conflict do nothing;
+  select max(e.hour) into over from posthorn.ended_hours e where e.seen_by <= pg_snapshot_xmin(pg_current_snapshot());
+  delete from posthorn.ended_hours where hour < over;
+  return over;
+end $$;
+
+-- Hours to be counted now, one of each workspace at most that was not counted yet, the oldest first; then those that have
+-- become stale, and every ten minutes those that had work to do. Nobody asks for what is older than 30 days.
+create function posthorn.hours_to_count(over timestamptz) returns table (workspace_id text, hour timestamptz)
+language sql stable set search_path = pg_catalog, posthorn, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  select w.id, date_trunc('hour', next.created_at, 'UTC')
+  from posthorn.workspaces w
+  cross join lateral (
+    select greatest((select c.hour + interval '1 hour' from posthorn.hour_counts c where c.workspace_id = w.id
+      order by c.hour desc limit 1), now() - interval '31 days') as at
+  ) since
+  cross join lateral (
+    select d.created_at from posthorn.deliveries d where d.workspace_id = w.id and d.created_at >= since.at
+    order by d.created_at limit 1
+  ) next
+  where next.created_at < over + interval '1 hour'
+  union
+  select s.workspace_id, s.hour from posthorn.stale_hours s
+  union
+  select c.workspace_id, c.hour from posthorn.hour_counts c
+  where c.open <> '{}' and c.counted_at < now() - interval '10 minutes'
+$$;
+
+-- The deliveries of a time by endpoint, status and duration: of these endpoints, or of all (null).
+create function posthorn.deliveries_of(workspace text, since timestamptz, until timestamptz, endpoints text[])
+returns table (endpoint_id text, status text, ms integer, n integer) language plpgsql stable
+set search_path = pg_catalog, posthorn, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  if endpoints is null then
+    return query select d.endpoint_id, d.status, d.last_duration_ms, count(*)::integer from posthorn.deliveries d
+    where d.workspace_id = workspace and d.created_at >= since and d.created_at < until group by 1, 2, 3;
+  else
+    return query select o.id, d.status, d.last_duration_ms, count(*)::integer from unnest(endpoints) as o(id)
+    cross join lateral (
+      select d.status, d.last_duration_ms from posthorn.deliveries d
+      where d.workspace_id = workspace and d.endpoint_id = o.id and d.created_at >= since and d.created_at < until offset 0
+    ) d group by 1, 2, 3;
+  end if;
+end $$;
+
+-- Counts an hour that is over: all of it, or only what was still open when it was counted last. False when it could not be
+-- had, because somebody is removing deliveries of the workspace, or counting. An endpoint with few deliveries gets no row of
+-- its own, because reading those few costs no more.
+create function posthorn.count_hour(workspace text, wanted timestamptz) returns boolean language plpgsql
+set search_path = pg_catalog, posthorn, pg_temp as $$
+#variable_conflict use_column
+declare
+  before posthorn.hour_counts;
+begin
+  if not pg_try_advisory_xact_lock(posthorn.count_class(), hashtext(workspace)) then return false; end if;
+  delete from posthorn.stale_hours where workspace_id = workspace and hour = wanted;
+  if found then delete from posthorn.hour_counts where workspace_id = workspace and hour = wanted; end if;
+  select * into before from posthorn.hour_counts
+  where workspace_id = workspace and hour = wanted and endpoint_id = '';
+  with seen as materialized (
+    select * from posthorn.deliveries_of(workspace, wanted, wanted + interval '1 hour', before.open)
+  ), ended as materialized (
+    select endpoint_id, sum(n) as deliveries, coalesce(sum(n) filter (where status = 'delivered'), 0) as delivered,
+      coalesce(sum(n) filter (where status = 'failed_permanent'), 0) as failed_permanent,
+      coalesce(sum(n) filter (where status = 'dead_lettered'), 0) as dead_lettered
+    from seen group by endpoint_id having bool_and(status in ('delivered', 'failed_permanent', 'dead_lettered'))
+  ), by_ms as materialized (
+    select endpoint_id, ms, sum(n) as n from seen join ended using (endpoint_id) where ms is not null group by 1, 2
+  ), lists as (
+    select endpoint_id, array_agg(ms order by ms) as durations, array_agg(n order by ms) as times from (
+      select endpoint_id, ms, n from by_ms
+      union all
+      select '', ms, sum(n) from (select ms, n from by_ms union all select * from unnest(before.durations, before.times)) as all_of
+      group by ms
+    ) as one group by endpoint_id
+  ), sums as (
+    select endpoint_id, delivered, failed_permanent, dead_lettered, '{}'::text[] as open from ended where deliveries > 20
+    union all
+    select '', coalesce(sum(delivered), 0) + coalesce(before.delivered, 0),
+      coalesce(sum(failed_permanent), 0) + coalesce(before.failed_permanent, 0),
+      coalesce(sum(dead_lettered), 0) + coalesce(before.dead_lettered, 0),
+      array(select endpoint_id from seen except select endpoint_id from ended order by 1)
+    from ended
+  )
+  insert into posthorn.hour_counts as c
+    (workspace_id, hour, endpoint_id, delivered, failed_permanent, dead_lettered, durations, times, open, counted_at)
+  select workspace, wanted, endpoint_id, delivered, failed_permanent, dead_lettered, coalesce(durations, '{}'),
+    coalesce(times, '{}'), open, clock_timestamp()
+  from sums left join lists using (endpoint_id)
+  on conflict (workspace_id, hour, endpoint_id) do update
+    set delivered = excluded.delivered, failed_permanent = excluded.failed_permanent, dead_lettered = excluded.dead_lettered,
+        durations = excluded.durations, times = excluded.times, open = excluded.open, counted_at = excluded.counted_at;
+  return true;
+end $$;
+
+-- Waits for whoever is counting the workspace's hours at this moment, and keeps everybody from it until it is committed what was
+-- removed. Adds rows and changes none, so two who remove deliveries do not wait for each other.
+create function posthorn.stale_counts() returns trigger language plpgsql
+set search_path = pg_catalog, posthorn, pg_temp as $$
+begin
+  perform pg_advisory_xact_lock_shared(posthorn.count_class(), hashtext(w.workspace_id))
+  from (select distinct workspace_id from removed order by 1) as w;
+  insert into posthorn.stale_hours (workspace_id, hour)
+  select r.workspace_id, r.hour
+  from (select distinct workspace_id, date_trunc('hour', created_at, 'UTC') as hour from removed) as r
+  where exists (select from posthorn.hour_counts c where c.workspace_id = r.workspace_id and c.hour = r.hour)
+    and not exists (select from posthorn.stale_hours s where s.workspace_id = r.workspace_id and s.hour = r.hour);
+  return null;
+end $$;
+
+create trigger counts_become_stale after delete on posthorn.deliveries
+  referencing old table as removed for each statement execute function posthorn.stale_counts();
+
+-- No foreign keys: they would make whoever counts wait for whoever deletes the workspace, who waits for the former.
+create function posthorn.remove_counts() returns trigger language plpgsql
+set search_path = pg_catalog, posthorn, pg_temp as $$
+begin
+  delete from posthorn.hour_counts c using removed r where c.workspace_id = r.id;
+  delete from posthorn.stale_hours s using removed r where s.workspace_id = r.id;
+  return null;
+end $$;
+
+create trigger counts_follow after delete on posthorn.workspaces
+  referencing old table as removed for each statement execute function posthorn.remove_counts();
+
+-- Counts that nobody can ask for any more.
+create function posthorn.remove_old_counts() returns void language sql set search_path = pg_catalog, posthorn, pg_temp as $$
+  delete from posthorn.hour_counts c using posthorn.workspaces w
+  where c.workspace_id = w.id and c.hour < now() - interval '32 days';
+$$;
+
+-- The last `many` hours up to a moment, its own included, oldest first, then the whole time (hour null): of one endpoint, or of
+-- the workspace (null). Of an hour that has been counted only the endpoints are read that were open then; the others are read
+-- delivery by delivery. The whole time is hour `infinity` until the end, so that everything joins by equality.
+create function posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamptz)
+returns table (hour timestamptz, pending integer, delivered integer, failed integer, failed_permanent integer,
+  dead_lettered integer, p50_ms integer, p95_ms integer) language plpgsql stable
+set search_path = pg_catalog, posthorn, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+begin
+  return query
+  with hours as materialized (
+    select date_trunc('hour', moment, 'UTC') - back * interval '1 hour' as hour from generate_series(0, many - 1) as back
+  ), kept as materialized (
+    select h.hour, c.delivered, c.failed_permanent, c.dead_lettered, c.durations, c.times, c.open
+    from hours h cross join lateral (
+      select c.* from posthorn.hour_counts c
+      where c.workspace_id = workspace and c.hour = h.hour and c.endpoint_id = coalesce(endpoint, '')
+        and not exists (select from posthorn.stale_hours s where s.workspace_id = workspace and s.hour = h.hour) offset 0
+    ) c
+  ), unkept as materialized (
+    select hour from hours except select hour from kept
+  ), seen as materialized (
+    select u.hour, d.status, d.ms, d.n from unkept u
+    cross join lateral posthorn.deliveries_of(workspace, u.hour, u.hour + interval '1 hour', null) d where endpoint is null
+    union all
+    select u.hour, d.status, d.ms, d.n from unkept u cross join lateral (
+      select d.status, d.last_duration_ms as ms, 1 as n from posthorn.deliveries d
+      where d.workspace_id = workspace and d.endpoint_id = endpoint and d.created_at >= u.hour
+        and d.created_at < u.hour + interval '1 hour' offset 0
+    ) d
+    union all
+    select k.hour, d.status, d.ms, d.n from kept k
+    cross join lateral posthorn.deliveries_of(workspace, k.hour, k.hour + interval '1 hour', k.open) d
+    where k.open <> '{}'
+    union all
+    select k.hour, null, t.ms, t.n from kept k cross join unnest(k.durations, k.times) as t(ms, n)
+  ), sums as (
+    select coalesce(hour, 'infinity') as hour, sum(n) filter (where status = 'pending') as pending,
+      coalesce(sum(n) filter (where status = 'delivered'), 0) + coalesce(sum(delivered), 0) as delivered,
+      sum(n) filter (where status = 'failed') as failed,
+      coalesce(sum(n) filter (where status = 'failed_permanent'), 0) + coalesce(sum(failed_permanent), 0) as failed_permanent,
+      coalesce(sum(n) filter (where status = 'dead_lettered'), 0) + coalesce(sum(dead_lettered), 0) as dead_lettered
+    from (
+      select hour, status, n, null::integer as delivered, null::integer as failed_permanent, null::integer as dead_lettered from seen
+      union all
+      select hour, null, null, delivered, failed_permanent, dead_lettered from kept
+    ) as one group by grouping sets ((hour), ())
+  ), ranked as (
+    select hour, ms, sum(n) over (partition by hour order by ms) as up_to, sum(n) over (partition by hour) as all_of
+    from (
+      select coalesce(hour, 'infinity') as hour, ms, sum(n) as n from seen where ms is not null
+      group by grouping sets ((hour, ms), (ms))
+    ) as one
+  ), percentiles as (
+    select hour, min(ms) filter (where up_to >= ceil(0.5::float8 * all_of)) as p50,
+      min(ms) filter (where up_to >= ceil(0.95::float8 * all_of)) as p95
+    from ranked group by hour
+  )
+  select nullif(hour, 'infinity'), coalesce(pending, 0)::integer, coalesce(delivered, 0)::integer, coalesce(failed, 0)::integer,
+    coalesce(failed_permanent, 0)::integer, coalesce(dead_lettered, 0)::integer, p50, p95
+  from (select hour from hours union all select 'infinity') as h
+  left join sums using (hour) left join percentiles using (hour)
+  order by hour nulls last;
+end $$;

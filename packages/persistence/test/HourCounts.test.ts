@@ -1,0 +1,89 @@
+/**
+ * What overview and statistics read must not grow with what lies in hours that are counted: measured in deliveries that
+ * PostgreSQL looks at. That their answers are right is attacked in `guards/Statistics.ts`.
+ */
+import { SqlClient } from "@effect/sql/SqlClient"
+import { expect, layer } from "@effect/vitest"
+import { type EndpointId, newId } from "@posthorn/domain/Ids"
+import { TestPg } from "@posthorn/testkit/TestPg"
+import { Effect, Layer } from "effect"
+import * as HourCounts from "../src/HourCounts.ts"
+import { StatisticsRepo } from "../src/StatisticsRepo.ts"
+
+const here = Layer.mergeAll(HourCounts.layer, StatisticsRepo.Default).pipe(Layer.provideMerge(TestPg))
+const LITTLE = 50
+const MUCH = 2_000
+const MONTH = 720
+
+const made = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const [workspaceId, healthy, failing] = [newId("workspace"), newId("endpoint"), newId("endpoint")]
+  yield* sql`insert into posthorn.workspaces (id, slug, name) values (${workspaceId}, ${workspaceId.slice(-20)}, 'W')`
+  for (const id of [healthy, failing])
+    yield* sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret)
+      values (${workspaceId}, ${id}, 'https://example.com/', '{*}', true, '\\x00')`
+  const deliveries = (endpoint: EndpointId, count: number, age: number, status = "delivered") =>
+    sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, attempts,
+        last_duration_ms, created_at)
+      select ${workspaceId}, posthorn.new_id('whd_'), ${endpoint}, 'a.b', '1', md5(n::text), ${status}, 1, n,
+        date_trunc('hour', now(), 'UTC') - ${age}::integer * interval '1 hour' + n * interval '1 second'
+      from generate_series(1, ${count}::integer) n`
+  return { workspaceId, healthy, failing, deliveries }
+})
+
+/** Deliveries that `ask` looked at, of which it gives the last row: the whole time. */
+const looked = <A, E, R>(ask: Effect.Effect<ReadonlyArray<A>, E, R>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const fetched = Effect.map(
+      sql<{ n: number }>`select (idx_tup_fetch + seq_tup_read)::integer as n
+        from pg_stat_xact_user_tables where relid = 'posthorn.deliveries'::regclass`,
+      ([row]) => row!.n
+    )
+    return yield* sql.withTransaction(
+      Effect.gen(function* () {
+        const before = yield* fetched
+        const rows = yield* ask
+        return { read: (yield* fetched) - before, total: rows.at(-1)! }
+      })
+    )
+  })
+
+layer(here, { excludeTestServices: true })("statistics", (it) => {
+  it.effect(
+    "decision §4 read no more deliveries for overview and statistics, however many lie in hours that are counted",
+    () =>
+      Effect.gen(function* () {
+        const { count } = yield* HourCounts.HourCounts
+        const statistics = yield* StatisticsRepo
+        const sql = yield* SqlClient
+        const { deliveries, failing, healthy, workspaceId } = yield* made
+        const overview = Effect.gen(function* () {
+          const { at } = yield* statistics.overview(workspaceId)
+          return yield* statistics.ofWorkspace(workspaceId, at)
+        })
+        const asked = Effect.all({
+          day: looked(overview),
+          month: looked(statistics.ofEndpoint(workspaceId, healthy, MONTH))
+        })
+        for (const age of [0, 4, 9, 100, 600]) yield* deliveries(healthy, LITTLE, age)
+        yield* deliveries(failing, 7, 4, "failed")
+        expect(yield* count).toBe(4)
+        const little = yield* asked
+        // Of the hour of now, and of the endpoint that has work to do.
+        expect([little.day.read, little.month.read]).toEqual([LITTLE + 7, LITTLE])
+
+        for (const age of [4, 5, 10, 101, 601]) yield* deliveries(healthy, MUCH, age)
+        yield* sql`truncate posthorn.hour_counts`
+        const uncounted = yield* asked
+        expect([uncounted.day.read, uncounted.month.read]).toEqual([
+          3 * LITTLE + 7 + 3 * MUCH,
+          5 * LITTLE + 5 * MUCH
+        ])
+        yield* count
+        const much = yield* asked
+        expect([much.day.read, much.month.read]).toEqual([little.day.read, little.month.read])
+        expect([much.day.total, much.month.total]).toEqual([uncounted.day.total, uncounted.month.total])
+      }).pipe(Effect.orDie)
+  )
+})

@@ -1,0 +1,315 @@
+/**
+ * Statistics from hours that were counted once: each answer is compared with one that reads every row, made here in the
+ * plainest way, while hours are counted, deliveries come to their end late, and are removed.
+ */
+import assert from "node:assert/strict"
+import type { Row, Scenario, Session, Stage } from "./Stage.ts"
+
+const HOURS = 24
+const ALL = ["delivered", "failed_permanent", "dead_lettered", "delivered"]
+
+interface Made {
+  readonly workspace: string
+  readonly endpoints: ReadonlyArray<string>
+}
+
+const make = async (stage: Stage, slug: string, endpoints: number): Promise<Made> => {
+  const workspace = await stage.workspace(slug)
+  const ids: Array<string> = []
+  for (let n = 0; n < endpoints; n++) ids.push(await stage.endpoint(workspace))
+  return { workspace, endpoints: ids.toSorted() }
+}
+
+/** So many of an endpoint, `age` hours ago: all over the hour, durations from 1 to 1000 ms, statuses in turn. */
+const deliver = (
+  stage: Stage,
+  { workspace }: Made,
+  endpoint: string,
+  count: number,
+  age: number,
+  statuses = ["delivered"]
+) =>
+  stage.rows(
+    `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, attempts,
+       last_duration_ms, created_at)
+     select $1, posthorn.new_id('whd_'), $2, 'a.b', '1', md5(n::text), ($5::text[])[1 + n % cardinality($5::text[])], 1,
+       nullif((n * 7919) % 1000, 500), date_trunc('hour', now(), 'UTC') - $4::integer * interval '1 hour' + (n - 1) % 3600 * interval '1 second'
+     from generate_series(1, $3::integer) n`,
+    workspace,
+    endpoint,
+    count,
+    age,
+    statuses
+  )
+
+const plain = (stage: Stage, workspace: string, endpoint: string | null) =>
+  stage.rows(
+    `select hour, count(*) filter (where status = 'pending')::integer as pending,
+       count(*) filter (where status = 'delivered')::integer as delivered,
+       count(*) filter (where status = 'failed')::integer as failed,
+       count(*) filter (where status = 'failed_permanent')::integer as failed_permanent,
+       count(*) filter (where status = 'dead_lettered')::integer as dead_lettered,
+       percentile_disc(0.5) within group (order by last_duration_ms) as p50_ms,
+       percentile_disc(0.95) within group (order by last_duration_ms) as p95_ms
+     from generate_series(0, ${HOURS - 1}) back
+     cross join lateral (select date_trunc('hour', now(), 'UTC') - back * interval '1 hour' as hour) h
+     left join posthorn.deliveries d on workspace_id = $1 and created_at >= hour and created_at < hour + interval '1 hour'
+       and ($2::text is null or endpoint_id = $2)
+     group by grouping sets ((hour), ()) order by hour nulls last`,
+    workspace,
+    endpoint
+  )
+
+/** That every answer is what the rows say. */
+const agree = async (stage: Stage, { endpoints, workspace }: Made) => {
+  for (const endpoint of [null, ...endpoints]) {
+    const said = await stage.rows(
+      `select * from posthorn.statistics_by_hour($1, $2, ${HOURS}, now())`,
+      workspace,
+      endpoint
+    )
+    assert.deepEqual(said, await plain(stage, workspace, endpoint))
+  }
+}
+
+const over = (session: Session) =>
+  session.value("select posthorn.hours_over()::text") as Promise<string | null>
+
+/** As `HourCounts` does it; gives the hours that were counted. */
+const count = async (stage: Stage) => {
+  const until = await over(stage)
+  const hours: Array<Row> = []
+  for (let found = true; found; ) {
+    found = false
+    const wanted = await stage.rows(
+      "select workspace_id as workspace, hour::text from posthorn.hours_to_count($1::timestamptz)",
+      until
+    )
+    for (const { hour, workspace } of wanted) {
+      if (!(await stage.value("select posthorn.count_hour($1, $2::timestamptz)", workspace, hour))) continue
+      found = true
+      hours.push({ workspace, hour })
+      assert.ok(hours.length < 100)
+    }
+  }
+  return hours.length
+}
+
+const number = (stage: Stage, text: string, ...values: ReadonlyArray<unknown>) =>
+  stage.value(`select (${text})::integer`, ...values) as Promise<number>
+const counted = (stage: Stage, { workspace }: Made, endpoint = "") =>
+  number(
+    stage,
+    "select count(*) from posthorn.hour_counts where workspace_id = $1 and endpoint_id = $2",
+    workspace,
+    endpoint
+  )
+const stale = (stage: Stage, { workspace }: Made) =>
+  number(stage, "select count(*) from posthorn.stale_hours where workspace_id = $1", workspace)
+const openOf = (stage: Stage, { workspace }: Made) =>
+  number(stage, "select sum(cardinality(open)) from posthorn.hour_counts where workspace_id = $1", workspace)
+
+const scenarios: ReadonlyArray<Scenario> = [
+  {
+    title: "statistics are what the rows say, from hours that are counted and hours that are not",
+    of: ["hours_to_count", "count_hour", "deliveries_of", "statistics_by_hour"],
+    play: async (stage) => {
+      const made = await make(stage, "acme", 3)
+      const other = await make(stage, "other", 1)
+      const [many, few, open] = made.endpoints as [string, string, string]
+      for (const age of [0, 1, 2, 5, 23, 24, 30]) {
+        await deliver(stage, made, many, 100 + age, age, ALL)
+        await deliver(stage, made, few, 20, age, ALL)
+        await deliver(stage, made, open, 42, age, age === 5 ? [...ALL, "pending", "failed"] : ALL)
+        await deliver(stage, other, other.endpoints[0]!, 30, age)
+      }
+      await deliver(stage, made, many, 10, 24 * 40)
+      await agree(stage, made)
+      assert.ok((await count(stage)) >= 10)
+      await agree(stage, made)
+      await agree(stage, other)
+      // The hour of now is not over, and the one before it not in its first minute.
+      const hours = await counted(stage, made)
+      assert.ok(hours === 5 || hours === 6)
+      assert.deepEqual(
+        [await counted(stage, made, many), await counted(stage, made, few), await counted(stage, made, open)],
+        [hours, 0, hours - 1]
+      )
+      assert.equal(await openOf(stage, made), 1)
+
+      // What still had work to do comes to its end, and is counted with the others ten minutes later.
+      const ends = (status: string) =>
+        stage.rows(
+          "update posthorn.deliveries set status = 'delivered', last_duration_ms = 12345 where workspace_id = $1 and status = $2",
+          made.workspace,
+          status
+        )
+      const later = () =>
+        stage.rows("update posthorn.hour_counts set counted_at = now() - interval '11 minutes'")
+      await ends("pending")
+      await agree(stage, made)
+      assert.equal(await count(stage), 0)
+      await later()
+      assert.equal(await count(stage), 1)
+      assert.equal(await openOf(stage, made), 1)
+      await ends("failed")
+      await agree(stage, made)
+      await later()
+      assert.equal(await count(stage), 1)
+      await agree(stage, made)
+      assert.deepEqual([await counted(stage, made, open), await openOf(stage, made)], [hours, 0])
+      await later()
+      assert.equal(await count(stage), 0)
+      // Two workers that ask at once count it once.
+      await stage.rows("select posthorn.count_hour(workspace_id, hour) from posthorn.hour_counts")
+      await agree(stage, made)
+    }
+  },
+  {
+    title: "what is removed is counted no longer, whoever removes it, and its hours are counted anew",
+    of: [
+      "count_hour",
+      "hours_to_count",
+      "statistics_by_hour",
+      "stale_counts",
+      "counts_become_stale",
+      "remove_counts",
+      "counts_follow"
+    ],
+    play: async (stage) => {
+      const made = await make(stage, "acme", 2)
+      const other = await make(stage, "other", 1)
+      for (const age of [2, 3, 7]) {
+        for (const endpoint of made.endpoints) await deliver(stage, made, endpoint, 50, age)
+        await deliver(stage, other, other.endpoints[0]!, 50, age)
+      }
+      await count(stage)
+      const remove = (most: number) =>
+        stage.rows(
+          `delete from posthorn.deliveries where workspace_id = $1 and created_at < now() - interval '6 hours'
+             and last_duration_ms < $2`,
+          made.workspace,
+          most
+        )
+      await remove(500)
+      assert.deepEqual([await stale(stage, made), await stale(stage, other)], [1, 0])
+      await agree(stage, made)
+      await remove(700)
+      assert.equal(await stale(stage, made), 1)
+      assert.equal(await count(stage), 1)
+      await agree(stage, made)
+      await stage.rows("delete from posthorn.endpoints where id = $1", made.endpoints[1])
+      assert.equal(await stale(stage, made), 3)
+      await agree(stage, made)
+      await agree(stage, other)
+      assert.equal(await count(stage), 3)
+      await agree(stage, made)
+      await agree(stage, other)
+      assert.deepEqual(
+        [await stale(stage, made), await counted(stage, made), await counted(stage, made, made.endpoints[1])],
+        [0, 3, 0]
+      )
+      assert.deepEqual([await counted(stage, other), await counted(stage, other, other.endpoints[0])], [3, 3])
+
+      // Of hours that nobody has counted nothing becomes stale.
+      await deliver(stage, made, made.endpoints[0]!, 5, 12)
+      await stage.rows(
+        "delete from posthorn.deliveries where workspace_id = $1 and created_at < now() - interval '10 hours'",
+        made.workspace
+      )
+      assert.equal(await stale(stage, made), 0)
+      await stage.rows(
+        "insert into posthorn.stale_hours values ($1, now()), ($2, now())",
+        made.workspace,
+        other.workspace
+      )
+      await stage.rows("delete from posthorn.workspaces where id = $1", made.workspace)
+      assert.deepEqual([await counted(stage, made), await stale(stage, made)], [0, 0])
+      assert.deepEqual([await counted(stage, other), await stale(stage, other)], [3, 1])
+    }
+  },
+  {
+    title: "no hour is counted to which a transaction may still add, nor while deliveries are being removed",
+    of: ["hours_over", "hours_to_count", "count_hour", "stale_counts"],
+    play: async (stage) => {
+      const made = await make(stage, "acme", 1)
+      await deliver(stage, made, made.endpoints[0]!, 30, 5)
+      const writer = await stage.other()
+      await writer.rows("begin")
+      await writer.rows("select pg_current_xact_id()")
+      assert.equal(await over(stage), null)
+      assert.equal(await count(stage), 0)
+      await writer.rows("rollback")
+      assert.equal(await count(stage), 1)
+
+      await writer.rows("begin")
+      await writer.rows("delete from posthorn.deliveries where last_duration_ms < 500")
+      await stage.rows(
+        "insert into posthorn.stale_hours select workspace_id, hour from posthorn.hour_counts where endpoint_id = ''"
+      )
+      assert.equal(await count(stage), 0)
+      await writer.rows("commit")
+      await agree(stage, made)
+      assert.equal(await count(stage), 1)
+      await agree(stage, made)
+
+      // Who removes waits for who counts.
+      await stage.rows("begin")
+      await stage.rows(
+        "select posthorn.count_hour(workspace_id, hour) from posthorn.hour_counts where endpoint_id = ''"
+      )
+      await writer.rows("set lock_timeout = '50ms'")
+      assert.equal(await writer.code("delete from posthorn.deliveries where last_duration_ms < 700"), "55P03")
+      await stage.rows("commit")
+      assert.equal(await writer.code("delete from posthorn.deliveries where last_duration_ms < 700"), null)
+      assert.equal(await count(stage), 1)
+      await agree(stage, made)
+    }
+  },
+  {
+    title: "marks of ended hours are kept until a newer one is known to be over, and none of another server",
+    of: ["hours_over"],
+    play: async (stage) => {
+      const newest = `date_trunc('hour', now() - interval '1 minute', 'UTC') - interval '1 hour'`
+      const marks = () =>
+        stage.rows(
+          "select extract(epoch from now() - hour)::integer / 3600 as age from posthorn.ended_hours order by 1"
+        )
+      assert.equal(await over(stage), await stage.value(`select (${newest})::text`))
+      await stage.rows("update posthorn.ended_hours set seen_by = '9000000000000'")
+      await stage.rows(
+        "insert into posthorn.ended_hours values (now() - interval '9 hours', '3'), (now() - interval '7 hours', '4')"
+      )
+      const writer = await stage.other()
+      await writer.rows("begin")
+      await writer.rows("select pg_current_xact_id()")
+      assert.equal(
+        await stage.value("select extract(epoch from now() - posthorn.hours_over())::integer / 3600"),
+        7
+      )
+      assert.deepEqual((await marks()).slice(1), [{ age: 7 }])
+      await writer.rows("commit")
+      assert.equal(await over(stage), await stage.value(`select (${newest})::text`))
+      assert.equal((await marks()).length, 1)
+    }
+  },
+  {
+    title: "counts that nobody can ask for any more go, and no others",
+    of: ["remove_old_counts"],
+    play: async (stage) => {
+      const made = await make(stage, "acme", 1)
+      const other = await make(stage, "other", 1)
+      for (const { workspace } of [made, other])
+        await stage.rows(
+          `insert into posthorn.hour_counts
+           select $1, date_trunc('hour', now()) - days * interval '1 day', '', 0, 0, 0, '{}', '{}', '{}', now()
+           from unnest(array[1, 31, 33]) as days`,
+          workspace
+        )
+      await stage.rows("select posthorn.remove_old_counts()")
+      assert.deepEqual([await counted(stage, made), await counted(stage, other)], [2, 2])
+    }
+  }
+]
+
+export const statistics = scenarios
