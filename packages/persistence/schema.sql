@@ -162,10 +162,17 @@ CREATE INDEX deliveries_newest ON posthorn.deliveries USING btree (workspace_id,
 CREATE INDEX deliveries_source ON posthorn.deliveries USING btree (workspace_id, replayed_from) WHERE (event_id IS NULL);
 CREATE INDEX deliveries_trace ON posthorn.deliveries USING btree (workspace_id, trace_id) WHERE ((event_id IS NULL) OR (replayed_from IS NOT NULL) OR (replay_id IS NOT NULL));
 CREATE TRIGGER attempts_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_attempts();
+CREATE TRIGGER counts_become_stale AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.stale_counts();
 CREATE TRIGGER deliveries_fail AFTER UPDATE OF status ON posthorn.deliveries FOR EACH ROW WHEN (old.status <> new.status AND (old.status = 'failed'::text OR (new.status = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))) EXECUTE FUNCTION posthorn.note_failure();
 CREATE TRIGGER deliveries_failed AFTER INSERT ON posthorn.deliveries FOR EACH ROW WHEN (new.status = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])) EXECUTE FUNCTION posthorn.note_failure();
 CREATE TRIGGER failed_deliveries_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.forget_failures();
 CREATE TRIGGER queue_follows AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_queued();
+
+create table posthorn.ended_hours (
+  hour timestamp(3) with time zone not null,
+  seen_by xid8 not null,
+  constraint ended_hours_pkey PRIMARY KEY (hour)
+);
 
 create table posthorn.endpoints (
   workspace_id text collate "C" not null,
@@ -221,6 +228,21 @@ create table posthorn.failed_deliveries (
   constraint failed_deliveries_pkey PRIMARY KEY (workspace_id, endpoint_id, created_at, delivery_id) INCLUDE (status),
   constraint failed_deliveries_status_check CHECK ((status = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))
 );
+
+create table posthorn.hour_counts (
+  workspace_id text collate "C" not null,
+  hour timestamp(3) with time zone not null,
+  endpoint_id text collate "C" not null,
+  delivered integer not null,
+  failed_permanent integer not null,
+  dead_lettered integer not null,
+  durations integer[] not null,
+  times integer[] not null,
+  open text[] not null,
+  counted_at timestamp(3) with time zone not null,
+  constraint hour_counts_pkey PRIMARY KEY (workspace_id, hour, endpoint_id)
+);
+CREATE INDEX hour_counts_open ON posthorn.hour_counts USING btree (workspace_id, hour) WHERE (open <> '{}'::text[]);
 
 create table posthorn.idempotency_keys (
   workspace_id text collate "C" not null,
@@ -382,6 +404,12 @@ create table posthorn.shards (
   constraint shards_pkey PRIMARY KEY (shard)
 ) with (fillfactor=50);
 
+create table posthorn.stale_hours (
+  workspace_id text collate "C" not null,
+  hour timestamp(3) with time zone not null
+);
+CREATE INDEX stale_hours_hour ON posthorn.stale_hours USING btree (workspace_id, hour);
+
 create table posthorn.subscriptions (
   workspace_id text collate "C" not null,
   pattern text collate "C" not null,
@@ -401,6 +429,7 @@ create table posthorn.workspaces (
   constraint workspaces_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   constraint workspaces_slug_check CHECK ((slug ~ '^[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$'::text))
 );
+CREATE TRIGGER counts_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_counts();
 CREATE TRIGGER events_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_events();
 create type posthorn.audience as (
   slug text,
@@ -482,8 +511,11 @@ create type posthorn.waiting as (
 -- posthorn.check_fan_out(workspace_slug text, event_types text[], idempotency_keys text[], most_deliveries integer) returns void
 -- posthorn.clear_suspicion(shards smallint[], present_owner text) returns SETOF smallint
 -- posthorn.compact_json(payload text) returns text
+-- posthorn.count_class() returns integer
 -- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], arrivals integer[], stored integer[], locked text[], failure_limit integer, moment timestamp with time zone) returns text[]
+-- posthorn.count_hour(workspace text, wanted timestamp with time zone) returns boolean
 -- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, OUT deliveries bigint, OUT missed bigint) returns record
+-- posthorn.deliveries_of(workspace text, since timestamp with time zone[], lasting interval, endpoints text[]) returns TABLE(hour timestamp with time zone, endpoint_id text, status text, ms integer, n integer)
 -- posthorn.due(shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, look_most integer) returns SETOF posthorn.waiting
 -- posthorn.due_of(workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]) returns SETOF posthorn.waiting
 -- posthorn.end_daily_run(done_job text) returns void
@@ -495,6 +527,8 @@ create type posthorn.waiting as (
 -- posthorn.heads(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, take_ups smallint, delivery_id text, due bigint, is_due boolean)
 -- posthorn.held(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns SETOF text
 -- posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
+-- posthorn.hours_over() returns timestamp with time zone
+-- posthorn.hours_to_count(over timestamp with time zone) returns TABLE(workspace_id text, hour timestamp with time zone)
 -- posthorn.id_at(prefix text, moment timestamp with time zone) returns text
 -- posthorn.id_of(prefix text, microseconds bigint) returns text
 -- posthorn.is_awake(shard smallint) returns boolean
@@ -516,6 +550,7 @@ create type posthorn.waiting as (
 -- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer) returns TABLE(recorded integer, dead_lettered integer, disabled text[], moment_micros bigint)
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
 -- posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
+-- posthorn.remove_old_counts() returns void
 -- posthorn.remove_old_deliveries(workspace text, kept interval, most integer, INOUT past_at timestamp with time zone, INOUT past_id text, OUT removed integer) returns record
 -- posthorn.remove_old_events(workspace text, kept interval, most integer, INOUT past_id text, OUT looked integer, OUT removed integer) returns record
 -- posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
@@ -524,6 +559,7 @@ create type posthorn.waiting as (
 -- posthorn.replay_step(workspace text, replay text, batch integer, room integer, OUT outcome text, OUT made integer) returns record
 -- posthorn.shard_count() returns integer
 -- posthorn.shard_of(endpoint_id text) returns smallint
+-- posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamp with time zone) returns TABLE(hour timestamp with time zone, pending integer, delivered integer, failed integer, failed_permanent integer, dead_lettered integer, p50_ms integer, p95_ms integer)
 -- posthorn.store(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_keys(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_shard(wanted smallint, new_owner text) returns bigint

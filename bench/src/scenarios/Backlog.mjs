@@ -60,7 +60,7 @@ const drainIn = async (bench, context, receiver, rows) => {
     }
     if (arrived >= ((tenths.length + 1) * rows) / TENTHS && arrived > before) {
       const to = await reading(bench, posthorn, [child.pid])
-      const memory = { worker: median(samples), most: Math.max(...samples) }
+      const memory = { worker: median(samples) }
       samples = []
       tenths.push({ ...costs(from, to, arrived - before), memory })
       const { node, postgres, rate } = tenths.at(-1)

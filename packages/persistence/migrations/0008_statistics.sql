@@ -80,20 +80,28 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
   where c.open <> '{}' and c.counted_at < now() - interval '10 minutes'
 $$;
 
--- The deliveries of a time by endpoint, status and duration: of these endpoints, or of all (null).
-create function posthorn.deliveries_of(workspace text, since timestamptz, until timestamptz, endpoints text[])
-returns table (endpoint_id text, status text, ms integer, n integer) language plpgsql stable
-set search_path = pg_catalog, posthorn, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+-- The deliveries of some times, each by endpoint, status and duration: of all endpoints (null), or of one for each time. In the
+-- order of the index that leads to them, so that no plan takes another one and reads the whole history.
+create function posthorn.deliveries_of(workspace text, since timestamptz[], lasting interval, endpoints text[])
+returns table (hour timestamptz, endpoint_id text, status text, ms integer, n integer) language plpgsql stable
+set search_path = pg_catalog, posthorn, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   if endpoints is null then
-    return query select d.endpoint_id, d.status, d.last_duration_ms, count(*)::integer from posthorn.deliveries d
-    where d.workspace_id = workspace and d.created_at >= since and d.created_at < until group by 1, 2, 3;
+    return query select h.hour, d.endpoint_id, d.status, d.last_duration_ms, count(*)::integer from unnest(since) as h(hour)
+    cross join lateral (
+      select d.endpoint_id, d.status, d.last_duration_ms from posthorn.deliveries d
+      where d.workspace_id = workspace and d.created_at >= h.hour and d.created_at < h.hour + lasting
+      order by d.created_at desc, d.id desc offset 0
+    ) d group by 1, 2, 3, 4;
   else
-    return query select o.id, d.status, d.last_duration_ms, count(*)::integer from unnest(endpoints) as o(id)
+    return query select h.hour, h.id, d.status, d.last_duration_ms, count(*)::integer from unnest(since, endpoints) as h(hour, id)
     cross join lateral (
       select d.status, d.last_duration_ms from posthorn.deliveries d
-      where d.workspace_id = workspace and d.endpoint_id = o.id and d.created_at >= since and d.created_at < until offset 0
-    ) d group by 1, 2, 3;
+      where d.workspace_id = workspace and d.endpoint_id = h.id and d.created_at >= h.hour
+        and d.created_at < h.hour + lasting
+      order by d.created_at desc, d.id desc offset 0
+    ) d group by 1, 2, 3, 4;
   end if;
 end $$;
 
@@ -112,7 +120,9 @@ begin
   select * into before from posthorn.hour_counts
   where workspace_id = workspace and hour = wanted and endpoint_id = '';
   with seen as materialized (
-    select * from posthorn.deliveries_of(workspace, wanted, wanted + interval '1 hour', before.open)
+    select * from posthorn.deliveries_of(workspace,
+      case when before.open is null then array[wanted] else array_fill(wanted, array[cardinality(before.open)]) end,
+      interval '1 hour', before.open)
   ), ended as materialized (
     select endpoint_id, sum(n) as deliveries, coalesce(sum(n) filter (where status = 'delivered'), 0) as delivered,
       coalesce(sum(n) filter (where status = 'failed_permanent'), 0) as failed_permanent,
@@ -204,20 +214,16 @@ begin
         and not exists (select from posthorn.stale_hours s where s.workspace_id = workspace and s.hour = h.hour) offset 0
     ) c
   ), unkept as materialized (
-    select hour from hours except select hour from kept
+    select array_agg(hour) as hours from (select hour from hours except select hour from kept) as one
+  ), opened as materialized (
+    select array_agg(k.hour) as hours, array_agg(o.id) as ids from kept k cross join unnest(k.open) as o(id)
   ), seen as materialized (
-    select u.hour, d.status, d.ms, d.n from unkept u
-    cross join lateral posthorn.deliveries_of(workspace, u.hour, u.hour + interval '1 hour', null) d where endpoint is null
+    select d.hour, d.status, d.ms, d.n from unkept u
+    cross join lateral posthorn.deliveries_of(workspace, u.hours, interval '1 hour',
+      case when endpoint is not null then array_fill(endpoint, array[cardinality(u.hours)]) end) d
     union all
-    select u.hour, d.status, d.ms, d.n from unkept u cross join lateral (
-      select d.status, d.last_duration_ms as ms, 1 as n from posthorn.deliveries d
-      where d.workspace_id = workspace and d.endpoint_id = endpoint and d.created_at >= u.hour
-        and d.created_at < u.hour + interval '1 hour' offset 0
-    ) d
-    union all
-    select k.hour, d.status, d.ms, d.n from kept k
-    cross join lateral posthorn.deliveries_of(workspace, k.hour, k.hour + interval '1 hour', k.open) d
-    where k.open <> '{}'
+    select d.hour, d.status, d.ms, d.n from opened o
+    cross join lateral posthorn.deliveries_of(workspace, o.hours, interval '1 hour', o.ids) d where o.ids is not null
     union all
     select k.hour, null, t.ms, t.n from kept k cross join unnest(k.durations, k.times) as t(ms, n)
   ), sums as (

@@ -68,8 +68,8 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()("@posthorn/
             coalesce(sum(n) filter (where status = 'failed'), 0)::integer as failed,
             coalesce(sum(n) filter (where status = 'failed_permanent'), 0)::integer as "failedPermanent",
             coalesce(sum(n) filter (where status = 'dead_lettered'), 0)::integer as "deadLettered"
-          from posthorn.deliveries_of(${workspaceId}, now() - make_interval(hours => ${OVERVIEW_HOURS}),
-            date_trunc('hour', now(), 'UTC') - make_interval(hours => ${OVERVIEW_HOURS - 1}), null)
+          from posthorn.deliveries_of(${workspaceId}, array[now() - make_interval(hours => ${OVERVIEW_HOURS})],
+            date_trunc('hour', now(), 'UTC') + interval '1 hour' - now(), null)
         ) d, (
           select (select count(*) from posthorn.queue where workspace_id = ${workspaceId}) as waiting,
             (select greatest(0, floor(extract(epoch from now() - d.created_at)))::integer

