@@ -1,12 +1,13 @@
 /**
  * What answers and deliveries cost on top of much history: events, deliveries and attempts spread over 30 days, 10,000 of each
  * and `--rows` of each. Every operation that lists, gets, counts or diagnoses is asked over REST, in its time and in the
- * pages that PostgreSQL touches; then a worker delivers, and PostgreSQL's CPU for a delivery is taken. The rows are written
- * into the database that is measured, with all indexes: a copy would need the room twice.
+ * pages that PostgreSQL touches: statistics and overview before a worker has counted the hours that are over, and all of it
+ * afterwards. Then the worker delivers, and PostgreSQL's CPU for a delivery is taken. The rows are written into the database that
+ * is measured, with all indexes: a copy would need the room twice.
  */
 import { posthorn } from "../Contestants.mjs"
 import { writeRows } from "../load/Rows.mjs"
-import { now, sleep } from "../Machine.mjs"
+import { now, sleep, until } from "../Machine.mjs"
 import { openPosthorn } from "../RestServer.mjs"
 import {
   costs,
@@ -100,7 +101,26 @@ const ask = async (server, context, question) => {
   }
 }
 
-const asked = async (bench, context) => {
+/** Those whose price hangs on hours that are counted. */
+const COUNTED = ["getOverview", "getEndpointStats, 24 h", "getEndpointStats, 30 days"]
+
+const counting = async (bench, context, worker) => {
+  const from = await reading(bench, posthorn, [worker.pid])
+  await until(
+    async () => {
+      const { rows } = await context.client.query(
+        "select max(hour) >= date_trunc('hour', now()) - interval '2 hours' as over from posthorn.hour_counts"
+      )
+      return rows[0].over
+    },
+    "hours are counted",
+    { every: 500, within: 900_000 }
+  )
+  const to = await reading(bench, posthorn, [worker.pid])
+  return { seconds: (to.at - from.at) / 1000, postgres: to.postgres - from.postgres }
+}
+
+const asked = async (bench, context, names) => {
   const server = await openPosthorn(context)
   const { rows } = await context.client.query(
     `select id as delivery, endpoint_id as endpoint, event_id as event from posthorn.deliveries
@@ -108,7 +128,9 @@ const asked = async (bench, context) => {
   )
   const [newest] = rows
   const all = {}
-  for (const [name, question] of Object.entries(questions({ ...newest, attempted: newest.delivery }))) {
+  const every = questions({ ...newest, attempted: newest.delivery })
+  for (const name of names ?? Object.keys(every)) {
+    const question = every[name]
     all[name] = await ask(server, context, question)
     const { first, ms, pages } = all[name]
     bench.say(
@@ -120,16 +142,13 @@ const asked = async (bench, context) => {
 }
 
 /** From the first delivery after the lead to the last: the worker's statements, and before that the publisher's. */
-const delivered = async (bench, context, count) => {
-  const child = startWorker(posthorn, context)
+const delivered = async (bench, context, child, count) => {
   await enqueue(posthorn, context, LEAD)
   await drained(bench, posthorn, context, LEAD)
   const before = await reading(bench, posthorn, [child.pid])
   await enqueue(posthorn, context, count)
   await drained(bench, posthorn, context, LEAD + count)
-  const cost = costs(before, await reading(bench, posthorn, [child.pid]), count)
-  await endWorker(child)
-  return cost
+  return costs(before, await reading(bench, posthorn, [child.pid]), count)
 }
 
 const on = (bench, rows, n) =>
@@ -147,12 +166,20 @@ const on = (bench, rows, n) =>
       })
       const seconds = (now() - from) / 1000
       bench.say(`  on ${rows} rows of history, written in ${seconds.toFixed(0)} s`)
+      const uncounted = await asked(bench, context, COUNTED)
+      const worker = startWorker(posthorn, context)
+      const counted = await counting(bench, context, worker)
+      bench.say(
+        `    hours counted after ${counted.seconds.toFixed(0)} s, with ${counted.postgres.toFixed(1)} s of PostgreSQL's CPU`
+      )
+      await context.client.query("vacuum analyze posthorn.hour_counts")
       const operations = await asked(bench, context)
-      const engine = await delivered(bench, context, n)
+      const engine = await delivered(bench, context, worker, n)
+      await endWorker(worker)
       bench.say(
         `    publishing and delivering: PostgreSQL ${engine.postgres.toFixed(3)} ms, worker ${engine.node.toFixed(3)} ms`
       )
-      return { rows, seconds, operations, engine }
+      return { rows, seconds, uncounted, counted, operations, engine }
     }
   )
 

@@ -160,6 +160,12 @@ const scenarios: ReadonlyArray<Scenario> = [
       assert.deepEqual([await counted(stage, made, open), await openOf(stage, made)], [hours, 0])
       await later()
       assert.equal(await count(stage), 0)
+      // Each workspace by itself, however far others have come.
+      const late = await make(stage, "late", 1)
+      await deliver(stage, late, late.endpoints[0]!, 30, 10)
+      assert.equal(await count(stage), 1)
+      assert.deepEqual([await counted(stage, late), await counted(stage, made)], [1, hours])
+      await agree(stage, late)
       // Two workers that ask at once count it once.
       await stage.rows("select posthorn.count_hour(workspace_id, hour) from posthorn.hour_counts")
       await agree(stage, made)
