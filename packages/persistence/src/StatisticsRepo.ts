@@ -3,13 +3,14 @@
  *
  * Nothing scans history. Hours that are over are kept in sums (migrations/0008_statistics.sql); the deliveries of the last hour or
  * two, and of endpoints that still had work to do when their hour was counted, are read by index, each once, 1 to 2 µs each.
- * So the price follows the traffic of an hour, and not what lies before. What waits is counted too, 0.2 µs each.
+ * So the price follows the traffic of an hour, and not what lies before. What waits is counted, but not too often.
  * Source: decision §4 (getOverview, getEndpointStats).
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
+import { makeBacklogCounts } from "./internal/BacklogCounts.ts"
 
 /** How far back an overview looks. */
 export const OVERVIEW_HOURS = 24
@@ -51,9 +52,16 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()("@posthorn/
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
+    const backlog = makeBacklogCounts(sql)
+
     const overview = (workspaceId: WorkspaceId) =>
-      sql<OverviewRow>`
-        select now() as at, e.*, d.*, q.*,
+      sql<Omit<OverviewRow, "waiting">>`
+        select now() as at, e.*, d.*,
+          (select greatest(0, floor(extract(epoch from now() - d.created_at)))::integer
+           from posthorn.deliveries d
+           where d.workspace_id = ${workspaceId} and d.id = (
+             select delivery_id from posthorn.queue where workspace_id = ${workspaceId}
+             order by delivery_id limit 1)) as "oldestWaitingSeconds",
           (select count(*) from posthorn.members where workspace_id = ${workspaceId}) as members,
           (select count(*) from posthorn.api_tokens where workspace_id = ${workspaceId} and revoked_at is null
              and (expires_at is null or expires_at > now())) as "apiTokens",
@@ -70,15 +78,8 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()("@posthorn/
             coalesce(sum(n) filter (where status = 'dead_lettered'), 0)::integer as "deadLettered"
           from posthorn.deliveries_of(${workspaceId}, array[now() - make_interval(hours => ${OVERVIEW_HOURS})],
             date_trunc('hour', now(), 'UTC') + interval '1 hour' - now(), null)
-        ) d, (
-          select (select count(*) from posthorn.queue where workspace_id = ${workspaceId}) as waiting,
-            (select greatest(0, floor(extract(epoch from now() - d.created_at)))::integer
-             from posthorn.deliveries d
-             where d.workspace_id = ${workspaceId} and d.id = (
-               select delivery_id from posthorn.queue where workspace_id = ${workspaceId}
-               order by delivery_id limit 1)) as "oldestWaitingSeconds"
-        ) q`.pipe(
-        Effect.map((rows) => rows[0]!),
+        ) d`.pipe(
+        Effect.zipWith(backlog(workspaceId), ([row], waiting): OverviewRow => ({ ...row!, waiting })),
         Effect.orDie
       )
 

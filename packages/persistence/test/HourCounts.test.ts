@@ -4,9 +4,9 @@
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { type EndpointId, newId } from "@posthorn/domain/Ids"
+import { type EndpointId, newId, type WorkspaceId } from "@posthorn/domain/Ids"
 import { TestPg } from "@posthorn/testkit/TestPg"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, TestClock, TestContext } from "effect"
 import * as HourCounts from "../src/HourCounts.ts"
 import { StatisticsRepo } from "../src/StatisticsRepo.ts"
 
@@ -49,6 +49,8 @@ const looked = <A, E, R>(ask: Effect.Effect<ReadonlyArray<A>, E, R>) =>
     )
   })
 
+const MANY = 50_000
+
 layer(here, { excludeTestServices: true })("statistics", (it) => {
   it.effect(
     "decision §4 read no more deliveries for overview and statistics, however many lie in hours that are counted",
@@ -86,5 +88,35 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
         expect(Math.max(much.day.read, much.month.read)).toBeLessThanOrEqual(few)
         expect([much.day.total, much.month.total]).toEqual([uncounted.day.total, uncounted.month.total])
       }).pipe(Effect.orDie)
+  )
+
+  it.effect("decision §4 count what waits for each answer, and not more often than a backlog bears it", () =>
+    Effect.gen(function* () {
+      const statistics = yield* StatisticsRepo
+      const sql = yield* SqlClient
+      const { workspaceId } = yield* made
+      const other = (yield* made).workspaceId
+      const wait = (workspace: WorkspaceId, from: number, to: number) =>
+        sql`insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
+          select ${workspace}, 'whd_' || n, 'whe_1', 0, now() from generate_series(${from}::integer, ${to}::integer) n`
+      const waiting = (workspace: WorkspaceId) =>
+        Effect.map(statistics.overview(workspace), (row) => row.waiting)
+      yield* wait(workspaceId, 1, MANY)
+      expect(yield* waiting(workspaceId)).toBe(MANY)
+      yield* wait(workspaceId, MANY + 1, MANY + 1)
+      expect(yield* waiting(workspaceId)).toBe(MANY + 1)
+
+      // The clock stands still, and so does the count of this workspace, until the clock goes on.
+      yield* wait(workspaceId, MANY + 2, MANY + 2)
+      yield* wait(other, 1, 1)
+      expect([yield* waiting(workspaceId), yield* waiting(other)]).toEqual([MANY + 1, 1])
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* waiting(workspaceId)).toBe(MANY + 2)
+      yield* sql`delete from posthorn.queue where workspace_id = ${workspaceId}`
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* waiting(workspaceId)).toBe(0)
+      yield* wait(workspaceId, 1, 1)
+      expect(yield* waiting(workspaceId)).toBe(1)
+    }).pipe(Effect.provide(TestContext.TestContext), Effect.orDie)
   )
 })
