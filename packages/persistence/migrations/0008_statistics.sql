@@ -189,8 +189,7 @@ create trigger counts_follow after delete on posthorn.workspaces
 
 -- Counts that nobody can ask for any more.
 create function posthorn.remove_old_counts() returns void language sql set search_path = pg_catalog, posthorn, pg_temp as $$
-  delete from posthorn.hour_counts c using posthorn.workspaces w
-  where c.workspace_id = w.id and c.hour < now() - interval '32 days';
+  delete from posthorn.hour_counts where hour < now() - interval '32 days'
 $$;
 
 -- The last `many` hours up to a moment, its own included, oldest first, then the whole time (hour null): of one endpoint, or of
@@ -223,7 +222,7 @@ begin
       case when endpoint is not null then array_fill(endpoint, array[cardinality(u.hours)]) end) d
     union all
     select d.hour, d.status, d.ms, d.n from opened o
-    cross join lateral posthorn.deliveries_of(workspace, o.hours, interval '1 hour', o.ids) d where o.ids is not null
+    cross join lateral posthorn.deliveries_of(workspace, o.hours, interval '1 hour', o.ids) d
     union all
     select k.hour, null, t.ms, t.n from kept k cross join unnest(k.durations, k.times) as t(ms, n)
   ), sums as (

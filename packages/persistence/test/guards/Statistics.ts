@@ -20,7 +20,7 @@ const make = async (stage: Stage, slug: string, endpoints: number): Promise<Made
   return { workspace, endpoints: ids.toSorted() }
 }
 
-/** So many of an endpoint, `age` hours ago: all over the hour, durations from 1 to 1000 ms, statuses in turn. */
+/** So many of an endpoint, `age` hours ago: some without a duration, statuses in turn. */
 const deliver = (
   stage: Stage,
   { workspace }: Made,
@@ -33,7 +33,7 @@ const deliver = (
     `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, attempts,
        last_duration_ms, created_at)
      select $1, posthorn.new_id('whd_'), $2, 'a.b', '1', md5(n::text), ($5::text[])[1 + n % cardinality($5::text[])], 1,
-       nullif((n * 7919) % 1000, 500), date_trunc('hour', now(), 'UTC') - $4::integer * interval '1 hour' + (n - 1) % 3600 * interval '1 second'
+       case when n % 7 > 0 then (n * 7919) % 1000 end, date_trunc('hour', now(), 'UTC') - $4::integer * interval '1 hour' + (n - 1) % 3600 * interval '1 second'
      from generate_series(1, $3::integer) n`,
     workspace,
     endpoint,
@@ -119,9 +119,11 @@ const scenarios: ReadonlyArray<Scenario> = [
       const [many, few, open] = made.endpoints as [string, string, string]
       for (const age of [0, 1, 2, 5, 23, 24, 30]) {
         await deliver(stage, made, many, 100 + age, age, ALL)
-        await deliver(stage, made, few, 20, age, ALL)
+        await deliver(stage, made, few, 20, age, age === 5 ? [...ALL, "pending"] : ALL)
         await deliver(stage, made, open, 42, age, age === 5 ? [...ALL, "pending", "failed"] : ALL)
         await deliver(stage, other, other.endpoints[0]!, 30, age)
+        // An endpoint of the same id in another workspace.
+        await deliver(stage, other, open, 25, age)
       }
       await deliver(stage, made, many, 10, 24 * 40)
       await agree(stage, made)
@@ -135,7 +137,7 @@ const scenarios: ReadonlyArray<Scenario> = [
         [await counted(stage, made, many), await counted(stage, made, few), await counted(stage, made, open)],
         [hours, 0, hours - 1]
       )
-      assert.equal(await openOf(stage, made), 1)
+      assert.equal(await openOf(stage, made), 2)
 
       // What still had work to do comes to its end, and is counted with the others ten minutes later.
       const ends = (status: string) =>
@@ -202,8 +204,18 @@ const scenarios: ReadonlyArray<Scenario> = [
       await agree(stage, made)
       await remove(700)
       assert.equal(await stale(stage, made), 1)
-      assert.equal(await count(stage), 1)
+      // The same hour of another workspace, and another hour of this one.
+      await stage.rows(
+        `delete from posthorn.deliveries where last_duration_ms < 300
+           and (workspace_id = $1 or date_trunc('hour', created_at, 'UTC') = date_trunc('hour', now(), 'UTC') - interval '3 hours')`,
+        other.workspace
+      )
+      assert.deepEqual([await stale(stage, made), await stale(stage, other)], [2, 3])
       await agree(stage, made)
+      await agree(stage, other)
+      assert.equal(await count(stage), 5)
+      await agree(stage, made)
+      await agree(stage, other)
       await stage.rows("delete from posthorn.endpoints where id = $1", made.endpoints[1])
       assert.equal(await stale(stage, made), 3)
       await agree(stage, made)
