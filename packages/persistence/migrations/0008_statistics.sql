@@ -20,7 +20,7 @@ create table posthorn.hour_counts (
   -- Endpoints with deliveries that still have work to do.
   open text[] not null,
   counted_at timestamptz(3) not null,
-  primary key (workspace_id, hour, endpoint_id)
+  primary key (workspace_id, endpoint_id, hour)
 );
 create index hour_counts_open on posthorn.hour_counts (workspace_id, hour) where open <> '{}';
 
@@ -66,7 +66,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
   from posthorn.workspaces w
   cross join lateral (
     select greatest((select c.hour + interval '1 hour' from posthorn.hour_counts c where c.workspace_id = w.id
-      order by c.hour desc limit 1), now() - interval '31 days') as at
+      and c.endpoint_id = '' order by c.hour desc limit 1), now() - interval '31 days') as at
   ) since
   cross join lateral (
     select d.created_at from posthorn.deliveries d where d.workspace_id = w.id and d.created_at >= since.at
@@ -151,7 +151,7 @@ begin
   select workspace, wanted, endpoint_id, delivered, failed_permanent, dead_lettered, coalesce(durations, '{}'),
     coalesce(times, '{}'), open, clock_timestamp()
   from sums left join lists using (endpoint_id)
-  on conflict (workspace_id, hour, endpoint_id) do update
+  on conflict (workspace_id, endpoint_id, hour) do update
     set delivered = excluded.delivered, failed_permanent = excluded.failed_permanent, dead_lettered = excluded.dead_lettered,
         durations = excluded.durations, times = excluded.times, open = excluded.open, counted_at = excluded.counted_at;
   return true;
@@ -167,7 +167,7 @@ begin
   insert into posthorn.stale_hours (workspace_id, hour)
   select r.workspace_id, r.hour
   from (select distinct workspace_id, date_trunc('hour', created_at, 'UTC') as hour from removed) as r
-  where exists (select from posthorn.hour_counts c where c.workspace_id = r.workspace_id and c.hour = r.hour)
+  where exists (select from posthorn.hour_counts c where c.workspace_id = r.workspace_id and c.endpoint_id = '' and c.hour = r.hour)
     and not exists (select from posthorn.stale_hours s where s.workspace_id = r.workspace_id and s.hour = r.hour);
   return null;
 end $$;
@@ -206,12 +206,10 @@ begin
   with hours as materialized (
     select date_trunc('hour', moment, 'UTC') - back * interval '1 hour' as hour from generate_series(0, many - 1) as back
   ), kept as materialized (
-    select h.hour, c.delivered, c.failed_permanent, c.dead_lettered, c.durations, c.times, c.open
-    from hours h cross join lateral (
-      select c.* from posthorn.hour_counts c
-      where c.workspace_id = workspace and c.hour = h.hour and c.endpoint_id = coalesce(endpoint, '')
-        and not exists (select from posthorn.stale_hours s where s.workspace_id = workspace and s.hour = h.hour) offset 0
-    ) c
+    select c.hour, c.delivered, c.failed_permanent, c.dead_lettered, c.durations, c.times, c.open from posthorn.hour_counts c
+    where c.workspace_id = workspace and c.endpoint_id = coalesce(endpoint, '')
+      and c.hour > date_trunc('hour', moment, 'UTC') - many * interval '1 hour'
+      and c.hour not in (select s.hour from posthorn.stale_hours s where s.workspace_id = workspace)
   ), unkept as materialized (
     select array_agg(hour) as hours from (select hour from hours except select hour from kept) as one
   ), opened as materialized (

@@ -180,9 +180,9 @@ const scenarios: ReadonlyArray<Scenario> = [
       "hours_to_count",
       "statistics_by_hour",
       "stale_counts",
-      "counts_become_stale",
+      "trigger counts_become_stale",
       "remove_counts",
-      "counts_follow"
+      "trigger counts_follow"
     ],
     play: async (stage) => {
       const made = await make(stage, "acme", 2)
