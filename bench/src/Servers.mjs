@@ -28,6 +28,8 @@ export const connect = async (connectionString) => {
 const settings = [
   "alter system set max_wal_size = '4GB'",
   "alter system set checkpoint_timeout = '15min'",
+  // Then `verdict` prints what each of our functions took, and how often it was called.
+  ...(process.env.BENCH_FUNCTIONS ? ["alter system set track_functions = 'all'"] : []),
   "select pg_reload_conf()"
 ]
 
