@@ -58,7 +58,8 @@ begin
 end $$;
 
 -- Hours to be counted now, one of each workspace at most that was not counted yet, the oldest first; then those that have
--- become stale, and every ten minutes those that had work to do. Nobody asks for what is older than 30 days.
+-- become stale, and every ten minutes those that had work to do, some of them at a time. Nobody asks for what is older than
+-- 30 days.
 create function posthorn.hours_to_count(over timestamptz) returns table (workspace_id text, hour timestamptz)
 language sql stable set search_path = pg_catalog, posthorn, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -74,10 +75,10 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
   ) next
   where next.created_at < over + interval '1 hour'
   union
-  select s.workspace_id, s.hour from posthorn.stale_hours s
+  (select s.workspace_id, s.hour from posthorn.stale_hours s limit 100)
   union
-  select c.workspace_id, c.hour from posthorn.hour_counts c
-  where c.open <> '{}' and c.counted_at < now() - interval '10 minutes'
+  (select c.workspace_id, c.hour from posthorn.hour_counts c
+   where c.open <> '{}' and c.counted_at < now() - interval '10 minutes' limit 100)
 $$;
 
 -- The deliveries of some times, each by endpoint, status and duration: of all endpoints (null), or of one for each time. In the
