@@ -240,7 +240,7 @@ create table posthorn.hour_counts (
   times integer[] not null,
   open text[] not null,
   counted_at timestamp(3) with time zone not null,
-  constraint hour_counts_pkey PRIMARY KEY (workspace_id, hour, endpoint_id)
+  constraint hour_counts_pkey PRIMARY KEY (workspace_id, endpoint_id, hour)
 );
 CREATE INDEX hour_counts_open ON posthorn.hour_counts USING btree (workspace_id, hour) WHERE (open <> '{}'::text[]);
 
