@@ -79,7 +79,7 @@ export const ordersOf = (chance: Chance, troubleMs: number): Deck => {
   const session = (ends: SessionOrder["ends"]) => ({
     kind: "session" as const,
     ends,
-    ms: chance.between(2_000, Math.min(15_000, troubleMs / 2))
+    ms: chance.between(1_000, Math.min(15_000, troubleMs / 4))
   })
   const spare = () => MANNERS.length + chance.below(SPARE.length)
   return [

@@ -100,7 +100,7 @@ export const judgeProduct = async (
   })
   const judged = {
     "I7 trouble is answered with 503": { ...troubleIs503(installation), of: "calls answered 5xx" },
-    "I8 an attempt's time is by its worker's clock": {
+    "I8 an attempt's time is its worker's": {
       ...timesAreTheWorkers(judgedBefore, judgedBefore.reachMs),
       of: "attempts by a wrong clock"
     },

@@ -31,7 +31,7 @@ interface Token {
 }
 
 const READ_EVERY_MS = 150
-const AFTERWARDS_MS = 3_000
+const AFTERWARDS_MS = 2_000
 const PATIENCE_MS = 5_000
 const AGAIN_MS = 300
 /** Signing in takes its time while things are broken. */
