@@ -14,8 +14,9 @@ export interface SmallDisk {
 
 /** Nobody comes near it: what is written is what it takes of the machine's memory. */
 const SIZE = "8g"
-/** Room that it keeps, in bytes: a page of memory. */
+/** Room that it keeps when it is full, in bytes: a page of memory, or what is written while it is filled. */
 const PAGE = 4_096
+const MOST_ROOM = 16 * 1_024 * 1_024
 
 const mount = (...args: ReadonlyArray<string>) => execFileSync("mount", args, { stdio: "ignore" })
 
@@ -27,12 +28,27 @@ export const makeSmallDisk = (folder: string): SmallDisk | null => {
     return null
   }
   const resize = (size: string) => mount("-o", `remount,size=${size}`, folder)
+  const used = () => {
+    const { bfree, blocks, bsize } = statfsSync(folder)
+    return (blocks - bfree) * bsize
+  }
+  const remove = () => {
+    process.off("exit", remove)
+    execFileSync("umount", ["-l", folder], { stdio: "ignore" })
+  }
+  // Whoever gives the run up leaves nothing mounted.
+  process.once("exit", remove)
   return {
     fill: () => {
-      const { bfree, blocks, bsize } = statfsSync(folder)
-      resize(String((blocks - bfree) * bsize + PAGE))
+      // It is written to meanwhile, and cannot be made smaller than what lies on it.
+      for (let room = PAGE; ; room *= 2)
+        try {
+          return resize(String(used() + room))
+        } catch (error) {
+          if (room > MOST_ROOM) throw error
+        }
     },
-    empty: () => resize(SIZE),
-    remove: () => execFileSync("umount", ["-l", folder], { stdio: "ignore" })
+    empty: () => void resize(SIZE),
+    remove
   }
 }
