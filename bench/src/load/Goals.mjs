@@ -1,10 +1,10 @@
 /** The goals of long runs: nothing grows, nothing is lost, and what piled up goes away. */
 import { known, row, two } from "../GoalRow.mjs"
 
-/** Of its level, in a minute. */
-const FLAT = 0.01
-/** Halves that are shorter say nothing: the garbage collector's saw teeth are larger than any slope. */
-const TELLING_SECONDS = 100
+/** Of its level, in a minute: below that the few looks of a half do not tell growth from the garbage collector's moods. */
+const FLAT = 0.02
+/** Halves that are shorter say nothing. */
+const TELLING_SECONDS = 200
 
 const memory = ({ memory: trends }) =>
   Object.entries(trends).map(([name, { first, second }]) => {
