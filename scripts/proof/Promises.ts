@@ -45,7 +45,8 @@ export const promises: ReadonlyArray<Promised> = [
       "worker/test/Lanes",
       "worker/test/SlowLanes",
       "worker/test/DispatchConnections",
-      "worker/test/DispatchZoo"
+      "worker/test/DispatchZoo",
+      "worker/test/ReceiversInNumbers"
     ],
     laws: ["L17 "],
     goals: ["healthy endpoints beside a dead one", "1M rows of one blocked endpoint"]
@@ -127,6 +128,52 @@ export const promises: ReadonlyArray<Promised> = [
     words: "Standard Webhooks",
     tests: ["signature/test/Signature", "signature/test/Packed", "worker/test/Interop"],
     laws: ["L11 "]
+  },
+  {
+    where: "docs/compatibility.md",
+    words: "No member of an answer is removed, renamed, or given another type or meaning",
+    tests: ["server/test/Compatibility", "server/test/OpenApi"],
+    commands: ["npm run compatibility"]
+  },
+  {
+    where: "docs/compatibility.md",
+    words: "No operation, parameter, tool or permission is removed; no optional member becomes required",
+    tests: ["server/test/Compatibility", "server/test/McpTools"],
+    commands: ["npm run compatibility"]
+  },
+  {
+    where: "docs/compatibility.md",
+    words: "A request that was accepted stays accepted",
+    tests: ["server/test/Compatibility", "server/test/InputLimits", "server/test/Fuzz"],
+    commands: ["npm run compatibility"]
+  },
+  {
+    where: "docs/compatibility.md",
+    words: "The tag and the status of a refusal stay what they are",
+    tests: ["server/test/Compatibility", "server/test/Authorization", "server/test/McpParity"],
+    commands: ["npm run compatibility"]
+  },
+  {
+    where: "docs/compatibility.md",
+    words: "The request a receiver gets: its body, the four headers",
+    tests: ["worker/test/Attempt", "worker/test/Interop", "signature/test/Signature"],
+    laws: ["L11 "]
+  },
+  {
+    where: "docs/compatibility.md",
+    words: "What the state machine does with an answer",
+    tests: ["domain/test/Verdict", "worker/test/ProcessesStateMachine"],
+    laws: ["L5 "]
+  },
+  {
+    where: "docs/compatibility.md",
+    words: "MCP's output schemas allow what they do not",
+    tests: ["server/test/Compatibility"]
+  },
+  {
+    where: "docs/compatibility.md",
+    words: "Nothing is deprecated at present",
+    tests: ["server/test/Compatibility"]
   },
   {
     where: "docs/dependencies.md",

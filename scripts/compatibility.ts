@@ -1,0 +1,32 @@
+/**
+ * Compares the API of this tree with that of the last release, by docs/compatibility.md: `npm run compatibility`. Ends with 1
+ * when something would break for whoever uses it, and says what. `-- --since <ref>` compares with another commit. Before the
+ * first release nothing is promised yet.
+ */
+import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+import { lastRelease } from "../packages/persistence/test/upgrades/LastRelease.ts"
+import { breaksBetween } from "../packages/server/test/compatibility/Breaks.ts"
+
+const DOCUMENT = "packages/api-contract/openapi.json"
+const root = fileURLToPath(new URL("..", import.meta.url))
+
+const { values } = parseArgs({ options: { since: { type: "string" } } })
+const since = values.since ?? lastRelease(root)
+
+const say = (line: string) => console.log(`compatibility: ${line}`)
+
+if (since === undefined) {
+  say("no release yet, so nothing to compare with")
+  process.exit(0)
+}
+const released = JSON.parse(
+  execFileSync("git", ["show", `${since}:${DOCUMENT}`], { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 })
+)
+const breaks = breaksBetween(released, JSON.parse(readFileSync(join(root, DOCUMENT), "utf8")))
+for (const one of breaks) say(one)
+if (breaks.length === 0) say(`nothing that ${since} promised is broken`)
+process.exit(breaks.length === 0 ? 0 : 1)
