@@ -9,7 +9,7 @@ import * as Database from "../packages/persistence/src/Database.ts"
 import * as SecretBox from "../packages/persistence/src/SecretBox.ts"
 import { make as makeCluster } from "../packages/testkit/src/OwnCluster.ts"
 import { wave, workerSettings } from "../packages/worker/test/receivers/Wave.ts"
-import { box, worker } from "../packages/worker/test/Setting.ts"
+import { box, worker } from "../packages/worker/test/Stage.ts"
 
 const { values } = parseArgs({ options: { seconds: { type: "string" }, hanging: { type: "string" } } })
 const seconds = Number(values.seconds ?? 120)

@@ -1,0 +1,160 @@
+/**
+ * A workspace with endpoints, and a worker that can be started, stopped and started again, on whatever PostgreSQL is
+ * provided: scripts use it as well, where there is no test runner. Tests take it from Setting.ts, with a database.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { parseAllowedTargets } from "@posthorn/domain/AllowedTargets"
+import { newId } from "@posthorn/domain/Ids"
+import * as SecretBox from "@posthorn/persistence/SecretBox"
+import { generateSecret } from "@posthorn/signature"
+import { Effect, Either, Layer, Redacted, Schedule } from "effect"
+import * as Worker from "../src/Worker.ts"
+import { defaults, WorkerConfig, type WorkerSettings } from "../src/WorkerConfig.ts"
+
+export const box = SecretBox.make([Redacted.make(new Uint8Array(32).fill(7))])
+
+export const RETRY_DELAY_MS = 20
+
+export const settings: WorkerSettings = {
+  ...defaults,
+  retryDelayMs: RETRY_DELAY_MS,
+  requestTimeoutMs: 1_500,
+  bodyTimeoutMs: 500,
+  allowedTargets: Either.getOrThrow(parseAllowedTargets("127.0.0.1", true)),
+  version: "0.0.0-test"
+}
+
+/** The worker, for as long as the scope lives. */
+export const worker = (changes: Partial<WorkerSettings> = {}) =>
+  Layer.build(
+    Worker.layer.pipe(Layer.fresh, Layer.provide(Layer.succeed(WorkerConfig, { ...settings, ...changes })))
+  )
+
+export const workspace = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const id = newId("workspace")
+  const slug = `w${id.slice(-12)}`
+  yield* sql`insert into posthorn.workspaces (id, slug, name) values (${id}, ${slug}, 'Test')`
+  return { id, slug }
+})
+
+export type Workspace = Effect.Effect.Success<typeof workspace>
+
+export const endpoint = (
+  { id: workspaceId }: Workspace,
+  url: string,
+  eventType = "invoice.paid",
+  enabled = true
+) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const id = newId("endpoint")
+    const secret = generateSecret()
+    const sealed = box.seal({ workspaceId, endpointId: id }, Redacted.make(secret))
+    yield* sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, disabled_reason, secret)
+      values (${workspaceId}, ${id}, ${url}, ${[eventType]}, ${enabled}, ${enabled ? null : "manual"}, ${sealed})`
+    return { id, secret }
+  })
+
+export const enable = (endpointId: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (
+      sql
+    ) => sql`update posthorn.endpoints set enabled = true, disabled_reason = null, consecutive_failures = 0,
+      generation = generation + 1 where id = ${endpointId}`
+  )
+
+export const disable = (endpointId: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) =>
+      sql`update posthorn.endpoints set enabled = false, disabled_reason = 'manual' where id = ${endpointId}`
+  )
+
+/** Publishes `count` events in one transaction. */
+export const publish = (
+  { slug }: Workspace,
+  count = 1,
+  eventType = "invoice.paid",
+  payload = '{"total": 1e3}'
+) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const rows = yield* sql<{
+      ids: Array<string>
+    }>`select delivery_ids as ids from posthorn.publish_events(${slug},
+      array_fill(${eventType}::text, array[${count}]::integer[]), array_fill(${payload}::json, array[${count}]::integer[]),
+      array_fill(null::text, array[${count}]::integer[]))`
+    return rows.flatMap((row) => row.ids)
+  })
+
+export interface DeliveryRow {
+  readonly id: string
+  readonly status: string
+  readonly attempts: number
+  readonly last_http_status: number | null
+  readonly last_failure_reason: string | null
+  readonly next_attempt_at: string | null
+}
+
+export const deliveries = ({ id }: Workspace) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql<DeliveryRow>`select * from posthorn.deliveries where workspace_id = ${id} order by id`
+  )
+
+export interface AttemptRow {
+  readonly delivery_id: string
+  readonly ordinal: number
+  readonly status: string
+  readonly http_status: number | null
+  readonly failure_reason: string | null
+  readonly url: string
+  readonly request_headers: string
+  readonly response_headers: string | null
+  readonly trace_id: string
+}
+
+export const attempts = ({ id }: Workspace) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql<AttemptRow>`select * from posthorn.attempts where workspace_id = ${id}
+      order by delivery_id, ordinal`
+  )
+
+export const endpointRow = (endpointId: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(
+      sql<{
+        enabled: boolean
+        disabled_reason: string | null
+        consecutive_failures: number
+      }>`select * from posthorn.endpoints where id = ${endpointId}`,
+      (rows) => rows[0]!
+    )
+  )
+
+export const queued = ({ id }: Workspace) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(
+      sql<{ n: number }>`select count(*)::integer as n from posthorn.queue where workspace_id = ${id}`,
+      (rows) => rows[0]!.n
+    )
+  )
+
+/** What is told of an answer that never came right: the test runner chokes on thousands of values. */
+export const seen = (answer: unknown) => ({ stillSees: JSON.stringify(answer)?.slice(0, 500) })
+
+/** Asks until the answer is right; a test that waits in vain ends by its own deadline and says what it saw. */
+export const until = <A, E, R>(question: Effect.Effect<A, E, R>, right: (answer: A) => boolean) =>
+  question.pipe(
+    Effect.flatMap((answer) => (right(answer) ? Effect.succeed(answer) : Effect.fail(seen(answer)))),
+    Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurUpTo("15 seconds"))))
+  )
+
+/** Nothing is left to do in the workspace. */
+export const drained = (where: Workspace) => until(queued(where), (n) => n === 0)
+
+export const statuses = (where: Workspace) =>
+  Effect.map(deliveries(where), (rows) => rows.map((row) => row.status))
