@@ -111,7 +111,7 @@ export const chaos = (seed: number, seconds: number, size: Size, say: (line: str
         laws: judgements,
         log
       } = await judge(installation.query, receivers, publishers, disturbances, installation.clocks, plan)
-      const product = size.onlyKills ? {} : await judgeProduct(installation, playing, judged, log, seconds)
+      const product = await judgeProduct(installation, playing, judged, log, size.onlyKills ? 0 : seconds)
       const logs = [...installation.processes.values()].flatMap(({ log }) => log)
       const meters = size.onlyKills ? tally.judge(log, publishers.sql) : {}
       say(`judged`)

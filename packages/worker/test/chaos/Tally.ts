@@ -142,7 +142,9 @@ export class Tally {
         "server",
         "posthorn_deliveries_created_total",
         rest,
-        moments(ofKind("published").filter(({ new: row }) => ids.has(row!.event_id)))
+        moments(
+          ofKind("published").filter(({ new: row }) => ids.has(row!.event_id) && row!.replay_id === null)
+        )
       )
     }
   }
