@@ -33,7 +33,7 @@ export const promises: ReadonlyArray<Promised> = [
       "worker/test/Sweep",
       "worker/test/TakenShards"
     ],
-    laws: ["L1 ", "L2 ", "L8 ", "I1 ", "I3 "],
+    laws: ["L1 ", "L2 ", "L8 ", "I1 ", "I3 ", "T1 "],
     goals: ["calm run", "kill -9"]
   },
   {
@@ -63,7 +63,7 @@ export const promises: ReadonlyArray<Promised> = [
       "server/test/DeliveryLists",
       "server/test/Traces"
     ],
-    laws: ["L3 ", "L4 ", "L6 ", "I5 "]
+    laws: ["L3 ", "L4 ", "L6 ", "I5 ", "I8 ", "T2 ", "R4 "]
   },
   {
     where: "README.md",
@@ -116,7 +116,25 @@ export const promises: ReadonlyArray<Promised> = [
   {
     where: "docs/operate.md",
     words: "while the database is away, `serve` answers 503 and `work` keeps",
-    tests: ["server/test/DatabaseAway", "worker/test/DatabaseFaults", "worker/test/DatabaseFaultsRestart"]
+    tests: ["server/test/DatabaseAway", "worker/test/DatabaseFaults", "worker/test/DatabaseFaultsRestart"],
+    laws: ["I7 "]
+  },
+  {
+    where: "docs/operate.md",
+    words: "old history removed as if nothing had happened",
+    tests: [
+      "worker/test/Replays",
+      "worker/test/Retention",
+      "capabilities/test/Identities",
+      "persistence/test/Isolation"
+    ],
+    laws: ["R1 ", "R2 ", "R3 ", "R5 ", "T3 ", "S1 ", "S2 ", "S4 "]
+  },
+  {
+    where: "SECURITY.md",
+    words: "**Revoking takes up to a second**",
+    tests: ["capabilities/test/Identities", "server/test/ApiTokens"],
+    laws: ["S3 "]
   },
   {
     where: "docs/operate.md",

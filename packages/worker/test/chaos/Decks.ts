@@ -61,7 +61,7 @@ export const troublesOf = (chance: Chance, longest: number, { servers, workers }
     }),
     () => ({ kind: "stranger", ms: chance.between(500, 3_000), seed: chance.between(1, 1_000_000) }),
     clock,
-    clock,
+    () => ({ ...clock(), who: workers[0]! }),
     () => ({ ...clock(), who: servers[0]! })
   ]
 }
