@@ -64,11 +64,14 @@ const inTrueTime = (facts: ReadonlyArray<Fact>, posts: ReadonlyArray<Post>): Rea
   })
 }
 
-/** A worker that stood still, or whose machine did, may have seen nothing of an answer. */
+/**
+ * A worker that stood still, or whose machine did, may have seen nothing of an answer. Nor need it have when the receivers stood
+ * still, which are this process: what they read then had waited unread, and its worker gave it up in time, 1.3 s after it was read.
+ */
 const unseenBy = ({ posts }: Receivers, disturbances: Disturbances): ReadonlySet<string> =>
   new Set(
     posts
-      .filter(({ at }) => disturbances.during(at, at + REQUEST_TIMEOUT_MS))
+      .filter(({ at }) => disturbances.during(at - REQUEST_TIMEOUT_MS, at + REQUEST_TIMEOUT_MS))
       .map(({ deliveryId }) => deliveryId)
   )
 
