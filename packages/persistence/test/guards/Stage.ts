@@ -201,8 +201,8 @@ export class Stage extends Session {
   }
 
   /** Until it is so. */
-  async until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-    const end = Date.now() + WAIT_MS
+  async until(what: string, isSo: () => Promise<boolean>, waitMs = WAIT_MS): Promise<void> {
+    const end = Date.now() + waitMs
     while (Date.now() < end) if (await isSo()) return
     assert.fail(`in vain waited until ${what}`)
   }
