@@ -4,10 +4,11 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
+import { Context, Duration, Effect, Layer } from "effect"
 
 const REST = 4
-/** A round that has begun by then is finished: one new hour of each workspace. */
+/** No hour is begun later; the one that is being counted by then is finished, and rested for. */
 const MOST_MS = 30_000
 
 export class HourCounts extends Context.Tag("@posthorn/persistence/HourCounts")<
@@ -18,10 +19,15 @@ export class HourCounts extends Context.Tag("@posthorn/persistence/HourCounts")<
   }
 >() {}
 
+interface Wanted {
+  readonly workspace: string
+  readonly hour: string
+}
+
 export const layer: Layer.Layer<HourCounts, never, SqlClient.SqlClient> = Layer.effect(
   HourCounts,
   Effect.map(SqlClient.SqlClient, (sql) => {
-    const one = (workspace: string, hour: string) =>
+    const one = ({ hour, workspace }: Wanted) =>
       sql<{
         counted: boolean
       }>`select posthorn.count_hour(${workspace}, ${hour}::timestamptz) as counted`.pipe(
@@ -30,21 +36,26 @@ export const layer: Layer.Layer<HourCounts, never, SqlClient.SqlClient> = Layer.
           Effect.delay(Effect.succeed(row!.counted ? 1 : 0), Duration.times(took, REST))
         )
       )
-    const round = (over: string) =>
-      sql<{ workspace: string; hour: string }>`select workspace_id as workspace, hour::text
-        from posthorn.hours_to_count(${over}::timestamptz)`.pipe(
-        Effect.flatMap(Effect.forEach(({ hour, workspace }) => one(workspace, hour))),
-        Effect.map((counts) => counts.reduce((sum, counted) => sum + counted, 0))
-      )
+    const wanted = (over: string) =>
+      sql<Wanted>`select workspace_id as workspace, hour::text from posthorn.hours_to_count(${over}::timestamptz)`
+    const round = (over: string, ends: number) =>
+      Effect.gen(function* () {
+        let counted = 0
+        for (const hour of yield* wanted(over)) {
+          if ((yield* elapsedNow) >= ends) break
+          counted += yield* one(hour)
+        }
+        return counted
+      })
     const count = Effect.gen(function* () {
       const [row] = yield* sql<{ over: string | null }>`select posthorn.hours_over()::text as over`
       const over = row!.over
       if (over === null) return 0
       yield* sql`select posthorn.remove_old_counts()`
-      const ends = (yield* Clock.currentTimeMillis) + MOST_MS
+      const ends = (yield* elapsedNow) + MOST_MS
       let total = 0
-      for (let last = 1; last > 0 && (yield* Clock.currentTimeMillis) < ends; total += last) {
-        last = yield* round(over)
+      for (let last = 1; last > 0 && (yield* elapsedNow) < ends; total += last) {
+        last = yield* round(over, ends)
       }
       return total
     })

@@ -1,6 +1,6 @@
 /**
  * What becomes old: history, in a daily run; and every minute the secrets in answers kept under idempotency keys, and the hours
- * that statistics have not counted yet.
+ * that statistics have not counted yet. Counting has a loop of its own: it rests a lot, and nothing waits for it.
  *
  * The daily run is asked for every minute and done once a day (UTC): the database remembers, so it does not matter how
  * often workers start. Source: spec §8, decision §7 (Retention) and §10 (`Idempotency-Key`).
@@ -25,16 +25,22 @@ export const make = Effect.map(Effect.all([Retention, HourCounts]), ([retention,
           )
     ),
     Effect.zipRight(retention.erase),
-    Effect.catchAll((error) => Effect.logWarning("Old history could not be removed", error)),
-    Effect.zipRight(hours.count),
+    Effect.catchAll((error) => Effect.logWarning("Old history could not be removed", error))
+  )
+  const count = hours.count.pipe(
     Effect.catchAll((error) => Effect.logWarning("Hours could not be counted for statistics", error))
   )
   return {
     /** `here`: whether it is this worker's job now. */
     run: (here: () => boolean): Effect.Effect<unknown> =>
-      Effect.suspend(() => (here() ? look : Effect.void)).pipe(
-        Effect.repeat(housekeeping),
-        Effect.delay(FIRST_LOOK)
+      Effect.forEach(
+        [look, count],
+        (work) =>
+          Effect.suspend((): Effect.Effect<unknown> => (here() ? work : Effect.void)).pipe(
+            Effect.repeat(housekeeping),
+            Effect.delay(FIRST_LOOK)
+          ),
+        { concurrency: "unbounded", discard: true }
       )
   }
 })
