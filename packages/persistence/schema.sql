@@ -242,6 +242,7 @@ create table posthorn.hour_counts (
   counted_at timestamp(3) with time zone not null,
   constraint hour_counts_pkey PRIMARY KEY (workspace_id, endpoint_id, hour)
 );
+CREATE INDEX hour_counts_hour ON posthorn.hour_counts USING btree (hour);
 CREATE INDEX hour_counts_open ON posthorn.hour_counts USING btree (workspace_id, hour) WHERE (open <> '{}'::text[]);
 
 create table posthorn.idempotency_keys (
@@ -406,9 +407,16 @@ create table posthorn.shards (
 
 create table posthorn.stale_hours (
   workspace_id text collate "C" not null,
-  hour timestamp(3) with time zone not null
+  hour timestamp(3) with time zone not null,
+  endpoint_id text collate "C" not null,
+  delivered integer not null,
+  failed_permanent integer not null,
+  dead_lettered integer not null,
+  durations integer[] not null,
+  times integer[] not null
 );
-CREATE INDEX stale_hours_hour ON posthorn.stale_hours USING btree (workspace_id, hour);
+CREATE INDEX stale_hours_hour ON posthorn.stale_hours USING btree (hour);
+CREATE INDEX stale_hours_of ON posthorn.stale_hours USING btree (workspace_id, hour, endpoint_id);
 
 create table posthorn.subscriptions (
   workspace_id text collate "C" not null,

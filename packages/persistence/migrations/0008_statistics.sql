@@ -2,8 +2,8 @@
 -- endpoints of a workspace together. Made by a worker, minutes after the hour; publishing and recording write nothing more.
 --
 -- Whoever asks gets what the rows say: an hour is counted once no transaction can add deliveries to it any more; an endpoint
--- is in the sums once all its deliveries of that hour have come to their end, for they never change then; and when
--- deliveries are removed, their hour is read row by row until it has been counted again.
+-- is in the sums once all its deliveries of that hour have come to their end, for they never change then; and what is removed
+-- is written down with its outcomes, so that it can be taken from the sums without reading what is still there.
 
 create table posthorn.hour_counts (
   workspace_id text collate "C" not null,
@@ -25,12 +25,20 @@ create table posthorn.hour_counts (
 create index hour_counts_hour on posthorn.hour_counts (hour);
 create index hour_counts_open on posthorn.hour_counts (workspace_id, hour) where open <> '{}';
 
--- Hours whose counts are no longer right, because deliveries were removed since.
+-- What was removed of hours that are counted, or being counted: until it has been taken from the sums, the endpoint and the
+-- sums of all endpoints are read row by row.
 create table posthorn.stale_hours (
   workspace_id text collate "C" not null,
-  hour timestamptz(3) not null
+  hour timestamptz(3) not null,
+  endpoint_id text collate "C" not null,
+  delivered integer not null,
+  failed_permanent integer not null,
+  dead_lettered integer not null,
+  durations integer[] not null,
+  times integer[] not null
 );
-create index stale_hours_hour on posthorn.stale_hours (workspace_id, hour);
+create index stale_hours_of on posthorn.stale_hours (workspace_id, hour, endpoint_id);
+create index stale_hours_hour on posthorn.stale_hours (hour);
 
 -- Hours that are over, each with a transaction that began after its end.
 create table posthorn.ended_hours (
@@ -58,8 +66,8 @@ begin
   return over;
 end $$;
 
--- Hours to be counted now, one of each workspace at most that was not counted yet, the oldest first; then those that have
--- become stale, and every ten minutes those that had work to do, some of them at a time. Nobody asks for what is older than
+-- Hours to be counted now, one of each workspace at most that was not counted yet, the oldest first; then those of which
+-- something was removed, and every ten minutes those that had work to do, some of them at a time. Nobody asks for what is older than
 -- 30 days.
 create function posthorn.hours_to_count(over timestamptz) returns table (workspace_id text, hour timestamptz)
 language sql stable set search_path = pg_catalog, posthorn, pg_temp
@@ -76,7 +84,9 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
   ) next
   where next.created_at < over + interval '1 hour'
   union
-  (select s.workspace_id, s.hour from posthorn.stale_hours s limit 100)
+  (select s.workspace_id, s.hour from posthorn.stale_hours s
+   where exists (select from posthorn.hour_counts c where c.workspace_id = s.workspace_id and c.endpoint_id = '' and c.hour = s.hour)
+   limit 100)
   union
   (select c.workspace_id, c.hour from posthorn.hour_counts c
    where c.open <> '{}' and c.counted_at < now() - interval '10 minutes' limit 100)
@@ -107,21 +117,32 @@ begin
   end if;
 end $$;
 
--- Counts an hour that is over: all of it, or only what was still open when it was counted last. False when it could not be
--- had, because somebody is removing deliveries of the workspace, or counting. An endpoint with few deliveries gets no row of
--- its own, because reading those few costs no more.
+-- Counts an hour that is over: all of it, or only what was still open when it was counted last, and takes away what was removed
+-- since. False when it could not be had, because somebody is removing deliveries of the workspace, or the workspace, or is
+-- counting. An endpoint with few deliveries gets no row of its own, because reading those few costs no more; nor does one of
+-- which something was removed.
+--
+-- One statement reads the deliveries and takes what was removed, hence from one snapshot: a removal that it sees is gone from
+-- both; one that it does not see is in the sums, and stays written down until the next time.
 create function posthorn.count_hour(workspace text, wanted timestamptz) returns boolean language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 #variable_conflict use_column
 declare
   before posthorn.hour_counts;
+  present text;
 begin
   if not pg_try_advisory_xact_lock(posthorn.count_class(), hashtext(workspace)) then return false; end if;
-  delete from posthorn.stale_hours where workspace_id = workspace and hour = wanted;
-  if found then delete from posthorn.hour_counts where workspace_id = workspace and hour = wanted; end if;
   select * into before from posthorn.hour_counts
   where workspace_id = workspace and hour = wanted and endpoint_id = '';
-  with seen as materialized (
+  with removed as materialized (
+    delete from posthorn.stale_hours where workspace_id = workspace and hour = wanted
+    returning endpoint_id, delivered, failed_permanent, dead_lettered, durations, times
+  ), forgotten as (
+    delete from posthorn.hour_counts
+    where workspace_id = workspace and hour = wanted and endpoint_id in (select endpoint_id from removed)
+  ), taken as materialized (
+    select * from removed where endpoint_id <> all (before.open)
+  ), seen as materialized (
     select * from posthorn.deliveries_of(workspace,
       case when before.open is null then array[wanted] else array_fill(wanted, array[cardinality(before.open)]) end,
       interval '1 hour', before.open)
@@ -136,8 +157,13 @@ begin
     select endpoint_id, array_agg(ms order by ms) as durations, array_agg(n order by ms) as times from (
       select endpoint_id, ms, n from by_ms
       union all
-      select '', ms, sum(n) from (select ms, n from by_ms union all select * from unnest(before.durations, before.times)) as all_of
-      group by ms
+      select '', ms, sum(n) from (
+        select ms, n from by_ms
+        union all
+        select * from unnest(before.durations, before.times)
+        union all
+        select gone.ms, -gone.n from taken cross join unnest(taken.durations, taken.times) as gone(ms, n)
+      ) as all_of group by ms having sum(n) > 0
     ) as one group by endpoint_id
   ), sums as (
     select endpoint_id, delivered, failed_permanent, dead_lettered, '{}'::text[] as open from ended where deliveries > 20
@@ -146,7 +172,11 @@ begin
       coalesce(sum(failed_permanent), 0) + coalesce(before.failed_permanent, 0),
       coalesce(sum(dead_lettered), 0) + coalesce(before.dead_lettered, 0),
       array(select endpoint_id from seen except select endpoint_id from ended order by 1)
-    from ended
+    from (
+      select delivered, failed_permanent, dead_lettered from ended
+      union all
+      select -delivered, -failed_permanent, -dead_lettered from taken
+    ) as all_of
   )
   insert into posthorn.hour_counts as c
     (workspace_id, hour, endpoint_id, delivered, failed_permanent, dead_lettered, durations, times, open, counted_at)
@@ -156,21 +186,39 @@ begin
   on conflict (workspace_id, endpoint_id, hour) do update
     set delivered = excluded.delivered, failed_permanent = excluded.failed_permanent, dead_lettered = excluded.dead_lettered,
         durations = excluded.durations, times = excluded.times, open = excluded.open, counted_at = excluded.counted_at;
+  -- Whoever deletes the workspace from here on waits, and finds what was counted; if somebody does already, nothing was.
+  select id into strict present from posthorn.workspaces where id = workspace for key share skip locked;
   return true;
+exception when no_data_found then return false;
 end $$;
 
--- Waits for whoever is counting the workspace's hours at this moment, and keeps everybody from it until it is committed what was
--- removed. Adds rows and changes none, so two who remove deliveries do not wait for each other.
+-- Waits for nobody: whoever removes holds locks that others wait for, and counting an hour may take long. While nobody counts the
+-- workspace's hours, nobody begins to until the removal is committed, and hours that are not counted need nothing written down.
+-- While somebody does, or in a transaction that sees only what was there when it began, everything is.
 create function posthorn.stale_counts() returns trigger language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
+#variable_conflict use_column
+declare
+  calm text[];
 begin
-  perform pg_advisory_xact_lock_shared(posthorn.count_class(), hashtext(w.workspace_id))
-  from (select distinct workspace_id from removed order by 1) as w;
-  insert into posthorn.stale_hours (workspace_id, hour)
-  select r.workspace_id, r.hour
-  from (select distinct workspace_id, date_trunc('hour', created_at, 'UTC') as hour from removed) as r
-  where exists (select from posthorn.hour_counts c where c.workspace_id = r.workspace_id and c.endpoint_id = '' and c.hour = r.hour)
-    and not exists (select from posthorn.stale_hours s where s.workspace_id = r.workspace_id and s.hour = r.hour);
+  select coalesce(array_agg(w.workspace_id), '{}') into calm from (select distinct workspace_id from removed) as w
+  where current_setting('transaction_isolation') = 'read committed'
+    and pg_try_advisory_xact_lock_shared(posthorn.count_class(), hashtext(w.workspace_id));
+  insert into posthorn.stale_hours
+    (workspace_id, hour, endpoint_id, delivered, failed_permanent, dead_lettered, durations, times)
+  with seen as materialized (
+    select workspace_id, date_trunc('hour', created_at, 'UTC') as hour, endpoint_id, status, last_duration_ms as ms,
+      count(*)::integer as n
+    from removed group by 1, 2, 3, 4, 5
+  )
+  select s.workspace_id, s.hour, s.endpoint_id, coalesce(sum(n) filter (where status = 'delivered'), 0),
+    coalesce(sum(n) filter (where status = 'failed_permanent'), 0), coalesce(sum(n) filter (where status = 'dead_lettered'), 0),
+    coalesce(array_agg(ms) filter (where ms is not null), '{}'), coalesce(array_agg(n) filter (where ms is not null), '{}')
+  from seen s
+  where exists (select from posthorn.workspaces w where w.id = s.workspace_id)
+    and (s.workspace_id <> all (calm) or exists (select from posthorn.hour_counts c
+      where c.workspace_id = s.workspace_id and c.endpoint_id = '' and c.hour = s.hour))
+  group by 1, 2, 3;
   return null;
 end $$;
 
@@ -192,7 +240,8 @@ create trigger counts_follow after delete on posthorn.workspaces
 -- Counts that nobody can ask for any more. Asked for every minute, so it must never read the others.
 create function posthorn.remove_old_counts() returns void language sql set search_path = pg_catalog, posthorn, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off as $$
-  delete from posthorn.hour_counts where hour < now() - interval '32 days'
+  delete from posthorn.hour_counts where hour < now() - interval '32 days';
+  delete from posthorn.stale_hours where hour < now() - interval '32 days'
 $$;
 
 -- The last `many` hours up to a moment, its own included, oldest first, then the whole time (hour null): of one endpoint, or of
@@ -212,7 +261,8 @@ begin
     select c.hour, c.delivered, c.failed_permanent, c.dead_lettered, c.durations, c.times, c.open from posthorn.hour_counts c
     where c.workspace_id = workspace and c.endpoint_id = coalesce(endpoint, '')
       and c.hour > date_trunc('hour', moment, 'UTC') - many * interval '1 hour'
-      and c.hour not in (select s.hour from posthorn.stale_hours s where s.workspace_id = workspace)
+      and not exists (select from posthorn.stale_hours s
+        where s.workspace_id = workspace and s.hour = c.hour and s.endpoint_id = coalesce(endpoint, s.endpoint_id))
   ), unkept as materialized (
     select array_agg(hour) as hours from (select hour from hours except select hour from kept) as one
   ), opened as materialized (

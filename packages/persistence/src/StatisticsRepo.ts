@@ -1,9 +1,11 @@
 /**
- * Counts over a workspace or an endpoint, made when they are asked for, so that they cannot disagree with the rows.
+ * Counts over a workspace or an endpoint, made when they are asked for from what the rows say, but for one: how many wait, once
+ * they are many, may be some seconds old.
  *
  * Nothing scans history. Hours that are over are kept in sums (migrations/0008_statistics.sql); the deliveries of the last hour or
  * two, and of endpoints that still had work to do when their hour was counted, are read by index, each once, 1 to 2 µs each.
- * So the price follows the traffic of an hour, and not what lies before. What waits is counted, but not too often.
+ * So the price follows the traffic of an hour, and not what lies before. An endpoint is read
+ * row by row in the hours of which something of it was removed; others are not. What waits is counted by itself, and not too often, but never none beside the age of the oldest, nor some without it.
  * Source: decision §4 (getOverview, getEndpointStats).
  */
 
@@ -79,7 +81,13 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()("@posthorn/
           from posthorn.deliveries_of(${workspaceId}, array[now() - make_interval(hours => ${OVERVIEW_HOURS})],
             date_trunc('hour', now(), 'UTC') + interval '1 hour' - now(), null)
         ) d`.pipe(
-        Effect.zipWith(backlog(workspaceId), ([row], waiting): OverviewRow => ({ ...row!, waiting })),
+        Effect.zipWith(
+          backlog(workspaceId),
+          ([row], waiting): OverviewRow => ({
+            ...row!,
+            waiting: row!.oldestWaitingSeconds === null ? 0 : Math.max(1, waiting)
+          })
+        ),
         Effect.orDie
       )
 

@@ -6,8 +6,9 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { type EndpointId, newId, type WorkspaceId } from "@posthorn/domain/Ids"
 import { TestPg } from "@posthorn/testkit/TestPg"
-import { Effect, Layer, Schedule, TestClock, TestContext } from "effect"
+import { Clock, Effect, Fiber, Layer, Schedule, TestClock, TestContext } from "effect"
 import * as HourCounts from "../src/HourCounts.ts"
+import { makeBacklogCounts } from "../src/internal/BacklogCounts.ts"
 import { StatisticsRepo } from "../src/StatisticsRepo.ts"
 
 const here = Layer.mergeAll(HourCounts.layer, StatisticsRepo.Default).pipe(Layer.provideMerge(TestPg))
@@ -32,14 +33,16 @@ const made = Effect.gen(function* () {
 })
 
 /** Once no transaction that is open on the server, in whatever database, stands in the way: tests run beside each other. */
-const counted = Effect.gen(function* () {
+const overAtLast = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const { count } = yield* HourCounts.HourCounts
   yield* sql<{ known: boolean }>`select posthorn.hours_over() is not null as known`.pipe(
     Effect.repeat({ schedule: Schedule.spaced("50 millis"), until: ([row]) => row!.known })
   )
-  return yield* count
 })
+const counted = Effect.zipRight(
+  overAtLast,
+  Effect.flatMap(HourCounts.HourCounts, ({ count }) => count)
+)
 
 /** Deliveries that `ask` looked at, of which it gives the last row: the whole time. */
 const looked = <A, E, R>(ask: Effect.Effect<ReadonlyArray<A>, E, R>) =>
@@ -60,6 +63,7 @@ const looked = <A, E, R>(ask: Effect.Effect<ReadonlyArray<A>, E, R>) =>
   })
 
 const MANY = 50_000
+const WORKSPACES = 20
 
 layer(here, { excludeTestServices: true })("statistics", (it) => {
   it.effect(
@@ -99,6 +103,30 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
       }).pipe(Effect.orDie)
   )
 
+  it.effect(
+    "decision §4 begin to count no hour once half a minute is over, however many workspaces there are",
+    () =>
+      Effect.gen(function* () {
+        for (let n = 0; n < WORKSPACES; n++) {
+          const { deliveries, healthy } = yield* made
+          yield* deliveries(healthy, 1, 7)
+        }
+        yield* overAtLast
+        const { count } = yield* HourCounts.HourCounts
+        // Each look at the clock is two seconds later than the one before.
+        let looks = 0n
+        const clock: Clock.Clock = {
+          ...Clock.make(),
+          unsafeCurrentTimeNanos: () => looks++ * 2_000_000_000n,
+          sleep: () => Effect.void
+        }
+        const few = yield* Effect.withClock(count, clock)
+        expect(few).toBeGreaterThan(0)
+        expect(few).toBeLessThan(WORKSPACES)
+        expect(yield* count).toBe(WORKSPACES - few)
+      }).pipe(Effect.orDie)
+  )
+
   it.effect("decision §4 count what waits for each answer, and not more often than a backlog bears it", () =>
     Effect.gen(function* () {
       const statistics = yield* StatisticsRepo
@@ -108,6 +136,12 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
       const wait = (workspace: WorkspaceId, from: number, to: number) =>
         sql`insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
           select ${workspace}, 'whd_' || n, 'whe_1', 0, now() from generate_series(${from}::integer, ${to}::integer) n`
+      /** The oldest of those. */
+      const first = (workspace: WorkspaceId) =>
+        sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
+          values (${workspace}, 'whd_1', (select id from posthorn.endpoints where workspace_id = ${workspace} limit 1), 'a.b', '1', 't')`
+      yield* first(workspaceId)
+      yield* first(other)
       const waiting = (workspace: WorkspaceId) =>
         Effect.map(statistics.overview(workspace), (row) => row.waiting)
       yield* wait(workspaceId, 1, MANY)
@@ -122,10 +156,53 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
       yield* TestClock.adjust("2 seconds")
       expect(yield* waiting(workspaceId)).toBe(MANY + 2)
       yield* sql`delete from posthorn.queue where workspace_id = ${workspaceId}`
+      // What was counted says otherwise: but there is no oldest of them.
+      expect(yield* statistics.overview(workspaceId)).toMatchObject({
+        waiting: 0,
+        oldestWaitingSeconds: null
+      })
       yield* TestClock.adjust("2 seconds")
       expect(yield* waiting(workspaceId)).toBe(0)
       yield* wait(workspaceId, 1, 1)
       expect(yield* waiting(workspaceId)).toBe(1)
     }).pipe(Effect.provide(TestContext.TestContext), Effect.orDie)
+  )
+
+  it.effect("decision §4 count a backlog once for all who ask meanwhile, also if the first one leaves", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { workspaceId } = yield* made
+      const add = (from: number, to: number) =>
+        sql`insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
+          select ${workspaceId}, 'whd_' || n, 'whe_1', 0, now() from generate_series(${from}::integer, ${to}::integer) n`
+      let statements = 0
+      const watched = new Proxy(sql, {
+        apply: (statement, self, args) => {
+          statements += 1
+          return Reflect.apply(statement, self, args)
+        }
+      })
+      const waiting = makeBacklogCounts(watched)(workspaceId)
+      const ten = Effect.gen(function* () {
+        statements = 0
+        const leaves = yield* Effect.fork(waiting)
+        const others = yield* Effect.fork(
+          Effect.all(
+            Array.from({ length: 9 }, () => waiting),
+            { concurrency: "unbounded" }
+          )
+        )
+        yield* Effect.yieldNow()
+        yield* Fiber.interrupt(leaves)
+        return new Set(yield* Fiber.join(others))
+      })
+      // So few that each is told what is there now.
+      yield* add(1, 7)
+      expect(yield* ten).toEqual(new Set([7]))
+      expect(statements).toBe(10)
+      yield* add(8, MANY + 1)
+      expect(yield* ten).toEqual(new Set([MANY + 1]))
+      expect(statements).toBe(1)
+    }).pipe(Effect.orDie)
   )
 })

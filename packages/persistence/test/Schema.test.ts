@@ -15,6 +15,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   replays_running: "workers look for the jobs of all workspaces at once",
   migrations_pkey: "belongs to the program, not to a workspace",
   daily_runs_pkey: "belongs to the program, not to a workspace",
+  hour_counts_hour: "what is too old goes from all workspaces at once",
+  stale_hours_hour: "what is too old goes from all workspaces at once",
   ended_hours_pkey: "belongs to the program, not to a workspace",
   shards_pkey: "belongs to the workers, not to a workspace"
 }

@@ -1,13 +1,14 @@
 /**
  * How many deliveries of a workspace wait. Counting costs 0.2 µs each, and somebody who looks at a console asks every few
  * seconds: above `MANY` what was counted is given again until twenty times as long has passed as counting it took, and
- * `SHORTEST_MS` at least, so that no more than a twentieth of a core is spent on it, whatever the backlog. Below, every
- * answer is of its moment.
+ * `SHORTEST_MS` at least, and whoever asks while it is being counted waits for that count. So no more than a twentieth of a
+ * core is spent on a workspace by a process, whatever the backlog, and however many look. Below, every answer is of its moment.
  */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
-import { Clock, Effect } from "effect"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
+import { Deferred, Effect, FiberId } from "effect"
 
 export const MANY = 50_000
 const SHORTEST_MS = 2_000
@@ -16,25 +17,43 @@ const TIMES = 20
 export const makeBacklogCounts = (sql: SqlClient.SqlClient) => {
   /** Of workspaces with many; what is out of date goes with the next count. */
   const kept = new Map<WorkspaceId, { readonly waiting: number; readonly until: number }>()
+  const underWay = new Map<WorkspaceId, Deferred.Deferred<number, SqlError>>()
+
   const count = (workspaceId: WorkspaceId) =>
-    sql<{
-      waiting: number
-    }>`select count(*)::integer as waiting from posthorn.queue where workspace_id = ${workspaceId}`
+    Effect.gen(function* () {
+      const began = yield* elapsedNow
+      const [row] = yield* sql<{
+        waiting: number
+      }>`select count(*)::integer as waiting from posthorn.queue where workspace_id = ${workspaceId}`
+      const { waiting } = row!
+      const ended = yield* elapsedNow
+      if (waiting > MANY)
+        kept.set(workspaceId, { waiting, until: ended + Math.max(SHORTEST_MS, TIMES * (ended - began)) })
+      return waiting
+    })
+
+  /** Whoever asked first may have gone when it is there: the others still want it. */
+  const shared = (workspaceId: WorkspaceId) => {
+    const answer = Deferred.unsafeMake<number, SqlError>(FiberId.none)
+    kept.delete(workspaceId)
+    underWay.set(workspaceId, answer)
+    return count(workspaceId).pipe(
+      Effect.onExit((exit) => {
+        underWay.delete(workspaceId)
+        return Deferred.done(answer, exit)
+      }),
+      Effect.uninterruptible
+    )
+  }
 
   return (workspaceId: WorkspaceId): Effect.Effect<number, SqlError> =>
-    Effect.gen(function* () {
-      const began = yield* Clock.currentTimeMillis
+    Effect.flatMap(elapsedNow, (now) => {
       const known = kept.get(workspaceId)
-      if (known !== undefined && began < known.until) return known.waiting
-      kept.delete(workspaceId)
-      const [row] = yield* count(workspaceId)
-      const { waiting } = row!
-      const ended = yield* Clock.currentTimeMillis
-      if (waiting > MANY)
-        kept.set(workspaceId, {
-          waiting,
-          until: ended + Math.max(SHORTEST_MS, TIMES * (ended - began))
-        })
-      return waiting
+      if (known !== undefined && now < known.until) return Effect.succeed(known.waiting)
+      const running = underWay.get(workspaceId)
+      if (running === undefined) return shared(workspaceId)
+      return Effect.flatMap(Deferred.await(running), (waiting) =>
+        waiting > MANY ? Effect.succeed(waiting) : count(workspaceId)
+      )
     })
 }

@@ -118,7 +118,7 @@ const counted = (stage: Stage, { workspace }: Made, endpoint = "") =>
     endpoint
   )
 const stale = (stage: Stage, { workspace }: Made) =>
-  number(stage, "select count(*) from posthorn.stale_hours where workspace_id = $1", workspace)
+  number(stage, "select count(distinct hour) from posthorn.stale_hours where workspace_id = $1", workspace)
 const openOf = (stage: Stage, { workspace }: Made) =>
   number(stage, "select sum(cardinality(open)) from posthorn.hour_counts where workspace_id = $1", workspace)
 
@@ -240,7 +240,7 @@ const scenarios: ReadonlyArray<Scenario> = [
         [await stale(stage, made), await counted(stage, made), await counted(stage, made, made.endpoints[1])],
         [0, 3, 0]
       )
-      assert.deepEqual([await counted(stage, other), await counted(stage, other, other.endpoints[0])], [3, 3])
+      assert.deepEqual([await counted(stage, other), await counted(stage, other, other.endpoints[0])], [3, 0])
 
       // Of hours that nobody has counted nothing becomes stale.
       await deliver(stage, made, made.endpoints[0]!, 5, 12)
@@ -250,10 +250,10 @@ const scenarios: ReadonlyArray<Scenario> = [
       )
       assert.equal(await stale(stage, made), 0)
       await stage.rows(
-        "insert into posthorn.stale_hours values ($1, now()), ($2, now())",
-        made.workspace,
-        other.workspace
+        "insert into posthorn.stale_hours select id, now(), 'e', 0, 0, 0, '{}', '{}' from posthorn.workspaces"
       )
+      // Nor is what was removed of an hour that is not counted a reason to count it.
+      assert.equal(await count(stage), 0)
       await stage.rows("delete from posthorn.workspaces where id = $1", made.workspace)
       assert.deepEqual([await counted(stage, made), await stale(stage, made)], [0, 0])
       assert.deepEqual([await counted(stage, other), await stale(stage, other)], [3, 1])
@@ -281,25 +281,134 @@ const scenarios: ReadonlyArray<Scenario> = [
 
       await writer.rows("begin")
       await writer.rows("delete from posthorn.deliveries where last_duration_ms < 500")
-      await stage.rows(
-        "insert into posthorn.stale_hours select workspace_id, hour from posthorn.hour_counts where endpoint_id = ''"
-      )
-      assert.equal(await count(stage), 0)
+      const again = async (session: Session) =>
+        (
+          await session.rows(
+            "select posthorn.count_hour(workspace_id, hour) as counted from posthorn.hour_counts where endpoint_id = ''"
+          )
+        )[0]!.counted
+      assert.equal(await again(stage), false)
       await writer.rows("commit")
       await agree(stage, made)
       assert.equal(await count(stage), 1)
       await agree(stage, made)
 
-      // Who removes waits for who counts.
+      await stage.workspace("other")
+      // Who deletes the workspace neither waits for who counts, nor leaves anything behind.
+      await writer.rows("begin")
+      await writer.rows("select from posthorn.workspaces for update")
+      const before = await stage.rows("select counted_at from posthorn.hour_counts")
+      assert.equal(await again(stage), false)
+      assert.deepEqual(await stage.rows("select counted_at from posthorn.hour_counts"), before)
+      await writer.rows("commit")
+      await stage.rows("begin")
+      await stage.rows("select pg_advisory_xact_lock(posthorn.count_class(), hashtext($1))", made.workspace)
+      await writer.rows("set lock_timeout = '50ms'")
+      await writer.rows("begin")
+      await writer.rows("delete from posthorn.workspaces where id = $1", made.workspace)
+      assert.equal(await writer.value("select count(*) from posthorn.stale_hours"), "0")
+      await writer.rows("rollback")
+      await stage.rows("commit")
+    }
+  },
+  {
+    title: "whoever removes deliveries waits for nobody who counts, and no answer is wrong for it",
+    of: ["count_hour", "stale_counts", "hours_to_count", "statistics_by_hour"],
+    play: async (stage) => {
+      const made = await make(stage, "acme", 2)
+      const other = await make(stage, "other", 1)
+      for (const one of [made, other])
+        for (const endpoint of one.endpoints) await deliver(stage, one, endpoint, 60, 5, ALL)
+      await overAtLast(stage)
+      const writer = await stage.other()
+      await writer.rows("set lock_timeout = '50ms'")
+      const remove = (most: number) =>
+        writer.code(`delete from posthorn.deliveries where last_duration_ms < ${most}`)
+      const countHour = () =>
+        stage.rows(
+          `select posthorn.count_hour($1, date_trunc('hour', now(), 'UTC') - interval '5 hours')`,
+          made.workspace
+        )
+      // An hour that is counted for the first time, and one that was.
+      for (const most of [300, 400]) {
+        await stage.rows("begin")
+        await countHour()
+        assert.equal(await remove(most), null)
+        await stage.rows("commit")
+        await agree(stage, made)
+      }
+      // In nobody's way: nothing of hours that were never counted.
+      assert.equal(await stale(stage, other), 0)
+      assert.equal(await count(stage), 2)
+      assert.equal(await stale(stage, made), 0)
+      await agree(stage, made)
+      await agree(stage, other)
+
+      // In a transaction that does not see what was counted since it began.
+      await stage.rows("truncate posthorn.hour_counts")
+      await writer.rows("begin isolation level repeatable read")
+      await writer.rows("select from posthorn.hour_counts")
+      await countHour()
+      assert.equal(await remove(500), null)
+      await writer.rows("commit")
+      await agree(stage, made)
+      await countHour()
+      assert.equal(await stale(stage, made), 0)
+      await agree(stage, made)
+    }
+  },
+  {
+    title: "an endpoint of which something was removed is taken from the sums, and no other is counted anew",
+    of: ["count_hour", "stale_counts", "statistics_by_hour"],
+    play: async (stage) => {
+      const made = await make(stage, "acme", 4)
+      const [big, small, open, late] = made.endpoints as [string, string, string, string]
+      for (const age of [3, 8]) {
+        await deliver(stage, made, big, 300, age, ALL)
+        await deliver(stage, made, small, 30, age, ALL)
+        await deliver(stage, made, late, 10, age, ALL)
+      }
+      await deliver(stage, made, open, 40, 12, [...ALL, "pending"])
+      await deliver(stage, made, late, 40, 12, ALL)
+      await count(stage)
+      const read = () =>
+        number(
+          stage,
+          "select idx_tup_fetch + seq_tup_read from pg_stat_xact_user_tables where relid = 'posthorn.deliveries'::regclass"
+        )
+      const fewer = (endpoint: string) =>
+        stage.rows(
+          "delete from posthorn.deliveries where endpoint_id = $1 and last_duration_ms < 500",
+          endpoint
+        )
+      await stage.rows("delete from posthorn.endpoints where id = $1", small)
+      await fewer(late)
+      assert.equal(await stale(stage, made), 3)
+      await agree(stage, made)
       await stage.rows("begin")
       await stage.rows(
-        "select posthorn.count_hour(workspace_id, hour) from posthorn.hour_counts where endpoint_id = ''"
+        `insert into posthorn.stale_hours
+         values ($1, date_trunc('hour', now(), 'UTC') - interval '20 hours', $2, 0, 0, 0, '{}', '{}')`,
+        made.workspace,
+        big
       )
-      await writer.rows("set lock_timeout = '50ms'")
-      assert.equal(await writer.code("delete from posthorn.deliveries where last_duration_ms < 700"), "55P03")
+      const before = await read()
+      await stage.rows("select * from posthorn.statistics_by_hour($1, $2, 10, now())", made.workspace, big)
+      await stage.rows("delete from posthorn.stale_hours where endpoint_id = $1", big)
+      await stage.rows(
+        `select posthorn.count_hour(workspace_id, hour) from posthorn.hour_counts
+         where endpoint_id = '' and hour > now() - interval '10 hours'`
+      )
+      assert.equal((await read()) - before, 0)
       await stage.rows("commit")
-      assert.equal(await writer.code("delete from posthorn.deliveries where last_duration_ms < 700"), null)
+      assert.deepEqual([await stale(stage, made), await counted(stage, made, big)], [1, 2])
+      await agree(stage, made)
+
+      // What is in no sum, because it had work to do, is taken from none.
+      await fewer(open)
+      await agree(stage, made)
       assert.equal(await count(stage), 1)
+      assert.deepEqual([await stale(stage, made), await counted(stage, made, late)], [0, 0])
       await agree(stage, made)
     }
   },
@@ -347,8 +456,13 @@ const scenarios: ReadonlyArray<Scenario> = [
            from unnest(array[1, 31, 33]) as days`,
           workspace
         )
+      await stage.rows(
+        `insert into posthorn.stale_hours
+         select workspace_id, hour, 'e', 0, 0, 0, '{}', '{}' from posthorn.hour_counts where endpoint_id = ''`
+      )
       await stage.rows("select posthorn.remove_old_counts()")
       assert.deepEqual([await counted(stage, made), await counted(stage, other)], [2, 2])
+      assert.deepEqual([await stale(stage, made), await stale(stage, other)], [2, 2])
     }
   }
 ]
