@@ -101,10 +101,10 @@ create function posthorn.wake_class() returns integer language sql immutable par
 create function posthorn.is_awake(shard smallint) returns boolean language sql volatile
   return pg_try_advisory_xact_lock_shared(posthorn.wake_class(), shard);
 
--- Due times are cut to the millisecond.
+-- Each shard once: a notification has 8,000 bytes at most. Due times are cut to the millisecond.
 create function posthorn.notify_sleepers(shards smallint[]) returns void language sql volatile
   return pg_notify('posthorn_due', (extract(epoch from date_trunc('milliseconds', clock_timestamp())) * 1000000)::bigint
-    || ' ' || array_to_string(shards, ','));
+    || ' ' || (select string_agg(distinct shard::text, ',') from unnest(shards) shard));
 
 -- Called before due times are written, for the shards in which something is going to be due. A worker that is awake looks
 -- for work by itself, and sees by this shared lock, kept until the transaction ends, that there is a transaction whose rows
@@ -174,7 +174,7 @@ begin
   );
 end $$;
 
--- What each event is going to make: one statement for the audiences of all kinds of events, and one for the events. 32 events
+-- What each event is going to make; nothing of one that is refused: one statement for the audiences of all kinds of events, and one for the events. 32 events
 -- of 32 kinds take half of what they take with `audience_of` called for each kind. Plans are kept, because one for these
 -- very arrays would be made anew each time. One event takes no more than `most_deliveries`.
 create function posthorn.plan(
@@ -211,8 +211,9 @@ begin
   end loop;
   plan := array(
     select row(g.place, a.workspace_id, i.id, g.event_type, i.payload, coalesce(g.trace_id, posthorn.own_trace(i.id)), g.key,
-      a.enabled, array(select posthorn.id_of('whd_', began + g.place) from unnest(a.enabled)), a.disabled, false,
-      r.refusal)::posthorn.planned
+      a.enabled,
+      case when (r.refusal).code is null then array(select posthorn.id_of('whd_', began + g.place) from unnest(a.enabled)) end,
+      a.disabled, false, r.refusal)::posthorn.planned
     from unnest(workspace_slugs, event_types, payloads, idempotency_keys, trace_ids)
       with ordinality as g(slug, event_type, payload, key, trace_id, place)
     cross join lateral (select posthorn.id_of('evt_', began + g.place) as id, g.payload::text as payload offset 0) i

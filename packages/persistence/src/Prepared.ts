@@ -10,6 +10,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import pg from "pg"
+import { SEES_WHAT_IS_COMMITTED } from "./Database.ts"
 import { Client } from "./internal/Client.ts"
 import { poolMeters, statementSeconds } from "./internal/PoolMeters.ts"
 
@@ -40,7 +41,8 @@ const poolOf = (config: PgClientConfig) => {
     ...(config.connectTimeout && { connectionTimeoutMillis: Duration.toMillis(config.connectTimeout) }),
     ...(config.idleTimeout && { idleTimeoutMillis: Duration.toMillis(config.idleTimeout) }),
     ...(config.types && { types: config.types }),
-    ...(config.stream && { stream: config.stream })
+    ...(config.stream && { stream: config.stream }),
+    verify: (client, done) => client.query(SEES_WHAT_IS_COMMITTED, (error) => done(error ?? undefined))
   })
   // A connection that breaks while it is idle leaves the pool; nobody else has to know.
   pool.on("error", () => undefined)

@@ -6,6 +6,7 @@ import { Effect, Fiber, Layer, Redacted, Schedule } from "effect"
 import pg from "pg"
 import * as Database from "../src/Database.ts"
 import * as DedicatedConnection from "../src/DedicatedConnection.ts"
+import * as Prepared from "../src/Prepared.ts"
 
 const ISOLATION = "select current_setting('transaction_isolation') as level"
 
@@ -28,7 +29,10 @@ const isolated = Effect.gen(function* () {
     administrator.query(`alter database "${name}" set default_transaction_isolation = 'repeatable read'`)
   )
   const database = Database.layer({ url, applicationName: "posthorn-test", maxConnections: 3 })
-  return { url: Redacted.value(url), layer: DedicatedConnection.layer.pipe(Layer.provideMerge(database)) }
+  return {
+    url: Redacted.value(url),
+    layer: Layer.merge(DedicatedConnection.layer, Prepared.layer).pipe(Layer.provideMerge(database))
+  }
 })
 
 it.scopedLive(
@@ -49,6 +53,9 @@ it.scopedLive(
         expect(yield* sql.unsafe(ISOLATION)).toEqual(committed)
         expect(yield* sql.withTransaction(sql.unsafe(ISOLATION))).toEqual(committed)
         expect(yield* connection.query(ISOLATION)).toEqual(committed)
+        expect(
+          yield* Effect.flatMap(Prepared.Prepared, ({ run }) => run("isolation", ISOLATION, []))
+        ).toEqual([["read committed"]])
       }).pipe(Effect.provide(layer))
     })
 )

@@ -1,21 +1,25 @@
 /** What publishing makes, for whom, under which key, and whom it waits for. */
 import assert from "node:assert/strict"
-import type { Scenario, Stage } from "./Stage.ts"
+import type { Row, Scenario, Stage } from "./Stage.ts"
 import { twinOf } from "./Twin.ts"
 
-/** How often workers are told meanwhile. */
-export const heard = async (stage: Stage, act: () => Promise<unknown>): Promise<number> => {
-  let count = 0
+/** Which shards workers are told of meanwhile, each time. */
+const told = async (stage: Stage, act: () => Promise<unknown>): Promise<ReadonlyArray<string>> => {
+  const shards: Array<string> = []
   const listener = await stage.other()
-  listener.client.on("notification", () => {
-    count += 1
+  listener.client.on("notification", ({ payload = "" }) => {
+    shards.push(payload.split(" ")[1]!)
   })
   await listener.rows("listen posthorn_due")
   await act()
   // What was notified before comes with the answer to what is asked now.
   await listener.rows("select 1")
-  return count
+  return shards
 }
+
+/** How often workers are told meanwhile. */
+export const heard = async (stage: Stage, act: () => Promise<unknown>): Promise<number> =>
+  (await told(stage, act)).length
 
 export const batch = (
   stage: Stage,
@@ -124,6 +128,32 @@ export const publishing: ReadonlyArray<Scenario> = [
         await sleeper.rows("select pg_advisory_unlock_all()")
         assert.equal(await heard(stage, () => publish("a")), 0)
       }
+    }
+  },
+  {
+    // A notification has 8,000 bytes at most: with a shard for each endpoint, 3,000 of them could not be published to.
+    title: "workers are told of a shard once, however many of its endpoints want the event",
+    of: ["notify_sleepers", "audience_of", "plan"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const before = await stage.endpoint(acme, { types: ["a"] })
+      const [{ shard }] = (await stage.rows("select posthorn.shard_of($1) as shard", before)) as [Row]
+      for (let more = 0; more < 3; ) {
+        const id = await stage.endpoint(acme, { types: ["a"] })
+        const here = (await stage.row("select posthorn.shard_of($1) as shard", id))["shard"] === shard
+        if (here) more++
+        else await stage.rows("delete from posthorn.endpoints where id = $1", id)
+      }
+      const sleeper = await stage.other()
+      await sleeper.rows(
+        "select pg_advisory_lock(posthorn.wake_class(), shard) from generate_series(0, 31) as shard"
+      )
+      for (const publish of ways(stage))
+        assert.deepEqual(await told(stage, () => publish("a")), [String(shard)])
+      const announced = await told(stage, () =>
+        stage.rows("select posthorn.announce($1, 'a', '1', 'x', null)", acme)
+      )
+      assert.deepEqual(announced, [String(shard)])
     }
   },
   {
