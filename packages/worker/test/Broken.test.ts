@@ -19,7 +19,11 @@ type Calls = Partial<Queue.Queue["Type"]>
 type Results = Records.Records["Type"]
 
 /** The engine over the real queue and records, some of whose calls are others. */
-const engineWith = (calls: Calls, results: Partial<Results> = {}) =>
+const engineWith = (
+  calls: Calls,
+  results: Partial<Results> = {},
+  receiver: Layer.Layer<Receiver.Receiver, never, WorkerConfig> = Receiver.layer
+) =>
   Effect.gen(function* () {
     const parts = yield* Layer.build(
       Layer.mergeAll(
@@ -34,7 +38,7 @@ const engineWith = (calls: Calls, results: Partial<Results> = {}) =>
         ReplaySteps.layer,
         Retention.layer,
         HourCounts.layer,
-        Receiver.layer,
+        receiver,
         Shards.layer,
         Wakeups.layer
       ).pipe(
@@ -48,12 +52,29 @@ const engineWith = (calls: Calls, results: Partial<Results> = {}) =>
 
 const defect = Effect.die(new Error("a fault of ours"))
 
+/** What it has seen cannot be judged. */
+const breaking = Layer.succeed(Receiver.Receiver, {
+  fixedHeaders: {},
+  send: (_, done) =>
+    queueMicrotask(() =>
+      done({
+        get httpStatus(): never {
+          throw new Error("a fault of ours")
+        },
+        failureReason: null,
+        durationMs: 1,
+        responseBody: null
+      })
+    )
+})
+
 layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks", (it) => {
-  for (const [loop, calls, results] of [
+  for (const [loop, calls, results, other] of [
     ["reader", { due: () => defect }, {}],
     ["loader", { load: () => defect }, {}],
+    ["pool", {}, {}, breaking],
     ["ledger", {}, { record: () => defect }]
-  ] as ReadonlyArray<[string, Calls, Partial<Results>]>)
+  ] as ReadonlyArray<[string, Calls, Partial<Results>, Layer.Layer<Receiver.Receiver>?]>)
     it.scoped(`decision §7 says so when the ${loop} breaks`, () =>
       Effect.gen(function* () {
         const receiver = yield* makeReceiver()
@@ -61,7 +82,7 @@ layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks"
         yield* endpoint(acme, receiver.url("/ok"))
         yield* publish(acme)
 
-        const broken = yield* engineWith(calls, results)
+        const broken = yield* engineWith(calls, results, other)
         const exit = yield* Effect.exit(Effect.timeout(broken, "10 seconds"))
 
         assert.isTrue(Exit.isFailure(exit) && Cause.isDie(exit.cause), String(exit))

@@ -46,7 +46,7 @@ export class Origins {
   /** Where `url` leads. It is a validated, serialised URL; anything else is a defect and throws. */
   target(url: string): Target {
     const known = this.targets.get(url)
-    if (known === undefined) return this.learn(url)
+    if (known === undefined || !this.isKept(known.origin)) return this.learn(url)
     if (known.origin !== this.latest) this.touch(known.origin)
     return known
   }
@@ -74,7 +74,11 @@ export class Origins {
     }
   }
 
-  /** A target may outlive its origin: then that one is back in its place. */
+  /** A target may outlive its origin. */
+  private isKept(origin: Origin): boolean {
+    return origin === this.latest || this.origins.peek(origin.url) === origin
+  }
+
   private touch(origin: Origin): void {
     this.latest = origin
     this.origins.set(origin.url, origin)
