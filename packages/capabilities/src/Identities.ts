@@ -7,7 +7,7 @@
  * tokens cost 20 statements on two connections, and a valid one among them is let in with its own. Unknown tokens are not
  * remembered: they would push out the known.
  *
- * What is refused costs one look-up and one comparison, whether the id is nobody's, revoked, expired, in use at this moment, or
+ * What is refused costs one look-up and the same comparisons, whether the id is nobody's, revoked, expired, in use at this moment, or
  * comes with a wrong secret: how long a refusal takes does not tell which tokens there are.
  *
  * Whether a token has expired is for the database's clock to say, as with everything that is due; how long it is remembered
@@ -17,6 +17,7 @@
 import type { TokenId } from "@posthorn/domain/Ids"
 import { permissionsOf } from "@posthorn/domain/Permission"
 import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/ApiTokensRepo"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Deferred, Effect, FiberId } from "effect"
 import { LRUCache } from "lru-cache"
 import * as TokenText from "./TokenText.ts"
@@ -63,6 +64,7 @@ const opens = (found: Identity | undefined, secret: string): found is Identity =
 export class Identities extends Effect.Service<Identities>()("@posthorn/capabilities/Identities", {
   dependencies: [ApiTokensRepo.Default],
   effect: Effect.gen(function* () {
+    const clock = yield* Effect.clock
     const tokens = yield* ApiTokensRepo
     const statements = yield* Effect.makeSemaphore(STATEMENTS)
     const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_TOKENS })
@@ -121,7 +123,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     const lookUp = (tokenId: TokenId) =>
       Effect.suspend(() => {
         const before = forgotten
-        const readAt = performance.now()
+        const readAt = elapsed(clock)
         return Effect.map(find(tokenId), (found): Identity | undefined => {
           if (found === undefined) return undefined
           const identity = { ...found, permissions: permissionsOf(found.scopes) }
@@ -134,7 +136,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     const recall = (tokenId: TokenId) => {
       const known = remembered.get(tokenId)
       return known !== undefined &&
-        performance.now() < Math.min(known.readAt + KNOWN_AT_MOST_MS, known.openUntil)
+        elapsed(clock) < Math.min(known.readAt + KNOWN_AT_MOST_MS, known.openUntil)
         ? known
         : undefined
     }
@@ -142,7 +144,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     /** Asks again in good time for what calls go by meanwhile. */
     const refresh = (tokenId: TokenId, known: Remembered) =>
       Effect.suspend(() => {
-        if (performance.now() < known.until) return Effect.void
+        if (elapsed(clock) < known.until) return Effect.void
         remembered.set(tokenId, { ...known, until: Number.POSITIVE_INFINITY })
         return Effect.forkDaemon(Effect.ignore(lookUp(tokenId)))
       })

@@ -140,7 +140,7 @@ export const publishing: ReadonlyArray<Scenario> = [
       const [{ shard }] = (await stage.rows("select posthorn.shard_of($1) as shard", before)) as [Row]
       for (let more = 0; more < 3; ) {
         const id = await stage.endpoint(acme, { types: ["a"] })
-        const here = (await stage.row("select posthorn.shard_of($1) as shard", id))["shard"] === shard
+        const here = (await stage.row("select posthorn.shard_of($1) as shard", id)).shard === shard
         if (here) more++
         else await stage.rows("delete from posthorn.endpoints where id = $1", id)
       }
