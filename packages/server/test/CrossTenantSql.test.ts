@@ -89,6 +89,10 @@ const PLAIN: Readonly<Record<string, string>> = {
   take_up_limit: "1",
   sending: "true",
   failures: "20",
+  "count_hour.wanted": "'2026-01-01T00:00Z'",
+  "deliveries_of.since": "'{2026-01-01T00:00Z}'",
+  lasting: "'1 year'",
+  many: "24",
   trace: "repeat('a', 32)",
   wanted: "'{failed_permanent,dead_lettered}'",
   since: "'2020-01-01'",
@@ -218,7 +222,7 @@ layer(testServer(), { excludeTestServices: true })("two tenants in SQL", (it) =>
           if (parameter.startsWith("workspace")) return isMany ? `'{${a.workspaceId}}'` : `'${a.workspaceId}'`
           if (value !== undefined && PLAIN[parameter] === undefined)
             return isMany ? `'{${value}}'` : `'${value}'`
-          return PLAIN[parameter] ?? `missing:${parameter}`
+          return PLAIN[`${name}.${parameter}`] ?? PLAIN[parameter] ?? `missing:${parameter}`
         })
         const { code, text } = yield* query(`select * from posthorn.${name}(${args.join(", ")})`)
         const sent = args.join()
