@@ -28,7 +28,7 @@ const begun = (hangs: "erased" | "counted") =>
     return times
   })
 
-it.scoped("§10 erases secrets every minute, however long hours are counted", () =>
+it.scoped("decision §10 erases secrets every minute, however long hours are counted", () =>
   Effect.gen(function* () {
     expect(yield* begun("counted")).toEqual({ daily: 3, erased: 3, counted: 1 })
   })
