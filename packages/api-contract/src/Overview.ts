@@ -34,7 +34,9 @@ export const WorkspaceOverviewDto = Schema.Struct({
     description: "The last 24 hours of the clock, oldest first; the last is the present, unfinished one."
   }),
   queue: Schema.Struct({
-    waiting: Integer("Deliveries that still have an attempt to come, those of disabled endpoints included."),
+    waiting: Integer(
+      "Deliveries that still have an attempt to come, those of disabled endpoints included. Above 50,000 it may be some seconds old."
+    ),
     oldestWaitingSeconds: Schema.NullOr(Integer("Age of the oldest of them; null when nothing waits."))
   }),
   members: Integer("Members of the workspace."),
