@@ -79,6 +79,9 @@ export class Client extends pg.Client {
     const urls = hostsOf(url) ?? [url]
     super({ ...config, connectionString: urls[0] })
     this.primary = urls.length > 1 ? primaryOf(url, urls) : null
+    // The pool listens while a connection is idle, and whoever has one while it is used; in between, while it is made ready,
+    // nobody would, and an error without a listener ends the process. Statements fail by themselves.
+    this.on("error", () => undefined)
   }
 
   override connect(): Promise<pg.Client>
