@@ -5,6 +5,7 @@
  * exports a list, and vitest 4 ignores it.
  */
 import { readdirSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
 const packages = readdirSync(new URL("packages", import.meta.url))
@@ -25,6 +26,7 @@ export default defineConfig({
       test: { name, include: [`packages/${name}/test/**/*.test.ts`] }
     })),
     globalSetup: ["packages/testkit/src/GlobalSetup.ts"],
+    setupFiles: [fileURLToPath(new URL("packages/testkit/src/CheckedRows.ts", import.meta.url))],
     pool: "forks",
     poolOptions: { forks: { maxForks: 3 } },
     testTimeout: 60_000,

@@ -32,9 +32,7 @@ const fields = {
   expiresAt: Schema.NullOr(Timestamp),
   lastUsedAt: Schema.NullOr(Timestamp).annotations({ description: "To the minute." }),
   revokedAt: Schema.NullOr(Timestamp),
-  createdBy: Schema.NullOr(
-    Schema.Struct({ type: Schema.Literal("operator", "api_token", "member"), id: Schema.String })
-  ).annotations({ description: "Who made it; null for tokens that are older than this member." })
+  createdBy: Schema.NullOr(Maker).annotations({ description: "Who made it; null for tokens that are older than this member." })
 }
 
 export const ApiToken = Schema.Struct(fields).annotations({ identifier: "ApiToken" })

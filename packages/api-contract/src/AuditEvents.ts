@@ -1,5 +1,6 @@
 /** The audit log: who changed what, through which door. Source: spec §6, decision §4. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { ActorType, Via } from "@posthorn/domain/Principal"
 import { Schema } from "effect"
 import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
@@ -12,9 +13,9 @@ export const AuditEvent = Schema.Struct({
     examples: ["webhook.endpoint_updated"]
   }),
   actor: Schema.Struct({
-    type: Schema.Literal("api_token", "operator", "member", "system"),
+    type: ActorType,
     id: Schema.String,
-    via: Schema.Literal("rest", "mcp", "console", "worker", "sql").annotations({
+    via: Via.annotations({
       description: "The door it came through."
     })
   }),

@@ -1,29 +1,17 @@
 /** What a delivery and an attempt look like. Source: spec §2.2 and §2.3, decision §4. */
+import * as States from "@posthorn/domain/States"
+import * as Verdict from "@posthorn/domain/Verdict"
 import { Schema } from "effect"
 import { Integer, JsonValue, PageOf, Timestamp } from "./Wire.ts"
 
-export const DeliveryStatus = Schema.Literal(
-  "pending",
-  "delivered",
-  "failed",
-  "failed_permanent",
-  "dead_lettered"
-).annotations({
+export const DeliveryStatus = States.DeliveryStatus.annotations({
   identifier: "DeliveryStatus",
   description:
     "`failed` will be tried again; `failed_permanent` was refused by the receiver or has a bad URL; `dead_lettered` has spent its retries.",
   message: () => "Expected pending, delivered, failed, failed_permanent or dead_lettered"
 })
 
-export const FailureReason = Schema.Literal(
-  "http_status",
-  "request_timeout",
-  "connection_failed",
-  "dns_failed",
-  "tls_failed",
-  "invalid_response",
-  "invalid_url"
-).annotations({ identifier: "FailureReason" })
+export const FailureReason = Verdict.FailureReason.annotations({ identifier: "FailureReason" })
 
 const HttpStatus = Integer("The receiver's HTTP status; null when no usable answer came.")
 
@@ -53,7 +41,7 @@ export const Attempt = Schema.Struct({
   id: Schema.String,
   deliveryId: Schema.String,
   ordinal: Integer("1 for the first attempt."),
-  status: Schema.Literal("delivered", "failed", "failed_permanent"),
+  status: Verdict.AttemptStatus,
   at: Timestamp.annotations({ description: "When it began." }),
   durationMs: Integer("Milliseconds until the answer's head, or the failure."),
   httpStatus: Schema.NullOr(HttpStatus),

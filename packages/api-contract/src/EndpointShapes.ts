@@ -1,5 +1,6 @@
 /** What a webhook endpoint looks like, and what may be asked of one. Source: spec §2.1, decision §4. */
 import { EventTypePattern } from "@posthorn/domain/EventType"
+import { DisabledReason } from "@posthorn/domain/States"
 import { Schema } from "effect"
 import { Integer, PageOf, Storable, Timestamp, withDefault } from "./Wire.ts"
 
@@ -9,7 +10,7 @@ export const endpointFields = {
   description: Schema.NullOr(Schema.String),
   eventTypes: Schema.Array(Schema.String),
   enabled: Schema.Boolean,
-  disabledReason: Schema.NullOr(Schema.Literal("manual", "consecutive_failures")),
+  disabledReason: Schema.NullOr(DisabledReason),
   consecutiveFailures: Integer("Failed attempts in a row; at 20 the endpoint is disabled.")
 }
 

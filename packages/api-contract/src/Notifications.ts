@@ -1,6 +1,7 @@
 /** Notifications: what a workspace should look at. Source: spec §3.1 and §4, decision §4. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { IdempotencyKeyInUse, IdempotencyKeyReused, NotificationNotFound } from "@posthorn/domain/Errors"
+import { NotificationKind } from "@posthorn/domain/States"
 import { Schema } from "effect"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
@@ -9,7 +10,7 @@ import { IdParam, idempotencyKey, PageOf, pageQuery, Slug, Timestamp } from "./W
 
 export const Notification = Schema.Struct({
   id: Schema.String,
-  kind: Schema.Literal("delivery_dead_lettered", "endpoint_disabled").annotations({
+  kind: NotificationKind.annotations({
     description:
       "`delivery_dead_lettered`: a delivery has spent its retries. `endpoint_disabled`: an endpoint failed too often in a row."
   }),

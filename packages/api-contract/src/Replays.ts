@@ -7,6 +7,7 @@ import {
   WebhookEndpointDisabled,
   WebhookEndpointNotFound
 } from "@posthorn/domain/Errors"
+import * as States from "@posthorn/domain/States"
 import { Schema } from "effect"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
@@ -24,7 +25,7 @@ import {
   withStatus
 } from "./Wire.ts"
 
-const ReplayableStatus = Schema.Literal("failed", "failed_permanent", "dead_lettered").annotations({
+const ReplayableStatus = States.ReplayableStatus.annotations({
   identifier: "ReplayableStatus",
   description: "`failed` ones are still being retried, and may then arrive twice.",
   message: () => "Expected failed, failed_permanent or dead_lettered"
@@ -42,7 +43,7 @@ export const Replay = Schema.Struct({
   until: Schema.NullOr(Timestamp).annotations({
     description: "Those created before then; null for all up to the start of the job."
   }),
-  state: Schema.Literal("running", "done", "cancelled").annotations({
+  state: States.ReplayState.annotations({
     description: "A running job waits while its endpoint is disabled."
   }),
   matched: Integer("Deliveries and missed events that the job is about, counted at its start."),

@@ -10,8 +10,9 @@ import {
 import type { DeliveryId, EndpointId } from "@posthorn/domain/Ids"
 import { decodeCursor, emptyPage, OrdinalPosition, pageOf, TimePosition } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { type DeliveryStatus, ReplayableStatus } from "@posthorn/domain/States"
 import { AttemptsRepo } from "@posthorn/persistence/AttemptsRepo"
-import { DeliveriesRepo, type DeliveryStatus } from "@posthorn/persistence/DeliveriesRepo"
+import { DeliveriesRepo } from "@posthorn/persistence/DeliveriesRepo"
 import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
 import { ReplaysRepo } from "@posthorn/persistence/ReplaysRepo"
 import { Effect, Either } from "effect"
@@ -31,7 +32,7 @@ export interface WorkspaceDeliveryQuery extends DeliveryQuery {
   readonly until?: string | undefined
 }
 
-const REPLAYABLE: ReadonlySet<DeliveryStatus> = new Set(["failed", "failed_permanent", "dead_lettered"])
+const REPLAYABLE: ReadonlySet<DeliveryStatus> = new Set(ReplayableStatus.literals)
 
 export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabilities/Deliveries", {
   dependencies: [AttemptsRepo.Default, DeliveriesRepo.Default, EndpointsRepo.Default, ReplaysRepo.Default],

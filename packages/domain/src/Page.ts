@@ -35,6 +35,7 @@ export const TimePosition = Schema.Struct({
   ),
   id: Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,64}$/))
 })
+export type TimePosition = typeof TimePosition.Type
 export const TypePosition = Schema.Struct({
   type: Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,128}$/))
 })

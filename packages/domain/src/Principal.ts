@@ -4,20 +4,26 @@
  * The gate makes it; capabilities read it. There is no capability without a principal.
  */
 
-import { Context } from "effect"
+import { Context, Schema } from "effect"
 import type { WorkspaceId } from "./Ids.ts"
 import type { Permission } from "./Permission.ts"
 
 /** The doors through which a change can come; stored with each audit event. */
-export type Via = "rest" | "mcp" | "console" | "worker" | "sql"
+export const Via = Schema.Literal("rest", "mcp", "console", "worker", "sql")
+export type Via = typeof Via.Type
 
-export type ActorType = "api_token" | "operator" | "member" | "system"
+export const ActorType = Schema.Literal("api_token", "operator", "member", "system")
+export type ActorType = typeof ActorType.Type
 
-export interface Actor {
-  readonly type: ActorType
-  readonly id: string
-  readonly via: Via
-}
+export const Actor = Schema.Struct({ type: ActorType, id: Schema.String, via: Via })
+export type Actor = typeof Actor.Type
+
+/** Who makes tokens. */
+export const Maker = Schema.Struct({
+  type: ActorType.pipe(Schema.pickLiteral("operator", "api_token", "member")),
+  id: Schema.String
+})
+export type Maker = typeof Maker.Type
 
 export interface Principal {
   readonly workspaceId: WorkspaceId

@@ -9,6 +9,8 @@
  * Source: spec §3.1 and §8; 3xx and nonsense answers: decision §7. `posthorn.record` judges nothing: it stores this.
  */
 
+import { Schema } from "effect"
+
 /** Retries after the first attempt, so attempt 7 is the last. Source: spec §8. */
 export const MAX_RETRIES = 6
 
@@ -21,14 +23,16 @@ export const FAILURE_LIMIT = 20
 /** Attempts of an endpoint in a row that were not delivered, after which it is tried slowly. Source: decision §10. */
 export const SLOW_AFTER = 3
 
-export type FailureReason =
-  | "http_status"
-  | "request_timeout"
-  | "connection_failed"
-  | "dns_failed"
-  | "tls_failed"
-  | "invalid_response"
-  | "invalid_url"
+export const FailureReason = Schema.Literal(
+  "http_status",
+  "request_timeout",
+  "connection_failed",
+  "dns_failed",
+  "tls_failed",
+  "invalid_response",
+  "invalid_url"
+)
+export type FailureReason = typeof FailureReason.Type
 
 /** What was seen of one attempt. `httpStatus` is null when no usable answer came. */
 export interface Observation {
@@ -40,7 +44,8 @@ export interface Observation {
   readonly responseHeaders?: string | undefined
 }
 
-export type AttemptStatus = "delivered" | "failed" | "failed_permanent"
+export const AttemptStatus = Schema.Literal("delivered", "failed", "failed_permanent")
+export type AttemptStatus = typeof AttemptStatus.Type
 
 export interface Verdict {
   readonly status: AttemptStatus

@@ -2,39 +2,39 @@
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { TokenId, WorkspaceId } from "@posthorn/domain/Ids"
-import { Effect, type Option } from "effect"
-import { olderThan, type TimePosition } from "./Statement.ts"
+import type { TimePosition } from "@posthorn/domain/Page"
+import { Maker } from "@posthorn/domain/Principal"
+import { Effect, type Option, Schema } from "effect"
+import { Bytes, Counted, Id, Texts, Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
+import { olderThan } from "./Statement.ts"
 
-export interface ApiTokenRow {
-  readonly id: TokenId
-  readonly name: string
-  readonly scopes: ReadonlyArray<string>
-  readonly createdAt: string
-  readonly expiresAt: string | null
-  readonly lastUsedAt: string | null
-  readonly revokedAt: string | null
+export const ApiTokenRow = Schema.Struct({
+  id: Id("token"),
+  name: Schema.String,
+  scopes: Texts,
+  createdAt: Time,
+  expiresAt: Schema.NullOr(Time),
+  lastUsedAt: Schema.NullOr(Time),
+  revokedAt: Schema.NullOr(Time),
   /** Null for tokens that are older than this column. */
-  readonly createdBy: Maker | null
-}
-
-/** Who makes tokens. */
-export interface Maker {
-  readonly type: "operator" | "api_token" | "member"
-  readonly id: TokenId
-}
+  createdBy: Schema.NullOr(Maker)
+})
+export type ApiTokenRow = typeof ApiTokenRow.Type
 
 /** What the gate needs to know of a token, and of the workspace it opens. */
-export interface TokenIdentity {
-  readonly workspaceId: WorkspaceId
-  readonly workspaceSlug: string
-  readonly tokenId: TokenId
-  readonly scopes: ReadonlyArray<string>
-  readonly secretHash: Buffer
-  readonly expiresAt: string | null
+export const TokenIdentity = Schema.Struct({
+  workspaceId: Id("workspace"),
+  workspaceSlug: Schema.String,
+  tokenId: Id("token"),
+  scopes: Texts,
+  secretHash: Bytes,
+  expiresAt: Schema.NullOr(Time),
   /** How long it still was until then by the database's clock; null when it never expires. */
-  readonly leftMs: number | null
-  readonly revokedAt: string | null
-}
+  leftMs: Schema.NullOr(Schema.Number),
+  revokedAt: Schema.NullOr(Time)
+})
+export type TokenIdentity = typeof TokenIdentity.Type
 
 export interface NewApiToken {
   readonly id: TokenId
@@ -46,13 +46,18 @@ export interface NewApiToken {
 }
 
 /** A token as its bearer sees it. */
-export interface CallerRow {
-  readonly id: TokenId
-  readonly name: string
-  readonly scopes: ReadonlyArray<string>
-  readonly expiresAt: string | null
-  readonly workspace: { readonly slug: string; readonly name: string }
-}
+export const CallerRow = Schema.Struct({
+  id: Id("token"),
+  name: Schema.String,
+  scopes: Texts,
+  expiresAt: Schema.NullOr(Time),
+  workspace: Schema.Struct({ slug: Schema.String, name: Schema.String })
+})
+export type CallerRow = typeof CallerRow.Type
+
+const Judged = Schema.Struct({ past: Schema.Boolean })
+
+const Revoked = Schema.Struct({ id: Id("token"), name: Schema.String })
 
 export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/persistence/ApiTokensRepo", {
   effect: Effect.gen(function* () {
@@ -65,7 +70,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
     )
 
     const insert = (workspaceId: WorkspaceId, token: NewApiToken) =>
-      sql<ApiTokenRow>`
+      rows(sql, ApiTokenRow)`
         insert into posthorn.api_tokens 
           (workspace_id, id, name, scopes, secret_hash, expires_at, created_by_type, created_by_id)
         values (${workspaceId}, ${token.id}, ${token.name}, ${token.scopes as Array<string>}::text[],
@@ -77,7 +82,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
 
     /** Those that exist. By id alone: the token is what tells the workspace. */
     const findIdentities = (tokenIds: ReadonlyArray<string>) =>
-      sql<TokenIdentity>`
+      rows(sql, TokenIdentity)`
         select t.workspace_id as "workspaceId", w.slug as "workspaceSlug", t.id as "tokenId", t.scopes,
           t.secret_hash as "secretHash", t.expires_at as "expiresAt", t.revoked_at as "revokedAt",
           (extract(epoch from t.expires_at - clock_timestamp()) * 1000)::float8 as "leftMs"
@@ -86,7 +91,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
 
     /** The token with its workspace; undefined when it went a moment ago. */
     const findCaller = (workspaceId: WorkspaceId, tokenId: TokenId) =>
-      sql<CallerRow>`
+      rows(sql, CallerRow)`
         select t.id, t.name, t.scopes, t.expires_at as "expiresAt",
           json_build_object('slug', w.slug, 'name', w.name) as workspace
         from posthorn.api_tokens t join posthorn.workspaces w on w.id = t.workspace_id
@@ -106,7 +111,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
 
     /** Newest first, strictly past the position. */
     const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
-      sql<ApiTokenRow>`select ${columns} from posthorn.api_tokens
+      rows(sql, ApiTokenRow)`select ${columns} from posthorn.api_tokens
         where workspace_id = ${workspaceId} and ${olderThan(sql, from)}
         order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
 
@@ -120,14 +125,14 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
 
     /** By the database's clock, as all that expires. */
     const isPast = (moment: string) =>
-      sql<{ readonly past: boolean }>`select ${moment}::timestamptz <= clock_timestamp() as past`.pipe(
+      rows(sql, Judged)`select ${moment}::timestamptz <= clock_timestamp() as past`.pipe(
         Effect.map((rows) => rows[0]!.past),
         Effect.orDie
       )
 
     /** How many open something; in an index that holds no others but some that have expired since. */
     const countOpen = (workspaceId: WorkspaceId) =>
-      sql<{ readonly n: number }>`select count(*) as n from posthorn.api_tokens
+      rows(sql, Counted)`select count(*) as n from posthorn.api_tokens
         where workspace_id = ${workspaceId} and revoked_at is null
           and coalesce(expires_at, 'infinity'::timestamptz) > now()`.pipe(
         Effect.map((rows) => rows[0]!.n),
@@ -146,7 +151,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
      * descendant meanwhile.
      */
     const revoke = (workspaceId: WorkspaceId, tokenId: TokenId, descendants: boolean) =>
-      sql<{ readonly id: TokenId; readonly name: string }>`
+      rows(sql, Revoked)`
         with recursive lineage as (
           select id from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}
           union

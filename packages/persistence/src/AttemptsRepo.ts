@@ -1,25 +1,28 @@
 /** Attempts: immutable evidence, written by `posthorn.record`, read here by ordinal. Source: spec §2.3. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { AttemptId, DeliveryId, WorkspaceId } from "@posthorn/domain/Ids"
-import type { FailureReason } from "@posthorn/domain/Verdict"
-import { Effect, Option } from "effect"
+import type { DeliveryId, WorkspaceId } from "@posthorn/domain/Ids"
+import { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
+import { Effect, Option, Schema } from "effect"
+import { Count, Headers, Id, Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 
-export interface AttemptRow {
-  readonly id: AttemptId
-  readonly deliveryId: DeliveryId
-  readonly ordinal: number
-  readonly status: "delivered" | "failed" | "failed_permanent"
-  readonly at: string
-  readonly durationMs: number
-  readonly httpStatus: number | null
-  readonly failureReason: FailureReason | null
-  readonly url: string
-  readonly requestHeaders: Record<string, string>
-  readonly responseHeaders: Record<string, string>
-  readonly responseBody: string | null
-  readonly traceId: string
-}
+export const AttemptRow = Schema.Struct({
+  id: Id("attempt"),
+  deliveryId: Id("delivery"),
+  ordinal: Count,
+  status: AttemptStatus,
+  at: Time,
+  durationMs: Count,
+  httpStatus: Schema.NullOr(Count),
+  failureReason: Schema.NullOr(FailureReason),
+  url: Schema.String,
+  requestHeaders: Headers,
+  responseHeaders: Headers,
+  responseBody: Schema.NullOr(Schema.String),
+  traceId: Schema.String
+})
+export type AttemptRow = typeof AttemptRow.Type
 
 export class AttemptsRepo extends Effect.Service<AttemptsRepo>()("@posthorn/persistence/AttemptsRepo", {
   effect: Effect.gen(function* () {
@@ -31,7 +34,7 @@ export class AttemptsRepo extends Effect.Service<AttemptsRepo>()("@posthorn/pers
       limit: number,
       from: Option.Option<{ readonly ordinal: number }>
     ) =>
-      sql<AttemptRow>`
+      rows(sql, AttemptRow)`
         select id, delivery_id as "deliveryId", ordinal, status, at, duration_ms as "durationMs",
           http_status as "httpStatus", failure_reason as "failureReason", url, request_headers::json as "requestHeaders",
           coalesce(response_headers, '{}')::json as "responseHeaders",

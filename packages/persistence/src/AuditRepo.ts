@@ -4,9 +4,12 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { newId, type WorkspaceId } from "@posthorn/domain/Ids"
-import type { Actor } from "@posthorn/domain/Principal"
-import { Effect, type Option } from "effect"
-import { olderThan, type TimePosition } from "./Statement.ts"
+import type { TimePosition } from "@posthorn/domain/Page"
+import { Actor } from "@posthorn/domain/Principal"
+import { Effect, type Option, Schema } from "effect"
+import { Id, Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
+import { olderThan } from "./Statement.ts"
 
 export type AuditAction =
   | "workspace.created"
@@ -30,21 +33,25 @@ export interface AuditEntry {
   readonly actor: Actor
   readonly traceId: string
   readonly action: AuditAction
-  readonly target: { readonly type: string; readonly id: string }
-  readonly changes: Changes
+  readonly target: AuditRow["target"]
+  readonly changes: AuditRow["changes"]
 }
 
-type Changes = (Readonly<Record<string, unknown>> & { readonly fields: ReadonlyArray<string> }) | null
+const Changes = Schema.Struct(
+  { fields: Schema.Array(Schema.String) },
+  Schema.Record({ key: Schema.String, value: Schema.Unknown })
+)
 
-export interface AuditRow {
-  readonly id: string
-  readonly action: string
-  readonly actor: Actor
-  readonly target: { readonly type: string; readonly id: string }
-  readonly changes: Changes
-  readonly traceId: string
-  readonly createdAt: string
-}
+export const AuditRow = Schema.Struct({
+  id: Id("audit"),
+  action: Schema.String,
+  actor: Actor,
+  target: Schema.Struct({ type: Schema.String, id: Schema.String }),
+  changes: Schema.NullOr(Changes),
+  traceId: Schema.String,
+  createdAt: Time
+})
+export type AuditRow = typeof AuditRow.Type
 
 export class AuditRepo extends Effect.Service<AuditRepo>()("@posthorn/persistence/AuditRepo", {
   effect: Effect.gen(function* () {
@@ -67,7 +74,7 @@ export class AuditRepo extends Effect.Service<AuditRepo>()("@posthorn/persistenc
 
     /** Newest first, strictly past the position. */
     const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
-      sql<AuditRow>`select ${columns}
+      rows(sql, AuditRow)`select ${columns}
         from posthorn.audit_events
         where workspace_id = ${workspaceId} and ${olderThan(sql, from)}
         order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
@@ -84,7 +91,7 @@ export class AuditRepo extends Effect.Service<AuditRepo>()("@posthorn/persistenc
 
     /** Newest first, strictly past the position. */
     const listOperator = (limit: number, from: Option.Option<TimePosition>) =>
-      sql<AuditRow>`select ${columns} from posthorn.operator_audit_events
+      rows(sql, AuditRow)`select ${columns} from posthorn.operator_audit_events
         where ${olderThan(sql, from)} order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
 
     return { append, appendOperator, list, listOperator } as const

@@ -5,30 +5,41 @@
 import { randomUUID } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import { Clock, Deferred, Effect, Option } from "effect"
+import { FailureReason } from "@posthorn/domain/Verdict"
+import { Clock, Deferred, Effect, Option, Schema } from "effect"
 import { DedicatedConnections } from "./DedicatedConnection.ts"
+import { Count, Id } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 import * as ShardLocks from "./ShardLocks.ts"
 
-export interface ServerFacts {
-  readonly version: string
+export const ServerFacts = Schema.Struct({
+  version: Schema.String,
   /** Such as 180004. */
-  readonly versionNumber: number
-  readonly database: string
-  readonly role: string
+  versionNumber: Count,
+  database: Schema.String,
+  role: Schema.String,
   /** Null for a socket. */
-  readonly address: string | null
-  readonly isLocal: boolean
-  readonly isSuperuser: boolean
-  readonly isStandby: boolean
+  address: Schema.NullOr(Schema.String),
+  isLocal: Schema.Boolean,
+  isSuperuser: Schema.Boolean,
+  isStandby: Schema.Boolean,
   /** Null when the connection is plain. */
-  readonly tls: string | null
-  readonly fsync: string
-  readonly synchronousCommit: string
-}
+  tls: Schema.NullOr(Schema.String),
+  fsync: Schema.String,
+  synchronousCommit: Schema.String
+})
+export type ServerFacts = typeof ServerFacts.Type
+
+const Now = Schema.Struct({ now: Schema.Number })
+
+const Missing = Schema.Struct({ missing: Schema.String })
+
+const FailingEndpoint = Schema.Struct({ id: Id("endpoint"), url: Schema.String, reason: FailureReason })
+export type FailingEndpoint = typeof FailingEndpoint.Type
 
 export const serverFacts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
-    sql<ServerFacts>`
+    rows(sql, ServerFacts)`
       select current_setting('server_version') as version,
         current_setting('server_version_num')::integer as "versionNumber", current_database() as database,
         current_user as role, (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
@@ -45,9 +56,7 @@ export const serverFacts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 export const clockAhead = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const began = yield* Clock.currentTimeMillis
-  const [row] = yield* sql<{
-    now: number
-  }>`select extract(epoch from clock_timestamp())::float8 * 1000 as now`
+  const [row] = yield* rows(sql, Now)`select extract(epoch from clock_timestamp())::float8 * 1000 as now`
   const ended = yield* Clock.currentTimeMillis
   return Math.round(row!.now - (began + ended) / 2)
 })
@@ -55,7 +64,7 @@ export const clockAhead = Effect.gen(function* () {
 /** What this role may not do and must: such as `update queue`. */
 export const missingRights = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
-    sql<{ missing: string }>`
+    rows(sql, Missing)`
       select 'select ' || relname as missing from pg_class
       where relnamespace = 'posthorn'::regnamespace and relkind = 'r' and not has_table_privilege(oid, 'select')
       union all
@@ -70,7 +79,7 @@ export const missingRights = Effect.flatMap(SqlClient.SqlClient, (sql) =>
       where pronamespace = 'posthorn'::regnamespace and prokind = 'f' and prorettype <> 'trigger'::regtype
         and not has_function_privilege(oid, 'execute')
       order by 1`,
-    (rows) => rows.map(({ missing }) => missing)
+    (found) => found.map(({ missing }) => missing)
   )
 )
 
@@ -104,18 +113,12 @@ export const whoWorks: Effect.Effect<ShardLocks.Standing, SqlError, DedicatedCon
   }
 ).pipe(Effect.scoped)
 
-export interface FailingEndpoint {
-  readonly id: string
-  readonly url: string
-  readonly reason: string
-}
-
 const LOOKED_AT = 1_000
 
 /** Enabled endpoints whose latest attempt reached nobody, such as one whose certificate nobody trusts; the first thousand that fail. */
 export const unreachable = Effect.flatMap(
   SqlClient.SqlClient,
-  (sql) => sql<FailingEndpoint>`
+  (sql) => rows(sql, FailingEndpoint)`
     select e.id, e.url, d.last_failure_reason as reason
     from (select * from posthorn.endpoints where enabled and consecutive_failures > 0 limit ${LOOKED_AT}) e
     cross join lateral (

@@ -6,15 +6,19 @@
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { ConsoleSessionId, MemberId, TokenId, WorkspaceId } from "@posthorn/domain/Ids"
-import { Effect } from "effect"
+import type { ConsoleSessionId, WorkspaceId } from "@posthorn/domain/Ids"
+import { Role } from "@posthorn/domain/Permission"
+import { Effect, Schema } from "effect"
+import { Id, Texts, Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 
 /** Whose rights a link or session has; see migrations/0006_console.sql. */
-export interface Grant {
-  readonly tokenId: TokenId | null
-  readonly memberId: MemberId | null
-  readonly permissions: ReadonlyArray<string> | null
-}
+const Grant = Schema.Struct({
+  tokenId: Schema.NullOr(Id("token")),
+  memberId: Schema.NullOr(Id("member")),
+  permissions: Schema.NullOr(Texts)
+})
+export type Grant = typeof Grant.Type
 
 export interface NewLink extends Grant {
   readonly id: string
@@ -27,26 +31,33 @@ export interface NewSession extends Grant {
   readonly secretHash: Buffer
 }
 
-export interface OpenedLink extends Grant {
-  readonly workspaceId: WorkspaceId
-  readonly workspaceSlug: string
-}
+const MadeLink = Schema.Struct({ expiresAt: Time })
 
-export interface SessionRow extends Grant {
-  readonly id: string
-  readonly workspaceId: WorkspaceId
-  readonly workspaceSlug: string
-  readonly workspaceName: string
-  readonly tokenScopes: ReadonlyArray<string> | null
-  readonly memberRole: "viewer" | "developer" | "admin" | null
+const TakenLink = Schema.Struct({
+  ...Grant.fields,
+  workspaceId: Id("workspace"),
+  workspaceSlug: Schema.String,
+  isOpen: Schema.Boolean
+})
+export type OpenedLink = Omit<typeof TakenLink.Type, "isOpen">
+
+export const SessionRow = Schema.Struct({
+  ...Grant.fields,
+  id: Id("consoleSession"),
+  workspaceId: Id("workspace"),
+  workspaceSlug: Schema.String,
+  workspaceName: Schema.String,
+  tokenScopes: Schema.NullOr(Texts),
+  memberRole: Schema.NullOr(Role),
   /** The member's or the token's name; null for the operator's. */
-  readonly name: string | null
-  readonly endsAt: string
+  name: Schema.NullOr(Schema.String),
+  endsAt: Time,
   /** The token's. */
-  readonly expiresAt: string | null
+  expiresAt: Schema.NullOr(Time),
   /** Whether `lastSeenAt` is more than a minute ago. */
-  readonly isStale: boolean
-}
+  isStale: Schema.Boolean
+})
+export type SessionRow = typeof SessionRow.Type
 
 export class ConsoleRepo extends Effect.Service<ConsoleRepo>()("@posthorn/persistence/ConsoleRepo", {
   effect: Effect.gen(function* () {
@@ -54,7 +65,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()("@posthorn/persis
 
     /** Also removes the workspace's links that nobody opened in time. */
     const insertLink = (workspaceId: WorkspaceId, link: NewLink) =>
-      sql<{ readonly expiresAt: string }>`
+      rows(sql, MadeLink)`
         with expired as (
           delete from posthorn.console_links where workspace_id = ${workspaceId} and expires_at < now()
         )
@@ -69,7 +80,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()("@posthorn/persis
 
     /** Takes the link away, whoever comes first; undefined when there is none, or it came too late. */
     const takeLink = (codeHash: Buffer) =>
-      sql<OpenedLink & { readonly isOpen: boolean }>`
+      rows(sql, TakenLink)`
         delete from posthorn.console_links l using posthorn.workspaces w
         where l.code_hash = ${codeHash} and w.id = l.workspace_id
         returning l.workspace_id as "workspaceId", w.slug as "workspaceSlug", l.token_id as "tokenId",
@@ -93,7 +104,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()("@posthorn/persis
       )
 
     const findSession = (slug: string, secretHash: Buffer) =>
-      sql<SessionRow>`
+      rows(sql, SessionRow)`
         select s.id, w.id as "workspaceId", w.slug as "workspaceSlug", w.name as "workspaceName",
           s.token_id as "tokenId", s.member_id as "memberId", s.permissions, t.scopes as "tokenScopes",
           m.role as "memberRole", coalesce(m.name, t.name) as name, s.expires_at as "endsAt", t.expires_at as "expiresAt",

@@ -7,15 +7,16 @@
 
 import { SqlError } from "@effect/sql/SqlError"
 import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
-import { Context, Deferred, Effect, Layer, Redacted, type Scope } from "effect"
-import type pg from "pg"
+import { Context, Deferred, Effect, Layer, Redacted, Schema, type Scope } from "effect"
 import { SEES_WHAT_IS_COMMITTED } from "./Database.ts"
 import { Client } from "./internal/Client.ts"
+import { rowsOf } from "./Rows.ts"
 
 export interface DedicatedConnection {
-  readonly query: <A extends object>(
+  readonly query: <A = unknown>(
     statement: string,
-    values?: ReadonlyArray<unknown>
+    values?: ReadonlyArray<unknown>,
+    row?: Schema.Schema<A>
   ) => Effect.Effect<ReadonlyArray<A>, SqlError>
   readonly onNotification: (heard: (payload: string) => void) => void
   /** Fails when the connection breaks. */
@@ -75,13 +76,17 @@ const open = (
     return {
       broken: Deferred.await(broken),
       onNotification: (heard) => void client.on("notification", ({ payload }) => heard(payload ?? "")),
-      query: <A extends object>(statement: string, values: ReadonlyArray<unknown> = []) =>
-        Effect.map(
+      query: <A>(
+        statement: string,
+        values: ReadonlyArray<unknown> = [],
+        row = Schema.Unknown as unknown as Schema.Schema<A>
+      ) =>
+        Effect.flatMap(
           Effect.tryPromise({
-            try: () => client.query<A & pg.QueryResultRow>(statement, [...values]),
+            try: () => client.query(statement, [...values]),
             catch: failed("Failed to execute statement")
           }),
-          (result) => result.rows
+          (result) => rowsOf(row, result.rows, statement)
         ).pipe(turn.withPermits(1))
     }
   })

@@ -7,30 +7,36 @@
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { DeliveryId, EndpointId, EventId, WorkspaceId } from "@posthorn/domain/Ids"
+import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
-import { encodeCursor, pageOf } from "@posthorn/domain/Page"
-import type { FailureReason } from "@posthorn/domain/Verdict"
-import { Effect, Option } from "effect"
-import { PAGE_BYTES, type TimePosition } from "./Statement.ts"
+import { encodeCursor, pageOf, TimePosition } from "@posthorn/domain/Page"
+import { DeliveryStatus } from "@posthorn/domain/States"
+import { FailureReason } from "@posthorn/domain/Verdict"
+import { Effect, Option, Schema } from "effect"
+import { Count, Id, Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
+import { PAGE_BYTES } from "./Statement.ts"
 
-export type DeliveryStatus = "pending" | "delivered" | "failed" | "failed_permanent" | "dead_lettered"
+const Raw = Schema.Struct({
+  id: Id("delivery"),
+  endpointId: Id("endpoint"),
+  eventId: Schema.NullOr(Id("event")),
+  eventType: Schema.String,
+  status: DeliveryStatus,
+  attempts: Count,
+  nextAttemptAt: Schema.NullOr(Time),
+  payload: Schema.NullOr(Schema.String),
+  replayedFrom: Schema.NullOr(Id("delivery")),
+  lastHttpStatus: Schema.NullOr(Count),
+  lastFailureReason: Schema.NullOr(FailureReason),
+  lastDurationMs: Schema.NullOr(Count),
+  lastAttemptAt: Schema.NullOr(Time),
+  createdAt: Time
+})
+type Raw = typeof Raw.Type
 
-export interface DeliveryRow {
-  readonly id: DeliveryId
-  readonly endpointId: EndpointId
-  readonly eventId: EventId | null
-  readonly eventType: string
-  readonly status: DeliveryStatus
-  readonly attempts: number
-  readonly nextAttemptAt: string | null
+export interface DeliveryRow extends Omit<Raw, "payload"> {
   readonly payload: JsonText | null
-  readonly replayedFrom: string | null
-  readonly lastHttpStatus: number | null
-  readonly lastFailureReason: FailureReason | null
-  readonly lastDurationMs: number | null
-  readonly lastAttemptAt: string | null
-  readonly createdAt: string
 }
 
 export interface NewTestSend {
@@ -55,8 +61,6 @@ export interface DeliveryFilter {
 
 /** Rows that one page of a filtered list looks at. 10,000 index entries take some 10 ms. */
 export const SCAN_LIMIT = 10_000
-
-type Raw = Omit<DeliveryRow, "payload"> & { readonly payload: string | null }
 
 /** A test send has its own, everything else its event's. */
 const PAYLOAD = `coalesce(d.payload, (
@@ -97,7 +101,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
     const withinBytes = sql.literal(COLUMNS_WITHIN_BUDGET)
 
     const find = (workspaceId: WorkspaceId, deliveryId: DeliveryId) =>
-      sql<Raw>`select ${columns} from posthorn.deliveries d
+      rows(sql, Raw)`select ${columns} from posthorn.deliveries d
         where d.workspace_id = ${workspaceId} and d.id = ${deliveryId}`.pipe(
         Effect.map((rows) => (rows[0] === undefined ? undefined : toRow(rows[0]))),
         Effect.orDie
@@ -114,7 +118,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
      * of events are made by `posthorn.publish` and `posthorn.replay`.
      */
     const insertTestSend = (workspaceId: WorkspaceId, row: NewTestSend) =>
-      sql<Raw>`
+      rows(sql, Raw)`
         with woken as materialized (
           select posthorn.wake(array[posthorn.shard_of(${row.endpointId})])
         ), d as (
@@ -177,7 +181,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
 
     /** Where a filtered walk had to stop looking, if there were rows beyond. */
     const scanEnd = (workspaceId: WorkspaceId, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
-      sql<TimePosition>`select d.created_at as at, d.id from ${source(workspaceId, filter)}
+      rows(sql, TimePosition)`select d.created_at as at, d.id from ${source(workspaceId, filter)}
         where ${within(workspaceId, filter, from)}
         order by d.created_at desc, d.id desc offset ${SCAN_LIMIT - 1} limit 1`
 
@@ -189,9 +193,9 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
       from: Option.Option<TimePosition>
     ) =>
       Effect.gen(function* () {
-        const rows = yield* filter.omitPayload
-          ? sql<Raw>`select ${withoutPayload} from ${walk(workspaceId, filter, limit + 1, from)}`
-          : sql<Raw>`select ${withinBytes} from (
+        const found = yield* filter.omitPayload
+          ? rows(sql, Raw)`select ${withoutPayload} from ${walk(workspaceId, filter, limit + 1, from)}`
+          : rows(sql, Raw)`select ${withinBytes} from (
               select w.*, coalesce(sum(octet_length(w.whole_payload)) over (
                 order by w.created_at desc, w.id desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
               from (
@@ -199,10 +203,10 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
               ) w
             ) d order by d.created_at desc, d.id desc`
         const position = (last: DeliveryRow) => ({ at: last.createdAt, id: last.id })
-        const fitting = filter.omitPayload ? rows.length : withinBudget(rows)
-        const items = rows.slice(0, fitting).map(toRow)
+        const fitting = filter.omitPayload ? found.length : withinBudget(found)
+        const items = found.slice(0, fitting).map(toRow)
         const page =
-          fitting < rows.length
+          fitting < found.length
             ? { items, nextCursor: encodeCursor(position(items[fitting - 1]!)) }
             : pageOf(items, limit, position)
         if (page.nextCursor !== null || !isFiltered(filter)) return page

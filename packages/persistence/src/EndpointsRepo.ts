@@ -3,25 +3,38 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { held } from "@posthorn/domain/Errors"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
-import { Effect, Option } from "effect"
+import { DisabledReason } from "@posthorn/domain/States"
+import { Effect, Option, Schema } from "effect"
+import { Count, Counted, Id, Texts, Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 import { boundedWait, refusing } from "./Statement.ts"
 
-export interface EndpointRow {
-  readonly id: EndpointId
-  readonly url: string
-  readonly description: string | null
-  readonly eventTypes: ReadonlyArray<string>
-  readonly enabled: boolean
-  readonly disabledReason: "manual" | "consecutive_failures" | null
-  readonly consecutiveFailures: number
+export const EndpointRow = Schema.Struct({
+  id: Id("endpoint"),
+  url: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  eventTypes: Texts,
+  enabled: Schema.Boolean,
+  disabledReason: Schema.NullOr(DisabledReason),
+  consecutiveFailures: Count
+})
+export type EndpointRow = typeof EndpointRow.Type
+
+const Detail = Schema.Struct({
+  ...EndpointRow.fields,
+  createdAt: Time,
+  updatedAt: Time,
+  previousSecretExpiresAt: Schema.NullOr(Time),
+  /** Of the missed events. */
+  since: Schema.NullOr(Time),
+  count: Count
+})
+
+export interface EndpointDetailRow extends Omit<typeof Detail.Type, "count" | "since"> {
+  readonly missedEvents: Pick<typeof Detail.Type, "count" | "since">
 }
 
-export interface EndpointDetailRow extends EndpointRow {
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly previousSecretExpiresAt: string | null
-  readonly missedEvents: { readonly count: number; readonly since: string | null }
-}
+const Rotated = Schema.Struct({ previousSecretExpiresAt: Time })
 
 /** What an update may change. */
 export type EndpointSettings = Pick<EndpointRow, "url" | "description" | "eventTypes" | "enabled">
@@ -48,7 +61,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
     )
 
     const insert = (workspaceId: WorkspaceId, endpoint: NewEndpoint) =>
-      sql<EndpointRow>`
+      rows(sql, EndpointRow)`
         insert into posthorn.endpoints
           (workspace_id, id, url, description, event_types, enabled, disabled_reason, disabled_at, secret)
         values (${workspaceId}, ${endpoint.id}, ${endpoint.url}, ${endpoint.description},
@@ -63,9 +76,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
 
     /** Disabled ones included. */
     const count = (workspaceId: WorkspaceId) =>
-      sql<{
-        readonly n: number
-      }>`select count(*) as n from posthorn.endpoints where workspace_id = ${workspaceId}`.pipe(
+      rows(sql, Counted)`select count(*) as n from posthorn.endpoints where workspace_id = ${workspaceId}`.pipe(
         Effect.map((rows) => rows[0]!.n),
         Effect.orDie
       )
@@ -76,16 +87,14 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
       limit: number,
       from: Option.Option<{ readonly id: EndpointId }>
     ) =>
-      sql<EndpointRow>`select ${columns} from posthorn.endpoints
+      rows(sql, EndpointRow)`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId}
           and id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })}
         order by id limit ${limit + 1}`.pipe(Effect.orDie)
 
     /** Missed events are counted in the index. */
     const findDetail = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-      sql<
-        Omit<EndpointDetailRow, "missedEvents"> & { readonly count: number; readonly since: string | null }
-      >`
+      rows(sql, Detail)`
         select ${columns}, created_at as "createdAt", updated_at as "updatedAt",
           case when previous_secret_expires_at > now() then previous_secret_expires_at end
             as "previousSecretExpiresAt",
@@ -104,7 +113,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
       )
 
     const find = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-      sql<EndpointRow>`select ${columns} from posthorn.endpoints
+      rows(sql, EndpointRow)`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(
         Effect.map((rows) => rows[0]),
         Effect.orDie
@@ -112,7 +121,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
 
     /** Hold the endpoint as it is until the transaction ends: it can be neither disabled nor deleted meanwhile. */
     const lock = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-      sql<EndpointRow>`select ${columns} from posthorn.endpoints
+      rows(sql, EndpointRow)`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId} for share`.pipe(
         Effect.map((rows) => rows[0]),
         Effect.orDie
@@ -120,7 +129,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
 
     /** The same for somebody who is about to change it. */
     const lockForUpdate = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-      sql<EndpointRow>`select ${columns} from posthorn.endpoints
+      rows(sql, EndpointRow)`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId} for no key update`.pipe(
         Effect.map((rows) => rows[0]),
         Effect.orDie
@@ -161,7 +170,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
      */
     const removeDeliveries = (workspaceId: WorkspaceId, endpointId: EndpointId, most: number) =>
       boundedWait(sql).pipe(
-        Effect.zipRight(sql<{ readonly n: number }>`
+        Effect.zipRight(rows(sql, Counted)`
         with oldest as materialized (
           select id from posthorn.deliveries where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
           order by created_at, id limit ${most}
@@ -188,7 +197,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
 
     /** Make `secret` the current one; the one before stays for 24 hours, an older one goes at once. */
     const rotate = (workspaceId: WorkspaceId, endpointId: EndpointId, secret: Buffer) =>
-      sql<{ readonly previousSecretExpiresAt: string }>`
+      rows(sql, Rotated)`
         update posthorn.endpoints
         set previous_secret = secret, secret = ${secret},
             previous_secret_expires_at = date_trunc('milliseconds', clock_timestamp()) + interval '24 hours',

@@ -10,17 +10,24 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { EventId, WorkspaceId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { encodeCursor, pageOf } from "@posthorn/domain/Page"
-import { Effect, Option } from "effect"
+import { Effect, Option, Schema } from "effect"
+import { Count, Id, Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 import { PAGE_BYTES } from "./Statement.ts"
 
-export interface EventRow {
-  readonly id: EventId
-  readonly eventType: string
+const Raw = Schema.Struct({
+  id: Id("event"),
+  eventType: Schema.String,
+  payload: Schema.NullOr(Schema.String),
+  traceId: Schema.String,
+  createdAt: Time,
+  deliveries: Count,
+  missed: Count
+})
+type Raw = typeof Raw.Type
+
+export interface EventRow extends Omit<Raw, "payload"> {
   readonly payload: JsonText | null
-  readonly traceId: string
-  readonly createdAt: string
-  readonly deliveries: number
-  readonly missed: number
 }
 
 export interface EventFilter {
@@ -32,14 +39,13 @@ export interface EventFilter {
   readonly omitPayload?: boolean | undefined
 }
 
-export interface EventTypeRow {
-  readonly eventType: string
-  readonly lastSeenAt: string
-  readonly lastDay: number
-  readonly endpoints: number
-}
-
-type Raw = Omit<EventRow, "payload"> & { readonly payload: string | null }
+export const EventTypeRow = Schema.Struct({
+  eventType: Schema.String,
+  lastSeenAt: Time,
+  lastDay: Count,
+  endpoints: Count
+})
+export type EventTypeRow = typeof EventTypeRow.Type
 
 const COLUMNS = (payload: string) => `e.id, e.event_type as "eventType", ${payload} as payload,
   e.trace_id as "traceId", e.created_at as "createdAt", e.deliveries, e.missed`
@@ -63,7 +69,7 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
       const withinBudget = sql.literal(COLUMNS(`case when e.bytes_before < ${PAGE_BYTES} then e.payload end`))
 
       const find = (workspaceId: WorkspaceId, eventId: EventId) =>
-        sql<Raw>`select ${columns} from posthorn.events e
+        rows(sql, Raw)`select ${columns} from posthorn.events e
           where e.workspace_id = ${workspaceId} and e.id = ${eventId}`.pipe(
           Effect.map((rows) => (rows[0] === undefined ? undefined : toRow(rows[0]))),
           Effect.orDie
@@ -102,17 +108,17 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
         Effect.gen(function* () {
           const walk = sql`posthorn.events e where ${within(workspaceId, filter, from)}
             order by e.id desc limit ${limit + 1}`
-          const rows = yield* filter.omitPayload
-            ? sql<Raw>`select ${withoutPayload} from ${walk}`
-            : sql<Raw>`select ${withinBudget} from (
+          const found = yield* filter.omitPayload
+            ? rows(sql, Raw)`select ${withoutPayload} from ${walk}`
+            : rows(sql, Raw)`select ${withinBudget} from (
                 select w.*, coalesce(sum(octet_length(w.payload)) over (
                   order by w.id desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
                 from (select e.* from ${walk}) w
               ) e order by e.id desc`
-          const end = filter.omitPayload ? -1 : rows.findIndex(({ payload }) => payload === null)
+          const end = filter.omitPayload ? -1 : found.findIndex(({ payload }) => payload === null)
           const position = ({ id }: { readonly id: EventId }) => ({ id })
-          if (end < 0) return pageOf(rows.map(toRow), limit, position)
-          const items = rows.slice(0, end).map(toRow)
+          if (end < 0) return pageOf(found.map(toRow), limit, position)
+          const items = found.slice(0, end).map(toRow)
           return { items, nextCursor: encodeCursor(position(items[end - 1]!)) }
         }).pipe(Effect.orDie)
 
@@ -123,7 +129,7 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
         from: Option.Option<{ readonly type: string }>
       ) => {
         const past = Option.match(from, { onNone: () => "", onSome: ({ type }) => type })
-        return sql<EventTypeRow>`
+        return rows(sql, EventTypeRow)`
           with recursive types as (
             (select e.event_type, e.id from posthorn.events e
              where e.workspace_id = ${workspaceId} and e.event_type > ${past}

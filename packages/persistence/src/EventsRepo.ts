@@ -8,12 +8,13 @@ import {
   makeSharedPublishes,
   type NewEvent,
   type Publish,
-  type Published
+  Published
 } from "./internal/SharedPublishes.ts"
 import { makeWaiting } from "./internal/Waiting.ts"
+import { rows } from "./Rows.ts"
 import { refusing, type SqlProblem } from "./Statement.ts"
 
-export type { NewEvent, Published }
+export { type NewEvent, Published }
 
 /** What happens in Posthorn itself, for whoever subscribes to it. Source: decision §4. */
 export type OwnEvent =
@@ -67,7 +68,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()("@posthorn/persiste
       traceId: string,
       mostDeliveries: number
     ) =>
-      sql<Published>`select ${columns} from posthorn.try_publish_events(
+      rows(sql, Published)`select ${columns} from posthorn.try_publish_events(
         ${workspaceSlug}, ${events.map(({ eventType }) => eventType)}::text[],
         ${events.map(({ payload }) => payload.text)}::text[]::json[],
         ${events.map(({ idempotencyKey }) => idempotencyKey) as Array<string>}::text[], ${traceId},

@@ -6,9 +6,14 @@
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { Evidence, SeenAttempt, SeenChange } from "@posthorn/domain/DiagnosisEvidence"
+import type { Evidence } from "@posthorn/domain/DiagnosisEvidence"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
-import { Effect } from "effect"
+import { Via } from "@posthorn/domain/Principal"
+import { DisabledReason } from "@posthorn/domain/States"
+import { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
+import { Effect, Schema } from "effect"
+import { Bytes, Count, Counted, Id, Texts, Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 
 const DELIVERIES = 500
 const ATTEMPTS = 100
@@ -25,36 +30,60 @@ export type Gathered = Omit<Evidence, "endpoint" | "requestTimeoutMs"> & {
   }
 }
 
-interface EndpointFacts {
-  readonly id: string
-  readonly url: string
-  readonly enabled: boolean
-  readonly disabledReason: "manual" | "consecutive_failures" | null
-  readonly disabledAt: string | null
-  readonly createdAt: string
-  readonly consecutiveFailures: number
-  readonly eventTypes: ReadonlyArray<string>
-  readonly secret: Uint8Array
-  readonly now: string
-}
+const EndpointFacts = Schema.Struct({
+  id: Id("endpoint"),
+  url: Schema.String,
+  enabled: Schema.Boolean,
+  disabledReason: Schema.NullOr(DisabledReason),
+  disabledAt: Schema.NullOr(Time),
+  createdAt: Time,
+  consecutiveFailures: Count,
+  eventTypes: Texts,
+  secret: Bytes,
+  now: Time
+})
 
-interface Losses {
-  readonly stopped: number
-  readonly stoppedSince: string | null
-  readonly newestId: string | null
-  readonly neverSent: number
-  readonly moreStopped: boolean
-  readonly missed: number
-  readonly missedSince: string | null
-  readonly moreMissed: boolean
-}
+const SeenAttempt = Schema.Struct({
+  deliveryId: Id("delivery"),
+  eventType: Schema.String,
+  at: Time,
+  status: AttemptStatus,
+  durationMs: Count,
+  httpStatus: Schema.NullOr(Count),
+  failureReason: Schema.NullOr(FailureReason),
+  url: Schema.String,
+  location: Schema.NullOr(Schema.String)
+})
+
+const SeenChange = Schema.Struct({
+  auditEventId: Id("audit"),
+  action: Schema.String,
+  fields: Texts,
+  at: Time,
+  via: Via
+})
+
+const Waiting = Schema.Struct({ count: Count, oldestDueAt: Schema.NullOr(Time) })
+
+const Losses = Schema.Struct({
+  stopped: Count,
+  stoppedSince: Schema.NullOr(Time),
+  newestId: Schema.NullOr(Id("delivery")),
+  neverSent: Count,
+  moreStopped: Schema.Boolean,
+  missed: Count,
+  missedSince: Schema.NullOr(Time),
+  moreMissed: Schema.Boolean
+})
+
+const SeenType = Schema.Struct({ eventType: Schema.String })
 
 export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/persistence/EvidenceRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
     const endpointOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-      sql<EndpointFacts>`
+      rows(sql, EndpointFacts)`
         select id, url, enabled, disabled_reason as "disabledReason", disabled_at as "disabledAt",
           created_at as "createdAt", consecutive_failures as "consecutiveFailures",
           event_types as "eventTypes", secret, clock_timestamp() as now
@@ -66,7 +95,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
       order by created_at desc, id desc limit ${DELIVERIES}`
 
     const attemptsOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-      sql<SeenAttempt>`
+      rows(sql, SeenAttempt)`
         select a.delivery_id as "deliveryId", r.event_type as "eventType", a.at, a.status, a.duration_ms as "durationMs",
           a.http_status as "httpStatus", a.failure_reason as "failureReason", a.url,
           a.response_headers::json ->> 'location' as location
@@ -76,31 +105,31 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
         order by a.at desc, a.delivery_id desc, a.ordinal desc limit ${ATTEMPTS + 1}`
 
     const changesOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-      sql<SeenChange>`
+      rows(sql, SeenChange)`
         select id as "auditEventId", action, coalesce(changes -> 'fields', '[]'::json) as fields,
           created_at as at, via
         from posthorn.audit_events where workspace_id = ${workspaceId} and target_id = ${endpointId}
         order by created_at desc, id desc limit ${CHANGES + 1}`
 
     const waitingOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-      sql<Evidence["waiting"]>`
+      rows(sql, Waiting)`
         select count(*)::integer as count, min(due_at) as "oldestDueAt"
         from (select due_at from posthorn.queue where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
               order by due_at, delivery_id limit ${COUNTED}) q`
 
     const seenOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-      sql<{ readonly seen: number }>`
-        select count(*)::integer as seen from (${recent(workspaceId, endpointId)}) r`
+      rows(sql, Counted)`
+        select count(*)::integer as n from (${recent(workspaceId, endpointId)}) r`
 
     const lossesOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-      sql<Losses>`
+      rows(sql, Losses)`
         select stopped, stopped_since as "stoppedSince", newest_id as "newestId", never_sent as "neverSent",
           more_stopped as "moreStopped", missed, missed_since as "missedSince", more_missed as "moreMissed"
         from posthorn.losses(${workspaceId}, ${endpointId}, ${LOST})`
 
     /** By name, hopping over the index from type to type. */
     const typesOf = (workspaceId: WorkspaceId) =>
-      sql<{ readonly eventType: string }>`
+      rows(sql, SeenType)`
         with recursive types as (
           (select e.event_type, e.id from posthorn.events e where e.workspace_id = ${workspaceId}
            order by e.event_type, e.id desc limit 1)
@@ -132,7 +161,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
           now,
           endpoint,
           attempts: attempts.slice(0, ATTEMPTS),
-          olderAttempts: attempts.length > ATTEMPTS || recentOnes!.seen === DELIVERIES,
+          olderAttempts: attempts.length > ATTEMPTS || recentOnes!.n === DELIVERIES,
           changes: changes.slice(0, CHANGES),
           olderChanges: changes.length > CHANGES,
           published: types.map(({ eventType }) => eventType),

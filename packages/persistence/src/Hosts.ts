@@ -56,7 +56,7 @@ const ASK_TIMEOUT_MS = 3_000
 
 /** A standby's transactions are read-only, whatever they ask for. */
 export const acceptsWrites = async (client: pg.Client): Promise<boolean> => {
-  const { rows } = await client.query<{ transaction_read_only: string }>("show transaction_read_only")
+  const { rows } = await client.query("show transaction_read_only")
   return rows[0]?.transaction_read_only === "off"
 }
 

@@ -5,7 +5,9 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
-import { Context, Duration, Effect, Layer } from "effect"
+import { Context, Duration, Effect, Layer, Schema } from "effect"
+import { Id } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 
 const REST = 4
 /** No hour is begun later; the one that is being counted by then is finished, and rested for. */
@@ -19,25 +21,26 @@ export class HourCounts extends Context.Tag("@posthorn/persistence/HourCounts")<
   }
 >() {}
 
-interface Wanted {
-  readonly workspace: string
-  readonly hour: string
-}
+const Done = Schema.Struct({ counted: Schema.Boolean })
+
+/** Times as PostgreSQL writes them, to the microsecond. */
+const Wanted = Schema.Struct({ workspace: Id("workspace"), hour: Schema.String })
+type Wanted = typeof Wanted.Type
+
+const Over = Schema.Struct({ over: Schema.NullOr(Schema.String) })
 
 export const layer: Layer.Layer<HourCounts, never, SqlClient.SqlClient> = Layer.effect(
   HourCounts,
   Effect.map(SqlClient.SqlClient, (sql) => {
     const one = ({ hour, workspace }: Wanted) =>
-      sql<{
-        counted: boolean
-      }>`select posthorn.count_hour(${workspace}, ${hour}::timestamptz) as counted`.pipe(
+      rows(sql, Done)`select posthorn.count_hour(${workspace}, ${hour}::timestamptz) as counted`.pipe(
         Effect.timed,
         Effect.flatMap(([took, [row]]) =>
           Effect.delay(Effect.succeed(row!.counted ? 1 : 0), Duration.times(took, REST))
         )
       )
     const wanted = (over: string) =>
-      sql<Wanted>`select workspace_id as workspace, hour::text from posthorn.hours_to_count(${over}::timestamptz)`
+      rows(sql, Wanted)`select workspace_id as workspace, hour::text from posthorn.hours_to_count(${over}::timestamptz)`
     const round = (over: string, ends: number) =>
       Effect.gen(function* () {
         let counted = 0
@@ -48,7 +51,7 @@ export const layer: Layer.Layer<HourCounts, never, SqlClient.SqlClient> = Layer.
         return counted
       })
     const count = Effect.gen(function* () {
-      const [row] = yield* sql<{ over: string | null }>`select posthorn.hours_over()::text as over`
+      const [row] = yield* rows(sql, Over)`select posthorn.hours_over()::text as over`
       const over = row!.over
       if (over === null) return 0
       yield* sql`select posthorn.remove_old_counts()`

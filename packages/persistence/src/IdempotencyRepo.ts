@@ -9,8 +9,10 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
-import { Effect, Either } from "effect"
+import { Effect, Either, Schema } from "effect"
+import { Bytes, Count, Headers } from "./internal/Columns.ts"
 import { makeWaiting } from "./internal/Waiting.ts"
+import { rows } from "./Rows.ts"
 
 /** Whose key it is; keys of different callers or workspaces have nothing to do with each other. */
 export interface KeyOwner {
@@ -21,20 +23,23 @@ export interface KeyOwner {
   readonly key: string
 }
 
-export interface KeptAnswer {
-  readonly fingerprint: Buffer
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | null
+export const FoundAnswer = Schema.Struct({
+  fingerprint: Bytes,
+  status: Count,
+  headers: Headers,
+  body: Schema.NullOr(Schema.String),
   /** The body, sealed; null when it holds no secret, or was erased. */
-  readonly sealed: Buffer | null
+  sealed: Schema.NullOr(Bytes),
+  running: Schema.Boolean
+})
+export type FoundAnswer = typeof FoundAnswer.Type
+
+export interface KeptAnswer extends Omit<FoundAnswer, "running"> {
   /** How long the call still goes on after its transaction; null when it has ended. */
   readonly runningSeconds: number | null
 }
 
-export interface FoundAnswer extends Omit<KeptAnswer, "runningSeconds"> {
-  readonly running: boolean
-}
+const Claimed = Schema.Struct({ ours: Schema.Boolean })
 
 const KEPT = "24 hours"
 const SEALED_KEPT = "10 minutes"
@@ -70,7 +75,7 @@ export class IdempotencyRepo extends Effect.Service<IdempotencyRepo>()(
 
       /** Until the transaction ends; false when another call with the key is under way. */
       const claim = ({ caller, key, workspaceId }: KeyOwner) =>
-        sql<{ readonly ours: boolean }>`
+        rows(sql, Claimed)`
         select pg_try_advisory_xact_lock(hashtextextended(${`${workspaceId ?? ""} ${caller} ${key}`}, 0)) as ours`.pipe(
           Effect.map((rows) => rows[0]!.ours),
           Effect.orDie
@@ -78,7 +83,7 @@ export class IdempotencyRepo extends Effect.Service<IdempotencyRepo>()(
 
       /** What is kept under the key; a key older than a day is free again. */
       const find = (owner: KeyOwner) =>
-        sql<FoundAnswer>`
+        rows(sql, FoundAnswer)`
         select fingerprint, status, headers, body,
           case when created_at > now() - ${SEALED_KEPT}::interval then sealed end as sealed,
           coalesce(running_until > clock_timestamp(), false) as running

@@ -11,7 +11,9 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { collecting } from "@posthorn/telemetry/Collectors"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { gauge } from "@posthorn/telemetry/Meters"
-import { Clock, Effect, Fiber, type Scope } from "effect"
+import { Clock, Effect, Fiber, Schema, type Scope } from "effect"
+import { Count } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 
 const FRESH_MS = 10_000
 const MOST_SHARE = 0.01
@@ -43,20 +45,21 @@ const counted = gauge(
 )
 const up = gauge("posthorn_database_up", "1 when the database answers, else 0.")
 
-interface Standing {
-  readonly due: number
-  readonly later: number
-  readonly atDisabled: number
-  readonly oldestDue: number
-  readonly oldestAtDisabled: number
-  readonly enabled: number
-  readonly disabledManually: number
-  readonly disabledByFailures: number
-  readonly replayJobs: number
-}
+const Standing = Schema.Struct({
+  due: Count,
+  later: Count,
+  atDisabled: Count,
+  oldestDue: Schema.NonNegative,
+  oldestAtDisabled: Schema.NonNegative,
+  enabled: Count,
+  disabledManually: Count,
+  disabledByFailures: Count,
+  replayJobs: Count
+})
+type Standing = typeof Standing.Type
 
 const count = (sql: SqlClient.SqlClient) =>
-  sql<Standing>`
+  rows(sql, Standing)`
     with waiting as materialized (
       select workspace_id, endpoint_id, count(*) as rows, count(*) filter (where due_at <= now()) as due,
         greatest(0, extract(epoch from now() - min(due_at)))::float8 as oldest

@@ -3,15 +3,19 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { MemberEmailTaken } from "@posthorn/domain/Errors"
 import type { MemberId, WorkspaceId } from "@posthorn/domain/Ids"
-import { Effect, Option } from "effect"
+import { Role } from "@posthorn/domain/Permission"
+import { Effect, Option, Schema } from "effect"
+import { Id } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 import { refusing, UNIQUE_VIOLATION } from "./Statement.ts"
 
-export interface MemberRow {
-  readonly id: MemberId
-  readonly email: string
-  readonly name: string
-  readonly role: "viewer" | "developer" | "admin"
-}
+export const MemberRow = Schema.Struct({
+  id: Id("member"),
+  email: Schema.String,
+  name: Schema.String,
+  role: Role
+})
+export type MemberRow = typeof MemberRow.Type
 
 const keyOf = (email: string) => email.normalize("NFC").toLowerCase()
 
@@ -23,7 +27,7 @@ export class MembersRepo extends Effect.Service<MembersRepo>()("@posthorn/persis
 
     /** Forward on id, strictly past the position. */
     const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<{ readonly id: MemberId }>) =>
-      sql<MemberRow>`select ${columns} from posthorn.members
+      rows(sql, MemberRow)`select ${columns} from posthorn.members
         where workspace_id = ${workspaceId}
           and id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })}
         order by id limit ${limit + 1}`.pipe(Effect.orDie)
@@ -34,7 +38,7 @@ export class MembersRepo extends Effect.Service<MembersRepo>()("@posthorn/persis
           ${member.role})`.pipe(taken, Effect.asVoid)
 
     const find = (workspaceId: WorkspaceId, memberId: MemberId) =>
-      sql<MemberRow>`select ${columns} from posthorn.members
+      rows(sql, MemberRow)`select ${columns} from posthorn.members
         where workspace_id = ${workspaceId} and id = ${memberId}`.pipe(
         Effect.map((rows) => rows[0]),
         Effect.orDie
@@ -42,7 +46,7 @@ export class MembersRepo extends Effect.Service<MembersRepo>()("@posthorn/persis
 
     /** The member as it is; nobody changes it until the transaction ends. */
     const lock = (workspaceId: WorkspaceId, memberId: MemberId) =>
-      sql<MemberRow>`select ${columns} from posthorn.members
+      rows(sql, MemberRow)`select ${columns} from posthorn.members
         where workspace_id = ${workspaceId} and id = ${memberId} for no key update`.pipe(
         Effect.map((rows) => rows[0]),
         Effect.orDie
@@ -55,7 +59,7 @@ export class MembersRepo extends Effect.Service<MembersRepo>()("@posthorn/persis
 
     /** The member that was removed, if there was one. */
     const remove = (workspaceId: WorkspaceId, memberId: MemberId) =>
-      sql<MemberRow>`delete from posthorn.members where workspace_id = ${workspaceId} and id = ${memberId}
+      rows(sql, MemberRow)`delete from posthorn.members where workspace_id = ${workspaceId} and id = ${memberId}
         returning ${columns}`.pipe(
         Effect.map((rows) => rows[0]),
         Effect.orDie

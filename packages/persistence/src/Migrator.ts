@@ -11,8 +11,9 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
-import { Data, Effect, Schedule } from "effect"
+import { Data, Effect, Schedule, Schema } from "effect"
 import { migrations as known, type Migration } from "./Migrations.ts"
+import { rows } from "./Rows.ts"
 import { problemOf } from "./Statement.ts"
 
 /** Any fixed number: it names the lock that migrators queue for. */
@@ -33,23 +34,28 @@ export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
   readonly cause?: unknown
 }> {}
 
-interface Applied {
-  readonly version: number
+const Applied = Schema.Struct({
+  version: Schema.Int,
   /** Null in databases that were made before fingerprints were kept. */
-  readonly fingerprint: string | null
-  readonly runsBeside: number | null
-}
+  fingerprint: Schema.NullOr(Schema.String),
+  runsBeside: Schema.NullOr(Schema.Int)
+})
+type Applied = typeof Applied.Type
+
+const Exists = Schema.Struct({ there: Schema.Boolean })
+
+const Here = Schema.Struct({ role: Schema.String, database: Schema.String })
 
 const appliedMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   // Only where it is missing: `if not exists` asks for the right to make one all the same.
-  const [schema] = yield* sql<{ there: boolean }>`select to_regnamespace('posthorn') is not null as there`
+  const [schema] = yield* rows(sql, Exists)`select to_regnamespace('posthorn') is not null as there`
   if (schema?.there !== true) yield* sql`create schema posthorn`
   yield* sql`create table if not exists posthorn.migrations (
     version integer primary key, name text not null, fingerprint text, runs_beside integer,
     applied_at timestamptz(3) not null default now())`
   // Databases that were made before the first release may lack it. Only where it does: even `if not exists` waits for everybody
   // who reads the table, such as a dump, and keeps those who come after waiting.
-  const [column] = yield* sql<{ there: boolean }>`select exists (select from pg_attribute
+  const [column] = yield* rows(sql, Exists)`select exists (select from pg_attribute
     where attrelid = 'posthorn.migrations'::regclass and attname = 'runs_beside' and not attisdropped) as there`
   if (column?.there !== true) yield* sql`alter table posthorn.migrations add column runs_beside integer`
   return yield* readApplied(sql)
@@ -57,7 +63,7 @@ const appliedMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
 
 const readApplied = (sql: SqlClient.SqlClient) =>
   // Through the row as JSON, in which a column that an older table lacks is null.
-  sql<Applied>`select version, to_jsonb(m) ->> 'fingerprint' as fingerprint,
+  rows(sql, Applied)`select version, to_jsonb(m) ->> 'fingerprint' as fingerprint,
     (to_jsonb(m) ->> 'runs_beside')::integer as "runsBeside" from posthorn.migrations m order by version`
 
 const LOCK_NOT_AVAILABLE = "55P03"
@@ -133,7 +139,7 @@ const namingRights = (sql: SqlClient.SqlClient) => (error: SqlError | MigrationF
   const cause = error._tag === "SqlError" ? error : error.cause
   const problem = cause instanceof SqlError ? problemOf(cause) : undefined
   if (problem?.code !== INSUFFICIENT_PRIVILEGE) return Effect.fail(error)
-  return sql<{ role: string; database: string }>`
+  return rows(sql, Here)`
     select quote_ident(current_user) as role, quote_ident(current_database()) as database`.pipe(
     Effect.flatMap(([here]) =>
       refuse(
@@ -179,9 +185,7 @@ export const migrate = migrateTo(known)
 export const standingOf = (program: ReadonlyArray<Migration>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const [exists] = yield* sql<{
-      there: boolean
-    }>`select to_regclass('posthorn.migrations') is not null as there`
+    const [exists] = yield* rows(sql, Exists)`select to_regclass('posthorn.migrations') is not null as there`
     if (!exists?.there) return { missing: program, ahead: 0 }
     const applied = yield* readApplied(sql)
     yield* refuseForeign(program, applied)

@@ -1,19 +1,24 @@
 /** Notifications: written by `posthorn.record` and `posthorn.bury`, read and marked here. Source: spec §3.1. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { DeliveryId, EndpointId, NotificationId, WorkspaceId } from "@posthorn/domain/Ids"
-import { Effect, type Option } from "effect"
-import { olderThan, type TimePosition } from "./Statement.ts"
+import type { NotificationId, WorkspaceId } from "@posthorn/domain/Ids"
+import type { TimePosition } from "@posthorn/domain/Page"
+import { NotificationKind } from "@posthorn/domain/States"
+import { Effect, type Option, Schema } from "effect"
+import { Id, Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
+import { olderThan } from "./Statement.ts"
 
-export interface NotificationRow {
-  readonly id: NotificationId
-  readonly kind: "delivery_dead_lettered" | "endpoint_disabled"
-  readonly message: string
-  readonly endpointId: EndpointId | null
-  readonly deliveryId: DeliveryId | null
-  readonly readAt: string | null
-  readonly createdAt: string
-}
+export const NotificationRow = Schema.Struct({
+  id: Id("notification"),
+  kind: NotificationKind,
+  message: Schema.String,
+  endpointId: Schema.NullOr(Id("endpoint")),
+  deliveryId: Schema.NullOr(Id("delivery")),
+  readAt: Schema.NullOr(Time),
+  createdAt: Time
+})
+export type NotificationRow = typeof NotificationRow.Type
 
 export class NotificationsRepo extends Effect.Service<NotificationsRepo>()(
   "@posthorn/persistence/NotificationsRepo",
@@ -27,13 +32,13 @@ export class NotificationsRepo extends Effect.Service<NotificationsRepo>()(
 
       /** Newest first, strictly past the position. */
       const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
-        sql<NotificationRow>`select ${columns} from posthorn.notifications
+        rows(sql, NotificationRow)`select ${columns} from posthorn.notifications
           where workspace_id = ${workspaceId} and ${olderThan(sql, from)}
           order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
 
       /** Read from now on, or since the first time it was marked. */
       const markRead = (workspaceId: WorkspaceId, notificationId: NotificationId) =>
-        sql<NotificationRow>`update posthorn.notifications
+        rows(sql, NotificationRow)`update posthorn.notifications
           set read_at = coalesce(read_at, date_trunc('milliseconds', clock_timestamp()))
           where workspace_id = ${workspaceId} and id = ${notificationId}
           returning ${columns}`.pipe(

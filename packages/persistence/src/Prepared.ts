@@ -8,24 +8,43 @@
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
-import { Context, Duration, Effect, Layer, Redacted } from "effect"
+import { Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import pg from "pg"
 import { SEES_WHAT_IS_COMMITTED } from "./Database.ts"
 import { Client } from "./internal/Client.ts"
 import { poolMeters, statementSeconds } from "./internal/PoolMeters.ts"
+import { rowsOf } from "./Rows.ts"
 
 /** Reading, loading and recording run beside each other. */
 const CONNECTIONS = 3
 const CLOSE_TIMEOUT_MS = 1_000
 
-export type Row = ReadonlyArray<unknown>
+type Columns = ReadonlyArray<readonly [name: string, holds: Schema.Schema.AnyNoContext]>
 
-/** `name` is the statement's on each connection: one text for ever. */
-export type Run = (
-  name: string,
-  text: string,
+/** A row is a list, for which the columns stand in their order. */
+export type RowOf<C extends Columns> = { readonly [K in keyof C]: Schema.Schema.Type<C[K][1]> }
+
+export const rowOf = <const C extends Columns>(columns: C) =>
+  Schema.Tuple(...columns.map(([, holds]) => holds)) as unknown as Schema.Schema<RowOf<C>>
+
+export interface Statement<A> {
+  /** Under which each connection has it: one text for ever. */
+  readonly name: string
+  readonly text: string
+  readonly row: Schema.Schema<A>
+}
+
+/** Takes these columns from a function's rows. */
+export const statement = <const C extends Columns>(call: string, columns: C): Statement<RowOf<C>> => ({
+  name: call.slice(0, call.indexOf("(")),
+  text: `select ${columns.map(([name]) => name).join(", ")} from ${call}`,
+  row: rowOf(columns)
+})
+
+export type Run = <A>(
+  statement: Statement<A>,
   values: ReadonlyArray<string | number>
-) => Effect.Effect<ReadonlyArray<Row>, SqlError>
+) => Effect.Effect<ReadonlyArray<A>, SqlError>
 
 export class Prepared extends Context.Tag("@posthorn/persistence/Prepared")<
   Prepared,
@@ -54,7 +73,7 @@ const end = (pool: pg.Pool) =>
 
 const runOn =
   (pool: pg.Pool): Run =>
-  (name, text, values) =>
+  ({ name, row, text }, values) =>
     Effect.async((resume) => {
       const began = performance.now()
       pool.query({ name, text, values: [...values], rowMode: "array" }, (error, result) => {
@@ -63,7 +82,7 @@ const runOn =
         resume(
           error
             ? Effect.fail(new SqlError({ cause: error, message: `Failed to execute ${name}` }))
-            : Effect.succeed(result.rows)
+            : rowsOf(row, result.rows, text)
         )
       })
     })

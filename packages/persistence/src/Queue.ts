@@ -10,9 +10,11 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
-import { Context, Effect, Layer } from "effect"
-import { type DispatchEndpoint, KnownEndpoints, type LoadedRow } from "./internal/KnownEndpoints.ts"
-import { Prepared, plain, layer as prepared, type Row, type Run } from "./Prepared.ts"
+import { Context, Effect, Layer, Schema } from "effect"
+import { Count, Id } from "./internal/Columns.ts"
+import { type DispatchEndpoint, KnownEndpoints, LOADED } from "./internal/KnownEndpoints.ts"
+import { Prepared, plain, layer as prepared, type RowOf, type Run, rowOf, statement } from "./Prepared.ts"
+import { rows } from "./Rows.ts"
 
 export type { DispatchEndpoint }
 
@@ -76,7 +78,12 @@ export interface TakeUp {
 }
 
 /** It is counted; it stood at the limit and went to the dead letters; somebody holds its row. */
-export type TakeUpOutcome = "counted" | "buried" | "held"
+const TakeUpOutcome = Schema.Literal("counted", "buried", "held")
+export type TakeUpOutcome = typeof TakeUpOutcome.Type
+
+const TakenUp = Schema.Struct({ id: Id("delivery"), outcome: TakeUpOutcome })
+
+const Disabled = Schema.Struct({ id: Id("endpoint") })
 
 export interface LaneRef {
   readonly workspaceId: WorkspaceId
@@ -120,21 +127,49 @@ export class Queue extends Context.Tag("@posthorn/persistence/Queue")<
   }
 >() {}
 
-const DUE = "select * from posthorn.due($1, $2, $3, $4, $5, $6)"
-const DUE_OF = "select * from posthorn.due_of($1, $2, $3, $4, $5)"
-const HEADS = "select * from posthorn.heads($1, $2, $3)"
-const NEXT_DUE = "select posthorn.next_due($1)"
-const LOAD = "select * from posthorn.load($1, $2, $3, $4)"
+/** `posthorn.waiting`. */
+const RUN = [
+  ["workspace_id", Id("workspace")],
+  ["endpoint_id", Id("endpoint")],
+  ["shard", Count],
+  ["attempts", Count],
+  ["take_ups", Count],
+  ["delivery_ids", Schema.String],
+  ["dues", Schema.String]
+] as const
+type Runs = RowOf<typeof RUN>
 
-type Runs = readonly [
-  workspaceId: WorkspaceId,
-  endpointId: EndpointId,
-  shard: number,
-  attempts: number,
-  takeUps: number,
-  deliveryIds: string,
-  dues: string
-]
+/** The same columns tell where was looked; without a shard, up to when, and what was open then. */
+const PLACE = [
+  ["workspace_id", Schema.Null],
+  ["endpoint_id", Schema.Null],
+  ["shard", Schema.NullOr(Count)],
+  ["attempts", Schema.Null],
+  ["take_ups", Schema.Null],
+  ["delivery_ids", Schema.String],
+  ["dues", Schema.String]
+] as const
+type Place = RowOf<typeof PLACE>
+
+const HEAD = [
+  ["workspace_id", Id("workspace")],
+  ["endpoint_id", Id("endpoint")],
+  ["shard", Count],
+  ["attempts", Count],
+  ["take_ups", Count],
+  ["delivery_id", Id("delivery")],
+  ["due", Count],
+  ["is_due", Schema.Boolean]
+] as const
+
+const DUE = {
+  ...statement("posthorn.due($1, $2, $3, $4, $5, $6)", RUN),
+  row: Schema.Union(rowOf(RUN), rowOf(PLACE))
+}
+const DUE_OF = statement("posthorn.due_of($1, $2, $3, $4, $5)", RUN)
+const HEADS = statement("posthorn.heads($1, $2, $3)", HEAD)
+const NEXT_DUE = statement("posthorn.next_due($1)", [["next_due", Schema.NullOr(Count)]])
+const LOAD = statement("posthorn.load($1, $2, $3, $4)", LOADED)
 
 const byDue = (a: Waiting, b: Waiting) =>
   a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : a.deliveryId > b.deliveryId ? 1 : 0)
@@ -143,11 +178,11 @@ const byDue = (a: Waiting, b: Waiting) =>
  * One object for each delivery; what the deliveries of an endpoint share, they share in memory. Each endpoint's by due
  * time: they come so, but for an endpoint with several runs.
  */
-const waiting = (runs: ReadonlyArray<Row>): ReadonlyArray<Waiting> => {
+const waiting = (runs: ReadonlyArray<Runs>): ReadonlyArray<Waiting> => {
   const rows: Array<Waiting> = []
   const endpoints = new Set<string>()
   for (const run of runs) {
-    const [workspaceId, endpointId, shard, attempts, takeUps, ids, times] = run as Runs
+    const [workspaceId, endpointId, shard, attempts, takeUps, ids, times] = run
     endpoints.add(endpointId)
     const dues = times.split(",")
     const deliveryIds = ids.split(",")
@@ -159,10 +194,7 @@ const waiting = (runs: ReadonlyArray<Row>): ReadonlyArray<Waiting> => {
   return endpoints.size === runs.length ? rows : rows.sort(byDue)
 }
 
-/** A row that tells where was looked; without a shard, up to when, and what was open then. */
-type Place = readonly [null, null, shard: number | null, null, null, deliveryIds: string, due: string]
-
-const isPlace = (run: Row): run is Place => run[1] === null
+const isPlace = (run: Runs | Place): run is Place => run[1] === null
 
 const openOf = (text: string): ReadonlyArray<Open> =>
   text === ""
@@ -180,7 +212,7 @@ const due = (
   lookMost: number
 ) =>
   Effect.map(
-    run("posthorn.due", DUE, [
+    run(DUE, [
       plain(marks, (mark) => mark.shard),
       plain(marks, (mark) => mark.due),
       plain(marks, (mark) => `"${mark.deliveryId}"`),
@@ -194,7 +226,7 @@ const due = (
       return {
         horizon: Number(whole[6]),
         open: openOf(whole[5]),
-        rows: waiting(runs.filter((one) => !isPlace(one))),
+        rows: waiting(runs.filter((one): one is Runs => !isPlace(one))),
         stopped: places.flatMap(([, , shard, , , deliveryId, due]) =>
           shard === null ? [] : [{ shard, deliveryId, due: Number(due) }]
         )
@@ -202,28 +234,16 @@ const due = (
     }
   )
 
-type Head = [
-  workspaceId: WorkspaceId,
-  endpointId: EndpointId,
-  shard: number,
-  attempts: number,
-  takeUps: number,
-  deliveryId: DeliveryId,
-  due: number,
-  isDue: boolean
-]
-
 const heads = (run: Run, after: LaneRef | null, most: number) =>
   Effect.map(
-    run("posthorn.heads", HEADS, [after?.workspaceId ?? "", after?.endpointId ?? "", most]),
-    (found): Heads => {
-      const all = found as ReadonlyArray<Head>
+    run(HEADS, [after?.workspaceId ?? "", after?.endpointId ?? "", most]),
+    (all): Heads => {
       const last = all.length < most ? undefined : all.at(-1)
       return {
         rows: all
           .filter((head) => head[7])
           .map(([workspaceId, endpointId, shard, attempts, takeUps, deliveryId, due]) => {
-            return { workspaceId, endpointId, shard, attempts, takeUps, deliveryId, due: Number(due) }
+            return { workspaceId, endpointId, shard, attempts, takeUps, deliveryId, due }
           }),
         next: last === undefined ? null : { workspaceId: last[0], endpointId: last[1] }
       }
@@ -232,7 +252,7 @@ const heads = (run: Run, after: LaneRef | null, most: number) =>
 
 const dueOf = (run: Run, refills: ReadonlyArray<Refill>) =>
   Effect.map(
-    run("posthorn.due_of", DUE_OF, [
+    run(DUE_OF, [
       plain(refills, (refill) => refill.workspaceId),
       plain(refills, (refill) => refill.endpointId),
       plain(refills, (refill) => refill.due),
@@ -244,7 +264,7 @@ const dueOf = (run: Run, refills: ReadonlyArray<Refill>) =>
 
 const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waiting>) =>
   Effect.map(
-    run("posthorn.load", LOAD, [
+    run(LOAD, [
       plain(rows, (row) => row.workspaceId),
       plain(rows, (row) => row.deliveryId),
       plain(rows, (row) => row.attempts),
@@ -252,7 +272,7 @@ const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waiting>) =>
     ]),
     (found) => {
       const loaded: Array<Loaded | null> = new Array(rows.length).fill(null)
-      for (const row of found as ReadonlyArray<LoadedRow>) {
+      for (const row of found) {
         const { endpointId } = rows[row[0] - 1]!
         loaded[row[0] - 1] = {
           eventType: row[1],
@@ -280,26 +300,26 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
       heads: (after, most) => heads(run, after, most),
       nextDue: (shards) =>
         Effect.map(
-          run("posthorn.next_due", NEXT_DUE, [plain(shards, (shard) => shard)]),
-          ([row]) => row![0] as number | null
+          run(NEXT_DUE, [plain(shards, (shard) => shard)]),
+          ([row]) => row![0]
         ),
       dueOf: (refills) => dueOf(run, refills),
-      load: (rows) => Effect.suspend(() => load(run, known, rows)),
+      load: (wanted) => Effect.suspend(() => load(run, known, wanted)),
       takeUp: (takeUps, limit, sending) =>
         Effect.map(
-          sql<{ id: string; outcome: TakeUpOutcome }>`select delivery_id as id, outcome from posthorn.take_up(
+          rows(sql, TakenUp)`select delivery_id as id, outcome from posthorn.take_up(
             ${takeUps.map(({ row }) => row.workspaceId)}::text[], ${takeUps.map(({ row }) => row.deliveryId)}::text[],
             ${takeUps.map(({ row }) => row.attempts)}::smallint[], ${takeUps.map(({ count }) => count)}::smallint[],
             ${limit}, ${sending})`,
-          (rows) => new Map(rows.map(({ id, outcome }) => [id, outcome]))
+          (taken) => new Map(taken.map(({ id, outcome }) => [id, outcome]))
         ),
       disabledAmong: (lanes) =>
         Effect.map(
-          sql<{ id: string }>`select e.id from posthorn.endpoints e
+          rows(sql, Disabled)`select e.id from posthorn.endpoints e
             join unnest(${workspacesOf(lanes)}::text[], ${endpointsOf(lanes)}::text[]) as w(workspace_id, id)
               on e.workspace_id = w.workspace_id and e.id = w.id
             where not e.enabled`,
-          (rows) => rows.map((row) => row.id)
+          (disabled) => disabled.map(({ id }) => id)
         )
     }
   })

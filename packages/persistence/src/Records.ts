@@ -11,8 +11,10 @@ import type { SqlError } from "@effect/sql/SqlError"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { AttemptId, DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
-import { Context, Effect, Layer } from "effect"
-import { Prepared, plain, layer as prepared, quoted } from "./Prepared.ts"
+import { Context, Effect, Layer, Schema } from "effect"
+import { Count, Counted, Id } from "./internal/Columns.ts"
+import { Prepared, plain, layer as prepared, quoted, statement } from "./Prepared.ts"
+import { rows } from "./Rows.ts"
 
 /** One attempt, judged. */
 export interface Observed {
@@ -94,14 +96,23 @@ const LISTS: Readonly<Record<string, (observed: ReadonlyArray<Observed>) => stri
 }
 
 const PARAMETERS = [...Object.keys(LISTS), "arrivals", "fixed_headers", "failure_limit"]
-const RECORD = `select * from posthorn.record(${PARAMETERS.map((name, n) => `${name} => $${n + 1}`).join(", ")})`
+const RECORD = statement(
+  `posthorn.record(${PARAMETERS.map((name, n) => `${name} => $${n + 1}`).join(", ")})`,
+  [
+    ["recorded", Count],
+    ["dead_lettered", Count],
+    ["disabled", Schema.Array(Id("endpoint"))],
+    ["moment_micros", Count]
+  ]
+)
+const HELD = statement("posthorn.held($1, $2, $3, $4)", [["held", Id("endpoint")]])
 
 /** The call of `posthorn.record`, for whoever makes it in a transaction of their own. */
 export const recording = (observed: ReadonlyArray<Observed>, fixedHeaders: string, failureLimit: number) => {
   const arrivals = inOrder(observed)
   const ordered = arrivals.map((n) => observed[n]!)
   const lists = Object.values(LISTS).map((list) => list(ordered))
-  return { text: RECORD, values: [...lists, plain(arrivals, (n) => n), fixedHeaders, failureLimit] }
+  return { text: RECORD.text, values: [...lists, plain(arrivals, (n) => n), fixedHeaders, failureLimit] }
 }
 
 export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> = Layer.effect(
@@ -111,24 +122,24 @@ export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> 
     const { run } = yield* Prepared
     return {
       record: (observed, fixedHeaders, failureLimit) => {
-        const { text, values } = recording(observed, fixedHeaders, failureLimit)
-        return Effect.map(run("posthorn.record", text, values), ([row]) => {
-          const [recorded, deadLettered, disabled, moment] = row as [number, number, Array<string>, number]
+        const { values } = recording(observed, fixedHeaders, failureLimit)
+        return Effect.map(run(RECORD, values), ([row]) => {
+          const [recorded, deadLettered, disabled, moment] = row!
           return { recorded, deadLettered, disabled, moment }
         })
       },
       held: (observed) =>
         Effect.map(
-          run("posthorn.held", "select * from posthorn.held($1, $2, $3, $4)", [
+          run(HELD, [
             plain(observed, (one) => one.workspaceId),
             plain(observed, (one) => one.deliveryId),
             plain(observed, (one) => one.endpointId),
             plain(observed, (one) => one.status)
           ]),
-          (rows) => new Set(rows.map(([endpointId]) => endpointId as string))
+          (found) => new Set(found.map(([endpointId]) => endpointId))
         ),
       bury: (batch) =>
-        Effect.map(sql<{ buried: number }>`select posthorn.bury(${batch}) as buried`, ([row]) => row!.buried)
+        Effect.map(rows(sql, Counted)`select posthorn.bury(${batch}) as n`, ([row]) => row!.n)
     }
   })
 ).pipe(Layer.provide(prepared))

@@ -5,19 +5,22 @@
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import type { WorkspaceId } from "@posthorn/domain/Ids"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
+import { Count, Id } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 
-export interface RunningReplay {
-  readonly workspaceId: WorkspaceId
-  readonly id: string
-}
+const RunningReplay = Schema.Struct({ workspaceId: Id("workspace"), id: Id("replay") })
+export type RunningReplay = typeof RunningReplay.Type
 
 /**
  * `stepped`: call again; `waiting`: the endpoint is disabled, or has enough waiting; `finished`; `idle`: it is not running,
  * or another worker makes it.
  */
-export type StepOutcome = "stepped" | "waiting" | "finished" | "idle"
+const StepOutcome = Schema.Literal("stepped", "waiting", "finished", "idle")
+export type StepOutcome = typeof StepOutcome.Type
+
+const Step = Schema.Struct({ outcome: StepOutcome, made: Count })
+export type Step = typeof Step.Type
 
 export class ReplaySteps extends Context.Tag("@posthorn/persistence/ReplaySteps")<
   ReplaySteps,
@@ -28,7 +31,7 @@ export class ReplaySteps extends Context.Tag("@posthorn/persistence/ReplaySteps"
       replay: RunningReplay,
       batch: number,
       room: number
-    ) => Effect.Effect<{ readonly outcome: StepOutcome; readonly made: number }, SqlError>
+    ) => Effect.Effect<Step, SqlError>
   }
 >() {}
 
@@ -36,13 +39,13 @@ export const layer: Layer.Layer<ReplaySteps, never, SqlClient.SqlClient> = Layer
   ReplaySteps,
   Effect.map(SqlClient.SqlClient, (sql) => ({
     running: (shards) =>
-      sql<RunningReplay>`select workspace_id as "workspaceId", id from posthorn.replays
+      rows(sql, RunningReplay)`select workspace_id as "workspaceId", id from posthorn.replays
         where state = 'running' and shard = any (${shards as Array<number>}::smallint[])`,
     step: ({ id, workspaceId }, batch, room) =>
       Effect.map(
-        sql<{ readonly outcome: StepOutcome; readonly made: number }>`
+        rows(sql, Step)`
           select outcome, made from posthorn.replay_step(${workspaceId}, ${id}, ${batch}, ${room})`,
-        (rows) => rows[0]!
+        ([step]) => step!
       )
   }))
 )

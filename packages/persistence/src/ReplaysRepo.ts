@@ -10,27 +10,29 @@ import {
   type ReplayId,
   type WorkspaceId
 } from "@posthorn/domain/Ids"
+import type { TimePosition } from "@posthorn/domain/Page"
 import type { Actor } from "@posthorn/domain/Principal"
-import { Effect, type Option } from "effect"
-import { olderThan, type TimePosition } from "./Statement.ts"
+import { ReplayableStatus, ReplayState } from "@posthorn/domain/States"
+import { Effect, type Option, Schema } from "effect"
+import { Count, Id, Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
+import { olderThan } from "./Statement.ts"
 
-/** What may be replayed. */
-export type ReplayableStatus = "failed" | "failed_permanent" | "dead_lettered"
-
-export interface ReplayRow {
-  readonly id: ReplayId
-  readonly endpointId: EndpointId
-  readonly statuses: ReadonlyArray<ReplayableStatus>
-  readonly since: string
-  readonly until: string | null
-  readonly state: "running" | "done" | "cancelled"
-  readonly matched: number
-  readonly missed: number
-  readonly replayed: number
-  readonly failed: number
-  readonly createdAt: string
-  readonly finishedAt: string | null
-}
+export const ReplayRow = Schema.Struct({
+  id: Id("replay"),
+  endpointId: Id("endpoint"),
+  statuses: Schema.Array(ReplayableStatus),
+  since: Time,
+  until: Schema.NullOr(Time),
+  state: ReplayState,
+  matched: Count,
+  missed: Count,
+  replayed: Count,
+  failed: Count,
+  createdAt: Time,
+  finishedAt: Schema.NullOr(Time)
+})
+export type ReplayRow = typeof ReplayRow.Type
 
 /** Which deliveries and missed events of an endpoint. Times are of the deliveries and events themselves. */
 export interface ReplayRange {
@@ -49,11 +51,13 @@ export interface Asked {
   readonly traceId: string
 }
 
-export interface ReplayCount {
+const ReplayCount = Schema.Struct({
   /** Deliveries and missed events together. */
-  readonly matched: number
-  readonly missed: number
-}
+  matched: Count,
+  missed: Count
+})
+
+const Replayed = Schema.Struct({ delivery: Schema.NullOr(Id("delivery")) })
 
 export class ReplaysRepo extends Effect.Service<ReplaysRepo>()("@posthorn/persistence/ReplaysRepo", {
   effect: Effect.gen(function* () {
@@ -69,14 +73,14 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()("@posthorn/persis
 
     /** How many deliveries and missed events a job over the range would be about. */
     const count = (workspaceId: WorkspaceId, range: ReplayRange) =>
-      sql<ReplayCount>`select deliveries + missed as matched, missed from ${counted(workspaceId, range)}`.pipe(
+      rows(sql, ReplayCount)`select deliveries + missed as matched, missed from ${counted(workspaceId, range)}`.pipe(
         Effect.map((rows) => rows[0]!),
         Effect.orDie
       )
 
     /** Store a job; a worker makes it. What is counted is exactly what its snapshot sees. */
     const start = (workspaceId: WorkspaceId, range: ReplayRange, { actor, traceId }: Asked) =>
-      sql<ReplayRow>`
+      rows(sql, ReplayRow)`
         insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed, matched,
           missed, actor_type, actor_id, via, trace_id)
         select ${workspaceId}, ${newId("replay")}, ${range.endpointId}, posthorn.shard_of(${range.endpointId}),
@@ -89,7 +93,7 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()("@posthorn/persis
       )
 
     const find = (workspaceId: WorkspaceId, replayId: ReplayId) =>
-      sql<ReplayRow>`select ${columns} from posthorn.replays
+      rows(sql, ReplayRow)`select ${columns} from posthorn.replays
         where workspace_id = ${workspaceId} and id = ${replayId}`.pipe(
         Effect.map((rows) => rows[0]),
         Effect.orDie
@@ -97,13 +101,13 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()("@posthorn/persis
 
     /** Newest first, strictly past the position. */
     const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
-      sql<ReplayRow>`select ${columns} from posthorn.replays
+      rows(sql, ReplayRow)`select ${columns} from posthorn.replays
         where workspace_id = ${workspaceId} and ${olderThan(sql, from)}
         order by created_at desc, id desc limit ${limit + 1}`.pipe(Effect.orDie)
 
     /** Ends a running job, after the step that is being made; undefined when it was not running. */
     const cancel = (workspaceId: WorkspaceId, replayId: ReplayId) =>
-      sql<ReplayRow>`
+      rows(sql, ReplayRow)`
         update posthorn.replays set state = 'cancelled', finished_at = date_trunc('milliseconds', clock_timestamp())
         where workspace_id = ${workspaceId} and id = ${replayId} and state = 'running'
         returning ${columns}`.pipe(
@@ -117,7 +121,7 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()("@posthorn/persis
       source: { readonly id: DeliveryId; readonly endpointId: EndpointId },
       { actor, traceId }: Asked
     ) =>
-      sql<{ readonly delivery: string }>`
+      rows(sql, Replayed)`
         select delivery from posthorn.replay(${workspaceId}, ${source.endpointId}, array[${source.id}], null, null,
           ${actor.type}, ${actor.id}, ${actor.via}, ${traceId})`.pipe(
         Effect.map((rows) => rows[0]?.delivery),

@@ -3,7 +3,9 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import { Context, Duration, Effect, Layer } from "effect"
+import { Context, Duration, Effect, Layer, Schema } from "effect"
+import { Count, Counted, Id } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 
 /** How long deliveries and events are kept. Source: spec §8. */
 export class HistoryKept extends Context.Reference<HistoryKept>()("@posthorn/persistence/HistoryKept", {
@@ -36,6 +38,15 @@ export class Retention extends Context.Tag("@posthorn/persistence/Retention")<
 
 const JOB = "retention"
 
+/** Where the pass stopped; a time as PostgreSQL writes it, `-infinity` before the first. */
+const DeliveryPass = Schema.Struct({ past_at: Schema.String, past_id: Schema.String, removed: Count })
+
+const EventPass = Schema.Struct({ past: Schema.String, looked: Count, removed: Count })
+
+const ToTidy = Schema.Struct({ id: Id("workspace") })
+
+const Begun = Schema.Struct({ ours: Schema.Boolean })
+
 /** Repeats a pass until it finds fewer than it may take. */
 const passes = (pass: Effect.Effect<number, SqlError>): Effect.Effect<number, SqlError> =>
   Effect.iterate(
@@ -49,7 +60,7 @@ const passes = (pass: Effect.Effect<number, SqlError>): Effect.Effect<number, Sq
 const removeDeliveries = (sql: SqlClient.SqlClient, kept: string, workspace: string) => {
   let past = { past_at: "-infinity", past_id: "" }
   const pass = Effect.suspend(
-    () => sql<{ past_at: string; past_id: string; removed: number }>`select past_at::text, past_id, removed
+    () => rows(sql, DeliveryPass)`select past_at::text, past_id, removed
       from posthorn.remove_old_deliveries(${workspace}, ${kept}::interval, ${PASS},
         ${past.past_at}::timestamptz, ${past.past_id})`
   )
@@ -69,14 +80,14 @@ const removeEvents = (sql: SqlClient.SqlClient, kept: string, workspace: string)
       while: ({ looked }) => looked >= PASS,
       body: ({ past, total }) =>
         Effect.map(
-          sql<{ past: string; looked: number; removed: number }>`select past_id as past, looked, removed
+          rows(sql, EventPass)`select past_id as past, looked, removed
             from posthorn.remove_old_events(${workspace}, ${kept}::interval, ${PASS}, ${past})`,
           ([row]) => ({ ...row!, total: total + row!.removed })
         )
     }
   ).pipe(Effect.map(({ total }) => total))
 
-const number = (rows: ReadonlyArray<{ readonly n: number }>) => rows[0]!.n
+const number = ([counted]: ReadonlyArray<typeof Counted.Type>) => counted!.n
 
 export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.effect(
   Retention,
@@ -85,9 +96,7 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
     const removeAnswers = (workspace: string | null) =>
       passes(
         Effect.map(
-          sql<{
-            n: number
-          }>`select posthorn.remove_old_answers(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`,
+          rows(sql, Counted)`select posthorn.remove_old_answers(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`,
           number
         )
       )
@@ -99,9 +108,7 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
         idempotencyKeys: Effect.zipWith(
           passes(
             Effect.map(
-              sql<{
-                n: number
-              }>`select posthorn.remove_old_keys(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`,
+              rows(sql, Counted)`select posthorn.remove_old_keys(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`,
               number
             )
           ),
@@ -110,9 +117,7 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
         )
       })
 
-    const run = sql<{
-      id: string
-    }>`select posthorn.workspaces_to_tidy(${kept}::interval, ${KEYS_KEPT}::interval) as id`.pipe(
+    const run = rows(sql, ToTidy)`select posthorn.workspaces_to_tidy(${kept}::interval, ${KEYS_KEPT}::interval) as id`.pipe(
       Effect.flatMap(Effect.forEach(({ id }) => tidy(id))),
       Effect.zip(removeAnswers(null)),
       Effect.map(([all, operators]) => ({
@@ -122,13 +127,13 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
       }))
     )
 
-    const daily = sql<{ ours: boolean }>`select posthorn.begin_daily_run(${JOB}) as ours`.pipe(
+    const daily = rows(sql, Begun)`select posthorn.begin_daily_run(${JOB}) as ours`.pipe(
       Effect.flatMap(([row]) =>
         row!.ours ? Effect.tap(run, () => sql`select posthorn.end_daily_run(${JOB})`) : Effect.succeed(null)
       )
     )
     const erase = Effect.map(
-      sql<{ n: number }>`select posthorn.erase_sealed_answers(${SEALED_KEPT}::interval) as n`,
+      rows(sql, Counted)`select posthorn.erase_sealed_answers(${SEALED_KEPT}::interval) as n`,
       number
     )
     return { daily, erase, run }

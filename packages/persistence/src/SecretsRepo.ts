@@ -2,14 +2,20 @@
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { Bytes, Id, Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 
-export interface SealedRow {
-  readonly workspaceId: WorkspaceId
-  readonly endpointId: EndpointId
-  readonly secret: Buffer
-  readonly previousSecret: Buffer | null
-}
+const Secrets = Schema.Struct({ secret: Bytes, previousSecret: Schema.NullOr(Bytes) })
+
+export const SealedRow = Schema.Struct({
+  workspaceId: Id("workspace"),
+  endpointId: Id("endpoint"),
+  ...Secrets.fields
+})
+export type SealedRow = typeof SealedRow.Type
+
+const Present = Schema.Struct({ ...Secrets.fields, previousSecretExpiresAt: Schema.NullOr(Time) })
 
 export class SecretsRepo extends Effect.Service<SecretsRepo>()("@posthorn/persistence/SecretsRepo", {
   effect: Effect.gen(function* () {
@@ -17,9 +23,7 @@ export class SecretsRepo extends Effect.Service<SecretsRepo>()("@posthorn/persis
 
     /** An endpoint's; the previous one also when its grace is over. */
     const find = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
-      sql<
-        Omit<SealedRow, "workspaceId" | "endpointId"> & { readonly previousSecretExpiresAt: string | null }
-      >`
+      rows(sql, Present)`
         select secret, previous_secret as "previousSecret", previous_secret_expires_at as "previousSecretExpiresAt"
         from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(
         Effect.map((rows) => rows[0]),
@@ -28,7 +32,7 @@ export class SecretsRepo extends Effect.Service<SecretsRepo>()("@posthorn/persis
 
     /** Up to `most` endpoints past the given one, in the order of their keys, over all workspaces. */
     const after = (past: Pick<SealedRow, "workspaceId" | "endpointId">, most: number) =>
-      sql<SealedRow>`
+      rows(sql, SealedRow)`
         select workspace_id as "workspaceId", id as "endpointId", secret, previous_secret as "previousSecret"
         from posthorn.endpoints where (workspace_id, id) > (${past.workspaceId}, ${past.endpointId})
         order by workspace_id, id limit ${most}`.pipe(Effect.orDie)

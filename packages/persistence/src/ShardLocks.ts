@@ -6,8 +6,9 @@
  * counted as a member, and `standing` names it. Session locks may be taken twice by the same session, so only free ones are tried and only held ones unlocked.
  */
 import { SqlError } from "@effect/sql/SqlError"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { DedicatedConnection } from "./DedicatedConnection.ts"
+import { Count } from "./internal/Columns.ts"
 
 const CLASS = 7_067_002
 const MEMBER = 1_000_000
@@ -16,28 +17,35 @@ const MEMBER = 1_000_000
 const IDLE_SESSION_TIMEOUT_MS = 5_000
 
 /** A session that holds, or waits for, what is the workers', and can be none. */
-export interface Stranger {
-  readonly pid: number
-  readonly role: string
-  readonly application: string
+const Stranger = Schema.Struct({
+  pid: Count,
+  role: Schema.String,
+  application: Schema.String,
   /** Shards it holds. */
-  readonly shards: number
-}
+  shards: Count
+})
+export type Stranger = typeof Stranger.Type
 
-export interface Standing {
-  readonly shardCount: number
-  readonly members: number
+const Standing = Schema.Struct({
+  shardCount: Count,
+  members: Count,
   /** Ours among the members, from 0. */
-  readonly position: number
-  readonly free: ReadonlyArray<number>
-  readonly strangers: ReadonlyArray<Stranger>
-}
+  position: Count,
+  free: Schema.Array(Count),
+  strangers: Schema.Array(Stranger)
+})
+export type Standing = typeof Standing.Type
 
-export interface Taken {
-  readonly shard: number
+const Joined = Schema.Struct({ joined: Schema.Boolean })
+
+const Cleared = Schema.Struct({ shard: Count })
+
+const Taken = Schema.Struct({
+  ...Cleared.fields,
   /** Set when the last owner did not give it back, and was somebody else: rows due by then may have been in flight. */
-  readonly suspectUntil: number | null
-}
+  suspectUntil: Schema.NullOr(Count)
+})
+export type Taken = typeof Taken.Type
 
 export interface ShardLocks {
   /** Become a member; false while somebody keeps all workers out. Members give this up with their session. */
@@ -100,19 +108,21 @@ export const make = (connection: DedicatedConnection, owner: string): Effect.Eff
     yield* connection.query(`set idle_session_timeout = ${IDLE_SESSION_TIMEOUT_MS}`)
     return {
       join: Effect.map(
-        connection.query<{ joined: boolean }>(
-          `select pg_try_advisory_lock_shared(${CLASS}, ${MEMBER}) as joined`
+        connection.query(
+          `select pg_try_advisory_lock_shared(${CLASS}, ${MEMBER}) as joined`,
+          [],
+          Joined
         ),
         ([row]) => row!.joined
       ),
-      standing: Effect.map(connection.query<Standing>(STANDING), ([row]) => row!),
+      standing: Effect.map(connection.query(STANDING, [], Standing), ([row]) => row!),
       take: (shards) =>
-        shards.length === 0 ? Effect.succeed([]) : connection.query<Taken>(TAKE, [shards, owner]),
+        shards.length === 0 ? Effect.succeed([]) : connection.query(TAKE, [shards, owner], Taken),
       clearSuspicion: (shards) =>
         shards.length === 0
           ? Effect.succeed([])
-          : Effect.map(connection.query<{ shard: number }>(CLEAR, [shards, owner]), (rows) =>
-              rows.map(({ shard }) => shard)
+          : Effect.map(connection.query(CLEAR, [shards, owner], Cleared), (cleared) =>
+              cleared.map(({ shard }) => shard)
             ),
       giveBack: (shards) =>
         shards.length === 0 ? Effect.void : Effect.asVoid(connection.query(GIVE_BACK, [shards, owner])),

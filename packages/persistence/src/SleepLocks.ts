@@ -3,11 +3,14 @@
  * worker hears them, so that the locks never outlive its hearing.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { DedicatedConnection } from "./DedicatedConnection.ts"
+import { Count } from "./internal/Columns.ts"
 
 const TAKE = `select shard from unnest($1::integer[]) as shard
   where pg_try_advisory_lock(posthorn.wake_class(), shard)`
+
+const Taken = Schema.Struct({ shard: Count })
 
 /** The connection holds no others. */
 const GIVE_BACK = "select pg_advisory_unlock_all()"
@@ -20,6 +23,6 @@ export interface SleepLocks {
 
 export const sleepLocks = (connection: DedicatedConnection): SleepLocks => ({
   take: (shards) =>
-    Effect.map(connection.query<{ shard: number }>(TAKE, [shards]), (rows) => rows.map(({ shard }) => shard)),
+    Effect.map(connection.query(TAKE, [shards], Taken), (taken) => taken.map(({ shard }) => shard)),
   giveBack: Effect.asVoid(connection.query(GIVE_BACK))
 })

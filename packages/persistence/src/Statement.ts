@@ -7,6 +7,7 @@
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
+import type { TimePosition } from "@posthorn/domain/Page"
 import { Effect, Option } from "effect"
 
 export const UNIQUE_VIOLATION = "23505"
@@ -51,13 +52,7 @@ export const refusing =
 /** Bytes of payload after which a page ends early, so that no reader can make the server hold 200 payloads of 1 MiB. */
 export const PAGE_BYTES = 4_194_304
 
-/** A place in a list that is newest first on (created_at, id). */
-export interface TimePosition {
-  readonly at: string
-  readonly id: string
-}
-
-/** Strictly past the position in such a list; everything when there is none. */
+/** Strictly past the position in a list that is newest first on (created_at, id); everything when there is none. */
 export const olderThan = (sql: SqlClient, from: Option.Option<TimePosition>) =>
   Option.match(from, {
     onNone: () => sql`true`,

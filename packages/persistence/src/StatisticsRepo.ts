@@ -11,44 +11,42 @@
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { makeBacklogCounts } from "./internal/BacklogCounts.ts"
+import { Count, Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 
 /** How far back an overview looks. */
 export const OVERVIEW_HOURS = 24
 
-export interface OverviewRow {
+/** Deliveries by what became of them. */
+const outcomes = { pending: Count, delivered: Count, failed: Count, failedPermanent: Count, deadLettered: Count }
+
+const Overview = Schema.Struct({
   /** When it was made. */
-  readonly at: string
-  readonly endpoints: number
-  readonly enabledEndpoints: number
+  at: Time,
+  endpoints: Count,
+  enabledEndpoints: Count,
   /** Of the deliveries of the last `OVERVIEW_HOURS` those before the first whole hour, which `ofWorkspace` begins with. */
-  readonly pending: number
-  readonly delivered: number
-  readonly failed: number
-  readonly failedPermanent: number
-  readonly deadLettered: number
+  ...outcomes,
+  oldestWaitingSeconds: Schema.NullOr(Count),
+  members: Count,
+  apiTokens: Count,
+  unreadNotifications: Count
+})
+
+export interface OverviewRow extends Schema.Schema.Type<typeof Overview> {
   readonly waiting: number
-  readonly oldestWaitingSeconds: number | null
-  readonly members: number
-  readonly apiTokens: number
-  readonly unreadNotifications: number
 }
 
-export interface StatsRow {
-  readonly delivered: number
-  readonly failed: number
-  readonly failedPermanent: number
-  readonly deadLettered: number
-  readonly p50Ms: number | null
-  readonly p95Ms: number | null
-}
-
-export interface HourRow extends StatsRow {
+export const HourRow = Schema.Struct({
   /** Null for the whole time. */
-  readonly hour: string | null
-  readonly pending: number
-}
+  hour: Schema.NullOr(Time),
+  ...outcomes,
+  p50Ms: Schema.NullOr(Count),
+  p95Ms: Schema.NullOr(Count)
+})
+export type HourRow = typeof HourRow.Type
 
 export class StatisticsRepo extends Effect.Service<StatisticsRepo>()("@posthorn/persistence/StatisticsRepo", {
   effect: Effect.gen(function* () {
@@ -57,7 +55,7 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()("@posthorn/
     const backlog = makeBacklogCounts(sql)
 
     const overview = (workspaceId: WorkspaceId) =>
-      sql<Omit<OverviewRow, "waiting">>`
+      rows(sql, Overview)`
         select now() as at, e.*, d.*,
           (select greatest(0, floor(extract(epoch from now() - d.created_at)))::integer
            from posthorn.deliveries d
@@ -97,7 +95,7 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()("@posthorn/
       hours: number,
       at: string | null
     ) =>
-      sql<HourRow>`
+      rows(sql, HourRow)`
         select hour, pending, delivered, failed, failed_permanent as "failedPermanent", dead_lettered as "deadLettered",
           p50_ms as "p50Ms", p95_ms as "p95Ms"
         from posthorn.statistics_by_hour(${workspaceId}, ${endpointId}, ${hours}::integer, coalesce(${at}::timestamptz, now()))`.pipe(

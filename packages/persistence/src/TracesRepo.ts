@@ -8,12 +8,18 @@
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 
-export interface TraceItem {
-  readonly at: string
-  readonly kind: "event" | "delivery" | "attempt" | "replay" | "audit"
-  readonly id: string
+const Raw = Schema.Struct({
+  at: Time,
+  kind: Schema.Literal("event", "delivery", "attempt", "replay", "audit"),
+  id: Schema.String,
+  facts: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+})
+
+export interface TraceItem extends Omit<typeof Raw.Type, "facts"> {
   readonly [member: string]: unknown
 }
 
@@ -22,13 +28,6 @@ const MAX_DELIVERIES = 1_000
 
 const TRACE_ID = /^[0-9a-f]{32}$/
 const OWN_ID = /^(whd|evt)_[\x21-\x7e]{1,60}$/
-
-interface Raw {
-  readonly at: string
-  readonly kind: TraceItem["kind"]
-  readonly id: string
-  readonly facts: Readonly<Record<string, unknown>>
-}
 
 export class TracesRepo extends Effect.Service<TracesRepo>()("@posthorn/persistence/TracesRepo", {
   effect: Effect.gen(function* () {
@@ -58,7 +57,7 @@ export class TracesRepo extends Effect.Service<TracesRepo>()("@posthorn/persiste
          limit ${MAX_DELIVERIES})`
 
     const items = (workspaceId: WorkspaceId, id: string) =>
-      sql<Raw>`
+      rows(sql, Raw)`
         with recursive named as materialized (${named(workspaceId, id)}),
         event_ids as materialized (
           select event_id as id from named where event_id is not null
@@ -118,11 +117,11 @@ export class TracesRepo extends Effect.Service<TracesRepo>()("@posthorn/persiste
     const find = (workspaceId: WorkspaceId, id: string) =>
       TRACE_ID.test(id) || OWN_ID.test(id)
         ? items(workspaceId, id).pipe(
-            Effect.map((rows) => ({
-              items: rows
+            Effect.map((found) => ({
+              items: found
                 .slice(0, MAX_ITEMS)
                 .map(({ at, facts, id, kind }): TraceItem => ({ at, kind, id, ...facts })),
-              truncated: rows.length > MAX_ITEMS
+              truncated: found.length > MAX_ITEMS
             })),
             Effect.orDie
           )

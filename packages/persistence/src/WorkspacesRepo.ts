@@ -4,15 +4,18 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { held, WorkspaceNotFound, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
 import { isSlug } from "@posthorn/domain/Slug"
-import { Effect, Option } from "effect"
+import { Effect, Option, Schema } from "effect"
+import { Counted, Id, Time } from "./internal/Columns.ts"
+import { rows } from "./Rows.ts"
 import { boundedWait, refusing, UNIQUE_VIOLATION } from "./Statement.ts"
 
-export interface WorkspaceRow {
-  readonly id: WorkspaceId
-  readonly slug: string
-  readonly name: string
-  readonly createdAt: string
-}
+export const WorkspaceRow = Schema.Struct({
+  id: Id("workspace"),
+  slug: Schema.String,
+  name: Schema.String,
+  createdAt: Time
+})
+export type WorkspaceRow = typeof WorkspaceRow.Type
 
 const stillInUse = {
   "55P03": () => held("A transaction that published to this workspace is still open")
@@ -23,7 +26,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
     const sql = yield* SqlClient.SqlClient
 
     const insert = (row: { readonly id: WorkspaceId; readonly slug: string; readonly name: string }) =>
-      sql<WorkspaceRow>`insert into posthorn.workspaces ${sql.insert(row)}
+      rows(sql, WorkspaceRow)`insert into posthorn.workspaces ${sql.insert(row)}
         returning id, slug, name, created_at as "createdAt"`.pipe(
         Effect.map((rows) => rows[0]!),
         refusing({ [UNIQUE_VIOLATION]: () => new WorkspaceSlugTaken() })
@@ -32,7 +35,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
     const findBySlug = (slug: string) =>
       !isSlug(slug)
         ? Effect.succeed(undefined)
-        : sql<WorkspaceRow>`select id, slug, name, created_at as "createdAt"
+        : rows(sql, WorkspaceRow)`select id, slug, name, created_at as "createdAt"
         from posthorn.workspaces where slug = ${slug}`.pipe(
             Effect.map((rows) => rows[0]),
             Effect.orDie
@@ -40,7 +43,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
 
     /** By id; it may have been removed since the gate let the caller in. */
     const get = (workspaceId: WorkspaceId) =>
-      sql<WorkspaceRow>`select id, slug, name, created_at as "createdAt"
+      rows(sql, WorkspaceRow)`select id, slug, name, created_at as "createdAt"
         from posthorn.workspaces where id = ${workspaceId}`.pipe(
         Effect.flatMap(([row]) =>
           row === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(row)
@@ -61,7 +64,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
 
     /** Forward on id, strictly past the position. */
     const list = (limit: number, from: Option.Option<{ readonly id: WorkspaceId }>) =>
-      sql<WorkspaceRow>`select id, slug, name, created_at as "createdAt" from posthorn.workspaces
+      rows(sql, WorkspaceRow)`select id, slug, name, created_at as "createdAt" from posthorn.workspaces
         where id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })}
         order by id limit ${limit + 1}`.pipe(Effect.orDie)
 
@@ -72,7 +75,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
      */
     const removeHistory = (workspaceId: WorkspaceId, most: number) =>
       boundedWait(sql).pipe(
-        Effect.zipRight(sql<{ readonly n: number }>`
+        Effect.zipRight(rows(sql, Counted)`
         with oldest as materialized (
           select id from posthorn.deliveries where workspace_id = ${workspaceId} order by id limit ${most} for update
         ), gone as (
@@ -81,7 +84,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
         )
         select count(*) as n from gone`),
         Effect.zipWith(
-          sql<{ readonly n: number }>`select removed as n
+          rows(sql, Counted)`select removed as n
             from posthorn.remove_old_events(${workspaceId}, interval '0', ${most}, '')`,
           ([deliveries], [events]) => Math.max(deliveries!.n, events!.n)
         ),
@@ -91,7 +94,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
     /** With everything in it; undefined when it was gone already. */
     const remove = (workspaceId: WorkspaceId) =>
       boundedWait(sql).pipe(
-        Effect.zipRight(sql<WorkspaceRow>`delete from posthorn.workspaces where id = ${workspaceId}
+        Effect.zipRight(rows(sql, WorkspaceRow)`delete from posthorn.workspaces where id = ${workspaceId}
           returning id, slug, name, created_at as "createdAt"`),
         Effect.map((rows) => rows[0]),
         refusing(stillInUse)

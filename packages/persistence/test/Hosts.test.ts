@@ -7,7 +7,7 @@ import * as DedicatedConnection from "@posthorn/persistence/DedicatedConnection"
 import { ask, hostsOf, NoPrimary } from "@posthorn/persistence/Hosts"
 import * as Prepared from "@posthorn/persistence/Prepared"
 import * as ReplicatedCluster from "@posthorn/testkit/ReplicatedCluster"
-import { type Duration, Effect, Fiber, Layer, Redacted, Schedule } from "effect"
+import { type Duration, Effect, Fiber, Layer, Redacted, Schedule, Schema } from "effect"
 
 const SWITCH = "select inet_server_port() as port"
 
@@ -35,9 +35,9 @@ const ports = Effect.gen(function* () {
   const prepared = yield* Prepared.Prepared
   const dedicated = yield* DedicatedConnection.DedicatedConnections
   const [pooled] = yield* sql<{ port: number }>`select inet_server_port() as port`
-  const [row] = yield* prepared.run("port", SWITCH, [])
+  const [row] = yield* prepared.run({ name: "port", text: SWITCH, row: Schema.Tuple(Schema.Number) }, [])
   const connection = yield* dedicated.open("posthorn hosts")
-  const [own] = yield* connection.query<{ port: number }>(SWITCH)
+  const [own] = yield* connection.query(SWITCH, [], Schema.Struct({ port: Schema.Number }))
   return [pooled!.port, Number(row![0]), own!.port]
 }).pipe(Effect.scoped)
 

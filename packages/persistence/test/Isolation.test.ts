@@ -2,7 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { freshDatabase } from "@posthorn/testkit/TestPg"
-import { Effect, Fiber, Layer, Redacted, Schedule } from "effect"
+import { Effect, Fiber, Layer, Redacted, Schedule, Schema } from "effect"
 import pg from "pg"
 import * as Database from "../src/Database.ts"
 import * as DedicatedConnection from "../src/DedicatedConnection.ts"
@@ -54,7 +54,7 @@ it.scopedLive(
         expect(yield* sql.withTransaction(sql.unsafe(ISOLATION))).toEqual(committed)
         expect(yield* connection.query(ISOLATION)).toEqual(committed)
         expect(
-          yield* Effect.flatMap(Prepared.Prepared, ({ run }) => run("isolation", ISOLATION, []))
+          yield* Effect.flatMap(Prepared.Prepared, ({ run }) => run({ name: "isolation", text: ISOLATION, row: Schema.Tuple(Schema.String) }, []))
         ).toEqual([["read committed"]])
       }).pipe(Effect.provide(layer))
     })

@@ -9,6 +9,8 @@ import type { SqlError } from "@effect/sql/SqlError"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { Deferred, Effect, FiberId } from "effect"
+import { rows } from "../Rows.ts"
+import { Counted } from "./Columns.ts"
 
 export const MANY = 50_000
 const SHORTEST_MS = 2_000
@@ -22,10 +24,11 @@ export const makeBacklogCounts = (sql: SqlClient.SqlClient) => {
   const count = (workspaceId: WorkspaceId) =>
     Effect.gen(function* () {
       const began = yield* elapsedNow
-      const [row] = yield* sql<{
-        waiting: number
-      }>`select count(*)::integer as waiting from posthorn.queue where workspace_id = ${workspaceId}`
-      const { waiting } = row!
+      const [row] = yield* rows(
+        sql,
+        Counted
+      )`select count(*)::integer as n from posthorn.queue where workspace_id = ${workspaceId}`
+      const waiting = row!.n
       const ended = yield* elapsedNow
       if (waiting > MANY)
         kept.set(workspaceId, { waiting, until: ended + Math.max(SHORTEST_MS, TIMES * (ended - began)) })

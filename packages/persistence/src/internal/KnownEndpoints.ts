@@ -6,7 +6,10 @@
  * as it asks for fewer than are kept.
  */
 import type { EndpointId } from "@posthorn/domain/Ids"
+import { Schema } from "effect"
 import { LRUCache } from "lru-cache"
+import type { RowOf } from "../Prepared.ts"
+import { Bytes, Count } from "./Columns.ts"
 
 /** An endpoint as it stands at dispatch. The same object as long as nothing of it changes. */
 export interface DispatchEndpoint {
@@ -25,19 +28,20 @@ const MOST = 20_000
 const UNKNOWN = "0"
 
 /** `posthorn.loaded`; what comes after the version is null when that is the one that was asked for. */
-export type LoadedRow = readonly [
-  place: number,
-  eventType: string,
-  payload: string,
-  traceId: string,
-  failures: number,
-  version: string,
-  url: string | null,
-  enabled: boolean,
-  generation: number,
-  secret: Uint8Array,
-  previousSecret: Uint8Array | null
-]
+export const LOADED = [
+  ["place", Count],
+  ["event_type", Schema.String],
+  ["payload", Schema.String],
+  ["trace_id", Schema.String],
+  ["failures", Count],
+  ["version", Schema.String],
+  ["url", Schema.NullOr(Schema.String)],
+  ["enabled", Schema.NullOr(Schema.Boolean)],
+  ["generation", Schema.NullOr(Count)],
+  ["secret", Schema.NullOr(Bytes)],
+  ["previous_secret", Schema.NullOr(Bytes)]
+] as const
+export type LoadedRow = RowOf<typeof LOADED>
 
 interface Known {
   readonly version: string
@@ -56,7 +60,13 @@ export class KnownEndpoints {
     const [, , , , , version, url, enabled, generation, secret, previousSecret] = row
     const known = this.known.get(endpointId)
     if (known !== undefined && known.version === version) return known.endpoint
-    const endpoint = { url: url!, enabled, generation, secret, previousSecret }
+    const endpoint = {
+      url: url!,
+      enabled: enabled!,
+      generation: generation!,
+      secret: secret!,
+      previousSecret
+    }
     this.known.set(endpointId, { version, endpoint })
     return endpoint
   }

@@ -9,8 +9,10 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import type { ServiceUnavailable } from "@posthorn/domain/Errors"
 import type { JsonText } from "@posthorn/domain/JsonText"
-import { Effect, Option } from "effect"
+import { Effect, Option, Schema } from "effect"
+import { rows } from "../Rows.ts"
 import { isDatabaseAway, isInTheWay, problemOf } from "../Statement.ts"
+import { Id } from "./Columns.ts"
 import { makeGathering } from "./Gathering.ts"
 
 export interface NewEvent {
@@ -19,12 +21,13 @@ export interface NewEvent {
   readonly idempotencyKey: string | null
 }
 
-export interface Published {
-  readonly id: string
-  readonly eventType: string
-  readonly deliveryIds: ReadonlyArray<string>
-  readonly duplicate: boolean
-}
+export const Published = Schema.Struct({
+  id: Id("event"),
+  eventType: Schema.String,
+  deliveryIds: Schema.Array(Id("delivery")),
+  duplicate: Schema.Boolean
+})
+export type Published = typeof Published.Type
 
 export interface Publish {
   readonly workspaceSlug: string
@@ -33,12 +36,23 @@ export interface Publish {
   readonly mostDeliveries: number
 }
 
-/** Published, or refused with the SQLSTATE `code`. */
-interface Outcome extends Published {
-  readonly code: string | null
-  readonly message: string | null
-  readonly hint: string | null
-}
+/** Refused with an SQLSTATE. */
+const Refused = Schema.Struct({
+  id: Schema.Null,
+  eventType: Schema.Null,
+  deliveryIds: Schema.Null,
+  duplicate: Schema.Null,
+  code: Schema.String,
+  message: Schema.NullOr(Schema.String),
+  hint: Schema.NullOr(Schema.String)
+})
+type Refused = typeof Refused.Type
+
+const Outcome = Schema.Union(
+  Refused,
+  Schema.Struct({ ...Published.fields, code: Schema.Null, message: Schema.Null, hint: Schema.Null })
+)
+type Outcome = typeof Outcome.Type
 
 /** How a publish is made by itself, waiting for whatever is held; and whether others wait for the same already. */
 export interface Alone {
@@ -48,7 +62,7 @@ export interface Alone {
 
 const OUTCOME = `id, event_type as "eventType", delivery_ids as "deliveryIds", duplicate, code, message, hint`
 
-const refusedBy = ({ code, hint, message }: Pick<Outcome, "code" | "hint" | "message">) =>
+const refusedBy = ({ code, hint, message }: Refused) =>
   new SqlError({ cause: Object.assign(new Error(message ?? ""), { code, hint }) })
 
 /** The statement was refused for one of them or for who was in its way, and has done nothing. */
@@ -80,7 +94,7 @@ export const makeSharedPublishes = (alone: Alone) =>
     const apart = makeRunning()
 
     const publishEach = (publishes: ReadonlyArray<Publish>) =>
-      sql<Outcome>`select ${outcome} from posthorn.try_publish_each(
+      rows(sql, Outcome)`select ${outcome} from posthorn.try_publish_each(
         ${publishes.map(({ workspaceSlug }) => workspaceSlug)}::text[],
         ${publishes.map(({ event }) => event.eventType)}::text[],
         ${publishes.map(({ event }) => event.payload.text)}::text[]::json[],
@@ -93,9 +107,11 @@ export const makeSharedPublishes = (alone: Alone) =>
       bytesOf: ({ event }) => event.payload.text.length
     })
 
-    const settle = (publish: Publish, { code, hint, message, ...published }: Outcome) => {
-      if (code === null) return Effect.succeed<Published>(published)
-      return isInTheWay(code) ? alone.publish(publish) : Effect.fail(refusedBy({ code, hint, message }))
+    const settle = (publish: Publish, outcome: Outcome) => {
+      if (outcome.code !== null)
+        return isInTheWay(outcome.code) ? alone.publish(publish) : Effect.fail(refusedBy(outcome))
+      const { code: _code, hint: _hint, message: _message, ...published } = outcome
+      return Effect.succeed<Published>(published)
     }
 
     const shared = (publish: Publish) =>

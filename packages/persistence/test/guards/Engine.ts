@@ -176,7 +176,7 @@ export const engine: ReadonlyArray<Scenario> = [
       const locks = sleepLocks({
         broken: Effect.never,
         onNotification: () => undefined,
-        query: <A extends object>(text: string, values: ReadonlyArray<unknown> = []) =>
+        query: <A>(text: string, values: ReadonlyArray<unknown> = []) =>
           Effect.promise(() => worker.rows(text, ...values) as Promise<ReadonlyArray<A>>)
       })
       const other = (shard + 1) % 32

@@ -1,0 +1,22 @@
+/** What columns hold, as `Database` has the driver give it. */
+import { type Id as IdOf, type Noun, prefixes } from "@posthorn/domain/Ids"
+import { Schema } from "effect"
+
+export const Id = <N extends Noun>(noun: N) =>
+  Schema.String.pipe(Schema.startsWith(prefixes[noun])) as unknown as Schema.Schema<IdOf<N>>
+
+/** A timestamp. */
+export const Time = Schema.String.pipe(Schema.pattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/))
+
+/** A whole number that is never below 0. */
+export const Count = Schema.NonNegativeInt
+
+export const Bytes = Schema.instanceOf(Buffer)
+
+export const Texts = Schema.Array(Schema.String)
+
+/** Headers, a JSON object. */
+export const Headers = Schema.Record({ key: Schema.String, value: Schema.String })
+
+/** The row of a statement that counts. */
+export const Counted = Schema.Struct({ n: Count })
