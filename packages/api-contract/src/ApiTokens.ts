@@ -7,6 +7,7 @@ import {
   LimitReached
 } from "@posthorn/domain/Errors"
 import { Scope } from "@posthorn/domain/Permission"
+import { Maker } from "@posthorn/domain/Principal"
 import { Schema } from "effect"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
@@ -32,7 +33,9 @@ const fields = {
   expiresAt: Schema.NullOr(Timestamp),
   lastUsedAt: Schema.NullOr(Timestamp).annotations({ description: "To the minute." }),
   revokedAt: Schema.NullOr(Timestamp),
-  createdBy: Schema.NullOr(Maker).annotations({ description: "Who made it; null for tokens that are older than this member." })
+  createdBy: Schema.NullOr(Maker).annotations({
+    description: "Who made it; null for tokens that are older than this member."
+  })
 }
 
 export const ApiToken = Schema.Struct(fields).annotations({ identifier: "ApiToken" })

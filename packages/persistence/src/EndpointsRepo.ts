@@ -76,7 +76,10 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
 
     /** Disabled ones included. */
     const count = (workspaceId: WorkspaceId) =>
-      rows(sql, Counted)`select count(*) as n from posthorn.endpoints where workspace_id = ${workspaceId}`.pipe(
+      rows(
+        sql,
+        Counted
+      )`select count(*) as n from posthorn.endpoints where workspace_id = ${workspaceId}`.pipe(
         Effect.map((rows) => rows[0]!.n),
         Effect.orDie
       )

@@ -4,12 +4,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { IdempotencyKeyReused, invalid, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, MemberId, TokenId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
-import {
-  makeSharedPublishes,
-  type NewEvent,
-  type Publish,
-  Published
-} from "./internal/SharedPublishes.ts"
+import { makeSharedPublishes, type NewEvent, type Publish, Published } from "./internal/SharedPublishes.ts"
 import { makeWaiting } from "./internal/Waiting.ts"
 import { rows } from "./Rows.ts"
 import { refusing, type SqlProblem } from "./Statement.ts"

@@ -40,7 +40,10 @@ export const layer: Layer.Layer<HourCounts, never, SqlClient.SqlClient> = Layer.
         )
       )
     const wanted = (over: string) =>
-      rows(sql, Wanted)`select workspace_id as workspace, hour::text from posthorn.hours_to_count(${over}::timestamptz)`
+      rows(
+        sql,
+        Wanted
+      )`select workspace_id as workspace, hour::text from posthorn.hours_to_count(${over}::timestamptz)`
     const round = (over: string, ends: number) =>
       Effect.gen(function* () {
         let counted = 0

@@ -59,7 +59,10 @@ export class MembersRepo extends Effect.Service<MembersRepo>()("@posthorn/persis
 
     /** The member that was removed, if there was one. */
     const remove = (workspaceId: WorkspaceId, memberId: MemberId) =>
-      rows(sql, MemberRow)`delete from posthorn.members where workspace_id = ${workspaceId} and id = ${memberId}
+      rows(
+        sql,
+        MemberRow
+      )`delete from posthorn.members where workspace_id = ${workspaceId} and id = ${memberId}
         returning ${columns}`.pipe(
         Effect.map((rows) => rows[0]),
         Effect.orDie

@@ -235,20 +235,17 @@ const due = (
   )
 
 const heads = (run: Run, after: LaneRef | null, most: number) =>
-  Effect.map(
-    run(HEADS, [after?.workspaceId ?? "", after?.endpointId ?? "", most]),
-    (all): Heads => {
-      const last = all.length < most ? undefined : all.at(-1)
-      return {
-        rows: all
-          .filter((head) => head[7])
-          .map(([workspaceId, endpointId, shard, attempts, takeUps, deliveryId, due]) => {
-            return { workspaceId, endpointId, shard, attempts, takeUps, deliveryId, due }
-          }),
-        next: last === undefined ? null : { workspaceId: last[0], endpointId: last[1] }
-      }
+  Effect.map(run(HEADS, [after?.workspaceId ?? "", after?.endpointId ?? "", most]), (all): Heads => {
+    const last = all.length < most ? undefined : all.at(-1)
+    return {
+      rows: all
+        .filter((head) => head[7])
+        .map(([workspaceId, endpointId, shard, attempts, takeUps, deliveryId, due]) => {
+          return { workspaceId, endpointId, shard, attempts, takeUps, deliveryId, due }
+        }),
+      next: last === undefined ? null : { workspaceId: last[0], endpointId: last[1] }
     }
-  )
+  })
 
 const dueOf = (run: Run, refills: ReadonlyArray<Refill>) =>
   Effect.map(
@@ -298,11 +295,7 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
     return {
       due: (marks, skip, perShard, lookMost) => due(run, marks, skip, perShard, lookMost),
       heads: (after, most) => heads(run, after, most),
-      nextDue: (shards) =>
-        Effect.map(
-          run(NEXT_DUE, [plain(shards, (shard) => shard)]),
-          ([row]) => row![0]
-        ),
+      nextDue: (shards) => Effect.map(run(NEXT_DUE, [plain(shards, (shard) => shard)]), ([row]) => row![0]),
       dueOf: (refills) => dueOf(run, refills),
       load: (wanted) => Effect.suspend(() => load(run, known, wanted)),
       takeUp: (takeUps, limit, sending) =>

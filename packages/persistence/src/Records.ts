@@ -138,8 +138,7 @@ export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> 
           ]),
           (found) => new Set(found.map(([endpointId]) => endpointId))
         ),
-      bury: (batch) =>
-        Effect.map(rows(sql, Counted)`select posthorn.bury(${batch}) as n`, ([row]) => row!.n)
+      bury: (batch) => Effect.map(rows(sql, Counted)`select posthorn.bury(${batch}) as n`, ([row]) => row!.n)
     }
   })
 ).pipe(Layer.provide(prepared))

@@ -27,11 +27,7 @@ export class ReplaySteps extends Context.Tag("@posthorn/persistence/ReplaySteps"
   {
     readonly running: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<RunningReplay>, SqlError>
     /** Up to `batch` replays, as long as the endpoint has fewer than `room` deliveries waiting. */
-    readonly step: (
-      replay: RunningReplay,
-      batch: number,
-      room: number
-    ) => Effect.Effect<Step, SqlError>
+    readonly step: (replay: RunningReplay, batch: number, room: number) => Effect.Effect<Step, SqlError>
   }
 >() {}
 

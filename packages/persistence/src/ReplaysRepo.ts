@@ -57,7 +57,7 @@ const ReplayCount = Schema.Struct({
   missed: Count
 })
 
-const Replayed = Schema.Struct({ delivery: Schema.NullOr(Id("delivery")) })
+const Replayed = Schema.Struct({ delivery: Id("delivery") })
 
 export class ReplaysRepo extends Effect.Service<ReplaysRepo>()("@posthorn/persistence/ReplaysRepo", {
   effect: Effect.gen(function* () {
@@ -73,7 +73,10 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()("@posthorn/persis
 
     /** How many deliveries and missed events a job over the range would be about. */
     const count = (workspaceId: WorkspaceId, range: ReplayRange) =>
-      rows(sql, ReplayCount)`select deliveries + missed as matched, missed from ${counted(workspaceId, range)}`.pipe(
+      rows(
+        sql,
+        ReplayCount
+      )`select deliveries + missed as matched, missed from ${counted(workspaceId, range)}`.pipe(
         Effect.map((rows) => rows[0]!),
         Effect.orDie
       )

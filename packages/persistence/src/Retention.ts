@@ -96,7 +96,10 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
     const removeAnswers = (workspace: string | null) =>
       passes(
         Effect.map(
-          rows(sql, Counted)`select posthorn.remove_old_answers(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`,
+          rows(
+            sql,
+            Counted
+          )`select posthorn.remove_old_answers(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`,
           number
         )
       )
@@ -108,7 +111,10 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
         idempotencyKeys: Effect.zipWith(
           passes(
             Effect.map(
-              rows(sql, Counted)`select posthorn.remove_old_keys(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`,
+              rows(
+                sql,
+                Counted
+              )`select posthorn.remove_old_keys(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`,
               number
             )
           ),
@@ -117,7 +123,10 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
         )
       })
 
-    const run = rows(sql, ToTidy)`select posthorn.workspaces_to_tidy(${kept}::interval, ${KEYS_KEPT}::interval) as id`.pipe(
+    const run = rows(
+      sql,
+      ToTidy
+    )`select posthorn.workspaces_to_tidy(${kept}::interval, ${KEYS_KEPT}::interval) as id`.pipe(
       Effect.flatMap(Effect.forEach(({ id }) => tidy(id))),
       Effect.zip(removeAnswers(null)),
       Effect.map(([all, operators]) => ({

@@ -10,7 +10,11 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { Effect, type Schema } from "effect"
 
 /** Throws when these are not such rows. */
-export type Check = (found: ReadonlyArray<unknown>, row: Schema.Schema.AnyNoContext, statement: string) => void
+export type Check = (
+  found: ReadonlyArray<unknown>,
+  row: Schema.Schema.AnyNoContext,
+  statement: string
+) => void
 
 let check: Check | null = null
 

@@ -108,11 +108,7 @@ export const make = (connection: DedicatedConnection, owner: string): Effect.Eff
     yield* connection.query(`set idle_session_timeout = ${IDLE_SESSION_TIMEOUT_MS}`)
     return {
       join: Effect.map(
-        connection.query(
-          `select pg_try_advisory_lock_shared(${CLASS}, ${MEMBER}) as joined`,
-          [],
-          Joined
-        ),
+        connection.query(`select pg_try_advisory_lock_shared(${CLASS}, ${MEMBER}) as joined`, [], Joined),
         ([row]) => row!.joined
       ),
       standing: Effect.map(connection.query(STANDING, [], Standing), ([row]) => row!),

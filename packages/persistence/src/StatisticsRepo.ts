@@ -20,7 +20,13 @@ import { rows } from "./Rows.ts"
 export const OVERVIEW_HOURS = 24
 
 /** Deliveries by what became of them. */
-const outcomes = { pending: Count, delivered: Count, failed: Count, failedPermanent: Count, deadLettered: Count }
+const outcomes = {
+  pending: Count,
+  delivered: Count,
+  failed: Count,
+  failedPermanent: Count,
+  deadLettered: Count
+}
 
 const Overview = Schema.Struct({
   /** When it was made. */

@@ -54,7 +54,9 @@ it.scopedLive(
         expect(yield* sql.withTransaction(sql.unsafe(ISOLATION))).toEqual(committed)
         expect(yield* connection.query(ISOLATION)).toEqual(committed)
         expect(
-          yield* Effect.flatMap(Prepared.Prepared, ({ run }) => run({ name: "isolation", text: ISOLATION, row: Schema.Tuple(Schema.String) }, []))
+          yield* Effect.flatMap(Prepared.Prepared, ({ run }) =>
+            run({ name: "isolation", text: ISOLATION, row: Schema.Tuple(Schema.String) }, [])
+          )
         ).toEqual([["read committed"]])
       }).pipe(Effect.provide(layer))
     })

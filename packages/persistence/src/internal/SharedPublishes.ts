@@ -36,22 +36,13 @@ export interface Publish {
   readonly mostDeliveries: number
 }
 
-/** Refused with an SQLSTATE. */
-const Refused = Schema.Struct({
-  id: Schema.Null,
-  eventType: Schema.Null,
-  deliveryIds: Schema.Null,
-  duplicate: Schema.Null,
-  code: Schema.String,
+/** Published, or refused with the SQLSTATE `code`. */
+const Outcome = Schema.Struct({
+  ...Published.fields,
+  code: Schema.NullOr(Schema.String),
   message: Schema.NullOr(Schema.String),
   hint: Schema.NullOr(Schema.String)
 })
-type Refused = typeof Refused.Type
-
-const Outcome = Schema.Union(
-  Refused,
-  Schema.Struct({ ...Published.fields, code: Schema.Null, message: Schema.Null, hint: Schema.Null })
-)
 type Outcome = typeof Outcome.Type
 
 /** How a publish is made by itself, waiting for whatever is held; and whether others wait for the same already. */
@@ -62,7 +53,7 @@ export interface Alone {
 
 const OUTCOME = `id, event_type as "eventType", delivery_ids as "deliveryIds", duplicate, code, message, hint`
 
-const refusedBy = ({ code, hint, message }: Refused) =>
+const refusedBy = ({ code, hint, message }: Pick<Outcome, "code" | "hint" | "message">) =>
   new SqlError({ cause: Object.assign(new Error(message ?? ""), { code, hint }) })
 
 /** The statement was refused for one of them or for who was in its way, and has done nothing. */
@@ -107,11 +98,9 @@ export const makeSharedPublishes = (alone: Alone) =>
       bytesOf: ({ event }) => event.payload.text.length
     })
 
-    const settle = (publish: Publish, outcome: Outcome) => {
-      if (outcome.code !== null)
-        return isInTheWay(outcome.code) ? alone.publish(publish) : Effect.fail(refusedBy(outcome))
-      const { code: _code, hint: _hint, message: _message, ...published } = outcome
-      return Effect.succeed<Published>(published)
+    const settle = (publish: Publish, { code, hint, message, ...published }: Outcome) => {
+      if (code === null) return Effect.succeed<Published>(published)
+      return isInTheWay(code) ? alone.publish(publish) : Effect.fail(refusedBy({ code, hint, message }))
     }
 
     const shared = (publish: Publish) =>
