@@ -18,6 +18,19 @@ const memory = ({ memory: trends }) =>
     )
   })
 
+/** A leak of 20 bytes for each event of 300 s at 1,000 a second is a fifth of a worker's heap. */
+const HELD = 1.2
+
+const heap = ({ heaps: { end, middle } }) =>
+  Object.entries(middle).map(([name, before]) =>
+    row(
+      `what ${name} holds after a collection, at the end against the middle`,
+      `<= ${HELD}x`,
+      `${two(end[name] / before)}x (${before.toFixed(1)}, ${end[name].toFixed(1)} MB)`,
+      end[name] <= HELD * before
+    )
+  )
+
 export const load = (result) => {
   if (result === undefined) return []
   const { drainedSeconds, first, rate, second, slow, verdict } = result
@@ -29,6 +42,7 @@ export const load = (result) => {
       verdict.lost + verdict.twice + verdict.failed + verdict.bad + verdict.unrecorded === 0
     ),
     ...memory(result),
+    ...heap(result),
     row(
       "commit to arrival, second half against first",
       "p50 <= 1.3x",

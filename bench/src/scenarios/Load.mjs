@@ -5,10 +5,12 @@
  * every receiver answers slowly; what piles up has to go while publishing goes on. Sampled every two seconds; the halves
  * before and after the slow time are compared. At the end all is drained and counted, by the receiver and in the tables.
  */
+import { rm } from "node:fs/promises"
 import { addWorkspace, endpointsAt, key, posthorn } from "../Contestants.mjs"
 import { book } from "../load/Book.mjs"
 import { startChild } from "../load/Child.mjs"
 import { judge, kept } from "../load/Halves.mjs"
+import { heapsBy, probed } from "../load/Heap.mjs"
 import { memoryBy } from "../load/Memory.mjs"
 import { now, sleep, until } from "../Machine.mjs"
 import { openPosthorn } from "../RestServer.mjs"
@@ -38,8 +40,11 @@ const others = (origin) => async (url) => {
 }
 
 const open = async (bench, context, receiver) => {
-  const server = await openPosthorn(context)
-  const workers = [startWorker(posthorn, context), startWorker(posthorn, context)]
+  const { folder, started } = await probed(async () => ({
+    server: await openPosthorn(context),
+    workers: [startWorker(posthorn, context), startWorker(posthorn, context)]
+  }))
+  const { server, workers } = started
   const workspaces = []
   for (const slug of slugs) workspaces.push({ slug, token: await server.tokenFor(slug) })
   const producer = await startChild("Producer", {
@@ -53,8 +58,10 @@ const open = async (bench, context, receiver) => {
   const stop = async () => {
     producer.stop()
     for (const child of [server.child, ...workers]) await endWorker(child)
+    await rm(folder, { recursive: true, force: true })
   }
-  return { bench, context, receiver, producer, pids, stop, book: book(), failed: 0, bad: 0 }
+  const heaps = () => heapsBy(folder, pids)
+  return { bench, context, receiver, producer, pids, heaps, stop, book: book(), failed: 0, bad: 0 }
 }
 
 /** Takes what happened since it was last asked into the book; gives the calls' times. */
@@ -120,7 +127,7 @@ const line = ({ depth, memory, rates, seconds, seen }) =>
     .map(([name, mb]) => `${name} ${mb.toFixed(0)}`)
     .join(", ")
 
-/** Samples until the time is over; slow in the middle. */
+/** Samples until the time is over; slow in the middle. Heaps just before that, as those of the end come after a drain. */
 const steadily = async (run, { seconds }) => {
   const slowFor = Math.min(SLOW_MOST_SECONDS, seconds / 10)
   const slow = { ms: SLOW_MS, seconds: slowFor, from: (seconds - slowFor) / 2, to: (seconds + slowFor) / 2 }
@@ -128,6 +135,7 @@ const steadily = async (run, { seconds }) => {
   const samples = []
   let before = { ...run.book.counts(), spent: await reading(run.bench, posthorn, Object.values(run.pids)) }
   let slowed = 0
+  let heaps = null
   while (now() < began + seconds * 1000) {
     await sleep(Math.max(0, began + (samples.length + 1) * SAMPLE_MS - now()))
     before = await sampleOf(run, began, before)
@@ -135,13 +143,14 @@ const steadily = async (run, { seconds }) => {
     if (samples.length % PRINTED_EVERY === 0) run.bench.say(line(before))
     const at = (now() - began) / 1000
     const wanted = at >= slow.from && at < slow.to ? SLOW_MS : 0
+    if (wanted > 0 && heaps === null) heaps = await run.heaps()
     if (wanted !== slowed) {
       await run.receiver.ask("slow", { ms: wanted })
       slowed = wanted
       slow[wanted > 0 ? "began" : "ended"] = (now() - began) / 1000
     }
   }
-  return { samples, slow }
+  return { samples, slow, heaps }
 }
 
 const drain = async (run) => {
@@ -175,13 +184,14 @@ const measured = async (run, options) => {
   )
   await run.producer.ask("pace", { rate })
   await run.producer.ask("hold", { on: false })
-  const { samples, slow } = await steadily(run, options)
+  const { heaps, samples, slow } = await steadily(run, options)
   const verdict = await drain(run)
   return {
     seconds: options.seconds,
     highest,
     rate,
     ...judge({ samples, slow }),
+    heaps: { middle: heaps, end: await run.heaps() },
     verdict,
     samples: kept(samples)
   }
