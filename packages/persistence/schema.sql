@@ -200,7 +200,7 @@ create table posthorn.endpoints (
   constraint endpoints_url_check CHECK ((length(url) <= 2048))
 ) with (fillfactor=80);
 CREATE TRIGGER deliveries_follow AFTER DELETE ON posthorn.endpoints REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_deliveries();
-CREATE TRIGGER endpoints_enabled AFTER UPDATE OF enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_enabled();
+CREATE TRIGGER endpoints_enabled AFTER UPDATE OF enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_workers();
 CREATE TRIGGER endpoints_subscriptions AFTER INSERT OR UPDATE OF event_types ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.keep_subscriptions();
 
 create table posthorn.events (
@@ -396,6 +396,7 @@ create table posthorn.replays (
 CREATE INDEX replays_endpoint ON posthorn.replays USING btree (workspace_id, endpoint_id);
 CREATE INDEX replays_newest ON posthorn.replays USING btree (workspace_id, created_at DESC, id DESC);
 CREATE INDEX replays_running ON posthorn.replays USING btree (shard) WHERE (state = 'running'::text);
+CREATE TRIGGER replays_started AFTER INSERT ON posthorn.replays FOR EACH STATEMENT EXECUTE FUNCTION posthorn.tell_workers();
 
 create table posthorn.shards (
   shard smallint not null,

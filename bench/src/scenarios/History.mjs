@@ -114,7 +114,7 @@ const counting = async (bench, context, worker) => {
       return rows[0].over
     },
     "hours are counted",
-    { every: 500, within: 900_000 }
+    { every: 500, within: 3_600_000 }
   )
   const to = await reading(bench, posthorn, [worker.pid])
   return { seconds: (to.at - from.at) / 1000, postgres: to.postgres - from.postgres }
@@ -130,8 +130,14 @@ const asked = async (bench, context, names) => {
   const all = {}
   const every = questions({ ...newest, attempted: newest.delivery })
   for (const name of names ?? Object.keys(every)) {
-    const question = every[name]
-    all[name] = await ask(server, context, question)
+    try {
+      all[name] = await ask(server, context, every[name])
+    } catch (error) {
+      // Hours of a whole history that nobody has counted: the statement's time may be over before it is.
+      if (names === undefined) throw error
+      bench.say(`    ${name.padEnd(44)} no answer: ${error.message.slice(0, 120)}`)
+      continue
+    }
     const { first, ms, pages } = all[name]
     bench.say(
       `    ${name.padEnd(44)} ${ms.toFixed(1).padStart(8)} ms (first ${first.toFixed(1)}), ${pages} pages`

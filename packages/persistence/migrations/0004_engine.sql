@@ -273,12 +273,13 @@ set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards set owner = null where shard = given and owner = last_owner
 $$;
 
--- Waiting deliveries of an endpoint go on at once when it is enabled again, whoever did it.
-create function posthorn.tell_enabled() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+-- Work that no due time tells of begins at once: the waiting deliveries of an endpoint that is enabled again, whoever did
+-- it, and replay jobs that were started.
+create function posthorn.tell_workers() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due', '');
   return null;
 end $$;
 
 create trigger endpoints_enabled after update of enabled on posthorn.endpoints
-  for each row when (new.enabled and not old.enabled) execute function posthorn.tell_enabled();
+  for each row when (new.enabled and not old.enabled) execute function posthorn.tell_workers();

@@ -95,6 +95,7 @@ create index replays_endpoint on posthorn.replays (workspace_id, endpoint_id);
 create index replays_newest on posthorn.replays (workspace_id, created_at desc, id desc);
 -- Workers look for jobs of all workspaces at once.
 create index replays_running on posthorn.replays (shard) where state = 'running';
+create trigger replays_started after insert on posthorn.replays for each statement execute function posthorn.tell_workers();
 
 -- Deliveries and missed events that a job over this range would be about.
 create function posthorn.count_replay(

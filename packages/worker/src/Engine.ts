@@ -29,7 +29,7 @@ import type { Parts } from "./Parts.ts"
 import { makePool } from "./Pool.ts"
 import { Reader } from "./Reader.ts"
 import { Receiver } from "./Receiver.ts"
-import * as Replays from "./Replays.ts"
+import { makeReplays, type Replays } from "./Replays.ts"
 import * as Schedules from "./Schedules.ts"
 import { makeTakeUps } from "./TakeUps.ts"
 import { Tuning } from "./Tuning.ts"
@@ -39,8 +39,11 @@ import { WorkerConfig } from "./WorkerConfig.ts"
 /** Beyond the deadlines of the last posts: to write them down. */
 const STOP_GRACE_MS = 2_000
 
-const owner = (lanes: Lanes): Owner => ({
-  taken: (shard, suspectUntil) => lanes.take(shard, suspectUntil),
+const owner = (lanes: Lanes, replays: Replays): Owner => ({
+  taken: (shard, suspectUntil) => {
+    lanes.take(shard, suspectUntil)
+    replays.lookAgain()
+  },
   cleared: (shard) => lanes.suspects.taken(shard, null),
   lost: (shard) => lanes.lose(shard),
   drained: (shard) =>
@@ -51,10 +54,14 @@ const owner = (lanes: Lanes): Owner => ({
   idle: (shard) => lanes.heldOf(shard) === 0 && !lanes.suspects.suspectsIn(shard)
 })
 
-const woken = (reader: Reader): Woken => ({
+const woken = (reader: Reader, replays: Replays): Woken => ({
   listening: (locks) => reader.hearing(locks),
   deaf: () => reader.deaf(),
-  heard: (since, shards) => (since === null ? reader.lookAgain() : reader.woken(since, shards))
+  heard: (since, shards) => {
+    if (since !== null) return reader.woken(since, shards)
+    reader.lookAgain()
+    replays.lookAgain()
+  }
 })
 
 const untilNone = (held: () => number): Effect.Effect<void> =>
@@ -104,14 +111,14 @@ export const start = Effect.gen(function* () {
   const reader = new Reader(parts)
   const wakeups = yield* Wakeups
   const housekeeping = yield* Housekeeping.make
-  const replays = yield* Replays.make
+  const replays = yield* makeReplays
   const broken = yield* Deferred.make<never>()
   const watched = (loop: Effect.Effect<unknown>) =>
     Effect.onError(loop, (cause) =>
       Cause.isInterruptedOnly(cause) ? Effect.void : Deferred.failCause(broken, cause)
     )
   const fork = (loop: Effect.Effect<unknown>) => Effect.forkScoped(watched(loop))
-  yield* fork(parts.ownership.keep(owner(lanes)))
+  yield* fork(parts.ownership.keep(owner(lanes, replays)))
   yield* fork(new Ledger(parts).run)
   yield* fork(makeTakeUps(parts))
   yield* fork(makeDeadLetters(parts))
@@ -127,7 +134,7 @@ export const start = Effect.gen(function* () {
   )
   const pool = yield* Effect.forkDaemon(watched(makePool(parts)))
   yield* Effect.addFinalizer(() => Fiber.interruptFork(pool))
-  yield* fork(wakeups.listen(woken(reader)))
+  yield* fork(wakeups.listen(woken(reader, replays)))
   yield* fork(replays.run(() => lanes.shards))
   yield* fork(reader.run)
   // What is ready when nothing more is loaded is not sent any more.

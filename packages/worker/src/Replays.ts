@@ -11,6 +11,7 @@ import { ReplaySteps, type RunningReplay } from "@posthorn/persistence/ReplaySte
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
+import { Signal } from "./internal/Signal.ts"
 import { replayed } from "./Meters.ts"
 import * as Schedules from "./Schedules.ts"
 
@@ -21,11 +22,22 @@ const REST_MS = 5_000
 /** Between two steps, so that jobs never take more than a part of the database's time. */
 const PAUSE = "20 millis"
 
+/** `waiting`: there are jobs, and none could be gone on with. */
+type Round = "stepped" | "waiting" | "none"
+
 const tell = ({ id, workspaceId }: RunningReplay, message: string) =>
   Effect.annotateLogs(Effect.logInfo(message), { workspaceId, replayId: id })
 
-export const make = Effect.map(ReplaySteps, (steps) => {
+export interface Replays {
+  /** Somebody says that a job was started, or that one may go on. */
+  readonly lookAgain: () => void
+  /** `shards`: those that are this worker's now. Runs until interrupted. */
+  readonly run: (shards: () => ReadonlyArray<number>) => Effect.Effect<never>
+}
+
+export const makeReplays = Effect.map(ReplaySteps, (steps): Replays => {
   const trouble = makeTrouble("Replay jobs cannot go on", "Replay jobs go on again")
+  const started = new Signal()
 
   /** Whether there is more to do. */
   const step = (replay: RunningReplay) =>
@@ -61,9 +73,9 @@ export const make = Effect.map(ReplaySteps, (steps) => {
    * A step of each job, one after the other: however many there are, they take no more from live traffic than one. What
    * goes wrong with one is no matter of the others.
    */
-  const round = (shards: ReadonlyArray<number>): Effect.Effect<boolean> =>
+  const round = (shards: ReadonlyArray<number>): Effect.Effect<Round> =>
     Effect.gen(function* () {
-      if (shards.length === 0) return false
+      if (shards.length === 0) return "none"
       const now = yield* elapsedNow
       for (const [id, until] of resting) if (until <= now) resting.delete(id)
       const running = yield* steps.running(shards)
@@ -71,15 +83,22 @@ export const make = Effect.map(ReplaySteps, (steps) => {
         running.filter(({ id }) => !resting.has(id)),
         tryStep
       )
-      return stepped.includes(true)
-    }).pipe(Effect.catchAll((error) => Effect.as(trouble.failed(reasonOf(error)), false)))
+      return stepped.includes(true) ? "stepped" : running.length > 0 ? "waiting" : "none"
+    }).pipe(Effect.catchAll((error) => Effect.as(trouble.failed(reasonOf(error)), "waiting" as const)))
+
+  const rest = (round: Round): Effect.Effect<void> =>
+    round === "stepped"
+      ? Effect.void
+      : started.waitAtMost(round === "none" ? Schedules.untoldReplaysMs : Schedules.waitingReplaysMs)
 
   return {
-    /** `shards`: those that are this worker's now. */
-    run: (shards: () => ReadonlyArray<number>): Effect.Effect<unknown> =>
-      Effect.suspend(() => round(shards())).pipe(
-        Effect.repeat({ while: (more) => more }),
-        Effect.repeat(Schedules.replays)
+    lookAgain: () => started.raise(),
+    run: (shards) =>
+      Effect.forever(
+        Effect.flatMap(
+          Effect.suspend(() => round(shards())),
+          rest
+        )
       )
   }
 })

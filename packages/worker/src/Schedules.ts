@@ -30,7 +30,9 @@ export const pulse = Schedule.spaced("10 seconds")
 export const buryMs = 5_000
 /** History and secrets that have become old are looked for. */
 export const housekeeping = Schedule.spaced("1 minute")
-/** Replay jobs that were started, or wait for room, are looked at. */
-export const replays = Schedule.spaced("500 millis")
+/** Replay jobs that wait for room are looked at. */
+export const waitingReplaysMs = 500
+/** Whether a job runs that nobody told of: its worker died, or the notification was lost. */
+export const untoldReplaysMs = 5_000
 /** Whether everything in flight is over, and a shard can be given back, or the worker stop. */
 export const drained = Schedule.spaced("20 millis")

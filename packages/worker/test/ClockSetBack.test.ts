@@ -5,7 +5,7 @@ import type { Due, LaneRef, Queue, Waiting } from "@posthorn/persistence/Queue"
 import { ReplaySteps } from "@posthorn/persistence/ReplaySteps"
 import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { Effect, TestClock } from "effect"
-import * as Replays from "../src/Replays.ts"
+import { makeReplays } from "../src/Replays.ts"
 import { tuned } from "../src/Tuning.ts"
 import { readerOf } from "./Reading.ts"
 
@@ -89,7 +89,7 @@ const replaying = Effect.gen(function* () {
       })
   }
   const { clock, setBack } = yield* settable
-  const replays = yield* Effect.provideService(Replays.make, ReplaySteps, steps)
+  const replays = yield* Effect.provideService(makeReplays, ReplaySteps, steps)
   yield* Effect.forkScoped(
     Effect.withClock(
       replays.run(() => [0]),

@@ -546,7 +546,7 @@ export const engine: ReadonlyArray<Scenario> = [
   },
   {
     title: "workers are told when an endpoint is enabled, and of no other change",
-    of: ["trigger endpoints_enabled", "tell_enabled"],
+    of: ["trigger endpoints_enabled", "tell_workers"],
     play: async (stage) => {
       const acme = await stage.workspace()
       await stage.endpoint(acme, { enabled: false })

@@ -36,6 +36,22 @@ export const replaySteps: ReadonlyArray<Scenario> = [
     }
   },
   {
+    title: "workers are told when a job is started",
+    of: ["trigger replays_started", "tell_workers"],
+    play: async (stage) => {
+      const { acme, endpoint } = await failing(stage, 1)
+      let heard = 0
+      const listener = await stage.other()
+      listener.client.on("notification", () => {
+        heard += 1
+      })
+      await listener.rows("listen posthorn_due")
+      await start(stage, { workspace: acme, endpoint, since: "2025-01-01" })
+      await listener.rows("select 1")
+      assert.equal(heard, 1)
+    }
+  },
+  {
     title: "a job looks past as many as one step may look at",
     of: ["replay_step"],
     play: async (stage) => {
