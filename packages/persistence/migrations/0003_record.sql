@@ -15,7 +15,7 @@ create function posthorn.record(
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
   signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[],
   urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer
-) returns table (recorded integer, dead_lettered integer, disabled text[], moment_micros bigint)
+) returns table (recorded integer, dead_lettered integer, disabled text[], too_late integer[], moment_micros bigint)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms' as $$
 declare
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
@@ -30,6 +30,10 @@ begin
   if locked is not null then
     disabled := posthorn.count_failures(workspaces, deliveries, endpoints, generations, statuses, arrivals, stored, locked,
       failure_limit, moment);
+  end if;
+  too_late := '{}';
+  if recorded < cardinality(deliveries) then
+    too_late := posthorn.too_late(workspaces, deliveries, ordinals, attempt_ids, arrivals);
   end if;
   moment_micros := (date_part('epoch', moment) * 1000000)::bigint;
   return next;
@@ -133,6 +137,26 @@ begin
     end if;
     raise exception 'posthorn.record: % rows were changed meanwhile', changed using errcode = 'serialization_failure';
   end if;
+end $$;
+
+-- The observations that are not on record, by when they arrived: another one of the same attempt was first, or the delivery was
+-- over before, or is gone. What an earlier call stored whose answer was lost is on record, under the same attempt id.
+create function posthorn.too_late(
+  workspaces text[], deliveries text[], ordinals smallint[], attempt_ids text[], arrivals integer[]
+) returns integer[] language plpgsql set search_path = pg_catalog, posthorn, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off as $$
+begin
+  return array(
+    select o.arrival
+    from unnest(workspaces, deliveries, ordinals, attempt_ids, arrivals)
+      as o(workspace_id, delivery_id, ordinal, attempt_id, arrival)
+    left join lateral (
+      select a.id from posthorn.attempts a
+      where a.workspace_id = o.workspace_id and a.delivery_id = o.delivery_id and a.ordinal = o.ordinal offset 0
+    ) a on true
+    where a.id is distinct from o.attempt_id
+  );
 end $$;
 
 -- What the stored attempts make of the streaks of the locked endpoints, in the order in which they finished. Gives those that
@@ -277,7 +301,8 @@ begin
     json_build_object('endpointId', endpoint, 'reason', 'consecutive_failures')::text, trace, endpoint);
 end $$;
 
--- The dead-letter consumer: marks up to `batch` spent deliveries terminal and tells the workspace. Idempotent; adds no
+-- The dead-letter consumer: looks at up to `batch` spent deliveries, marks them terminal and tells the workspace; gives how many
+-- it marked. Idempotent; adds no
 -- attempt, counts no failure, keeps the last HTTP evidence, and never touches the endpoint. A notification that cannot
 -- be written undoes nothing.
 create function posthorn.bury(batch integer) returns integer
@@ -297,12 +322,12 @@ begin
     where l.workspace_id = due.workspace_id and l.delivery_id = due.delivery_id
     returning l.workspace_id, l.delivery_id, l.reason
   loop
-    buried := buried + 1;
     update posthorn.deliveries
       set status = 'dead_lettered', next_attempt_at = null, dead_letter_reason = letter.reason
       where workspace_id = letter.workspace_id and id = letter.delivery_id and status in ('pending', 'failed');
     -- An owner that was taken for dead may have recorded it meanwhile: then there is nothing to tell.
     continue when not found;
+    buried := buried + 1;
     begin
       insert into posthorn.notifications (workspace_id, kind, message, endpoint_id, delivery_id)
       select d.workspace_id, 'delivery_dead_lettered',

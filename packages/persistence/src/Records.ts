@@ -47,6 +47,11 @@ export interface Recorded {
   readonly deadLettered: number
   /** Endpoints that this call disabled. */
   readonly disabled: ReadonlyArray<string>
+  /**
+   * Places of the observations that are not on record, because another one was first or nothing was waited for any more. The
+   * others are, be it by this call or by an earlier one whose answer was lost.
+   */
+  readonly tooLate: ReadonlyArray<number>
   /** What `retryAfterMs` counts from, in microseconds since 1970. */
   readonly moment: number
 }
@@ -62,7 +67,7 @@ export class Records extends Context.Tag("@posthorn/persistence/Records")<
     ) => Effect.Effect<Recorded, SqlError>
     /** Endpoints of which `record` would have to wait for a row that somebody holds. Waits for nothing itself. */
     readonly held: (observed: ReadonlyArray<Observed>) => Effect.Effect<ReadonlySet<string>, SqlError>
-    /** The dead-letter consumer: marks up to `batch` spent deliveries terminal; gives how many. */
+    /** The dead-letter consumer: looks at up to `batch` spent deliveries; gives how many it marked terminal. */
     readonly bury: (batch: number) => Effect.Effect<number, SqlError>
   }
 >() {}
@@ -102,6 +107,7 @@ const RECORD = statement(
     ["recorded", Count],
     ["dead_lettered", Count],
     ["disabled", Schema.Array(Id("endpoint"))],
+    ["too_late", Schema.Array(Count)],
     ["moment_micros", Count]
   ]
 )
@@ -124,8 +130,8 @@ export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> 
       record: (observed, fixedHeaders, failureLimit) => {
         const { values } = recording(observed, fixedHeaders, failureLimit)
         return Effect.map(run(RECORD, values), ([row]) => {
-          const [recorded, deadLettered, disabled, moment] = row!
-          return { recorded, deadLettered, disabled, moment }
+          const [recorded, deadLettered, disabled, tooLate, moment] = row!
+          return { recorded, deadLettered, disabled, tooLate, moment }
         })
       },
       held: (observed) =>

@@ -22,7 +22,7 @@ export const makeDeadLetters = ({ lanes, records }: Parts): Effect.Effect<never>
   const trouble = makeTrouble("Dead letters cannot be marked", "Dead letters can be marked again")
   const buryAll: Effect.Effect<void> = records.bury(BATCH).pipe(
     Effect.tap(tell),
-    Effect.flatMap((buried) => (buried < BATCH ? Effect.void : buryAll)),
+    Effect.flatMap((buried) => (buried === 0 ? Effect.void : buryAll)),
     telling(trouble),
     Effect.ignore,
     Effect.uninterruptible

@@ -173,16 +173,16 @@ export class Ledger {
     )
   }
 
-  private stored(group: Rows, { deadLettered, disabled, moment }: Recorded): Effect.Effect<void> {
+  private stored(group: Rows, { deadLettered, disabled, moment, tooLate }: Recorded): Effect.Effect<void> {
     const { lanes, trace } = this.parts
     const told = tellDisabled(group, disabled)
     if (disabled.length > 0) {
       lanes.giveBackReady(({ endpointId }) => disabled.includes(endpointId))
       Meters.disabled(disabled.length)
     }
-    for (const row of group) {
+    for (const [place, row] of group.entries()) {
       const observed = observedOf(row)
-      Meters.recorded(observed, row.due)
+      if (!tooLate.includes(place)) Meters.recorded(observed, row.due)
       trace?.(row, observed)
       if (observed.retryAfterMs !== null) lanes.agenda.expect(moment + observed.retryAfterMs * 1000)
       lanes.recorded(row)

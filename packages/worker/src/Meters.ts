@@ -1,8 +1,10 @@
 /**
  * What the engine counts of itself. `docs/operate.md` lists the names; none has an id for a label.
  *
- * Attempts are counted when they are on record, so the counts are those of the evidence: after a crash, or a COMMIT whose
- * answer was lost, at most the last group is missing or counted twice.
+ * Attempts are counted when they are on record, each by the worker whose observation it is and once, also when the answer to a
+ * COMMIT was lost. So all workers' counts together are those of the evidence, but for what a worker that is killed has
+ * committed and not lived to count. Disabled endpoints, dead letters and replays are counted as the answer to their statement
+ * tells them: an answer that was lost is missing, too. Nothing is counted that did not happen.
  */
 
 import type { Observed } from "@posthorn/persistence/Records"
@@ -12,7 +14,7 @@ import { Effect } from "effect"
 
 const attempts = counter(
   "posthorn_attempts_total",
-  "Attempts on record, by outcome; http_status_class is none when no status arrived, failure_reason is none when it was delivered.",
+  "Attempts that this worker has put on record, by outcome; http_status_class is none when no status arrived, failure_reason is none when it was delivered. Lacks what it was killed before counting.",
   "status",
   "http_status_class",
   "failure_reason"

@@ -1,9 +1,11 @@
 /** Faults between a worker process and its database: the line is black, dead, or cut between statement and answer. */
 import { expect, it } from "@effect/vitest"
+import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
 import { Effect, Redacted } from "effect"
 import { makeLine, through } from "./processes/DatabaseLine.ts"
+import { scrape } from "./processes/Meters.ts"
 import { endpoints, lawsHold, publishTo, repeatsIn, shared, tally, timed, within } from "./processes/Story.ts"
 import { startWorker } from "./processes/WorkerProcess.ts"
 import { Setting, workspace } from "./Setting.ts"
@@ -16,9 +18,10 @@ const busyWorker = Effect.gen(function* () {
   const line = yield* makeLine(new URL(url))
   const receiver = yield* makeReceiver({ behaviours: { "/broken": (answer) => answer.reply(503) } })
   const acme = yield* workspace
-  const worker = yield* startWorker({ DATABASE_URL: through(line, url) })
+  const port = yield* freePort
+  const worker = yield* startWorker({ DATABASE_URL: through(line, url), METRICS_PORT: String(port) })
   yield* shared(10, 32)
-  return { acme, line, receiver, worker }
+  return { acme, line, receiver, worker, meters: scrape(`http://127.0.0.1:${port}`) }
 })
 
 it.scopedLive(
@@ -70,7 +73,7 @@ it.scopedLive(
   "§2.3 counts nothing twice when the answer to a COMMIT is lost",
   () =>
     Effect.gen(function* () {
-      const { acme, line, receiver, worker } = yield* busyWorker
+      const { acme, line, meters, receiver, worker } = yield* busyWorker
       const [broken] = yield* endpoints(acme, 10, () => receiver.url("/broken"))
       const lost = yield* Effect.fork(line.loseAnswerTo("posthorn.record"))
       yield* Effect.yieldNow()
@@ -81,6 +84,10 @@ it.scopedLive(
       expect(broken).toBeDefined()
       expect(receiver.received).toHaveLength(30)
       expect(worker.running()).toBe(true)
+      // And leaves nothing out: what the lost answer told is on record as this worker's own.
+      const told = yield* within(10, meters, (now) => now.sum("posthorn_attempts_unrecorded") === 0)
+      expect(told.sum("posthorn_attempts_total", { status: "failed" })).toBe(30)
+      expect(told.sum("posthorn_attempt_duration_seconds_count")).toBe(30)
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
   60_000

@@ -1,8 +1,10 @@
 /** A worker that freezes and comes back: others have gone on meanwhile, and what it brings too late changes nothing. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
+import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
+import { scrape } from "./processes/Meters.ts"
 import {
   attemptsStored,
   endpoints,
@@ -34,12 +36,13 @@ it.scopedLive(
       })
       const acme = yield* workspace
       yield* endpoints(acme, 20, () => receiver.url("/late"))
-      const frozen = yield* startWorker(UNHURRIED)
+      const ports = [String(yield* freePort), String(yield* freePort)] as const
+      const frozen = yield* startWorker({ ...UNHURRIED, METRICS_PORT: ports[0] })
       yield* shared(10, 32)
       yield* publishTo(acme, 20, 6)
       yield* receiver.waitFor(40)
       frozen.signal("SIGSTOP")
-      yield* startWorker(UNHURRIED)
+      yield* startWorker({ ...UNHURRIED, METRICS_PORT: ports[1] })
 
       const took = yield* timed(shared(10, 32))
       expect(took).toBeLessThan(10_000)
@@ -64,6 +67,17 @@ it.scopedLive(
       ).toEqual([])
       yield* lawsHold
       expect(frozen.running()).toBe(true)
+      // Nor does it count what it brought too late: both workers' counts together are what is on record.
+      const counts = Effect.map(
+        Effect.forEach(ports, (port) => scrape(`http://127.0.0.1:${port}`)),
+        (all) =>
+          [
+            "posthorn_attempts_unrecorded",
+            "posthorn_attempts_total",
+            "posthorn_attempt_duration_seconds_count"
+          ].map((name) => all.reduce((sum, one) => sum + one.sum(name), 0))
+      )
+      expect(yield* within(10, counts, ([unrecorded]) => unrecorded === 0)).toEqual([0, 140, 140])
     }).pipe(Effect.provide(Setting)),
   90_000
 )

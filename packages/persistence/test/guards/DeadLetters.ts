@@ -46,7 +46,7 @@ export const burials: ReadonlyArray<Scenario> = [
     play: async (stage) => {
       const [one] = await scene(stage, 1, 1)
       await stage.record([stage.observation(one!, { status: "delivered" })])
-      await bury(stage, 10)
+      assert.equal(await bury(stage, 10), 0)
       assert.equal(await stage.value(STATUSES), "delivered")
       assert.equal((await stage.rows("select from posthorn.notifications")).length, 0)
       assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)

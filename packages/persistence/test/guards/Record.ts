@@ -19,6 +19,7 @@ const queued = (stage: Stage) =>
 
 /** `record` and what it consists of. */
 const RECORD = ["record", "write_attempts", "count_failures"]
+const TOO_LATE = ["record", "too_late"]
 
 export const recordings: ReadonlyArray<Scenario> = [
   {
@@ -78,6 +79,39 @@ export const recordings: ReadonlyArray<Scenario> = [
         { id: endpoint, failures: 2, enabled: true, reason: null }
       ])
       assert.equal((await stage.rows("select from posthorn.attempts")).length, 3)
+    }
+  },
+  {
+    title: "what is not on record is told from what an earlier call stored, by when it arrived",
+    of: TOO_LATE,
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 6)
+      const [mine, theirs, early, fresh, failing, gone] = deliveries as [
+        Delivery,
+        Delivery,
+        Delivery,
+        Delivery,
+        Delivery,
+        Delivery
+      ]
+      const stored = stage.observation(mine, { status: "delivered" })
+      const failed = stage.observation(failing)
+      assert.deepEqual((await stage.record([failed, stored])).too_late, [])
+      await stage.record([stage.observation(theirs, { status: "delivered" })])
+      await stage.rows("delete from posthorn.deliveries where id = $1", gone.id)
+      const again = await stage.record([
+        stage.observation(gone),
+        stage.observation(fresh),
+        stage.observation(theirs, { status: "delivered" }),
+        stored,
+        stage.observation(early, { ordinal: 2 }),
+        failed
+      ])
+      assert.equal(again.recorded, 1)
+      assert.deepEqual((again.too_late as ReadonlyArray<number>).toSorted(), [0, 2, 4])
+      // Its second attempt is another one, although the delivery and the id are the same.
+      const second = await stage.record([{ ...failed, ordinal: 3 }, stage.observation(mine)])
+      assert.deepEqual((second.too_late as ReadonlyArray<number>).toSorted(), [0, 1])
     }
   },
   {

@@ -28,6 +28,8 @@ export class Model {
   readonly deadLetters = new Set<string>()
   readonly notified: Array<string> = []
   readonly facts: Array<Fact> = []
+  /** Attempts on record. */
+  private readonly stored = new Set<string>()
   /** Since when each row of the queue is as it is, and when each shard was last taken over from a dead worker. */
   private readonly since = new Map<string, number>()
   readonly takenOver = new Map<number, number>()
@@ -211,12 +213,17 @@ export class Model {
   record(group: ReadonlyArray<Observed>, failureLimit: number) {
     let recorded = 0
     let deadLettered = 0
+    const tooLate: Array<number> = []
     const disabled: Array<string> = []
-    for (const observed of group) {
+    for (const [place, observed] of group.entries()) {
       const delivery = this.deliveries.get(observed.deliveryId)
-      if (delivery === undefined || delivery.attempts !== observed.ordinal - 1) continue
-      if (delivery.status !== "pending" && delivery.status !== "failed") continue
+      const open = delivery?.status === "pending" || delivery?.status === "failed"
+      if (delivery === undefined || !open || delivery.attempts !== observed.ordinal - 1) {
+        if (!this.stored.has(observed.attemptId)) tooLate.push(place)
+        continue
+      }
       recorded += 1
+      this.stored.add(observed.attemptId)
       delivery.status = observed.status
       delivery.attempts = observed.ordinal
       delivery.lastStatus = observed.httpStatus
@@ -239,7 +246,7 @@ export class Model {
         ...this.fold(observed, failureLimit, disabled)
       })
     }
-    return { recorded, deadLettered, disabled, moment: this.micros }
+    return { recorded, deadLettered, disabled, tooLate, moment: this.micros }
   }
 
   private fold(observed: Observed, failureLimit: number, disabled: Array<string>) {
@@ -256,6 +263,7 @@ export class Model {
 
   bury(batch: number): number {
     const letters = [...this.deadLetters].slice(0, batch)
+    let buried = 0
     for (const deliveryId of letters) {
       this.deadLetters.delete(deliveryId)
       const delivery = this.deliveries.get(deliveryId)!
@@ -264,8 +272,9 @@ export class Model {
       delivery.nextAttemptAt = null
       this.notified.push(deliveryId)
       this.facts.push({ kind: "buried", at: this.now(), deliveryId })
+      buried += 1
     }
-    return letters.length
+    return buried
   }
 
   enable(endpoint: Endpoint): void {
