@@ -31,8 +31,8 @@ const INVALID_URL: Observation = {
   responseBody: null
 }
 
-/** The attempt is over but for this; what goes wrong in it ends the fiber of its slot. */
-type Over = (finish: () => void) => void
+/** The attempt is over but for this. What goes wrong in it is told, and ends the fiber of its slot. */
+type Over = (row: Row, finish: () => void) => void
 
 /** Runs until interrupted. */
 export const makePool = (parts: Parts): Effect.Effect<void> =>
@@ -52,12 +52,12 @@ const poolOf = (parts: Parts, tell: (line: Effect.Effect<void>) => void): Effect
     const at = clock.unsafeCurrentTimeMillis()
     const prepared = prepare(row, row.loaded!, Math.floor(at / 1000))
     if (prepared === "invalid_url") {
-      over(() => settle(row, { generation, at, signature: null, url: endpoint.url }, INVALID_URL))
+      over(row, () => settle(row, { generation, at, signature: null, url: endpoint.url }, INVALID_URL))
       return
     }
     row.posted = true
     receiver.send(prepared, (seen) =>
-      over(() => {
+      over(row, () => {
         // Null: the receiver closed before there was an observation. The delivery stays in the queue.
         if (seen !== null)
           settle(row, { generation, at, signature: prepared.signature, url: prepared.url }, seen)
@@ -82,8 +82,14 @@ const poolOf = (parts: Parts, tell: (line: Effect.Effect<void>) => void): Effect
     try {
       send(row, over)
     } catch (defect) {
-      over(() => broken(row, defect))
+      over(row, () => broken(row, defect))
     }
+  }
+
+  /** Without it, whoever stops the worker would wait for this attempt until the deadline. */
+  const unjudged = (row: Row, defect: unknown): void => {
+    if (row.state === "sent") lanes.unobserved(row)
+    tell(Effect.logError(`Delivery ${row.deliveryId} could not be judged`, Cause.die(defect)))
   }
 
   /**
@@ -95,11 +101,13 @@ const poolOf = (parts: Parts, tell: (line: Effect.Effect<void>) => void): Effect
     let ended: (() => void) | null = null
     let busy = false
     let beginning = false
-    const over: Over = (finish) => {
+    const over: Over = (row, finish) => {
       try {
         finish()
       } catch (defect) {
-        return fail(defect)
+        unjudged(row, defect)
+        // A fiber that is ending anyway ends as if the attempt had come to its end.
+        if (ended === null) return fail(defect)
       }
       busy = false
       if (ended !== null) ended()

@@ -1,5 +1,6 @@
 /** A loop of the engine that breaks by a defect: whoever runs the worker hears of it, as it may deliver no longer. */
 import { assert, layer } from "@effect/vitest"
+import type { Observation } from "@posthorn/domain/Verdict"
 import * as DedicatedConnection from "@posthorn/persistence/DedicatedConnection"
 import * as HourCounts from "@posthorn/persistence/HourCounts"
 import * as Queue from "@posthorn/persistence/Queue"
@@ -7,13 +8,14 @@ import * as Records from "@posthorn/persistence/Records"
 import * as ReplaySteps from "@posthorn/persistence/ReplaySteps"
 import * as Retention from "@posthorn/persistence/Retention"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
-import { Cause, Effect, Exit, Layer } from "effect"
+import { Cause, Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
 import * as Engine from "../src/Engine.ts"
 import * as Receiver from "../src/Receiver.ts"
 import * as Shards from "../src/Shards.ts"
 import * as Wakeups from "../src/Wakeups.ts"
-import { WorkerConfig } from "../src/WorkerConfig.ts"
-import { drained, endpoint, publish, Setting, settings, statuses, workspace } from "./Setting.ts"
+import { WorkerConfig, type WorkerSettings } from "../src/WorkerConfig.ts"
+import { connectionsNamed } from "./processes/Story.ts"
+import { drained, endpoint, publish, Setting, settings, statuses, until, workspace } from "./Setting.ts"
 
 type Calls = Partial<Queue.Queue["Type"]>
 type Results = Records.Records["Type"]
@@ -22,7 +24,8 @@ type Results = Records.Records["Type"]
 const engineWith = (
   calls: Calls,
   results: Partial<Results> = {},
-  receiver: Layer.Layer<Receiver.Receiver, never, WorkerConfig> = Receiver.layer
+  receiver: Layer.Layer<Receiver.Receiver, never, WorkerConfig> = Receiver.layer,
+  changes: Partial<WorkerSettings> = {}
 ) =>
   Effect.gen(function* () {
     const parts = yield* Layer.build(
@@ -43,7 +46,7 @@ const engineWith = (
         Wakeups.layer
       ).pipe(
         Layer.provide(DedicatedConnection.layer),
-        Layer.provideMerge(Layer.succeed(WorkerConfig, settings)),
+        Layer.provideMerge(Layer.succeed(WorkerConfig, { ...settings, ...changes })),
         Layer.fresh
       )
     )
@@ -52,21 +55,22 @@ const engineWith = (
 
 const defect = Effect.die(new Error("a fault of ours"))
 
-/** What it has seen cannot be judged. */
-const breaking = Layer.succeed(Receiver.Receiver, {
-  fixedHeaders: {},
-  send: (_, done) =>
-    queueMicrotask(() =>
-      done({
-        get httpStatus(): never {
-          throw new Error("a fault of ours")
-        },
-        failureReason: null,
-        durationMs: 1,
-        responseBody: null
-      })
-    )
-})
+const UNJUDGEABLE: Observation = {
+  get httpStatus(): never {
+    throw new Error("a fault of ours")
+  },
+  failureReason: null,
+  durationMs: 1,
+  responseBody: null
+}
+
+/** What it has seen cannot be judged; `answering` says when it has seen it. */
+const breakingBy = (answering: (answer: () => void) => void) =>
+  Layer.succeed(Receiver.Receiver, {
+    fixedHeaders: {},
+    send: (_, done) => answering(() => done(UNJUDGEABLE))
+  })
+const breaking = breakingBy(queueMicrotask)
 
 layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks", (it) => {
   for (const [loop, calls, results, other] of [
@@ -89,6 +93,39 @@ layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks"
         assert.include(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", "a fault of ours")
       })
     )
+
+  it.scoped("decision §7 says so when judging breaks while it stops, and does not wait for what broke", () =>
+    Effect.gen(function* () {
+      const acme = yield* workspace
+      yield* endpoint(acme, "https://receiver.example/")
+      yield* publish(acme)
+      // Of what other tests left behind, too.
+      const answers: Array<() => void> = []
+      const holding = breakingBy((answer) => void answers.push(answer))
+      const said: Array<string> = []
+      const listening = Logger.add(
+        Logger.make(({ cause, message }) => void said.push(`${message} ${Cause.pretty(cause)}`))
+      )
+      const life = yield* Scope.make()
+
+      yield* engineWith({}, {}, holding, { requestTimeoutMs: 120_000 }).pipe(
+        Scope.extend(life),
+        Effect.provide(listening)
+      )
+      yield* until(
+        Effect.sync(() => answers.length),
+        (sent) => sent > 0
+      )
+      const stopping = yield* Effect.fork(Scope.close(life, Exit.void))
+      yield* until(connectionsNamed("posthorn listener"), (left) => left.length === 0)
+      for (const answer of answers) answer()
+      const stopped = yield* Effect.exit(Effect.timeout(Fiber.join(stopping), "20 seconds"))
+
+      assert.isTrue(Exit.isSuccess(stopped), String(stopped))
+      const [line = ""] = said.filter((one) => one.includes("could not be judged"))
+      assert.include(line, "a fault of ours")
+    })
+  )
 
   it.scoped("decision §7 says nothing while it works", () =>
     Effect.gen(function* () {
