@@ -2,13 +2,13 @@
  * A backlog that is due, drained by one worker: what a delivery costs and how much memory the worker takes, for each tenth
  * of it. It is what an installation has to do after its workers were away for long.
  */
-import { addWorkspace, endpointsAt, key, posthorn } from "../Contestants.mjs"
+import { addWorkspace, posthorn } from "../Contestants.mjs"
 import { book } from "../load/Book.mjs"
-import { startChild } from "../load/Child.mjs"
 import { memoryBy } from "../load/Memory.mjs"
+import { withReceiver } from "../load/Receiving.mjs"
 import { writeRows } from "../load/Rows.mjs"
 import { now, sleep } from "../Machine.mjs"
-import { costs, endWorker, median, reading, startWorker, withContext } from "../Run.mjs"
+import { costs, endWorker, median, reading, startWorker } from "../Run.mjs"
 import { connect } from "../Servers.mjs"
 
 const WORKSPACES = 4
@@ -16,11 +16,9 @@ const KINDS = 100
 const TENTHS = 10
 const WITHIN_MS = 1_800_000
 
-const endpointsOf = (origin) => endpointsAt(Array.from({ length: KINDS }, (_, n) => `${origin}/hooks/${n}`))
-
-const fill = (bench, origin, rows) => async (url) => {
+const fill = (bench, rows) => async (url, endpointsOf) => {
   const client = await connect(url)
-  for (let n = 1; n < WORKSPACES; n++) await addWorkspace(client, `backlog-${n}`, endpointsOf(origin))
+  for (let n = 1; n < WORKSPACES; n++) await addWorkspace(client, `backlog-${n}`, endpointsOf())
   await client.end()
   const from = now()
   await writeRows(url, "due", rows, { ageSeconds: 60, lastsSeconds: 3600 })
@@ -78,21 +76,13 @@ const drainIn = async (bench, context, receiver, rows) => {
   return { tenths, verdict: { ...arrivals.verdict(), bad, unrecorded: rows - recorded } }
 }
 
-export const backlog = async (bench, options) => {
-  const receiver = await startChild("Receiver", { key })
-  const origin = `http://127.0.0.1:${receiver.opened.port}`
-  try {
-    return await withContext(
-      bench,
-      posthorn,
-      { endpoints: endpointsOf(origin), tag: "backlog", fill: fill(bench, origin, options.backlog) },
-      async (context) => ({
-        scenario: "backlog",
-        options,
-        ...(await drainIn(bench, context, receiver, options.backlog))
-      })
-    )
-  } finally {
-    receiver.stop()
-  }
-}
+export const backlog = (bench, options) =>
+  withReceiver(
+    bench,
+    { kinds: KINDS, tag: "backlog", fill: fill(bench, options.backlog) },
+    async (context, receiver) => ({
+      scenario: "backlog",
+      options,
+      ...(await drainIn(bench, context, receiver, options.backlog))
+    })
+  )

@@ -6,15 +6,16 @@
  * before and after the slow time are compared. At the end all is drained and counted, by the receiver and in the tables.
  */
 import { rm } from "node:fs/promises"
-import { addWorkspace, endpointsAt, key, posthorn } from "../Contestants.mjs"
+import { addWorkspace, posthorn } from "../Contestants.mjs"
 import { book } from "../load/Book.mjs"
 import { startChild } from "../load/Child.mjs"
 import { judge, kept } from "../load/Halves.mjs"
 import { heapsBy, probed } from "../load/Heap.mjs"
 import { memoryBy } from "../load/Memory.mjs"
+import { withReceiver } from "../load/Receiving.mjs"
 import { now, sleep, until } from "../Machine.mjs"
 import { openPosthorn } from "../RestServer.mjs"
-import { endWorker, quantile, reading, startWorker, withContext } from "../Run.mjs"
+import { endWorker, quantile, reading, startWorker } from "../Run.mjs"
 import { connect } from "../Servers.mjs"
 
 const WORKSPACES = 8
@@ -31,11 +32,10 @@ const SLOW_MOST_SECONDS = 60
 const PRINTED_EVERY = 15
 
 const slugs = Array.from({ length: WORKSPACES }, (_, n) => (n === 0 ? "bench" : `load-${n}`))
-const endpointsOf = (origin) => endpointsAt(Array.from({ length: KINDS }, (_, n) => `${origin}/hooks/${n}`))
 
-const others = (origin) => async (url) => {
+const others = async (url, endpointsOf) => {
   const client = await connect(url)
-  for (const slug of slugs.slice(1)) await addWorkspace(client, slug, endpointsOf(origin))
+  for (const slug of slugs.slice(1)) await addWorkspace(client, slug, endpointsOf())
   await client.end()
 }
 
@@ -197,24 +197,12 @@ const measured = async (run, options) => {
   }
 }
 
-export const load = async (bench, options) => {
-  const receiver = await startChild("Receiver", { key })
-  const origin = `http://127.0.0.1:${receiver.opened.port}`
-  try {
-    return await withContext(
-      bench,
-      posthorn,
-      { endpoints: endpointsOf(origin), tag: "load", fill: others(origin) },
-      async (context) => {
-        const run = await open(bench, context, receiver)
-        try {
-          return { scenario: "load", options, ...(await measured(run, options)) }
-        } finally {
-          await run.stop()
-        }
-      }
-    )
-  } finally {
-    receiver.stop()
-  }
-}
+export const load = (bench, options) =>
+  withReceiver(bench, { kinds: KINDS, tag: "load", fill: others }, async (context, receiver) => {
+    const run = await open(bench, context, receiver)
+    try {
+      return { scenario: "load", options, ...(await measured(run, options)) }
+    } finally {
+      await run.stop()
+    }
+  })

@@ -38,7 +38,7 @@ interface Remembered {
   readonly identity: Identity
   /** When it was asked for. */
   readonly readAt: number
-  /** Until when it has not expired; its end is asked for, once, and stands. */
+  /** When it expires; never for a token without an end, nor for one that was over when it was asked for, and stays so. */
   readonly openUntil: number
   /** When to ask again; never while that is under way. */
   readonly until: number

@@ -1,6 +1,6 @@
 /** What publishing counts and looks up: keys that are known, keys that are old, and workspaces that go meanwhile. */
 import assert from "node:assert/strict"
-import { batch, each } from "./Publish.ts"
+import { batch, each } from "./Publishing.ts"
 import type { Scenario, Stage } from "./Stage.ts"
 
 const refused = (call: Promise<unknown>) =>

@@ -1,0 +1,57 @@
+/** Ways to publish that scenarios share, and to hear which workers are told of it. */
+import type { Stage } from "./Stage.ts"
+
+/** Which shards workers are told of meanwhile, each time. */
+export const told = async (stage: Stage, act: () => Promise<unknown>): Promise<ReadonlyArray<string>> => {
+  const shards: Array<string> = []
+  const listener = await stage.other()
+  listener.client.on("notification", ({ payload = "" }) => {
+    shards.push(payload.split(" ")[1]!)
+  })
+  await listener.rows("listen posthorn_due")
+  await act()
+  // What was notified before comes with the answer to what is asked now.
+  await listener.rows("select 1")
+  return shards
+}
+
+/** How often workers are told meanwhile. */
+export const heard = async (stage: Stage, act: () => Promise<unknown>): Promise<number> =>
+  (await told(stage, act)).length
+
+export const batch = (
+  stage: Stage,
+  slug: string,
+  events: ReadonlyArray<readonly [type: string, payload: string, key: string | null]>,
+  most: number | null = null
+) =>
+  stage.rows(
+    "select * from posthorn.publish_events($1, $2, $3::text[]::json[], $4, null, $5)",
+    slug,
+    events.map(([type]) => type),
+    events.map(([, payload]) => payload),
+    events.map(([, , key]) => key),
+    most
+  )
+
+/** Of events that have nothing to do with each other: code and hint of each, null where it was published. */
+export const each = async (
+  stage: Stage,
+  events: ReadonlyArray<readonly [slug: string, type: string, payload: string, key: string | null]>,
+  most: number | null = null
+) =>
+  (
+    await stage.rows(
+      "select * from posthorn.try_publish_each($1, $2, $3::text[]::json[], $4, $5, $6) order by place",
+      events.map(([slug]) => slug),
+      events.map(([, type]) => type),
+      events.map(([, , payload]) => payload),
+      events.map(([, , , key]) => key),
+      events.map(() => null),
+      most
+    )
+  ).map(({ code, delivery_ids, duplicate, hint, id }) => ({
+    id,
+    made: (delivery_ids as Array<string>).length,
+    what: code === null ? (duplicate === true ? "duplicate" : "published") : `${code} ${hint ?? ""}`.trim()
+  }))
