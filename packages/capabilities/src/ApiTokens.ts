@@ -14,16 +14,16 @@ import {
   WorkspaceNotFound
 } from "@posthorn/domain/Errors"
 import { newId, type TokenId } from "@posthorn/domain/Ids"
-import { decodeCursor, emptyPage, pageOf, TimePosition } from "@posthorn/domain/Page"
+import { byTime } from "@posthorn/domain/Page"
 import { firstMissing, permissionsOf, type Scope } from "@posthorn/domain/Permission"
 import { type Actor, CurrentPrincipal, type Maker } from "@posthorn/domain/Principal"
 import { type ApiTokenRow, ApiTokensRepo } from "@posthorn/persistence/ApiTokensRepo"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
 import { EventsRepo } from "@posthorn/persistence/EventsRepo"
 import { WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
-import { Effect, Either, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { Identities } from "./Identities.ts"
-import type { ListQuery } from "./Lists.ts"
+import { type ListQuery, listPast } from "./Lists.ts"
 import * as TokenText from "./TokenText.ts"
 import { transactional } from "./Transaction.ts"
 import { WorkspaceLimits } from "./WorkspaceLimits.ts"
@@ -35,8 +35,6 @@ export interface NewToken {
 }
 
 /** A token as it is shown; the database holds only scopes this program knows. */
-type TokenView = Omit<ApiTokenRow, "scopes"> & { readonly scopes: ReadonlyArray<Scope> }
-
 /** A token ends when its maker does at the latest. Null is no end. */
 const earlier = (wished: string | null, makers: string | null) =>
   wished === null || (makers !== null && Date.parse(makers) < Date.parse(wished)) ? makers : wished
@@ -99,13 +97,7 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
 
     const list = Effect.fn("ApiTokens.list")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      const from = decodeCursor(TimePosition, query.cursor)
-      if (Either.isLeft(from)) return emptyPage
-      const rows = yield* tokens.list(workspaceId, query.limit, from.right)
-      return pageOf(rows as ReadonlyArray<TokenView>, query.limit, (last) => ({
-        at: last.createdAt,
-        id: last.id
-      }))
+      return yield* listPast(byTime, query, (from) => tokens.list(workspaceId, query.limit, from))
     })
 
     const recordRevoked = (tokenId: TokenId, name: string) =>

@@ -54,7 +54,6 @@ export class Callers extends Effect.Service<Callers>()("@posthorn/capabilities/C
       return {
         type: "api_token" as const,
         ...token,
-        scopes: token.scopes as ReadonlyArray<Scope>,
         permissions: held(principal)
       }
     }).pipe(Effect.withSpan("Callers.describe"))

@@ -8,15 +8,15 @@ import {
   WebhookEndpointNotFound
 } from "@posthorn/domain/Errors"
 import type { DeliveryId, EndpointId } from "@posthorn/domain/Ids"
-import { decodeCursor, emptyPage, OrdinalPosition, pageOf, TimePosition } from "@posthorn/domain/Page"
+import { byOrdinal, byTime } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { type DeliveryStatus, ReplayableStatus } from "@posthorn/domain/States"
 import { AttemptsRepo } from "@posthorn/persistence/AttemptsRepo"
 import { DeliveriesRepo } from "@posthorn/persistence/DeliveriesRepo"
 import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
 import { ReplaysRepo } from "@posthorn/persistence/ReplaysRepo"
-import { Effect, Either } from "effect"
-import type { ListQuery } from "./Lists.ts"
+import { Effect } from "effect"
+import { type ListQuery, listPast, pagePast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
 export interface DeliveryQuery extends ListQuery {
@@ -46,16 +46,15 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
     /** Deliveries of one endpoint, newest first. One that has some is there: only an empty page has to ask. */
     const listByEndpoint = Effect.fnUntraced(function* (endpointId: EndpointId, query: DeliveryQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      const from = decodeCursor(TimePosition, query.cursor)
       const filter = {
         endpointId,
         status: query.status,
         eventType: query.eventType,
         omitPayload: query.payload === "omit"
       }
-      const page = Either.isLeft(from)
-        ? emptyPage
-        : yield* deliveries.list(workspaceId, filter, query.limit, from.right)
+      const page = yield* pagePast(byTime, query, (from) =>
+        deliveries.list(workspaceId, filter, query.limit, from)
+      )
       if (page.items.length > 0) return page
       if ((yield* endpoints.find(workspaceId, endpointId)) === undefined)
         return yield* new WebhookEndpointNotFound()
@@ -65,12 +64,10 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
     /** Deliveries of all endpoints, newest first. */
     const list = (query: WorkspaceDeliveryQuery) =>
       Effect.flatMap(CurrentPrincipal, ({ workspaceId }) => {
-        const from = decodeCursor(TimePosition, query.cursor)
-        if (Either.isLeft(from)) return Effect.succeed(emptyPage)
         const { endpointId, eventId, eventType, since, status, until } = query
         const omitPayload = query.payload === "omit"
         const filter = { endpointId, eventId, eventType, since, status, until, omitPayload }
-        return deliveries.list(workspaceId, filter, query.limit, from.right)
+        return pagePast(byTime, query, (from) => deliveries.list(workspaceId, filter, query.limit, from))
         // A stack trace for its span would cost as much as the rest of this.
       }).pipe(Effect.withSpan("Deliveries.list", { captureStackTrace: false }))
 
@@ -86,10 +83,9 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
     ) {
       const { workspaceId } = yield* CurrentPrincipal
       if (!(yield* deliveries.exists(workspaceId, deliveryId))) return yield* new WebhookDeliveryNotFound()
-      const from = decodeCursor(OrdinalPosition, query.cursor)
-      if (Either.isLeft(from)) return emptyPage
-      const rows = yield* attempts.list(workspaceId, deliveryId, query.limit, from.right)
-      return pageOf(rows, query.limit, ({ ordinal }) => ({ ordinal }))
+      return yield* listPast(byOrdinal, query, (from) =>
+        attempts.list(workspaceId, deliveryId, query.limit, from)
+      )
     })
 
     /**

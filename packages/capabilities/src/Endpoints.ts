@@ -8,7 +8,7 @@ import {
   WorkspaceNotFound
 } from "@posthorn/domain/Errors"
 import { type EndpointId, newId } from "@posthorn/domain/Ids"
-import { decodeCursor, emptyPage, IdPosition, pageOf } from "@posthorn/domain/Page"
+import { byId } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
@@ -20,7 +20,7 @@ import { generateSecret } from "@posthorn/signature"
 import { Effect, Either, Redacted } from "effect"
 import { changedFields, pick, type Sent } from "./Changes.ts"
 import { DeliveryTargets } from "./DeliveryTargets.ts"
-import type { ListQuery } from "./Lists.ts"
+import { type ListQuery, listPast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 import { WorkspaceLimits } from "./WorkspaceLimits.ts"
 
@@ -83,10 +83,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
 
     const list = Effect.fn("Endpoints.list")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      const from = decodeCursor(IdPosition, query.cursor)
-      if (Either.isLeft(from)) return emptyPage
-      const rows = yield* endpoints.list(workspaceId, query.limit, from.right)
-      return pageOf(rows, query.limit, ({ id }) => ({ id }))
+      return yield* listPast(byId, query, (from) => endpoints.list(workspaceId, query.limit, from))
     })
 
     const get = Effect.fn("Endpoints.get")(function* (endpointId: EndpointId) {

@@ -4,14 +4,14 @@ import { EventNotFound, InvalidRequest, invalid } from "@posthorn/domain/Errors"
 import { isReserved } from "@posthorn/domain/EventType"
 import type { EventId } from "@posthorn/domain/Ids"
 import type { JsonText } from "@posthorn/domain/JsonText"
-import { decodeCursor, emptyPage, IdPosition, pageOf, TypePosition } from "@posthorn/domain/Page"
+import { byId, byType } from "@posthorn/domain/Page"
 import { CurrentPrincipal, type Via } from "@posthorn/domain/Principal"
 import { EventHistoryRepo } from "@posthorn/persistence/EventHistoryRepo"
 import { EventsRepo, type Published } from "@posthorn/persistence/EventsRepo"
 import { counter } from "@posthorn/telemetry/Meters"
 import { withCheapSpan } from "@posthorn/telemetry/Tracing"
-import { Effect, Either } from "effect"
-import type { ListQuery } from "./Lists.ts"
+import { Effect } from "effect"
+import { type ListQuery, listPast, pagePast } from "./Lists.ts"
 import { WorkspaceLimits } from "./WorkspaceLimits.ts"
 
 export interface NewEvent {
@@ -92,11 +92,9 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
     /** What was published, newest first. */
     const list = Effect.fn("Events.list")(function* (query: EventQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      const from = decodeCursor(IdPosition, query.cursor)
-      if (Either.isLeft(from)) return emptyPage
       const { eventType, since, until } = query
       const filter = { eventType, since, until, omitPayload: query.payload === "omit" }
-      return yield* history.list(workspaceId, filter, query.limit, from.right)
+      return yield* pagePast(byId, query, (from) => history.list(workspaceId, filter, query.limit, from))
     })
 
     const get = Effect.fn("Events.get")(function* (eventId: EventId) {
@@ -107,10 +105,7 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
     /** Every type that was published, by name. */
     const listTypes = Effect.fn("Events.listTypes")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      const from = decodeCursor(TypePosition, query.cursor)
-      if (Either.isLeft(from)) return emptyPage
-      const rows = yield* history.listTypes(workspaceId, query.limit, from.right)
-      return pageOf(rows, query.limit, ({ eventType }) => ({ type: eventType }))
+      return yield* listPast(byType, query, (from) => history.listTypes(workspaceId, query.limit, from))
     })
 
     return { get, list, listTypes, publish, publishAll } as const

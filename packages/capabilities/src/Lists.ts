@@ -1,5 +1,24 @@
 /** What every list is asked with: how many, and from where. Source: spec §8. */
+import { emptyPage, type Order, type Page, pageOf, positionIn } from "@posthorn/domain/Page"
+import { Effect, Option } from "effect"
+
 export interface ListQuery {
   readonly limit: number
   readonly cursor?: string | undefined
 }
+
+/** The page that `read` gives past the cursor; empty when the cursor does not decode. */
+export const pagePast = <P, A, E, R>(
+  order: Order<never, P>,
+  { cursor }: ListQuery,
+  read: (from: Option.Option<P>) => Effect.Effect<Page<A>, E, R>
+): Effect.Effect<Page<A>, E, R> =>
+  Option.match(positionIn(order, cursor), { onNone: () => Effect.succeed(emptyPage), onSome: read })
+
+/** The same of rows, of which `read` gives one more than the page may hold, if there are so many. */
+export const listPast = <P, A, E, R>(
+  order: Order<A, P>,
+  query: ListQuery,
+  read: (from: Option.Option<P>) => Effect.Effect<ReadonlyArray<A>, E, R>
+): Effect.Effect<Page<A>, E, R> =>
+  pagePast(order, query, (from) => Effect.map(read(from), (rows) => pageOf(order, rows, query.limit)))

@@ -2,15 +2,15 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Forbidden, MemberNotFound } from "@posthorn/domain/Errors"
 import { type MemberId, newId } from "@posthorn/domain/Ids"
-import { decodeCursor, emptyPage, IdPosition, pageOf } from "@posthorn/domain/Page"
+import { byId } from "@posthorn/domain/Page"
 import { firstMissing, permissionsOfRole, type Role } from "@posthorn/domain/Permission"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
 import { EventsRepo } from "@posthorn/persistence/EventsRepo"
 import { type MemberRow, MembersRepo } from "@posthorn/persistence/MembersRepo"
-import { Effect, Either, Option } from "effect"
+import { Effect, Option } from "effect"
 import { changedFields, pick, type Sent } from "./Changes.ts"
-import type { ListQuery } from "./Lists.ts"
+import { type ListQuery, listPast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
 type NewMember = Omit<MemberRow, "id">
@@ -25,10 +25,7 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
 
     const list = Effect.fn("Members.list")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      const from = decodeCursor(IdPosition, query.cursor)
-      if (Either.isLeft(from)) return emptyPage
-      const rows = yield* members.list(workspaceId, query.limit, from.right)
-      return pageOf(rows, query.limit, ({ id }) => ({ id }))
+      return yield* listPast(byId, query, (from) => members.list(workspaceId, query.limit, from))
     })
 
     const record = (

@@ -2,11 +2,11 @@
 
 import { NotificationNotFound } from "@posthorn/domain/Errors"
 import type { NotificationId } from "@posthorn/domain/Ids"
-import { decodeCursor, emptyPage, pageOf, TimePosition } from "@posthorn/domain/Page"
+import { byTime } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { NotificationsRepo } from "@posthorn/persistence/NotificationsRepo"
-import { Effect, Either } from "effect"
-import type { ListQuery } from "./Lists.ts"
+import { Effect } from "effect"
+import { type ListQuery, listPast } from "./Lists.ts"
 
 export class Notifications extends Effect.Service<Notifications>()("@posthorn/capabilities/Notifications", {
   dependencies: [NotificationsRepo.Default],
@@ -15,10 +15,7 @@ export class Notifications extends Effect.Service<Notifications>()("@posthorn/ca
 
     const list = Effect.fn("Notifications.list")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      const from = decodeCursor(TimePosition, query.cursor)
-      if (Either.isLeft(from)) return emptyPage
-      const rows = yield* notifications.list(workspaceId, query.limit, from.right)
-      return pageOf(rows, query.limit, (last) => ({ at: last.createdAt, id: last.id }))
+      return yield* listPast(byTime, query, (from) => notifications.list(workspaceId, query.limit, from))
     })
 
     /** For everybody in the workspace; again changes nothing. */

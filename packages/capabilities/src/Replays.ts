@@ -8,14 +8,14 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { ReplayNotFound, WebhookEndpointDisabled, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, ReplayId } from "@posthorn/domain/Ids"
-import { decodeCursor, emptyPage, pageOf, TimePosition } from "@posthorn/domain/Page"
+import { byTime } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import type { ReplayableStatus } from "@posthorn/domain/States"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
 import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
 import { type ReplayRange, ReplaysRepo } from "@posthorn/persistence/ReplaysRepo"
-import { Effect, Either } from "effect"
-import type { ListQuery } from "./Lists.ts"
+import { Effect } from "effect"
+import { type ListQuery, listPast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
 export interface ReplayRequest {
@@ -80,10 +80,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
     /** Newest first. */
     const list = Effect.fn("Replays.list")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      const from = decodeCursor(TimePosition, query.cursor)
-      if (Either.isLeft(from)) return emptyPage
-      const rows = yield* replays.list(workspaceId, query.limit, from.right)
-      return pageOf(rows, query.limit, ({ createdAt, id }) => ({ at: createdAt, id }))
+      return yield* listPast(byTime, query, (from) => replays.list(workspaceId, query.limit, from))
     })
 
     const get = Effect.fn("Replays.get")(function* (replayId: ReplayId) {

@@ -2,13 +2,13 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { newId } from "@posthorn/domain/Ids"
-import { decodeCursor, emptyPage, IdPosition, pageOf } from "@posthorn/domain/Page"
+import { byId } from "@posthorn/domain/Page"
 import { CurrentOperator, CurrentPrincipal, type Operator } from "@posthorn/domain/Principal"
 import { AuditRepo } from "@posthorn/persistence/AuditRepo"
 import { type WorkspaceRow, WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
-import { Effect, Either } from "effect"
+import { Effect } from "effect"
 import { Identities } from "./Identities.ts"
-import type { ListQuery } from "./Lists.ts"
+import { type ListQuery, listPast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
 const REMOVED_AT_ONCE = 2000
@@ -53,10 +53,7 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
       }).pipe(transactional(sql), Effect.withSpan("Workspaces.create"))
 
     const list = Effect.fn("Workspaces.list")(function* (query: ListQuery) {
-      const from = decodeCursor(IdPosition, query.cursor)
-      if (Either.isLeft(from)) return emptyPage
-      const rows = yield* workspaces.list(query.limit, from.right)
-      return pageOf(rows, query.limit, ({ id }) => ({ id }))
+      return yield* listPast(byId, query, (from) => workspaces.list(query.limit, from))
     })
 
     /**

@@ -5,7 +5,7 @@
  * (sort key and id of the last item); one that does not decode gives an empty page, never an error. It binds to
  * nothing secret and grants nothing: it only moves the caller along rows that are the caller's own. Source: spec §8.
  */
-import { Either, Option, Schema } from "effect"
+import { Option, ParseResult, Schema } from "effect"
 
 export const DEFAULT_LIMIT = 50
 export const MAX_LIMIT = 200
@@ -25,50 +25,85 @@ export const clampInteger = (raw: string, { max, min, otherwise }: Bounds): numb
 export const clampLimit = (raw: string | undefined): number =>
   clampInteger(raw ?? "", { min: 1, max: MAX_LIMIT, otherwise: DEFAULT_LIMIT })
 
-/** A position in a list forward on id, or newest first on (createdAt, id), by event type, or by ordinal. */
-export const IdPosition = Schema.Struct({ id: Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,64}$/)) })
-export const TimePosition = Schema.Struct({
-  at: Schema.String.pipe(
-    Schema.pattern(
-      /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
-    )
-  ),
-  id: Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,64}$/))
-})
-export type TimePosition = typeof TimePosition.Type
-export const TypePosition = Schema.Struct({
-  type: Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,128}$/))
-})
-export const OrdinalPosition = Schema.Struct({ ordinal: Schema.Int.pipe(Schema.between(0, 32_767)) })
-
-const CURSOR_LIMIT = 512
-const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
-
-export const encodeCursor = (position: object): string => btoa(JSON.stringify(position))
-
-/**
- * `none` when there is no cursor (start from the beginning), `some(position)` when it decodes; left when it does not,
- * which the caller answers with an empty page.
- */
-export const decodeCursor = <A, I>(
-  schema: Schema.Schema<A, I>,
-  cursor: string | undefined
-): Either.Either<Option.Option<A>, "undecodable"> => {
-  if (cursor === undefined) return Either.right(Option.none())
-  if (cursor.length > CURSOR_LIMIT || !BASE64.test(cursor)) return Either.left("undecodable")
-  const decode = Schema.decodeUnknownEither(schema, { onExcessProperty: "error" })
-  return Either.try(() => JSON.parse(atob(cursor.replace(/-/g, "+").replace(/_/g, "/")))).pipe(
-    Either.flatMap(decode),
-    Either.filterOrLeft(isRealDay, () => "undecodable" as const),
-    Either.mapBoth({ onLeft: () => "undecodable" as const, onRight: Option.some })
-  )
-}
+const ID = Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,64}$/))
 
 /** 30 February has the shape of a day and is none; PostgreSQL would refuse it. */
-const isRealDay = (position: unknown) => {
-  const at = (position as { readonly at?: string }).at
-  return at === undefined || new Date(at).toISOString() === at
+const Moment = Schema.String.pipe(
+  Schema.pattern(
+    /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
+  ),
+  Schema.filter((at) => new Date(at).toISOString() === at)
+)
+
+/** A place in a list that is newest first on (createdAt, id). */
+export const TimePosition = Schema.Struct({ at: Moment, id: ID })
+export type TimePosition = typeof TimePosition.Type
+
+const CURSOR_LIMIT = 512
+
+/** Base64 of either alphabet, from ASCII. */
+const Base64 = Schema.transformOrFail(
+  Schema.String.pipe(Schema.maxLength(CURSOR_LIMIT), Schema.pattern(/^[A-Za-z0-9+/_-]+={0,2}$/)),
+  Schema.String,
+  {
+    strict: true,
+    decode: (text, _options, ast) =>
+      ParseResult.try({
+        try: () => atob(text.replace(/-/g, "+").replace(/_/g, "/")),
+        catch: () => new ParseResult.Type(ast, text)
+      }),
+    encode: (text) => ParseResult.succeed(btoa(text))
+  }
+)
+
+/** How a list goes: where its rows are, and how its cursors say that. */
+export interface Order<in A, P> {
+  readonly cursor: Schema.Schema<P, string>
+  readonly positionOf: (row: A) => P
 }
+
+const order = <A, P>(position: Schema.Schema<P>, positionOf: (row: A) => P): Order<A, P> => ({
+  cursor: Schema.compose(
+    Base64,
+    Schema.parseJson(position.annotations({ parseOptions: { onExcessProperty: "error" } }))
+  ),
+  positionOf
+})
+
+/** Newest first on (createdAt, id). */
+export const byTime = order(
+  TimePosition,
+  ({ createdAt, id }: { readonly createdAt: string; readonly id: string }) => ({ at: createdAt, id })
+)
+
+/** On id, forward or newest first. */
+export const byId = order(Schema.Struct({ id: ID }), ({ id }: { readonly id: string }) => ({ id }))
+
+/** Event types by name. */
+export const byType = order(
+  Schema.Struct({ type: Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,128}$/)) }),
+  ({ eventType }: { readonly eventType: string }) => ({ type: eventType })
+)
+
+/** The attempts of a delivery. */
+export const byOrdinal = order(
+  Schema.Struct({ ordinal: Schema.Int.pipe(Schema.between(0, 32_767)) }),
+  ({ ordinal }: { readonly ordinal: number }) => ({ ordinal })
+)
+
+/** Where a list goes on after this position. */
+export const cursorAt = <P>({ cursor }: Order<never, P>, position: P): string =>
+  Schema.encodeSync(cursor)(position)
+
+/**
+ * `none` inside when there is no cursor (start from the beginning), the position when it decodes; none at all when it does not,
+ * which the caller answers with an empty page.
+ */
+export const positionIn = <P>(
+  { cursor }: Order<never, P>,
+  text: string | undefined
+): Option.Option<Option.Option<P>> =>
+  text === undefined ? Option.some(Option.none()) : Option.map(Schema.decodeOption(cursor)(text), Option.some)
 
 export interface Page<A> {
   readonly items: ReadonlyArray<A>
@@ -78,8 +113,8 @@ export interface Page<A> {
 export const emptyPage: Page<never> = { items: [], nextCursor: null }
 
 /** Turn limit + 1 rows into a page of at most limit. */
-export const pageOf = <A>(rows: ReadonlyArray<A>, limit: number, position: (last: A) => object): Page<A> => {
+export const pageOf = <A, P>(order: Order<A, P>, rows: ReadonlyArray<A>, limit: number): Page<A> => {
   if (rows.length <= limit) return { items: rows, nextCursor: null }
   const items = rows.slice(0, limit)
-  return { items, nextCursor: encodeCursor(position(items[limit - 1]!)) }
+  return { items, nextCursor: cursorAt(order, order.positionOf(items[limit - 1]!)) }
 }

@@ -3,6 +3,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { TokenId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { TimePosition } from "@posthorn/domain/Page"
+import { Scope } from "@posthorn/domain/Permission"
 import { Maker } from "@posthorn/domain/Principal"
 import { Effect, type Option, Schema } from "effect"
 import { Bytes, Counted, Id, Texts, Time } from "./internal/Columns.ts"
@@ -12,7 +13,7 @@ import { olderThan } from "./Statement.ts"
 export const ApiTokenRow = Schema.Struct({
   id: Id("token"),
   name: Schema.String,
-  scopes: Texts,
+  scopes: Schema.Array(Scope),
   createdAt: Time,
   expiresAt: Schema.NullOr(Time),
   lastUsedAt: Schema.NullOr(Time),
@@ -49,7 +50,7 @@ export interface NewApiToken {
 export const CallerRow = Schema.Struct({
   id: Id("token"),
   name: Schema.String,
-  scopes: Texts,
+  scopes: Schema.Array(Scope),
   expiresAt: Schema.NullOr(Time),
   workspace: Schema.Struct({ slug: Schema.String, name: Schema.String })
 })

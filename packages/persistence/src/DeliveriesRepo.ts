@@ -9,7 +9,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
-import { encodeCursor, pageOf, TimePosition } from "@posthorn/domain/Page"
+import { byTime, cursorAt, pageOf, TimePosition } from "@posthorn/domain/Page"
 import { DeliveryStatus } from "@posthorn/domain/States"
 import { FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Option, Schema } from "effect"
@@ -202,16 +202,15 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
                 select d.*, ${payload} as whole_payload from ${walk(workspaceId, filter, limit + 1, from)}
               ) w
             ) d order by d.created_at desc, d.id desc`
-        const position = (last: DeliveryRow) => ({ at: last.createdAt, id: last.id })
         const fitting = filter.omitPayload ? found.length : withinBudget(found)
         const items = found.slice(0, fitting).map(toRow)
         const page =
           fitting < found.length
-            ? { items, nextCursor: encodeCursor(position(items[fitting - 1]!)) }
-            : pageOf(items, limit, position)
+            ? { items, nextCursor: cursorAt(byTime, byTime.positionOf(items[fitting - 1]!)) }
+            : pageOf(byTime, items, limit)
         if (page.nextCursor !== null || !isFiltered(filter)) return page
         const [end] = yield* scanEnd(workspaceId, filter, from)
-        return end === undefined ? page : { ...page, nextCursor: encodeCursor({ at: end.at, id: end.id }) }
+        return end === undefined ? page : { ...page, nextCursor: cursorAt(byTime, end) }
       }).pipe(Effect.orDie)
 
     return { exists, find, insertTestSend, list } as const

@@ -9,7 +9,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { EventId, WorkspaceId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
-import { encodeCursor, pageOf } from "@posthorn/domain/Page"
+import { byId, cursorAt, pageOf } from "@posthorn/domain/Page"
 import { Effect, Option, Schema } from "effect"
 import { Count, Id, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
@@ -116,10 +116,9 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
                 from (select e.* from ${walk}) w
               ) e order by e.id desc`
           const end = filter.omitPayload ? -1 : found.findIndex(({ payload }) => payload === null)
-          const position = ({ id }: { readonly id: EventId }) => ({ id })
-          if (end < 0) return pageOf(found.map(toRow), limit, position)
+          if (end < 0) return pageOf(byId, found.map(toRow), limit)
           const items = found.slice(0, end).map(toRow)
-          return { items, nextCursor: encodeCursor(position(items[end - 1]!)) }
+          return { items, nextCursor: cursorAt(byId, byId.positionOf(items[end - 1]!)) }
         }).pipe(Effect.orDie)
 
       /** By name, strictly past the position; a type none of whose events is kept any more is not one. */
