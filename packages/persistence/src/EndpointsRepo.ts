@@ -5,7 +5,7 @@ import { held } from "@posthorn/domain/Errors"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Effect, Option, Schema } from "effect"
-import { Count, Counted, Id, Texts, Time } from "./internal/Columns.ts"
+import { Count, Counted, columnsOf, Id, Texts, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
 import { boundedWait, refusing } from "./Statement.ts"
 
@@ -55,10 +55,7 @@ const stillInUse = {
 export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/persistence/EndpointsRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const columns = sql.literal(
-      `id, url, description, event_types as "eventTypes", enabled, disabled_reason as "disabledReason",
-       consecutive_failures as "consecutiveFailures"`
-    )
+    const columns = sql.literal(columnsOf(EndpointRow))
 
     const insert = (workspaceId: WorkspaceId, endpoint: NewEndpoint) =>
       rows(sql, EndpointRow)`

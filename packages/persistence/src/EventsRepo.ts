@@ -4,6 +4,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { IdempotencyKeyReused, invalid, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, MemberId, TokenId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
+import { columnsOf } from "./internal/Columns.ts"
 import { makeSharedPublishes, type NewEvent, type Publish, Published } from "./internal/SharedPublishes.ts"
 import { makeWaiting } from "./internal/Waiting.ts"
 import { rows } from "./Rows.ts"
@@ -53,7 +54,7 @@ const refusals = {
 export class EventsRepo extends Effect.Service<EventsRepo>()("@posthorn/persistence/EventsRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const columns = sql.literal(`id, event_type as "eventType", delivery_ids as "deliveryIds", duplicate`)
+    const columns = sql.literal(columnsOf(Published))
 
     const waiting = yield* makeWaiting
 

@@ -5,7 +5,7 @@ import { MemberEmailTaken } from "@posthorn/domain/Errors"
 import type { MemberId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Role } from "@posthorn/domain/Permission"
 import { Effect, Option, Schema } from "effect"
-import { Id } from "./internal/Columns.ts"
+import { columnsOf, Id } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
 import { refusing, UNIQUE_VIOLATION } from "./Statement.ts"
 
@@ -22,7 +22,7 @@ const keyOf = (email: string) => email.normalize("NFC").toLowerCase()
 export class MembersRepo extends Effect.Service<MembersRepo>()("@posthorn/persistence/MembersRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const columns = sql.literal("id, email, name, role")
+    const columns = sql.literal(columnsOf(MemberRow))
     const taken = refusing({ [UNIQUE_VIOLATION]: () => new MemberEmailTaken() })
 
     /** Forward on id, strictly past the position. */

@@ -5,7 +5,7 @@ import type { NotificationId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { TimePosition } from "@posthorn/domain/Page"
 import { NotificationKind } from "@posthorn/domain/States"
 import { Effect, type Option, Schema } from "effect"
-import { Id, Time } from "./internal/Columns.ts"
+import { columnsOf, Id, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
 import { olderThan } from "./Statement.ts"
 
@@ -25,10 +25,7 @@ export class NotificationsRepo extends Effect.Service<NotificationsRepo>()(
   {
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const columns = sql.literal(
-        `id, kind, message, endpoint_id as "endpointId", delivery_id as "deliveryId", read_at as "readAt",
-         created_at as "createdAt"`
-      )
+      const columns = sql.literal(columnsOf(NotificationRow))
 
       /** Newest first, strictly past the position. */
       const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>

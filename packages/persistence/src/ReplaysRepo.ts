@@ -14,7 +14,7 @@ import type { TimePosition } from "@posthorn/domain/Page"
 import type { Actor } from "@posthorn/domain/Principal"
 import { ReplayableStatus, ReplayState } from "@posthorn/domain/States"
 import { Effect, type Option, Schema } from "effect"
-import { Count, Id, Time } from "./internal/Columns.ts"
+import { Count, columnsOf, Id, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
 import { olderThan } from "./Statement.ts"
 
@@ -62,10 +62,7 @@ const Replayed = Schema.Struct({ delivery: Id("delivery") })
 export class ReplaysRepo extends Effect.Service<ReplaysRepo>()("@posthorn/persistence/ReplaysRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const columns = sql.literal(
-      `id, endpoint_id as "endpointId", statuses, since, until, state, matched, missed, replayed, failed,
-       created_at as "createdAt", finished_at as "finishedAt"`
-    )
+    const columns = sql.literal(columnsOf(ReplayRow))
 
     const counted = (workspaceId: WorkspaceId, range: ReplayRange) =>
       sql`posthorn.count_replay(${workspaceId}, ${range.endpointId}, ${range.statuses as Array<string>}::text[],

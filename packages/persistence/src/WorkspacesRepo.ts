@@ -5,7 +5,7 @@ import { held, WorkspaceNotFound, WorkspaceSlugTaken } from "@posthorn/domain/Er
 import type { WorkspaceId } from "@posthorn/domain/Ids"
 import { isSlug } from "@posthorn/domain/Slug"
 import { Effect, Option, Schema } from "effect"
-import { Counted, Id, Time } from "./internal/Columns.ts"
+import { Counted, columnsOf, Id, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
 import { boundedWait, refusing, UNIQUE_VIOLATION } from "./Statement.ts"
 
@@ -24,10 +24,11 @@ const stillInUse = {
 export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/persistence/WorkspacesRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const columns = sql.literal(columnsOf(WorkspaceRow))
 
     const insert = (row: { readonly id: WorkspaceId; readonly slug: string; readonly name: string }) =>
       rows(sql, WorkspaceRow)`insert into posthorn.workspaces ${sql.insert(row)}
-        returning id, slug, name, created_at as "createdAt"`.pipe(
+        returning ${columns}`.pipe(
         Effect.map((rows) => rows[0]!),
         refusing({ [UNIQUE_VIOLATION]: () => new WorkspaceSlugTaken() })
       )
@@ -35,7 +36,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
     const findBySlug = (slug: string) =>
       !isSlug(slug)
         ? Effect.succeed(undefined)
-        : rows(sql, WorkspaceRow)`select id, slug, name, created_at as "createdAt"
+        : rows(sql, WorkspaceRow)`select ${columns}
         from posthorn.workspaces where slug = ${slug}`.pipe(
             Effect.map((rows) => rows[0]),
             Effect.orDie
@@ -43,7 +44,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
 
     /** By id; it may have been removed since the gate let the caller in. */
     const get = (workspaceId: WorkspaceId) =>
-      rows(sql, WorkspaceRow)`select id, slug, name, created_at as "createdAt"
+      rows(sql, WorkspaceRow)`select ${columns}
         from posthorn.workspaces where id = ${workspaceId}`.pipe(
         Effect.flatMap(([row]) =>
           row === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(row)
@@ -64,7 +65,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
 
     /** Forward on id, strictly past the position. */
     const list = (limit: number, from: Option.Option<{ readonly id: WorkspaceId }>) =>
-      rows(sql, WorkspaceRow)`select id, slug, name, created_at as "createdAt" from posthorn.workspaces
+      rows(sql, WorkspaceRow)`select ${columns} from posthorn.workspaces
         where id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })}
         order by id limit ${limit + 1}`.pipe(Effect.orDie)
 
@@ -95,7 +96,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()("@posthorn/
     const remove = (workspaceId: WorkspaceId) =>
       boundedWait(sql).pipe(
         Effect.zipRight(rows(sql, WorkspaceRow)`delete from posthorn.workspaces where id = ${workspaceId}
-          returning id, slug, name, created_at as "createdAt"`),
+          returning ${columns}`),
         Effect.map((rows) => rows[0]),
         refusing(stillInUse)
       )

@@ -18,5 +18,11 @@ export const Texts = Schema.Array(Schema.String)
 /** Headers, a JSON object. */
 export const Headers = Schema.Record({ key: Schema.String, value: Schema.String })
 
+/** What a row takes from a table whose columns have its members' names: `created_at as "createdAt"`. */
+export const columnsOf = (row: { readonly fields: object }): string =>
+  Object.keys(row.fields)
+    .map((name) => `${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)} as "${name}"`)
+    .join(", ")
+
 /** The row of a statement that counts. */
 export const Counted = Schema.Struct({ n: Count })

@@ -12,7 +12,7 @@ import type { JsonText } from "@posthorn/domain/JsonText"
 import { Effect, Option, Schema } from "effect"
 import { rows } from "../Rows.ts"
 import { isDatabaseAway, isInTheWay, problemOf } from "../Statement.ts"
-import { Id } from "./Columns.ts"
+import { columnsOf, Id } from "./Columns.ts"
 import { makeGathering } from "./Gathering.ts"
 
 export interface NewEvent {
@@ -51,8 +51,6 @@ export interface Alone {
   readonly isWaitedFor: (publish: Publish) => boolean
 }
 
-const OUTCOME = `id, event_type as "eventType", delivery_ids as "deliveryIds", duplicate, code, message, hint`
-
 const refusedBy = ({ code, hint, message }: Pick<Outcome, "code" | "hint" | "message">) =>
   new SqlError({ cause: Object.assign(new Error(message ?? ""), { code, hint }) })
 
@@ -81,7 +79,7 @@ const makeRunning = () => {
 export const makeSharedPublishes = (alone: Alone) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const outcome = sql.literal(OUTCOME)
+    const outcome = sql.literal(columnsOf(Outcome))
     const apart = makeRunning()
 
     const publishEach = (publishes: ReadonlyArray<Publish>) =>
