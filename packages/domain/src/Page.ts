@@ -96,8 +96,8 @@ export const cursorAt = <P>({ cursor }: Order<never, P>, position: P): string =>
   Schema.encodeSync(cursor)(position)
 
 /**
- * `none` inside when there is no cursor (start from the beginning), the position when it decodes; none at all when it does not,
- * which the caller answers with an empty page.
+ * Where this cursor says that the list goes on; inside, `none` is the beginning, for which there is no cursor. `none` outside: it
+ * does not decode, which the caller answers with an empty page.
  */
 export const positionIn = <P>(
   { cursor }: Order<never, P>,

@@ -57,7 +57,8 @@ const toRow = ({ payload, ...raw }: Raw): EventRow => ({
 
 /** How far an id may be from `createdAt`: a publish makes the id, may wait for its key, and then takes the time. */
 const APART = "1 minute"
-const KEPT = "30 days"
+/** How far back types are looked for. Source: decision §4 (listEventTypes). */
+export const TYPES_WITHIN = "30 days"
 
 export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
   "@posthorn/persistence/EventHistoryRepo",
@@ -140,7 +141,7 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
               order by e.event_type, e.id desc limit 1
             ) next
           ), page as materialized (
-            select event_type, id, posthorn.patterns_of(event_type) as patterns from types where id >= posthorn.id_at('evt_', now() - ${KEPT}::interval) limit ${limit + 1}
+            select event_type, id, posthorn.patterns_of(event_type) as patterns from types where id >= posthorn.id_at('evt_', now() - ${TYPES_WITHIN}::interval) limit ${limit + 1}
           ), wanted as materialized (
             select s.pattern, s.endpoint_id from posthorn.subscriptions s
             join posthorn.endpoints n on n.workspace_id = s.workspace_id and n.id = s.endpoint_id

@@ -12,6 +12,7 @@ import { Via } from "@posthorn/domain/Principal"
 import { DisabledReason } from "@posthorn/domain/States"
 import { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Schema } from "effect"
+import { TYPES_WITHIN } from "./EventHistoryRepo.ts"
 import { Bytes, Count, Counted, Id, Texts, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
 
@@ -141,7 +142,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
           ) next
         )
         select event_type as "eventType" from types
-        where id >= posthorn.id_at('evt_', now() - interval '30 days') limit ${TYPES}`
+        where id >= posthorn.id_at('evt_', now() - ${TYPES_WITHIN}::interval) limit ${TYPES}`
 
     /** Undefined when the workspace has no such endpoint. */
     const gather = (workspaceId: WorkspaceId, endpointId: EndpointId): Effect.Effect<Gathered | undefined> =>

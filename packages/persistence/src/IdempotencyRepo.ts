@@ -12,6 +12,7 @@ import type { WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect, Either, Schema } from "effect"
 import { Bytes, Count, Headers } from "./internal/Columns.ts"
 import { makeWaiting } from "./internal/Waiting.ts"
+import { KEYS_KEPT, SEALED_KEPT } from "./Retention.ts"
 import { rows } from "./Rows.ts"
 
 /** Whose key it is; keys of different callers or workspaces have nothing to do with each other. */
@@ -41,8 +42,6 @@ export interface KeptAnswer extends Omit<FoundAnswer, "running"> {
 
 const Claimed = Schema.Struct({ ours: Schema.Boolean })
 
-const KEPT = "24 hours"
-const SEALED_KEPT = "10 minutes"
 const HELD = "Another transaction holds what this call needs"
 
 export class IdempotencyRepo extends Effect.Service<IdempotencyRepo>()(
@@ -88,7 +87,7 @@ export class IdempotencyRepo extends Effect.Service<IdempotencyRepo>()(
           case when created_at > now() - ${SEALED_KEPT}::interval then sealed end as sealed,
           coalesce(running_until > clock_timestamp(), false) as running
         from posthorn.idempotent_answers
-        where ${mine(owner)} and created_at > now() - ${KEPT}::interval`.pipe(
+        where ${mine(owner)} and created_at > now() - ${KEYS_KEPT}::interval`.pipe(
           Effect.map((rows) => rows[0]),
           Effect.orDie
         )

@@ -14,7 +14,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Data, Effect, Schedule, Schema } from "effect"
 import { migrations as known, type Migration } from "./Migrations.ts"
 import { rows } from "./Rows.ts"
-import { problemOf } from "./Statement.ts"
+import { LOCK_NOT_AVAILABLE, problemOf } from "./Statement.ts"
 
 /** Any fixed number: it names the lock that migrators queue for. */
 const LOCK = 7_067_001
@@ -66,7 +66,6 @@ const readApplied = (sql: SqlClient.SqlClient) =>
   rows(sql, Applied)`select version, to_jsonb(m) ->> 'fingerprint' as fingerprint,
     (to_jsonb(m) ->> 'runs_beside')::integer as "runsBeside" from posthorn.migrations m order by version`
 
-const LOCK_NOT_AVAILABLE = "55P03"
 const DEADLOCK = "40P01"
 
 const foundLocksTaken = (error: SqlError) =>

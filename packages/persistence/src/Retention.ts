@@ -12,9 +12,10 @@ export class HistoryKept extends Context.Reference<HistoryKept>()("@posthorn/per
   defaultValue: () => Duration.days(30)
 }) {}
 
-const KEYS_KEPT = "24 hours"
+/** Idempotency keys, and the answers that are given again. */
+export const KEYS_KEPT = "24 hours"
 /** Answers to a call with an idempotency key that hold a secret. Source: decision §10. */
-const SEALED_KEPT = "10 minutes"
+export const SEALED_KEPT = "10 minutes"
 /** Rows that one pass may remove. Source: spec §8. */
 export const PASS = 100
 

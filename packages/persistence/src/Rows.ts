@@ -2,8 +2,8 @@
  * What a statement gives. The columns of its rows are declared once, as a schema, and their type is derived from it; a
  * statement that is run without one gives columns of which nothing is known.
  *
- * Rows are taken as the driver made them, because decoding 50 rows would cost more than reading them. That a declaration is true is shown by
- * tests: in each of them every row is decoded (`testkit/src/CheckedRows.ts`), and one that does not fit fails the test.
+ * Rows are taken as the driver made them: decoding 50 of them takes twice as long as reading them. Tests decode every
+ * row that they read (`testkit/src/CheckedRows.ts`), and fail by one that does not fit. Why: docs/adr/0033-row-types.md.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"

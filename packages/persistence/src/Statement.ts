@@ -12,7 +12,7 @@ import { Effect, Option } from "effect"
 
 export const UNIQUE_VIOLATION = "23505"
 const FOREIGN_KEY_VIOLATION = "23503"
-const LOCK_NOT_AVAILABLE = "55P03"
+export const LOCK_NOT_AVAILABLE = "55P03"
 
 /** What PostgreSQL says about a failed statement. */
 export interface SqlProblem {

@@ -1,7 +1,9 @@
 /**
  * Loaded before each test file: decodes every row that is read in this process by the schema of its statement
- * (`persistence/src/Rows.ts`). A column that is missing or too many, another type, a null that was not declared: the statement fails, and
- * so does the test that runs, even where somebody catches what fails. Not in processes that a test starts: these run what ships.
+ * (`persistence/src/Rows.ts`). When a column is missing or too many, has another type or a null that is not declared, the
+ * statement fails. The test that runs fails, too, even where somebody catches that.
+ *
+ * Not in processes that a test starts: they run what ships.
  */
 import { checkRows } from "@posthorn/persistence/Rows"
 import { Either, ParseResult, Schema } from "effect"
@@ -11,7 +13,7 @@ const STATEMENT_SHOWN = 300
 
 const misfits: Array<Error> = []
 
-/** Takes what did not fit away, so that the test does not fail by it. */
+/** What did not fit since the last call; the test does not fail by it any more. */
 export const takeMisfits = (): ReadonlyArray<string> => misfits.splice(0).map(({ message }) => message)
 
 checkRows((found, row, statement) => {

@@ -1,18 +1,12 @@
 /** `posthorn deliveries`, `attempts` and `trace`: what happened. */
 import { type JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
+import { DeliveryStatus } from "@posthorn/domain/States"
 import { Effect, Either, Option, Schedule } from "effect"
 import { say } from "../Terminal.ts"
 import { print, table, talk } from "./Output.ts"
 import { misused, Posthorn } from "./Posthorn.ts"
 
-type Status = "pending" | "delivered" | "failed" | "failed_permanent" | "dead_lettered"
-const STATUSES: ReadonlyArray<string> = [
-  "pending",
-  "delivered",
-  "failed",
-  "failed_permanent",
-  "dead_lettered"
-]
+const STATUSES: ReadonlyArray<string> = DeliveryStatus.literals
 
 export interface Filter {
   readonly status: Option.Option<string>
@@ -61,7 +55,7 @@ const listed = (filter: Filter, payload: "include" | "omit") =>
         urlParams: {
           limit: filter.limit,
           payload,
-          ...(status === undefined ? {} : { status: status as Status }),
+          ...(status === undefined ? {} : { status: status as DeliveryStatus }),
           ...Option.match(filter.eventType, { onNone: () => ({}), onSome: (eventType) => ({ eventType }) }),
           ...Option.match(filter.endpoint, { onNone: () => ({}), onSome: (endpointId) => ({ endpointId }) })
         },

@@ -1,7 +1,8 @@
 /** A delivery's status: a word and a sign, never a colour alone. The wire's own name is in the title. */
+import type { DeliveryStatus } from "@posthorn/domain/States"
 import { Icon, type IconName } from "./Icon.tsx"
 
-export type DeliveryStatus = "pending" | "delivered" | "failed" | "failed_permanent" | "dead_lettered"
+export type { DeliveryStatus }
 export type Tone = "good" | "warn" | "bad" | "idle" | "accent"
 
 export const statusWords: Record<
