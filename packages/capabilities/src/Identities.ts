@@ -18,7 +18,7 @@ import type { TokenId } from "@posthorn/domain/Ids"
 import { permissionsOf } from "@posthorn/domain/Permission"
 import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/ApiTokensRepo"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
-import { Deferred, Effect, FiberId } from "effect"
+import { Deferred, Effect, FiberId, Runtime } from "effect"
 import { LRUCache } from "lru-cache"
 import * as TokenText from "./TokenText.ts"
 
@@ -65,6 +65,8 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
   dependencies: [ApiTokensRepo.Default],
   effect: Effect.gen(function* () {
     const clock = yield* Effect.clock
+    // Of no caller: what it runs goes on when the caller is gone.
+    const runBeside = Runtime.runFork(yield* Effect.runtime<never>())
     const tokens = yield* ApiTokensRepo
     const statements = yield* Effect.makeSemaphore(STATEMENTS)
     const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_TOKENS })
@@ -142,34 +144,35 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     }
 
     /** Asks again in good time for what calls go by meanwhile. */
-    const refresh = (tokenId: TokenId, known: Remembered) =>
-      Effect.suspend(() => {
-        if (elapsed(clock) < known.until) return Effect.void
-        remembered.set(tokenId, { ...known, until: Number.POSITIVE_INFINITY })
-        return Effect.forkDaemon(Effect.ignore(lookUp(tokenId)))
-      })
+    const refresh = (tokenId: TokenId, known: Remembered) => {
+      if (elapsed(clock) < known.until) return
+      remembered.set(tokenId, { ...known, until: Number.POSITIVE_INFINITY })
+      runBeside(Effect.ignore(lookUp(tokenId)))
+    }
 
-    const letIn = (identity: Identity): Effect.Effect<Identity> =>
-      isFirstThisMinute(identity.tokenId)
-        ? Effect.as(
-            Effect.forkDaemon(Effect.ignore(tokens.touch(identity.workspaceId, identity.tokenId))),
-            identity
-          )
-        : Effect.succeed(identity)
+    const letIn = (identity: Identity): Effect.Effect<Identity> => {
+      if (isFirstThisMinute(identity.tokenId))
+        runBeside(Effect.ignore(tokens.touch(identity.workspaceId, identity.tokenId)))
+      return Effect.succeed(identity)
+    }
 
-    /** Whose token this is; undefined when it is malformed, unknown, revoked or expired, or its secret is wrong. */
-    const identify = (token: string): Effect.Effect<Identity | undefined> =>
-      Effect.suspend(() => {
-        const parts = TokenText.read(token)
-        if (parts === undefined) return Effect.succeed(undefined)
-        const { secret, tokenId } = parts
-        const known = recall(tokenId)
-        if (opens(known?.identity, secret) && known !== undefined)
-          return Effect.zipRight(refresh(tokenId, known), letIn(known.identity))
-        return Effect.flatMap(lookUp(tokenId), (found) =>
-          opens(found, secret) ? letIn(found) : Effect.succeed(undefined)
-        )
-      })
+    /**
+     * Whose token this is; undefined when it is malformed, unknown, revoked or expired, or its secret is wrong. At once for
+     * a token that is remembered: nothing is put off until the effect is run.
+     */
+    const identify = (token: string): Effect.Effect<Identity | undefined> => {
+      const parts = TokenText.read(token)
+      if (parts === undefined) return Effect.succeed(undefined)
+      const { secret, tokenId } = parts
+      const known = recall(tokenId)
+      if (opens(known?.identity, secret) && known !== undefined) {
+        refresh(tokenId, known)
+        return letIn(known.identity)
+      }
+      return Effect.flatMap(lookUp(tokenId), (found) =>
+        opens(found, secret) ? letIn(found) : Effect.succeed(undefined)
+      )
+    }
 
     return { forgetAll, identify } as const
   })

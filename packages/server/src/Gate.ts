@@ -4,7 +4,8 @@
  *   who are you (401) → which workspace (404) → not too often (429) → may you (403)
  *
  * REST passes it per request, MCP per request (authenticate) and per tool call (admit). A token opens one workspace;
- * any other slug looks exactly like one that does not exist. Source: spec §5, decision §3.
+ * any other slug looks exactly like one that does not exist. What is known already is told at once (`AtOnce.ts`).
+ * Source: spec §5, decision §3.
  */
 import { hash, timingSafeEqual } from "node:crypto"
 import { OperatorGate } from "@posthorn/api-contract/Gates"
@@ -17,6 +18,7 @@ import { Forbidden, type RateLimited, Unauthorized, WorkspaceNotFound } from "@p
 import { permissions as allPermissions } from "@posthorn/domain/Permission"
 import type { Actor, Operator, Principal } from "@posthorn/domain/Principal"
 import { Effect, Redacted } from "effect"
+import { andThen } from "./AtOnce.ts"
 import { clientKey, RateLimits, type Visit } from "./RateLimits.ts"
 import { ServerConfig } from "./ServerConfig.ts"
 
@@ -72,19 +74,18 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
     const identify = (token: string): Effect.Effect<Caller | undefined> =>
       token.length === operatorLength && timingSafeEqual(digest(token), operatorDigest)
         ? Effect.succeed({ kind: "operator" })
-        : Effect.map(
-            identities.identify(token),
-            (identity) => identity && { kind: "token" as const, identity }
+        : andThen(identities.identify(token), (identity) =>
+            Effect.succeed(identity && { kind: "token" as const, identity })
           )
 
     /** Nobody known: counts against the client's address. */
     const unauthorized = (visit: Visit, address: string): Effect.Effect<never, RateLimited | Unauthorized> =>
-      Effect.zipRight(limits.take(visit, "auth_failure", clientKey(address)), new Unauthorized())
+      andThen(limits.take(visit, "auth_failure", clientKey(address)), () => Effect.fail(new Unauthorized()))
 
     /** Who sends this `Authorization` header. */
     const authenticate = (visit: Visit, authorization: string | undefined, address: string) => {
       const token = BEARER.exec(authorization ?? "")?.[1]
-      return Effect.flatMap(token === undefined ? Effect.succeed(undefined) : identify(token), (caller) =>
+      return andThen(token === undefined ? Effect.succeed(undefined) : identify(token), (caller) =>
         caller === undefined ? unauthorized(visit, address) : Effect.succeed(caller)
       )
     }
@@ -97,7 +98,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
           ? Effect.succeed({ id, slug: workspaceSlug })
           : Effect.fail(new WorkspaceNotFound())
       }
-      return Effect.flatMap(
+      return andThen(
         slug === undefined ? Effect.succeed(undefined) : workspaces.findBySlug(slug),
         (found) => (found === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(found))
       )
@@ -122,12 +123,12 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
           : permission !== "any" && !held.has(permission)
       const count = () =>
         bucket === null ? Effect.void : limits.take(visit, bucket, keyOf(caller), workspaceIdOf(caller))
-      return Effect.flatMap(
+      return andThen(
         isOperator && !inWorkspace
           ? Effect.succeed(undefined)
           : workspaceOf(caller, inWorkspace ? slug : undefined),
         (workspace) =>
-          Effect.flatMap(count(), (): Effect.Effect<Admitted, Forbidden> => {
+          andThen(count(), (): Effect.Effect<Admitted, Forbidden> => {
             if (isForbidden) return Effect.fail(new Forbidden({ permission }))
             const { traceId, via } = visit
             const { id, type } = actorOf(caller)

@@ -6,8 +6,8 @@
  * forgets no key; its Redis store sends fractional lifetimes, which Redis refuses. Not `lru-cache`: whoever calls from many
  * addresses would push out the windows that are still open. Source: decision §6, ADR 0004.
  */
-import { elapsedNow } from "@posthorn/telemetry/Elapsed"
-import { Context, Effect, Layer } from "effect"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
+import { type Clock, Context, Effect, Layer } from "effect"
 
 export interface Count {
   /** Calls in this window, this one included. */
@@ -17,6 +17,7 @@ export interface Count {
 }
 
 export interface Counters {
+  /** Called for each call that counts, and its effect run once: a count in memory is made when this is called. */
   readonly hit: (key: string, windowMs: number) => Effect.Effect<Count>
 }
 
@@ -40,23 +41,26 @@ const makeRoom = (windows: Map<string, Window>, now: number) => {
 }
 
 /** Counts in this process. */
-export const memoryCounters = (): Counters & { readonly size: () => number } => {
+export const memoryCounters = (clock: Clock.Clock): Counters & { readonly size: () => number } => {
   const windows = new Map<string, Window>()
   return {
     size: () => windows.size,
-    hit: (key, windowMs) =>
-      Effect.map(elapsedNow, (now) => {
-        let window = windows.get(key)
-        if (window === undefined || window.endsAt <= now) {
-          windows.delete(key)
-          if (windows.size >= MAX_KEYS) makeRoom(windows, now)
-          window = { count: 0, endsAt: now + windowMs }
-          windows.set(key, window)
-        }
-        window.count += 1
-        return { count: window.count, leftMs: window.endsAt - now }
-      })
+    hit: (key, windowMs) => {
+      const now = elapsed(clock)
+      let window = windows.get(key)
+      if (window === undefined || window.endsAt <= now) {
+        windows.delete(key)
+        if (windows.size >= MAX_KEYS) makeRoom(windows, now)
+        window = { count: 0, endsAt: now + windowMs }
+        windows.set(key, window)
+      }
+      window.count += 1
+      return Effect.succeed({ count: window.count, leftMs: window.endsAt - now })
+    }
   }
 }
 
-export const memoryLive: Layer.Layer<RateCounters> = Layer.sync(RateCounters, memoryCounters)
+export const memoryLive: Layer.Layer<RateCounters> = Layer.effect(
+  RateCounters,
+  Effect.map(Effect.clock, memoryCounters)
+)

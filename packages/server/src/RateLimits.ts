@@ -9,7 +9,8 @@ import type { Bucket, Quota } from "@posthorn/domain/Bucket"
 import { RateLimited } from "@posthorn/domain/Errors"
 import type { Via } from "@posthorn/domain/Principal"
 import { Effect } from "effect"
-import { RateCounters } from "./RateCounters.ts"
+import { andThen } from "./AtOnce.ts"
+import { type Count, RateCounters } from "./RateCounters.ts"
 import { ServerConfig } from "./ServerConfig.ts"
 
 /** How full a bucket is after a call. */
@@ -39,24 +40,13 @@ export class RateLimits extends Effect.Service<RateLimits>()("@posthorn/server/R
     const counters = yield* RateCounters
     const { quotas } = yield* ServerConfig
 
-    const count = (
-      bucket: Bucket,
-      key: string,
-      { limit, windowSeconds }: Quota
-    ): Effect.Effect<BucketState> =>
-      Effect.map(counters.hit(`${bucket}:${key}`, windowSeconds * 1000), ({ count, leftMs }) => ({
-        bucket,
-        limit,
-        windowSeconds,
-        remaining: Math.max(0, limit - count),
-        resetSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
-        isOver: count > limit
-      }))
+    const hit = (bucket: Bucket, key: string, { windowSeconds }: Quota) =>
+      counters.hit(`${bucket}:${key}`, windowSeconds * 1000)
 
     /**
      * Count one call of this caller; `RateLimited` when the bucket is empty. In a workspace it is counted for that as well,
      * which has `WORKSPACE_SHARE` times the quota: more tokens are no way around the limits. A call that its own bucket
-     * refuses is not counted there. The tighter of the two is reported.
+     * refuses is not counted there. The tighter of the two is reported. Called once for each call: it counts at once.
      */
     const take = (
       visit: Visit,
@@ -67,11 +57,13 @@ export class RateLimits extends Effect.Service<RateLimits>()("@posthorn/server/R
       const quota = quotas[bucket]
       if (quota === null) return Effect.void
       const shared = { limit: quota.limit * WORKSPACE_SHARE, windowSeconds: quota.windowSeconds }
-      return Effect.flatMap(count(bucket, key, quota), (own) => {
+      return andThen(hit(bucket, key, quota), (counted) => {
+        const own = stateOf(bucket, quota, counted)
         visit.bucket = own
         if (own.isOver) return Effect.fail(tooMany(own))
         if (workspaceId === null) return Effect.void
-        return Effect.flatMap(count(bucket, workspaceId, shared), (all) => {
+        return andThen(hit(bucket, workspaceId, shared), (counted) => {
+          const all = stateOf(bucket, shared, counted)
           if (all.isOver || all.remaining < own.remaining) visit.bucket = all
           return all.isOver ? Effect.fail(tooMany(all)) : Effect.void
         })
@@ -81,6 +73,15 @@ export class RateLimits extends Effect.Service<RateLimits>()("@posthorn/server/R
     return { take } as const
   })
 }) {}
+
+const stateOf = (bucket: Bucket, { limit, windowSeconds }: Quota, { count, leftMs }: Count): BucketState => ({
+  bucket,
+  limit,
+  windowSeconds,
+  remaining: Math.max(0, limit - count),
+  resetSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
+  isOver: count > limit
+})
 
 const tooMany = ({ bucket, resetSeconds }: BucketState) =>
   new RateLimited({ bucket, retryAfterSeconds: resetSeconds })

@@ -5,8 +5,8 @@
  * `RETRY_MS`, when one call tries. While Redis is away each process grants the quota on its own. The client is loaded
  * only here, so an installation without REDIS_URL never pays for it. Source: spec §8, decision §6.
  */
-import { elapsedNow } from "@posthorn/telemetry/Elapsed"
-import { Effect, Layer, Redacted } from "effect"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
+import { type Clock, Effect, Layer, Redacted } from "effect"
 import { type Count, type Counters, memoryCounters, RateCounters } from "./RateCounters.ts"
 
 const COMMAND_MS = 100
@@ -49,8 +49,8 @@ const connect = (url: Redacted.Redacted) =>
   })
 
 /** Redis's counters, with this process's own behind them. */
-const sharedCounters = (hit: Hit): Counters => {
-  const own = memoryCounters()
+const sharedCounters = (hit: Hit, clock: Clock.Clock): Counters => {
+  const own = memoryCounters(clock)
   let askAgainAt = 0
   let away = false
 
@@ -76,17 +76,19 @@ const sharedCounters = (hit: Hit): Counters => {
 
   return {
     hit: (key, windowMs) =>
-      Effect.flatMap(elapsedNow, (now) =>
-        away && now < askAgainAt ? own.hit(key, windowMs) : ask(key, windowMs, now)
-      )
+      Effect.suspend(() => {
+        const now = elapsed(clock)
+        return away && now < askAgainAt ? own.hit(key, windowMs) : ask(key, windowMs, now)
+      })
   }
 }
 
 export const redisLive = (url: Redacted.Redacted): Layer.Layer<RateCounters> =>
   Layer.scoped(
     RateCounters,
-    Effect.map(
+    Effect.zipWith(
       Effect.acquireRelease(connect(url), ({ end }) => Effect.sync(end)),
-      ({ hit }) => sharedCounters(hit)
+      Effect.clock,
+      ({ hit }, clock) => sharedCounters(hit, clock)
     )
   )

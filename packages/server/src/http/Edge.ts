@@ -52,12 +52,16 @@ export class Edge extends Effect.Service<Edge>()("@posthorn/server/Edge", {
       return pages.find(method, pathname)?.(exchange) ?? Effect.fail(missing(exchange))
     }
 
-    /** Finds at once who answers; every outcome is an answer. */
-    const answer = (exchange: Exchange): Effect.Effect<Sent> => {
-      const answering: Effect.Effect<Sent, PublicError> =
-        rest.find(exchange) ?? Effect.suspend(() => other(exchange))
-      return calls.settle(exchange)(answering)
+    const find = (exchange: Exchange): Effect.Effect<Sent, PublicError> => {
+      try {
+        return rest.find(exchange) ?? Effect.suspend(() => other(exchange))
+      } catch (defect) {
+        return Effect.die(defect)
+      }
     }
+
+    /** Finds at once who answers; every outcome is an answer. */
+    const answer = (exchange: Exchange): Effect.Effect<Sent> => calls.settle(exchange)(find(exchange))
 
     return { answer } as const
   })

@@ -69,12 +69,12 @@ export class McpRoute extends Effect.Service<McpRoute>()("@posthorn/server/McpRo
         if (method !== "POST") return yield* new MethodNotAllowed({ allow: "POST" })
         if (!comesFromHome(headers)) return yield* new ForeignOrigin()
         const caller = yield* gate.authenticate(exchange, headers.authorization, address)
-        const takeOne = limits.take(exchange, "mcp", keyOf(caller), workspaceIdOf(caller))
-        yield* takeOne
+        const takeOne = () => limits.take(exchange, "mcp", keyOf(caller), workspaceIdOf(caller))
+        yield* takeOne()
         if (!isJson(headers)) return yield* new UnsupportedMediaType()
         const incoming = parseMessages(yield* readBody(exchange, bodyMs))
         if (Either.isLeft(incoming)) return rejected(incoming.left)
-        yield* Effect.forEach(incoming.right.messages.filter(isRequest).slice(1), () => takeOne)
+        yield* Effect.forEach(incoming.right.messages.filter(isRequest).slice(1), takeOne)
         return yield* respond(exchange, incoming.right, { caller, traceId })
       })
 
