@@ -121,7 +121,7 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
           })
         )
 
-    /** Run the operation for whom its gate has let in. */
+    /** Run the operation for whom its gate has let in; to be settled by the door. */
     const call = ({
       admitted,
       caller,
@@ -129,20 +129,19 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
       read,
       span,
       visit
-    }: Call): Effect.Effect<Answer, never, Provided> => {
+    }: Call): Effect.Effect<Answer, PublicError, Provided> => {
       const { decode, run } = prepared.get(entry.name)!
       const workspaceId = "workspaceId" in admitted ? admitted.workspaceId : null
-      return read.pipe(
-        Effect.flatMap((raw) => {
-          const decoded = decode(raw)
-          if (Either.isLeft(decoded)) return Effect.fail(decoded.left)
-          const performed = { entry, raw, request: decoded.right, caller, workspaceId }
-          return keyed.perform(performed, run(decoded.right), (value) => succeed(entry, raw.path, value))
-        }),
-        Effect.zipLeft(trouble.over),
-        settle(visit),
-        traced(entry, visit, span)
-      )
+      const performing = Effect.flatMap(read, (raw) => {
+        const decoded = decode(raw)
+        if (Either.isLeft(decoded)) return Effect.fail(decoded.left)
+        const performed = { entry, raw, request: decoded.right, caller, workspaceId }
+        const answering = keyed.perform(performed, run(decoded.right), (value) =>
+          succeed(entry, raw.path, value)
+        )
+        return Effect.flatMap(answering, trouble.passing)
+      })
+      return traced(entry, visit, span)(performing, settle(visit))
     }
 
     return { call, refuse, settle } as const

@@ -98,9 +98,8 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
           ? Effect.succeed({ id, slug: workspaceSlug })
           : Effect.fail(new WorkspaceNotFound())
       }
-      return andThen(
-        slug === undefined ? Effect.succeed(undefined) : workspaces.findBySlug(slug),
-        (found) => (found === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(found))
+      return andThen(slug === undefined ? Effect.succeed(undefined) : workspaces.findBySlug(slug), (found) =>
+        found === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(found)
       )
     }
 

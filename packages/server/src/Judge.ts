@@ -7,6 +7,7 @@
  */
 import type { Issue } from "@posthorn/domain/Errors"
 import { Either, Option, type ParseResult, Schema, SchemaAST } from "effect"
+import { asItStands, type Others } from "./AsItStands.ts"
 import { issueOf, messageOf, pointer, UNKNOWN } from "./Sentences.ts"
 
 export const MAX_ISSUES = 50
@@ -143,17 +144,20 @@ export const membersOf = ({ ast }: Schema.Schema.Any): ReadonlyArray<string> =>
 export type Judgement = (input: unknown) => Either.Either<unknown, ReadonlyArray<Issue>>
 
 /** Decodes input of this shape, or says what is wrong with it. `others` is whether members without a name may be there. */
-export const judgementOf = (schema: Schema.Schema.Any, others: "ignored" | "refused"): Judgement => {
+export const judgementOf = (schema: Schema.Schema.Any, others: Others): Judgement => {
   const isOpen = others === "ignored"
   const object = objectOf(schema.ast)
   const { fits, judge } = object === undefined ? nodeOf(schema.ast) : objectNode(object, isOpen)
+  const isGood = asItStands(schema.ast, others) ?? (() => false)
   const decode = Schema.decodeUnknownEither(schema as Schema.Schema<unknown>, {
     errors: "first",
     onExcessProperty: isOpen ? "ignore" : "error",
     exact: true
   })
   return (input) => {
-    const result = fits(input) ? decode(input) : undefined
+    const isBounded = fits(input)
+    if (isBounded && isGood(input)) return Either.right(input)
+    const result = isBounded ? decode(input) : undefined
     if (result !== undefined && Either.isRight(result)) return Either.right(result.right)
     const issues: Array<Issue> = []
     judge(input, "", issues)

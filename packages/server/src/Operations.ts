@@ -27,6 +27,7 @@ import { invalid } from "@posthorn/domain/Errors"
 import type { JsonText } from "@posthorn/domain/JsonText"
 import type { CurrentCaller, CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
 import { Effect } from "effect"
+import { andThen } from "./AtOnce.ts"
 import { matching } from "./EntityTag.ts"
 import { ServerConfig } from "./ServerConfig.ts"
 
@@ -126,7 +127,7 @@ export class Operations extends Effect.Service<Operations>()("@posthorn/server/O
       cancelReplay: ({ path }) => replays.cancel(path.replayId),
       getTrace: ({ path }) => traces.get(path.traceId),
       publishEvent: ({ body, headers }) =>
-        Effect.flatMap(oneKey(body.idempotencyKey, headers["idempotency-key"]), (idempotencyKey) =>
+        andThen(oneKey(body.idempotencyKey, headers["idempotency-key"]), (idempotencyKey) =>
           events.publish({ eventType: body.eventType, payload: body.payload as JsonText, idempotencyKey })
         ),
       publishEvents: ({ body }) => events.publishAll(body.events as ReadonlyArray<NewEvent>),

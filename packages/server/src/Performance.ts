@@ -44,11 +44,11 @@ export class Performance extends Effect.Service<Performance>()("@posthorn/server
     ): Effect.Effect<Answer, PublicError, R | CurrentPrincipal> => {
       const after = afterwards[entry.name]
       const seconds = after?.seconds(request.body) ?? 0
-      const goOn = (value: unknown) =>
-        after === undefined || seconds === 0 ? Effect.succeed(value) : after.run(value, seconds)
+      const goesOn = after !== undefined && seconds > 0
+      const goOn = (value: unknown) => (goesOn ? after.run(value, seconds) : Effect.succeed(value))
       const keeps = keepsAnswers(entry) && entry.rules.changesNothing?.(request.body as never) !== true
       const key = keeps ? raw.headers[KEY_HEADER] : undefined
-      if (key === undefined) return Effect.map(Effect.flatMap(run, goOn), answerOf)
+      if (key === undefined) return Effect.map(goesOn ? Effect.flatMap(run, goOn) : run, answerOf)
 
       const call: KeyedCall = {
         workspaceId,

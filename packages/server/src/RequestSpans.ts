@@ -5,6 +5,7 @@
  * caller who says that its trace is not sampled is obeyed. What is answered with 5xx is a span that failed.
  */
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import type { PublicError } from "@posthorn/domain/Errors"
 import type { CallerSpan } from "@posthorn/domain/TraceId"
 import { inTrace, isTracing, SpanBudget } from "@posthorn/telemetry/Tracing"
 import { Effect } from "effect"
@@ -13,7 +14,12 @@ import type { Visit } from "./RateLimits.ts"
 
 const MOST = 100
 
-type Traced = <R>(answering: Effect.Effect<Answer, never, R>) => Effect.Effect<Answer, never, R>
+type Settle = <R>(answering: Effect.Effect<Answer, PublicError, R>) => Effect.Effect<Answer, never, R>
+
+type Traced = <R>(
+  answering: Effect.Effect<Answer, PublicError, R>,
+  settle: Settle
+) => Effect.Effect<Answer, PublicError, R>
 
 const untraced: Traced = (answering) => answering
 
@@ -40,8 +46,8 @@ export const requestSpans = Effect.map(isTracing, (on) => {
   return (entry: ContractEntry, { traceId, via }: Visit, caller?: CallerSpan): Traced =>
     caller?.isSampled === false || !budget.take(Date.now())
       ? untraced
-      : (answering) =>
-          Effect.withSpan(Effect.flatMap(answering, told), entry.name, {
+      : (answering, settle) =>
+          Effect.withSpan(Effect.flatMap(settle(answering), told), entry.name, {
             parent: inTrace(traceId, caller?.spanId),
             kind: "server",
             captureStackTrace: false,

@@ -46,9 +46,11 @@ export const isTracing: Effect.Effect<boolean> = Effect.map(
 export const withCheapSpan =
   (name: string) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.flatMap(FiberRef.get(FiberRef.currentTracerEnabled), (on) =>
-      on ? Effect.withSpan(self, name, { captureStackTrace: false }) : self
-    ) as Effect.Effect<A, E, R>
+    Effect.withFiberRuntime<A, E, R>((fiber) =>
+      fiber.getFiberRef(FiberRef.currentTracerEnabled)
+        ? (Effect.withSpan(self, name, { captureStackTrace: false }) as Effect.Effect<A, E, R>)
+        : self
+    )
 
 /** Lets so many through in each second, so that tracing has an upper cost however much there is to trace. */
 export class SpanBudget {

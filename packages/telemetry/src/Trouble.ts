@@ -14,6 +14,8 @@ export interface Trouble {
   readonly failed: (why: string) => Effect.Effect<void>
   /** It went well; says so when it had not, and has not for some seconds. Costs nothing otherwise. */
   readonly over: Effect.Effect<void>
+  /** The same, for what comes of it: `Effect.flatMap(effect, trouble.passing)`. */
+  readonly passing: <A>(outcome: A) => Effect.Effect<A>
 }
 
 /** `trouble` and `good` are sentences without a period, such as "The queue cannot be read" and "The queue can be read again". */
@@ -28,6 +30,16 @@ export const makeTrouble = (trouble: string, good: string): Trouble => {
     const more = times === 1 ? "" : ` (${times} times in ${seconds} s)`
     return Effect.logWarning(`${trouble}${more}: ${why}`)
   }
+  const over = Effect.suspend(() =>
+    times === 0
+      ? Effect.void
+      : Effect.flatMap(elapsedNow, (now) => {
+          if (now - lastAt < QUIET_MS) return Effect.void
+          const before = times
+          times = 0
+          return Effect.logInfo(`${good}, after ${Math.round((now - since) / 1000)} s and ${before} failures`)
+        })
+  )
   return {
     failed: (why) =>
       Effect.flatMap(elapsedNow, (now) => {
@@ -36,18 +48,8 @@ export const makeTrouble = (trouble: string, good: string): Trouble => {
         lastAt = now
         return times === 1 || now - saidAt >= AGAIN_MS ? tell(why, now) : Effect.void
       }),
-    over: Effect.suspend(() =>
-      times === 0
-        ? Effect.void
-        : Effect.flatMap(elapsedNow, (now) => {
-            if (now - lastAt < QUIET_MS) return Effect.void
-            const before = times
-            times = 0
-            return Effect.logInfo(
-              `${good}, after ${Math.round((now - since) / 1000)} s and ${before} failures`
-            )
-          })
-    )
+    over,
+    passing: (outcome) => (times === 0 ? Effect.succeed(outcome) : Effect.as(over, outcome))
   }
 }
 

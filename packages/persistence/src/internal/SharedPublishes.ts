@@ -9,7 +9,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import type { ServiceUnavailable } from "@posthorn/domain/Errors"
 import type { JsonText } from "@posthorn/domain/JsonText"
-import { Effect, Option, Schema } from "effect"
+import { Context, Effect, Option, Schema } from "effect"
 import { rows } from "../Rows.ts"
 import { isDatabaseAway, isInTheWay, problemOf } from "../Statement.ts"
 import { columnsOf, Id } from "./Columns.ts"
@@ -102,17 +102,18 @@ export const makeSharedPublishes = (alone: Alone) =>
     }
 
     const shared = (publish: Publish) =>
-      together(publish).pipe(
-        Effect.catchIf(isOfOne, () => Effect.succeed(null)),
-        Effect.flatMap((own) =>
-          own === null ? apart.under(publish.workspaceSlug)(alone.publish(publish)) : settle(publish, own)
-        )
-      )
+      Effect.matchEffect(together(publish), {
+        onFailure: (error) =>
+          isOfOne(error) ? apart.under(publish.workspaceSlug)(alone.publish(publish)) : Effect.fail(error),
+        onSuccess: (own) => settle(publish, own)
+      })
 
     /** Within a transaction it belongs to that, and is made by itself. */
     return (publish: Publish) =>
-      Effect.flatMap(Effect.serviceOption(SqlClient.TransactionConnection), (transaction) =>
-        Option.isSome(transaction) || alone.isWaitedFor(publish) || apart.isRunning(publish.workspaceSlug)
+      Effect.contextWithEffect((context: Context.Context<never>) =>
+        Option.isSome(Context.getOption(context, SqlClient.TransactionConnection)) ||
+        alone.isWaitedFor(publish) ||
+        apart.isRunning(publish.workspaceSlug)
           ? alone.publish(publish)
           : shared(publish)
       )

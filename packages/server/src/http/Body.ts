@@ -46,26 +46,28 @@ export const readBody = (
   const message = exchange.source
   if (declaresTooMuch(message)) return tooLarge()
   return Effect.async((settle) => {
-    const timer = setTimeout(() => resume(Effect.fail(new RequestTimeout())), deadlineMs)
-    exchange.isArriving = true
+    const chunks: Array<Buffer> = []
+    let size = 0
+    const take = (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= BODY_LIMIT) return void chunks.push(chunk)
+      message.pause()
+      stop(tooLarge())
+    }
     const resume: typeof settle = (outcome) => {
       clearTimeout(timer)
       exchange.isArriving = false
-      message.removeAllListeners("data")
       settle(outcome)
     }
-    const chunks: Array<Buffer> = []
-    let size = 0
-    message.on("data", (chunk: Buffer) => {
-      size += chunk.length
-      if (size > BODY_LIMIT) {
-        message.pause()
-        return resume(tooLarge())
-      }
-      chunks.push(chunk)
-    })
+    const stop: typeof settle = (outcome) => {
+      message.off("data", take)
+      resume(outcome)
+    }
+    const timer = setTimeout(() => stop(Effect.fail(new RequestTimeout())), deadlineMs)
+    exchange.isArriving = true
+    message.on("data", take)
     message.once("end", () => resume(decode(chunks)))
-    message.once("error", () => resume(Effect.fail(invalid("", "The body was cut short"))))
+    message.once("error", () => stop(Effect.fail(invalid("", "The body was cut short"))))
     return Effect.sync(() => clearTimeout(timer))
   })
 }

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import { continueTrace } from "@posthorn/domain/TraceId"
+import { Context } from "effect"
 import type { BucketState, Visit } from "../RateLimits.ts"
 
 /** What is answered there may hold a secret that is shown once, or what a session sees: no cache may keep it. */
@@ -37,6 +38,10 @@ export class Exchange implements Visit {
   /** Whose idempotency keys are meant, once the gate knows. */
   caller = ""
   bucket: BucketState | null = null
+  /** What the gate tells the operation. The request's fiber starts with it, if the gate was open at once. */
+  known: Context.Context<never> = Context.empty()
+  /** Whether its fiber has started. */
+  isUnderWay = false
   /** Whether its body is being waited for. */
   isArriving = false
 

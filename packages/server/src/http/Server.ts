@@ -10,7 +10,17 @@ import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import { invalid, type PublicError, ServiceUnavailable } from "@posthorn/domain/Errors"
-import { Context, Effect, type Fiber, FiberId, Layer, Option, Runtime, RuntimeFlags } from "effect"
+import {
+  Effect,
+  type Fiber,
+  FiberId,
+  FiberRef,
+  FiberRefs,
+  Layer,
+  Option,
+  Runtime,
+  RuntimeFlags
+} from "effect"
 import { type Answer, Calls } from "../Calls.ts"
 import { answered } from "../RequestMeters.ts"
 import { ServerConfig } from "../ServerConfig.ts"
@@ -51,7 +61,12 @@ const answering = Effect.gen(function* () {
   // Counters of fibers, which nobody reads: labels are compared for each.
   const runtimeFlags = RuntimeFlags.disable(runtime.runtimeFlags, RuntimeFlags.RuntimeMetrics)
   // Nothing around it: each step that adds to a context copies, and compares, all of it.
-  const run = Runtime.runFork({ ...runtime, runtimeFlags, context: Context.empty() })
+  const fiberRefs = FiberRefs.delete(runtime.fiberRefs, FiberRef.currentContext)
+  const run = (exchange: Exchange) => {
+    const answering = edge.answer(exchange)
+    exchange.isUnderWay = true
+    return Runtime.runFork(Runtime.make({ context: exchange.known, fiberRefs, runtimeFlags }), answering)
+  }
 
   /** Gives the operation up when it takes too long; gives what ends this. A body has a deadline of its own. */
   const watch = (exchange: Exchange, { bodySchema, rules }: ContractEntry, giveUp: () => void) => {
@@ -77,8 +92,7 @@ const answering = Effect.gen(function* () {
 
   return (message: IncomingMessage, response: ServerResponse) => {
     const exchange = new Exchange(message, response)
-    const effect = edge.answer(exchange)
-    const fiber = run(effect)
+    const fiber = run(exchange)
     let isFinished = false
     /** Sends the answer, and counts the operation; what comes after the first is too late. */
     const finish = (sent: Sent) => {
