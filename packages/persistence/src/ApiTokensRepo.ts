@@ -6,7 +6,7 @@ import type { TimePosition } from "@posthorn/domain/Page"
 import { Scope } from "@posthorn/domain/Permission"
 import { Maker } from "@posthorn/domain/Principal"
 import { Effect, type Option, Schema } from "effect"
-import { Bytes, Counted, Id, Texts, Time } from "./internal/Columns.ts"
+import { Bytes, Counted, columnsOf, Id, Texts, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
 import { olderThan } from "./Statement.ts"
 
@@ -64,10 +64,10 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()("@posthorn/pe
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const columns = sql.literal(
-      `id, name, scopes, created_at as "createdAt", expires_at as "expiresAt", last_used_at as "lastUsedAt",
-       revoked_at as "revokedAt",
-       case when created_by_type is not null
-         then json_build_object('type', created_by_type, 'id', created_by_id) end as "createdBy"`
+      columnsOf(ApiTokenRow, "", {
+        createdBy: `case when created_by_type is not null
+          then json_build_object('type', created_by_type, 'id', created_by_id) end`
+      })
     )
 
     const insert = (workspaceId: WorkspaceId, token: NewApiToken) =>

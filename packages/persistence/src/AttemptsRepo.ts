@@ -4,7 +4,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { DeliveryId, WorkspaceId } from "@posthorn/domain/Ids"
 import { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Option, Schema } from "effect"
-import { Count, Headers, Id, Time } from "./internal/Columns.ts"
+import { Count, columnsOf, Headers, Id, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
 
 export const AttemptRow = Schema.Struct({
@@ -27,6 +27,12 @@ export type AttemptRow = typeof AttemptRow.Type
 export class AttemptsRepo extends Effect.Service<AttemptsRepo>()("@posthorn/persistence/AttemptsRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const columns = sql.literal(
+      columnsOf(AttemptRow, "", {
+        requestHeaders: "request_headers::json",
+        responseHeaders: "coalesce(response_headers, '{}')::json"
+      })
+    )
 
     const list = (
       workspaceId: WorkspaceId,
@@ -35,11 +41,7 @@ export class AttemptsRepo extends Effect.Service<AttemptsRepo>()("@posthorn/pers
       from: Option.Option<{ readonly ordinal: number }>
     ) =>
       rows(sql, AttemptRow)`
-        select id, delivery_id as "deliveryId", ordinal, status, at, duration_ms as "durationMs",
-          http_status as "httpStatus", failure_reason as "failureReason", url, request_headers::json as "requestHeaders",
-          coalesce(response_headers, '{}')::json as "responseHeaders",
-          response_body as "responseBody", trace_id as "traceId"
-        from posthorn.attempts
+        select ${columns} from posthorn.attempts
         where workspace_id = ${workspaceId} and delivery_id = ${deliveryId}
           and ordinal > ${Option.match(from, { onNone: () => 0, onSome: ({ ordinal }) => ordinal })}
         order by ordinal limit ${limit + 1}`.pipe(Effect.orDie)

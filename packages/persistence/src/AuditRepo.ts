@@ -7,7 +7,7 @@ import { newId, type WorkspaceId } from "@posthorn/domain/Ids"
 import type { TimePosition } from "@posthorn/domain/Page"
 import { Actor } from "@posthorn/domain/Principal"
 import { Effect, type Option, Schema } from "effect"
-import { Id, Time } from "./internal/Columns.ts"
+import { columnsOf, Id, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
 import { olderThan } from "./Statement.ts"
 
@@ -57,9 +57,10 @@ export class AuditRepo extends Effect.Service<AuditRepo>()("@posthorn/persistenc
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const columns = sql.literal(
-      `id, action, json_build_object('type', actor_type, 'id', actor_id, 'via', via) as actor,
-       json_build_object('type', target_type, 'id', target_id) as target, changes, trace_id as "traceId",
-       created_at as "createdAt"`
+      columnsOf(AuditRow, "", {
+        actor: "json_build_object('type', actor_type, 'id', actor_id, 'via', via)",
+        target: "json_build_object('type', target_type, 'id', target_id)"
+      })
     )
 
     const append = (entry: AuditEntry) =>

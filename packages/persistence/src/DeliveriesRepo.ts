@@ -13,7 +13,7 @@ import { byTime, cursorAt, pageOf, TimePosition } from "@posthorn/domain/Page"
 import { DeliveryStatus } from "@posthorn/domain/States"
 import { FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Option, Schema } from "effect"
-import { Count, Id, Time } from "./internal/Columns.ts"
+import { Count, columnsOf, Id, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
 import { PAGE_BYTES } from "./Statement.ts"
 
@@ -66,18 +66,10 @@ export const SCAN_LIMIT = 10_000
 const PAYLOAD = `coalesce(d.payload, (
   select e.payload from posthorn.events e where e.workspace_id = d.workspace_id and e.id = d.event_id))`
 
-const COLUMNS = `d.id, d.endpoint_id as "endpointId", d.event_id as "eventId", d.event_type as "eventType", d.status,
-  d.attempts, d.next_attempt_at as "nextAttemptAt", ${PAYLOAD} as payload, d.replayed_from as "replayedFrom",
-  d.last_http_status as "lastHttpStatus", d.last_failure_reason as "lastFailureReason",
-  d.last_duration_ms as "lastDurationMs", d.last_attempt_at as "lastAttemptAt", d.created_at as "createdAt"`
+/** It stays in the database, and comes as null, for the rows that a page ends before. */
+const PAYLOAD_WITHIN_BUDGET = `case when d.bytes_before < ${PAGE_BYTES} then d.whole_payload end`
 
-/** The payload stays in the database, and comes as null, for the rows that a page ends before. */
-const COLUMNS_WITHIN_BUDGET = COLUMNS.replace(
-  PAYLOAD,
-  `case when d.bytes_before < ${PAGE_BYTES} then d.whole_payload end`
-)
-
-const COLUMNS_WITHOUT_PAYLOAD = COLUMNS.replace(PAYLOAD, "null::text")
+const columnsWith = (payload: string) => columnsOf(Raw, "d.", { payload })
 
 /** The row as it came, changed in place: copying 50 rows of 14 members costs more than reading them. */
 const toRow = (raw: Raw): DeliveryRow => {
@@ -95,10 +87,10 @@ const withinBudget = (rows: ReadonlyArray<Raw>): number => {
 export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/persistence/DeliveriesRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const columns = sql.literal(COLUMNS)
+    const columns = sql.literal(columnsWith(PAYLOAD))
     const payload = sql.literal(PAYLOAD)
-    const withoutPayload = sql.literal(COLUMNS_WITHOUT_PAYLOAD)
-    const withinBytes = sql.literal(COLUMNS_WITHIN_BUDGET)
+    const withoutPayload = sql.literal(columnsWith("null::text"))
+    const withinBytes = sql.literal(columnsWith(PAYLOAD_WITHIN_BUDGET))
 
     const find = (workspaceId: WorkspaceId, deliveryId: DeliveryId) =>
       rows(sql, Raw)`select ${columns} from posthorn.deliveries d

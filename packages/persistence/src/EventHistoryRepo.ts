@@ -11,7 +11,7 @@ import type { EventId, WorkspaceId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { byId, cursorAt, pageOf } from "@posthorn/domain/Page"
 import { Effect, Option, Schema } from "effect"
-import { Count, Id, Time } from "./internal/Columns.ts"
+import { Count, columnsOf, Id, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
 import { PAGE_BYTES } from "./Statement.ts"
 
@@ -47,8 +47,7 @@ export const EventTypeRow = Schema.Struct({
 })
 export type EventTypeRow = typeof EventTypeRow.Type
 
-const COLUMNS = (payload: string) => `e.id, e.event_type as "eventType", ${payload} as payload,
-  e.trace_id as "traceId", e.created_at as "createdAt", e.deliveries, e.missed`
+const columnsWith = (payload: string) => columnsOf(Raw, "e.", { payload })
 
 const toRow = ({ payload, ...raw }: Raw): EventRow => ({
   ...raw,
@@ -65,9 +64,11 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
   {
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const columns = sql.literal(COLUMNS("e.payload"))
-      const withoutPayload = sql.literal(COLUMNS("null::text"))
-      const withinBudget = sql.literal(COLUMNS(`case when e.bytes_before < ${PAGE_BYTES} then e.payload end`))
+      const columns = sql.literal(columnsWith("e.payload"))
+      const withoutPayload = sql.literal(columnsWith("null::text"))
+      const withinBudget = sql.literal(
+        columnsWith(`case when e.bytes_before < ${PAGE_BYTES} then e.payload end`)
+      )
 
       const find = (workspaceId: WorkspaceId, eventId: EventId) =>
         rows(sql, Raw)`select ${columns} from posthorn.events e

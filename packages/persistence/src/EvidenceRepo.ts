@@ -13,7 +13,7 @@ import { DisabledReason } from "@posthorn/domain/States"
 import { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Schema } from "effect"
 import { TYPES_WITHIN } from "./EventHistoryRepo.ts"
-import { Bytes, Count, Counted, Id, Texts, Time } from "./internal/Columns.ts"
+import { Bytes, Count, Counted, columnsOf, Id, Texts, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
 
 const DELIVERIES = 500
@@ -82,12 +82,12 @@ const SeenType = Schema.Struct({ eventType: Schema.String })
 export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/persistence/EvidenceRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const endpointFacts = sql.literal(columnsOf(EndpointFacts, "", { now: "clock_timestamp()" }))
+    const losses = sql.literal(columnsOf(Losses))
 
     const endpointOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       rows(sql, EndpointFacts)`
-        select id, url, enabled, disabled_reason as "disabledReason", disabled_at as "disabledAt",
-          created_at as "createdAt", consecutive_failures as "consecutiveFailures",
-          event_types as "eventTypes", secret, clock_timestamp() as now
+        select ${endpointFacts}
         from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`
 
     const recent = (workspaceId: WorkspaceId, endpointId: EndpointId) => sql`
@@ -124,9 +124,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
 
     const lossesOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       rows(sql, Losses)`
-        select stopped, stopped_since as "stoppedSince", newest_id as "newestId", never_sent as "neverSent",
-          more_stopped as "moreStopped", missed, missed_since as "missedSince", more_missed as "moreMissed"
-        from posthorn.losses(${workspaceId}, ${endpointId}, ${LOST})`
+        select ${losses} from posthorn.losses(${workspaceId}, ${endpointId}, ${LOST})`
 
     /** By name, hopping over the index from type to type. */
     const typesOf = (workspaceId: WorkspaceId) =>

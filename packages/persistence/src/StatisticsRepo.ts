@@ -13,7 +13,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Effect, Schema } from "effect"
 import { makeBacklogCounts } from "./internal/BacklogCounts.ts"
-import { Count, Time } from "./internal/Columns.ts"
+import { Count, columnsOf, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
 
 /** How far back an overview looks. */
@@ -57,6 +57,7 @@ export type HourRow = typeof HourRow.Type
 export class StatisticsRepo extends Effect.Service<StatisticsRepo>()("@posthorn/persistence/StatisticsRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const columns = sql.literal(columnsOf(HourRow))
 
     const backlog = makeBacklogCounts(sql)
 
@@ -102,9 +103,7 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()("@posthorn/
       at: string | null
     ) =>
       rows(sql, HourRow)`
-        select hour, pending, delivered, failed, failed_permanent as "failedPermanent", dead_lettered as "deadLettered",
-          p50_ms as "p50Ms", p95_ms as "p95Ms"
-        from posthorn.statistics_by_hour(${workspaceId}, ${endpointId}, ${hours}::integer, coalesce(${at}::timestamptz, now()))`.pipe(
+        select ${columns} from posthorn.statistics_by_hour(${workspaceId}, ${endpointId}, ${hours}::integer, coalesce(${at}::timestamptz, now()))`.pipe(
         Effect.orDie
       )
 

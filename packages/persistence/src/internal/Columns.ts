@@ -18,10 +18,20 @@ export const Texts = Schema.Array(Schema.String)
 /** Headers, a JSON object. */
 export const Headers = Schema.Record({ key: Schema.String, value: Schema.String })
 
-/** What a row takes from a table whose columns have its members' names: `created_at as "createdAt"`. */
-export const columnsOf = (row: { readonly fields: object }): string =>
-  Object.keys(row.fields)
-    .map((name) => `${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)} as "${name}"`)
+/**
+ * What a row takes from a table whose columns have its members' names, such as `d.created_at as "createdAt"`; `instead`
+ * has what is no column.
+ */
+export const columnsOf = <Fields extends object>(
+  { fields }: { readonly fields: Fields },
+  table = "",
+  instead: { readonly [K in keyof Fields]?: string } = {}
+): string =>
+  (Object.keys(fields) as Array<keyof Fields & string>)
+    .map((name) => {
+      const column = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+      return `${instead[name] ?? `${table}${column}`} as "${name}"`
+    })
     .join(", ")
 
 /** The row of a statement that counts. */
