@@ -11,6 +11,7 @@ import { AuditEventsApi } from "./AuditEvents.ts"
 import { CallerApi } from "./Caller.ts"
 import { ConsoleLinksApi } from "./ConsoleLinks.ts"
 import { DeliveriesApi } from "./Deliveries.ts"
+import { DeliveryRequest } from "./DeliveryRequest.ts"
 import { EndpointsApi } from "./Endpoints.ts"
 import { EventsApi } from "./Events.ts"
 import { MembersApi } from "./Members.ts"
@@ -42,4 +43,10 @@ export class Api extends HttpApi.make("posthorn")
   .addError(failure(Errors.HeadersTooLarge))
   .addError(failure(Errors.InternalError))
   .addError(failure(Errors.ServiceUnavailable))
-  .annotate(OpenApi.Title, "Posthorn") {}
+  .annotate(OpenApi.Title, "Posthorn")
+  .annotate(OpenApi.Summary, "Delivers a platform's webhooks: signed, retried, evidenced, replayable.")
+  .annotate(OpenApi.License, {
+    name: "Apache-2.0",
+    url: "https://www.apache.org/licenses/LICENSE-2.0"
+  })
+  .annotate(HttpApi.AdditionalSchemas, [DeliveryRequest]) {}

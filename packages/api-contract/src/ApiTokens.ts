@@ -9,33 +9,32 @@ import {
 import { Scope } from "@posthorn/domain/Permission"
 import { Maker } from "@posthorn/domain/Principal"
 import { Schema } from "effect"
+import { A_YEAR_LATER, API_TOKEN, exampleId, TIME } from "./Examples.ts"
+import { ExpiresAt, Id, NullOr, Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import {
-  Flag,
-  IdParam,
-  idempotencyKey,
-  Label,
-  Moment,
-  PageOf,
-  pageQuery,
-  Slug,
-  Timestamp,
-  withStatus
-} from "./Wire.ts"
+import { Flag, IdParam, idempotencyKey, Label, Moment, PageOf, pageQuery, Slug, withStatus } from "./Wire.ts"
 
 const fields = {
-  id: Schema.String,
-  name: Schema.String,
-  scopes: Schema.Array(Scope),
+  id: Id("token"),
+  name: Text("For people.", "Billing service"),
+  scopes: Schema.Array(Scope).annotations({
+    description: "Permissions, and bundles of them.",
+    examples: [["read", "event:publish"]]
+  }),
   createdAt: Timestamp,
-  expiresAt: Schema.NullOr(Timestamp),
-  lastUsedAt: Schema.NullOr(Timestamp).annotations({ description: "To the minute." }),
-  revokedAt: Schema.NullOr(Timestamp),
-  createdBy: Schema.NullOr(Maker).annotations({
-    description: "Who made it; null for tokens that are older than this member."
-  })
+  expiresAt: ExpiresAt,
+  lastUsedAt: NullOr(Timestamp, "When it was last used, to the minute; null when it never was.", TIME),
+  revokedAt: NullOr(Timestamp, "When it was revoked; null when it was not.", null),
+  createdBy: NullOr(
+    Schema.Struct({
+      type: Maker.fields.type.annotations({ description: "Its kind." }),
+      id: Text("Id of the token or the member; `operator` for the operator.", exampleId("member"))
+    }),
+    "Who made it; null for tokens that are older than this member.",
+    { type: "member", id: exampleId("member") }
+  )
 }
 
 export const ApiToken = Schema.Struct(fields).annotations({ identifier: "ApiToken" })
@@ -43,11 +42,12 @@ export type ApiToken = typeof ApiToken.Type
 
 export const CreatedApiToken = Schema.Struct({
   ...fields,
-  token: Schema.String.annotations({
-    description: "The token itself, shown this once. Only a hash of it is kept."
-  })
+  token: Text("The token itself, shown this once. Only a hash of it is kept.", API_TOKEN)
 }).annotations({ identifier: "CreatedApiToken" })
 export type CreatedApiToken = typeof CreatedApiToken.Type
+
+const END =
+  "When it ends: at the latest when its maker does, as it does when this is null or left out. Never, when its maker does not."
 
 export const CreateApiToken = Schema.Struct({
   name: Label(200, "What it is for.", "Billing service"),
@@ -55,15 +55,9 @@ export const CreateApiToken = Schema.Struct({
     .pipe(Schema.minItems(1), Schema.maxItems(50))
     .annotations({
       description: "Permissions or bundles; together no more than the caller may do.",
-      examples: [["event:publish"]]
+      examples: [["read", "event:publish"]]
     }),
-  expiresAt: Schema.optional(
-    Schema.NullOr(
-      Moment(
-        "When it ends: at the latest when its maker does, as it does when this is null or left out. Never, when its maker does not."
-      )
-    )
-  )
+  expiresAt: Schema.optional(NullOr(Moment(END), END, A_YEAR_LATER))
 }).annotations({ identifier: "CreateApiToken" })
 
 const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug/api-tokens")

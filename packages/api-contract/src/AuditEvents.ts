@@ -2,33 +2,35 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { ActorType, Via } from "@posthorn/domain/Principal"
 import { Schema } from "effect"
+import { exampleId } from "./Examples.ts"
+import { Id, NullOr, Text, Timestamp, TraceId } from "./Fields.ts"
 import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
-import { PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+import { PageOf, pageQuery, Slug } from "./Wire.ts"
 
 export const AuditEvent = Schema.Struct({
-  id: Schema.String,
-  action: Schema.String.annotations({
-    description: "What was done.",
-    examples: ["webhook.endpoint_updated"]
-  }),
+  id: Id("audit"),
+  action: Text("What was done.", "webhook.endpoint_updated"),
   actor: Schema.Struct({
-    type: ActorType,
-    id: Schema.String,
+    type: ActorType.annotations({ description: "Its kind." }),
+    id: Text("Id of the token or the member; of others a word such as `operator`.", exampleId("token")),
     via: Via.annotations({
       description: "The door it came through."
     })
-  }),
-  target: Schema.Struct({ type: Schema.String, id: Schema.String }).annotations({
-    description: "What was changed; it may be gone by now."
-  }),
-  changes: Schema.NullOr(
+  }).annotations({ description: "Who did it, and through which door." }),
+  target: Schema.Struct({
+    type: Text("Its kind.", "webhook_endpoint"),
+    id: Text("Its id.", exampleId("endpoint"))
+  }).annotations({ description: "What was changed; it may be gone by now." }),
+  changes: NullOr(
     Schema.Struct(
-      { fields: Schema.Array(Schema.String) },
+      { fields: Schema.Array(Schema.String).annotations({ description: "The members that changed." }) },
       Schema.Record({ key: Schema.String, value: Schema.Unknown.annotations({ jsonSchema: {} }) })
-    )
-  ).annotations({ description: "The names of the changed fields, and facts; never a secret." }),
-  traceId: Schema.String,
+    ),
+    "The names of the changed fields, and facts; never a secret.",
+    { fields: ["url"] }
+  ),
+  traceId: TraceId,
   createdAt: Timestamp
 }).annotations({
   identifier: "AuditEvent",
@@ -64,7 +66,7 @@ const listOperatorAuditEvents = HttpApiEndpoint.get("listOperatorAuditEvents", "
   .annotate(OpenApi.Summary, "List what the operator did to workspaces")
   .annotate(
     OpenApi.Description,
-    "Newest first: workspaces created and deleted. Kept outside the workspaces, so also of those that are gone. Needs the operator's token."
+    "Newest first: workspaces created and deleted. Kept outside the workspaces, so also of those that are gone."
   )
   .annotateContext(
     operation({

@@ -2,26 +2,32 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { permissions, Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
+import { exampleId } from "./Examples.ts"
+import { ExpiresAt, NullOr, SlugOfWorkspace, Text } from "./Fields.ts"
 import { CallerGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
-import { Timestamp } from "./Wire.ts"
 
 export const Caller = Schema.Struct({
-  type: Schema.Literal("operator", "api_token", "member"),
-  id: Schema.String.annotations({
-    description: "The token's or the member's id; `operator` for the operator."
+  type: Schema.Literal("operator", "api_token", "member").annotations({
+    description: "Its kind.",
+    examples: ["api_token"]
   }),
-  name: Schema.String,
-  workspace: Schema.NullOr(Schema.Struct({ slug: Schema.String, name: Schema.String })).annotations({
-    description: "The workspace that is open to the caller; null for the operator, to whom every one is."
+  id: Text("The token's or the member's id; `operator` for the operator.", exampleId("token")),
+  name: Text("For people.", "Billing service"),
+  workspace: NullOr(
+    Schema.Struct({ slug: SlugOfWorkspace, name: Text("For people.", "Acme Inc.") }),
+    "The workspace that is open to the caller; null for the operator, to whom every one is.",
+    { slug: "acme", name: "Acme Inc." }
+  ),
+  scopes: Schema.Array(Scope).annotations({
+    description: "As they were given.",
+    examples: [["event:publish", "webhook:list"]]
   }),
-  scopes: Schema.Array(Scope).annotations({ description: "As they were given." }),
   permissions: Schema.Array(Schema.Literal(...permissions)).annotations({
-    description: "Everything the scopes allow, bundles taken apart."
+    description: "Everything the scopes allow, bundles taken apart.",
+    examples: [["webhook:read", "webhook:list", "event:publish"]]
   }),
-  expiresAt: Schema.NullOr(Timestamp).annotations({
-    description: "When the token ends; null when it does not."
-  })
+  expiresAt: ExpiresAt.annotations({ description: "When the token ends; null when it does not." })
 }).annotations({ identifier: "Caller", description: "Who is calling, and what they may do." })
 export type Caller = typeof Caller.Type
 

@@ -3,10 +3,11 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { IdempotencyKeyInUse, IdempotencyKeyReused, MemberNotFound } from "@posthorn/domain/Errors"
 import { Role, Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
+import { Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, Slug, Timestamp, withStatus } from "./Wire.ts"
+import { IdParam, idempotencyKey, Slug, withStatus } from "./Wire.ts"
 
 const MAX_SECONDS = 3600
 
@@ -22,8 +23,8 @@ export const CreateConsoleLink = Schema.Struct({
   ),
   expiresInSeconds: Schema.optional(
     Schema.Number.pipe(Schema.int(), Schema.between(1, MAX_SECONDS)).annotations({
-      description: "How long the link waits to be opened. Default 600.",
-      jsonSchema: { type: "integer", minimum: 1, maximum: MAX_SECONDS, default: 600 },
+      description: "How many seconds the link waits to be opened. Default 600.",
+      default: 600,
       message: () => `Expected a whole number from 1 to ${MAX_SECONDS}`
     })
   )
@@ -35,11 +36,11 @@ export const CreateConsoleLink = Schema.Struct({
 })
 
 export const ConsoleLink = Schema.Struct({
-  url: Schema.String.annotations({
-    description: "Opens the console once. Whoever opens it is signed in, so give it to nobody else.",
-    examples: ["https://hooks.example.com/console/sign-in#code=…"]
-  }),
-  expiresAt: Timestamp
+  url: Text(
+    "Opens the console once. Whoever opens it is signed in, so give it to nobody else.",
+    "https://hooks.example.com/console/sign-in#code=…"
+  ),
+  expiresAt: Timestamp.annotations({ description: "Until then it can be opened." })
 }).annotations({ identifier: "ConsoleLink" })
 export type ConsoleLink = typeof ConsoleLink.Type
 

@@ -11,6 +11,7 @@ import {
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { AttemptPage, Delivery, DeliveryPage, DeliveryStatus } from "./DeliveryShapes.ts"
+import { A_DAY_LATER } from "./Examples.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
@@ -61,7 +62,7 @@ const listWorkspaceDeliveries = HttpApiEndpoint.get(
       endpointId: Schema.optional(IdParam("endpoint")),
       eventId: Schema.optional(IdParam("event")),
       since: Schema.optional(Moment("Only deliveries created then or later.")),
-      until: Schema.optional(Moment("Only deliveries created before then."))
+      until: Schema.optional(Moment("Only deliveries created before then.", A_DAY_LATER))
     })
   )
   .addSuccess(DeliveryPage)

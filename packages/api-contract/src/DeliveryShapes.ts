@@ -2,62 +2,79 @@
 import * as States from "@posthorn/domain/States"
 import * as Verdict from "@posthorn/domain/Verdict"
 import { Schema } from "effect"
-import { Integer, JsonValue, PageOf, Timestamp } from "./Wire.ts"
+import { exampleId, TIME, TRACE_ID, URL_OF_RECEIVER } from "./Examples.ts"
+import {
+  DeliveryId,
+  EndpointId,
+  Id,
+  IdOrNull,
+  Integer,
+  IntegerOrNull,
+  NullOr,
+  Text,
+  Timestamp,
+  TraceId,
+  TypeOfEvent
+} from "./Fields.ts"
+import { JsonValue, PageOf } from "./Wire.ts"
 
 export const DeliveryStatus = States.DeliveryStatus.annotations({
   identifier: "DeliveryStatus",
   description:
     "`failed` will be tried again; `failed_permanent` was refused by the receiver or has a bad URL; `dead_lettered` has spent its retries.",
+  examples: ["delivered"],
   message: () => "Expected pending, delivered, failed, failed_permanent or dead_lettered"
 })
 
 export const FailureReason = Verdict.FailureReason.annotations({ identifier: "FailureReason" })
 
-const HttpStatus = Integer("The receiver's HTTP status; null when no usable answer came.")
-
 export const Delivery = Schema.Struct({
-  id: Schema.String.annotations({
-    description: "Also the `webhook-id` header; the same on every retry, new on a replay."
-  }),
-  endpointId: Schema.String,
-  eventId: Schema.NullOr(Schema.String).annotations({ description: "Null for a test send." }),
-  eventType: Schema.String,
+  id: Id("delivery", "Also the `webhook-id` header; the same on every retry, new on a replay."),
+  endpointId: EndpointId,
+  eventId: IdOrNull("event", "Null for a test send."),
+  eventType: TypeOfEvent,
   status: DeliveryStatus,
-  attempts: Integer("Attempts recorded so far; at most 7."),
-  nextAttemptAt: Schema.NullOr(Timestamp),
+  attempts: Integer("Attempts recorded so far; at most 7.", 1),
+  nextAttemptAt: NullOr(Timestamp, "When it is tried next, at the earliest; null when it is not.", null),
   payload: JsonValue,
-  replayedFrom: Schema.NullOr(Schema.String).annotations({
-    description: "The delivery this one repeats; kept when that one is gone."
-  }),
-  lastHttpStatus: Schema.NullOr(HttpStatus),
-  lastFailureReason: Schema.NullOr(FailureReason),
-  lastDurationMs: Schema.NullOr(Integer("Milliseconds the last attempt took.")),
-  lastAttemptAt: Schema.NullOr(Timestamp),
+  replayedFrom: IdOrNull("delivery", "The delivery this one repeats; kept when that one is gone.", null),
+  lastHttpStatus: IntegerOrNull("The receiver's HTTP status; null when no usable answer came.", 200),
+  lastFailureReason: NullOr(FailureReason, "Why the last attempt failed; null when it did not.", null),
+  lastDurationMs: IntegerOrNull("Milliseconds the last attempt took; null before the first.", 42),
+  lastAttemptAt: NullOr(Timestamp, "When the last attempt began; null before the first.", TIME),
   createdAt: Timestamp
 }).annotations({ identifier: "Delivery", description: "One event on its way to one endpoint." })
 export type Delivery = typeof Delivery.Type
 
 export const Attempt = Schema.Struct({
-  id: Schema.String,
-  deliveryId: Schema.String,
-  ordinal: Integer("1 for the first attempt."),
-  status: Verdict.AttemptStatus,
+  id: Id("attempt"),
+  deliveryId: DeliveryId,
+  ordinal: Integer("1 for the first attempt.", 1),
+  status: Verdict.AttemptStatus.annotations({
+    description: "What came of it."
+  }),
   at: Timestamp.annotations({ description: "When it began." }),
-  durationMs: Integer("Milliseconds until the answer's head, or the failure."),
-  httpStatus: Schema.NullOr(HttpStatus),
-  failureReason: Schema.NullOr(FailureReason),
-  url: Schema.String.annotations({ description: "Where it was sent." }),
+  durationMs: Integer("Milliseconds until the answer's head, or the failure.", 42),
+  httpStatus: IntegerOrNull("The receiver's HTTP status; null when no usable answer came.", 200),
+  failureReason: NullOr(FailureReason, "Why it failed; null when it did not.", null),
+  url: Text("Where it was sent.", URL_OF_RECEIVER),
   requestHeaders: Schema.Record({ key: Schema.String, value: Schema.String }).annotations({
-    description: "As sent; names in lower case."
+    description: "As sent; names in lower case.",
+    examples: [
+      { "content-type": "application/json", "webhook-id": exampleId("delivery"), "x-trace-id": TRACE_ID }
+    ]
   }),
   responseHeaders: Schema.Record({ key: Schema.String, value: Schema.String }).annotations({
     description:
-      "Of `content-type`, `location`, `retry-after`, `server` and `www-authenticate` those that came, each at most 256 bytes."
+      "Of `content-type`, `location`, `retry-after`, `server` and `www-authenticate` those that came, each at most 256 bytes.",
+    examples: [{ "content-type": "text/plain", server: "nginx" }]
   }),
-  responseBody: Schema.NullOr(Schema.String).annotations({
-    description: "The first 2 KiB of the answer; null when it could not be read in time."
-  }),
-  traceId: Schema.String
+  responseBody: NullOr(
+    Schema.String,
+    "The first 2 KiB of the answer; null when it could not be read in time.",
+    "ok"
+  ),
+  traceId: TraceId
 }).annotations({
   identifier: "Attempt",
   description: "One HTTP request to the receiver. Never changed once recorded."

@@ -4,70 +4,102 @@ import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { findingCodes } from "@posthorn/domain/Finding"
 import { Schema } from "effect"
 import { FailureReason } from "./DeliveryShapes.ts"
+import { exampleId, TIME } from "./Examples.ts"
+import { EndpointId, Id, Integer, IntegerOrNull, NullOr, Text, Timestamp } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, Integer, Slug, Timestamp } from "./Wire.ts"
+import { IdParam, Slug } from "./Wire.ts"
 
 const NextStep = Schema.Struct({
-  operation: Schema.NullOr(Schema.String).annotations({
-    description: "The operation's name, as in this document; null when it is work for a person."
-  }),
-  tool: Schema.NullOr(Schema.String).annotations({
-    description: "The operation's MCP tool; null when it is work for a person."
-  }),
-  arguments: Schema.NullOr(
-    Schema.Record({ key: Schema.String, value: Schema.Unknown.annotations({ jsonSchema: {} }) })
-  ).annotations({
-    description:
-      "What to give it: members of path, query and body in one object; null when it is work for a person."
-  }),
+  operation: NullOr(
+    Schema.String,
+    "The operation's name, as in this document; null when it is work for a person.",
+    "updateWebhookEndpoint"
+  ),
+  tool: NullOr(
+    Schema.String,
+    "The operation's MCP tool; null when it is work for a person.",
+    "update_webhook_endpoint"
+  ),
+  arguments: NullOr(
+    Schema.Record({ key: Schema.String, value: Schema.Unknown.annotations({ jsonSchema: {} }) }),
+    "What to give it: members of path, query and body in one object; null when it is work for a person.",
+    { endpointId: exampleId("endpoint") }
+  ),
   fillIn: Schema.Array(Schema.String).annotations({
     description:
-      "Arguments to find out, ask for, or decide on. A step of a tool that has none is safe to run as it stands: it removes nothing, rotates nothing, and sends nothing again that may already have had its effect."
+      "Arguments to find out, ask for, or decide on. A step of a tool that has none is safe to run as it stands: it removes nothing, rotates nothing, and sends nothing again that may already have had its effect.",
+    examples: [["url"]]
   }),
-  why: Schema.String
+  why: Text("What it is good for.", "Correct the path of the URL.")
 }).annotations({ identifier: "NextStep" })
 
+const CHANGED_AT = "2026-11-21T12:40:00.000Z"
+
 const ChangeBefore = Schema.Struct({
-  auditEventId: Schema.String,
-  action: Schema.String.annotations({ examples: ["webhook.endpoint_updated"] }),
-  fields: Schema.Array(Schema.String),
-  at: Timestamp,
-  via: Schema.String
+  auditEventId: Id("audit", "Id of the audit event."),
+  action: Text("What was done.", "webhook.endpoint_updated"),
+  fields: Schema.Array(Schema.String).annotations({
+    description: "The members that changed.",
+    examples: [["url"]]
+  }),
+  at: Timestamp.annotations({ description: "When it was changed.", examples: [CHANGED_AT] }),
+  via: Text("The door it came through.", "rest")
 }).annotations({
   identifier: "ChangeBefore",
   description: "The change on record that came before and may explain it."
 })
 
 const Finding = Schema.Struct({
-  code: Schema.Literal(...findingCodes),
-  summary: Schema.String.annotations({ description: "What is wrong, in one or two sentences." }),
-  since: Schema.NullOr(Timestamp).annotations({ description: "When it began, as far as the evidence goes." }),
-  reason: Schema.NullOr(FailureReason),
-  httpStatus: Schema.NullOr(Integer("The status of the failed answers.")),
-  inARow: Integer("Failed attempts in a row up to now."),
-  changedBefore: Schema.NullOr(ChangeBefore),
+  code: Schema.Literal(...findingCodes).annotations({
+    description: "What was found: one of a fixed list, see docs/mcp.md.",
+    examples: ["not_found"]
+  }),
+  summary: Text(
+    "What is wrong, in one or two sentences.",
+    "The receiver answers 404 since the URL was changed."
+  ),
+  since: NullOr(Timestamp, "When it began, as far as the evidence goes.", TIME),
+  reason: NullOr(
+    FailureReason,
+    "Why the attempts fail; null when that is not what was found.",
+    "http_status"
+  ),
+  httpStatus: IntegerOrNull("The status of the failed answers.", 404),
+  inARow: Integer("Failed attempts in a row up to now.", 4),
+  changedBefore: NullOr(ChangeBefore, "What was changed shortly before it began; null when nothing was.", {
+    auditEventId: exampleId("audit"),
+    action: "webhook.endpoint_updated",
+    fields: ["url"],
+    at: CHANGED_AT,
+    via: "rest"
+  }),
   confidence: Schema.Literal("high", "medium", "low").annotations({
     description: "How sure this is; `because` says why."
   }),
-  because: Schema.String,
+  because: Text(
+    "The facts behind it.",
+    `4 of 4 failures in a row are of this kind. The URL was changed at ${CHANGED_AT}, before the first failure.`
+  ),
   deliveryIds: Schema.Array(Schema.String).annotations({
-    description: "Deliveries that show it, newest first; at most 3."
+    description: "Deliveries that show it, newest first; at most 3.",
+    examples: [[exampleId("delivery")]]
   }),
   nextSteps: Schema.Array(NextStep).annotations({ description: "In the order to take them." })
 }).annotations({ identifier: "Finding" })
 
 export const EndpointDiagnosis = Schema.Struct({
-  endpointId: Schema.String,
+  endpointId: EndpointId,
   health: Schema.Literal("healthy", "failing", "unstable", "disabled", "unproven").annotations({
     description:
-      "`unstable` delivers and fails in turn; `unproven` has no attempt on record, or subscribes to nothing that is published."
+      "`unstable` delivers and fails in turn; `unproven` has no attempt on record, or subscribes to nothing that is published.",
+    examples: ["failing"]
   }),
   diagnosedAt: Timestamp,
   examined: Schema.Struct({
-    attempts: Integer("How many attempts were looked at; at most 100, newest first."),
-    since: Schema.NullOr(Timestamp).annotations({ description: "The oldest of them." })
-  }),
+    attempts: Integer("How many attempts were looked at; at most 100, newest first.", 100),
+    since: NullOr(Timestamp, "The oldest of them.", CHANGED_AT)
+  }).annotations({ description: "What the findings are based on." }),
   findings: Schema.Array(Finding).annotations({ description: "In the order to act on them; at least one." })
 }).annotations({
   identifier: "EndpointDiagnosis",

@@ -2,16 +2,27 @@
 import { EventTypePattern } from "@posthorn/domain/EventType"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Schema } from "effect"
-import { Integer, PageOf, Storable, Timestamp, withDefault } from "./Wire.ts"
+import { A_DAY_LATER, SIGNING_SECRET, TIME, URL_OF_RECEIVER } from "./Examples.ts"
+import { EndpointId, Id, Integer, NullOr, Text, Timestamp } from "./Fields.ts"
+import { PageOf, Storable, withDefault } from "./Wire.ts"
+
+const Enabled = Schema.Boolean.annotations({ description: "Whether it is sent anything.", examples: [true] })
 
 export const endpointFields = {
-  id: Schema.String,
-  url: Schema.String,
-  description: Schema.NullOr(Schema.String),
-  eventTypes: Schema.Array(Schema.String),
-  enabled: Schema.Boolean,
-  disabledReason: Schema.NullOr(DisabledReason),
-  consecutiveFailures: Integer("Failed attempts in a row; at 20 the endpoint is disabled.")
+  id: Id("endpoint"),
+  url: Text("Where deliveries are posted.", URL_OF_RECEIVER),
+  description: NullOr(Schema.String, "For people.", "Billing"),
+  eventTypes: Schema.Array(Schema.String).annotations({
+    description: "Exact event types, `prefix.*`, or `*`.",
+    examples: [["invoice.*"]]
+  }),
+  enabled: Enabled,
+  disabledReason: NullOr(
+    DisabledReason,
+    "Whether somebody disabled it, or its failures did; null while it is enabled.",
+    null
+  ),
+  consecutiveFailures: Integer("Failed attempts in a row; at 20 the endpoint is disabled.", 0)
 }
 
 export const WebhookEndpoint = Schema.Struct(endpointFields).annotations({
@@ -24,14 +35,18 @@ export const WebhookEndpointDetail = Schema.Struct({
   ...endpointFields,
   createdAt: Timestamp,
   updatedAt: Timestamp,
-  previousSecretExpiresAt: Schema.NullOr(Timestamp).annotations({
-    description: "Until then deliveries are signed with the previous secret too; null when there is none."
-  }),
+  previousSecretExpiresAt: NullOr(
+    Timestamp,
+    "Until then deliveries are signed with the previous secret too; null when there is none.",
+    A_DAY_LATER
+  ),
   missedEvents: Schema.Struct({
-    count: Integer("How many events matched."),
-    since: Schema.NullOr(Timestamp).annotations({
-      description: "When the present or latest disabled time began; null when it was never disabled."
-    })
+    count: Integer("How many events matched.", 3),
+    since: NullOr(
+      Timestamp,
+      "When the present or latest disabled time began; null when it was never disabled.",
+      TIME
+    )
   }).annotations({ description: "Events that matched while it was disabled: no delivery was made for them." })
 }).annotations({ identifier: "WebhookEndpointDetail", description: "An endpoint with its times." })
 export type WebhookEndpointDetail = typeof WebhookEndpointDetail.Type
@@ -47,39 +62,44 @@ export const EventTypes = Schema.Array(EventTypePattern)
 
 export const Description = Storable.pipe(Schema.maxLength(500)).annotations({
   description: "For people; at most 500 characters.",
+  examples: ["Billing"],
   message: () => "Expected at most 500 characters, all valid Unicode and none NUL"
 })
+
+const DescriptionOrNull = NullOr(Description, "For people; at most 500 characters.", "Billing")
 
 /** The URL is any text here: the capability judges it, so that a bad one is `InvalidWebhookUrl`. */
 export const Url = Schema.String.annotations({
   description: "A public https URL without credentials; at most 2,048 characters.",
-  examples: ["https://example.com/webhooks"]
+  examples: [URL_OF_RECEIVER]
 })
-
-const Enabled = Schema.Boolean.annotations({ description: "Whether it is sent anything." })
 
 export const CreateWebhookEndpoint = Schema.Struct({
   url: Url,
   eventTypes: EventTypes,
-  description: Schema.optional(Schema.NullOr(Description)),
+  description: Schema.optional(DescriptionOrNull),
   enabled: withDefault(Enabled, true)
-}).annotations({ identifier: "CreateWebhookEndpoint" })
+}).annotations({
+  identifier: "CreateWebhookEndpoint",
+  examples: [{ url: URL_OF_RECEIVER, eventTypes: ["invoice.*"], description: "Billing" }]
+})
 
 export const UpdateWebhookEndpoint = Schema.Struct({
   url: Schema.optional(Url),
   eventTypes: Schema.optional(EventTypes),
-  description: Schema.optional(Schema.NullOr(Description)),
+  description: Schema.optional(DescriptionOrNull),
   enabled: Schema.optional(Enabled)
-}).annotations({ identifier: "UpdateWebhookEndpoint" })
+}).annotations({
+  identifier: "UpdateWebhookEndpoint",
+  examples: [{ eventTypes: ["invoice.*", "customer.created"], enabled: true }]
+})
 
 export const RotatedSecret = Schema.Struct({
-  endpointId: Schema.String,
-  signingSecret: Schema.String.annotations({
-    description: "`whsec_<base64>`, shown this once.",
-    examples: ["whsec_…"]
-  }),
+  endpointId: EndpointId,
+  signingSecret: Text("`whsec_<base64>`, shown this once.", SIGNING_SECRET),
   previousSecretExpiresAt: Timestamp.annotations({
-    description: "Until then deliveries are signed with the old secret too."
+    description: "Until then deliveries are signed with the old secret too.",
+    examples: [A_DAY_LATER]
   })
 }).annotations({ identifier: "RotatedSecret" })
 export type RotatedSecret = typeof RotatedSecret.Type

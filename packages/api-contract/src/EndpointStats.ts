@@ -7,20 +7,20 @@
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
+import { Integer, IntegerOrNull, Timestamp } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { Clamped, IdParam, Integer, Slug, Timestamp, withDefault } from "./Wire.ts"
+import { Clamped, IdParam, Slug, withDefault } from "./Wire.ts"
 
 const figures = {
-  delivered: Integer("Deliveries created in this time that were answered 2xx."),
-  failed: Integer("Those that failed so far and will be tried again."),
-  failedPermanent: Integer("Those that will not be tried again: refused, or the URL was bad."),
-  deadLettered: Integer("Those that have spent their retries."),
-  p50Ms: Schema.NullOr(
-    Integer("Half of their last attempts took at most so long; null when there was none.")
-  ),
-  p95Ms: Schema.NullOr(
-    Integer("95 of 100 of their last attempts took at most so long; null when there was none.")
+  delivered: Integer("Deliveries created in this time that were answered 2xx.", 998),
+  failed: Integer("Those that failed so far and will be tried again.", 1),
+  failedPermanent: Integer("Those that will not be tried again: refused, or the URL was bad.", 1),
+  deadLettered: Integer("Those that have spent their retries.", 0),
+  p50Ms: IntegerOrNull("Half of their last attempts took at most so long; null when there was none.", 42),
+  p95Ms: IntegerOrNull(
+    "95 of 100 of their last attempts took at most so long; null when there was none.",
+    310
   )
 }
 

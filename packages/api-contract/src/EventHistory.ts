@@ -3,31 +3,24 @@ import { HttpApiEndpoint, OpenApi } from "@effect/platform"
 import { EventNotFound } from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
+import { A_DAY_LATER } from "./Examples.ts"
+import { Id, Integer, Text, Timestamp, TraceId } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import {
-  IdParam,
-  Integer,
-  JsonValue,
-  Moment,
-  PageOf,
-  PayloadChoice,
-  pageQuery,
-  Slug,
-  Timestamp
-} from "./Wire.ts"
+import { IdParam, JsonValue, Moment, PageOf, PayloadChoice, pageQuery, Slug } from "./Wire.ts"
 
 export const Event = Schema.Struct({
-  id: Schema.String.annotations({ description: "`evt_…`; newer events have greater ids." }),
-  eventType: Schema.String.annotations({ description: "As it was published." }),
+  id: Id("event", "`evt_…`; newer events have greater ids."),
+  eventType: Text("As it was published.", "invoice.paid"),
   payload: JsonValue,
-  traceId: Schema.String.annotations({
+  traceId: TraceId.annotations({
     description: "Of the call that published it; its deliveries send it as `x-trace-id`."
   }),
   createdAt: Timestamp.annotations({ description: "When it was published." }),
-  deliveries: Integer("How many deliveries the publish made; replays are not counted."),
+  deliveries: Integer("How many deliveries the publish made; replays are not counted.", 2),
   missed: Integer(
-    "How many endpoints matched and were disabled at that moment: no delivery was made for them."
+    "How many endpoints matched and were disabled at that moment: no delivery was made for them.",
+    0
   )
 }).annotations({ identifier: "Event", description: "One thing that happened on the platform." })
 export type Event = typeof Event.Type
@@ -35,10 +28,10 @@ export type Event = typeof Event.Type
 export const EventPage = PageOf("Event", Event)
 
 export const EventTypeSummary = Schema.Struct({
-  eventType: Schema.String.annotations({ description: "The type itself." }),
+  eventType: Text("The type itself.", "invoice.paid"),
   lastSeenAt: Timestamp.annotations({ description: "When an event of it was last published." }),
-  lastDay: Integer("How many were published in the last 24 hours."),
-  endpoints: Integer("How many enabled endpoints match it now.")
+  lastDay: Integer("How many were published in the last 24 hours.", 998),
+  endpoints: Integer("How many enabled endpoints match it now.", 2)
 }).annotations({
   identifier: "EventTypeSummary",
   description: "One event type that was published, and who wants it."
@@ -54,7 +47,7 @@ export const listEvents = HttpApiEndpoint.get("listEvents", "/workspaces/:slug/e
       ...pageQuery,
       eventType: Schema.optional(EventType),
       since: Schema.optional(Moment("Only events published then or later.")),
-      until: Schema.optional(Moment("Only events published before then.")),
+      until: Schema.optional(Moment("Only events published before then.", A_DAY_LATER)),
       payload: PayloadChoice
     })
   )

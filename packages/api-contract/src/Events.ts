@@ -4,6 +4,8 @@ import { IdempotencyKeyInUse, IdempotencyKeyReused } from "@posthorn/domain/Erro
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { getEvent, listEvents, listEventTypes } from "./EventHistory.ts"
+import { exampleId } from "./Examples.ts"
+import { Id, TypeOfEvent } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
@@ -23,13 +25,15 @@ export const PublishEvent = Schema.Struct({
 }).annotations({ identifier: "PublishEvent" })
 
 export const PublishedEvent = Schema.Struct({
-  id: Schema.String,
-  eventType: Schema.String,
+  id: Id("event"),
+  eventType: TypeOfEvent,
   deliveryIds: Schema.Array(Schema.String).annotations({
-    description: "One delivery for each enabled endpoint that matches."
+    description: "One delivery for each enabled endpoint that matches.",
+    examples: [[exampleId("delivery")]]
   }),
   duplicate: Schema.Boolean.annotations({
-    description: "Whether the idempotency key had been used: then nothing was created."
+    description: "Whether the idempotency key had been used: then nothing was created.",
+    examples: [false]
   })
 }).annotations({ identifier: "PublishedEvent" })
 export type PublishedEvent = typeof PublishedEvent.Type

@@ -8,15 +8,16 @@ import {
 } from "@posthorn/domain/Errors"
 import { Role } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
+import { Id, Text } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import { IdParam, idempotencyKey, Label, PageOf, pageQuery, Slug, withStatus } from "./Wire.ts"
 
 export const Member = Schema.Struct({
-  id: Schema.String,
-  email: Schema.String,
-  name: Schema.String,
+  id: Id("member"),
+  email: Text("Compared without regard to upper and lower case.", "ada@example.com"),
+  name: Text("For people.", "Ada Lovelace"),
   role: Role
 }).annotations({ identifier: "Member", description: "A person who may use the console." })
 export type Member = typeof Member.Type
@@ -30,7 +31,7 @@ const Email = Schema.String.pipe(
 ).annotations({
   description: "Unique in the workspace, whatever the case of its letters; at most 254 characters.",
   examples: ["ada@example.com"],
-  jsonSchema: { type: "string", format: "email", maxLength: 254 },
+  jsonSchema: { format: "email" },
   message: () => "Expected an email address such as ada@example.com, at most 254 characters"
 })
 
@@ -44,7 +45,7 @@ export const UpdateMember = Schema.Struct({
   email: Schema.optional(Email),
   name: Schema.optional(Name),
   role: Schema.optional(Role)
-}).annotations({ identifier: "UpdateMember" })
+}).annotations({ identifier: "UpdateMember", examples: [{ name: "Ada Lovelace", role: "admin" }] })
 
 const inMember = Schema.Struct({ slug: Slug, memberId: IdParam("member") })
 

@@ -3,21 +3,26 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { IdempotencyKeyInUse, IdempotencyKeyReused, NotificationNotFound } from "@posthorn/domain/Errors"
 import { NotificationKind } from "@posthorn/domain/States"
 import { Schema } from "effect"
+import { exampleId } from "./Examples.ts"
+import { Id, IdOrNull, NullOr, Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, PageOf, pageQuery, Slug, Timestamp } from "./Wire.ts"
+import { IdParam, idempotencyKey, PageOf, pageQuery, Slug } from "./Wire.ts"
 
 export const Notification = Schema.Struct({
-  id: Schema.String,
+  id: Id("notification"),
   kind: NotificationKind.annotations({
     description:
       "`delivery_dead_lettered`: a delivery has spent its retries. `endpoint_disabled`: an endpoint failed too often in a row."
   }),
-  message: Schema.String.annotations({ description: "What happened and what to do." }),
-  endpointId: Schema.NullOr(Schema.String),
-  deliveryId: Schema.NullOr(Schema.String),
-  readAt: Schema.NullOr(Timestamp).annotations({ description: "Null until somebody marks it as read." }),
+  message: Text(
+    "What happened and what to do.",
+    `Endpoint ${exampleId("endpoint")} stopped receiving: delivery ${exampleId("delivery")} (invoice.paid) was given up after 7 attempts. Fix the receiver, then replay it.`
+  ),
+  endpointId: IdOrNull("endpoint", "Id of the webhook endpoint."),
+  deliveryId: IdOrNull("delivery", "Id of the delivery."),
+  readAt: NullOr(Timestamp, "Null until somebody marks it as read.", null),
   createdAt: Timestamp
 }).annotations({ identifier: "Notification", description: "Something the workspace should look at." })
 export type Notification = typeof Notification.Type

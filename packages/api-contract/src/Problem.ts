@@ -89,17 +89,19 @@ export const failure = <
   const { status, title } = problems[tag]
   const { _tag: _, ...facts } = error.fields
   const wire = Schema.Struct({
-    _tag: Schema.Literal(tag),
+    _tag: Schema.Literal(tag).annotations({ description: "The kind of problem: switch on it." }),
     type: Schema.String.annotations({
       description: "Where the error is explained.",
       jsonSchema: { format: "uri" }
     }),
-    title: Schema.String,
-    status: Schema.Literal(status),
+    title: Schema.String.annotations({ description: "The same for every problem of this kind." }),
+    status: Schema.Literal(status).annotations({
+      jsonSchema: { type: "integer", enum: [status], description: "The HTTP status." }
+    }),
     detail: Schema.String.annotations({ description: "What happened and what to do." }),
     traceId: Schema.String.annotations({ description: "Quote it when you ask for help." }),
     ...facts
-  } as Schema.Struct.Fields).annotations({ identifier: tag, title, description: title })
+  } as Schema.Struct.Fields).annotations({ identifier: tag, description: title })
   return Schema.transformOrFail(wire, Schema.typeSchema(error) as Schema.Schema<unknown>, {
     strict: false,
     decode: (body: object) => ParseResult.succeed(new (error as unknown as new (body: object) => Self)(body)),

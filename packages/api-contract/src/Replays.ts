@@ -9,53 +9,46 @@ import {
 } from "@posthorn/domain/Errors"
 import * as States from "@posthorn/domain/States"
 import { Schema } from "effect"
+import { A_DAY_LATER } from "./Examples.ts"
+import { EndpointId, Id, Integer, NullOr, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import {
-  IdParam,
-  Integer,
-  idempotencyKey,
-  Moment,
-  PageOf,
-  pageQuery,
-  Slug,
-  Timestamp,
-  withDefault,
-  withStatus
-} from "./Wire.ts"
+import { IdParam, idempotencyKey, Moment, PageOf, pageQuery, Slug, withDefault, withStatus } from "./Wire.ts"
 
 const ReplayableStatus = States.ReplayableStatus.annotations({
   identifier: "ReplayableStatus",
   description: "`failed` ones are still being retried, and may then arrive twice.",
+  examples: ["dead_lettered"],
   message: () => "Expected failed, failed_permanent or dead_lettered"
 })
 
 export const Replay = Schema.Struct({
-  id: Schema.String.annotations({ description: "`rpl_…`" }),
-  endpointId: Schema.String.annotations({ description: "Whose deliveries are replayed." }),
+  id: Id("replay", "`rpl_…`"),
+  endpointId: EndpointId.annotations({ description: "Whose deliveries are replayed." }),
   statuses: Schema.Array(ReplayableStatus).annotations({
     description: "What the deliveries must have been at the start."
   }),
   since: Timestamp.annotations({
     description: "Deliveries and missed events created then or later. RFC 3339."
   }),
-  until: Schema.NullOr(Timestamp).annotations({
-    description: "Those created before then; null for all up to the start of the job."
-  }),
+  until: NullOr(
+    Timestamp,
+    "Those created before then; null for all up to the start of the job.",
+    A_DAY_LATER
+  ),
   state: States.ReplayState.annotations({
     description: "A running job waits while its endpoint is disabled."
   }),
-  matched: Integer("Deliveries and missed events that the job is about, counted at its start."),
-  missed: Integer("How many of them are events that the endpoint missed while it was disabled."),
-  replayed: Integer("Those for which a new delivery was made so far."),
+  matched: Integer("Deliveries and missed events that the job is about, counted at its start.", 7),
+  missed: Integer("How many of them are events that the endpoint missed while it was disabled.", 2),
+  replayed: Integer("Those for which a new delivery was made so far.", 5),
   failed: Integer(
-    "Those for which none could be made, because they were gone; counted when the job is done."
+    "Those for which none could be made, because they were gone; counted when the job is done.",
+    0
   ),
-  createdAt: Timestamp.annotations({ description: "When it was started." }),
-  finishedAt: Schema.NullOr(Timestamp).annotations({
-    description: "When it was done or cancelled; null while it runs."
-  })
+  createdAt: Timestamp.annotations({ description: "When it was started.", examples: [A_DAY_LATER] }),
+  finishedAt: NullOr(Timestamp, "When it was done or cancelled; null while it runs.", null)
 }).annotations({
   identifier: "Replay",
   description: "A job that replays what an endpoint did not receive in a time."
@@ -65,9 +58,11 @@ export type Replay = typeof Replay.Type
 export const ReplayPage = PageOf("Replay", Replay)
 
 export const ReplayCount = Schema.Struct({
-  matched: Integer("Deliveries and missed events that a job over the same range would be about."),
-  missed: Integer("How many of them are missed events.")
+  matched: Integer("Deliveries and missed events that a job over the same range would be about.", 7),
+  missed: Integer("How many of them are missed events.", 2)
 }).annotations({ identifier: "ReplayCount", description: "What a replay job would be about." })
+
+const UNTIL = "Those created before then; null or left out: all up to now."
 
 export const StartReplay = Schema.Struct({
   statuses: withDefault(
@@ -80,18 +75,18 @@ export const StartReplay = Schema.Struct({
     ["failed_permanent", "dead_lettered"] as const
   ),
   since: Moment("Deliveries, and missed events, created then or later."),
-  until: Schema.optional(
-    Schema.NullOr(Moment("Those created before then; null or left out: all up to now."))
-  ),
+  until: Schema.optional(NullOr(Moment(UNTIL), UNTIL, A_DAY_LATER)),
   includeMissed: withDefault(
     Schema.Boolean.annotations({
-      description: "Whether events that the endpoint missed while it was disabled are sent too, each once."
+      description: "Whether events that the endpoint missed while it was disabled are sent too, each once.",
+      examples: [true]
     }),
     false
   ),
   dryRun: withDefault(
     Schema.Boolean.annotations({
-      description: "Only count; nothing is started, and the endpoint may be disabled."
+      description: "Only count; nothing is started, and the endpoint may be disabled.",
+      examples: [false]
     }),
     false
   )

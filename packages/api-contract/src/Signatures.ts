@@ -2,6 +2,7 @@
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
+import { Text } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import { IdParam, Slug } from "./Wire.ts"
@@ -49,7 +50,10 @@ export const SignatureExplanation = Schema.Struct({
     "header_missing",
     "wrong_secret"
   ).annotations({ description: "What is to be said of the signature; the first that applies." }),
-  explanation: Schema.String.annotations({ description: "Why, and what to do." })
+  explanation: Text(
+    "Why, and what to do.",
+    "Headers and body fit the endpoint's current secret, and the time is right."
+  )
 }).annotations({
   identifier: "SignatureExplanation",
   description: "Why a signature is right or not. Never a secret, and never a signature that was not given."

@@ -23,7 +23,8 @@ export const SendTestEvent = Schema.Struct({
   waitSeconds: Schema.optional(
     Schema.Number.pipe(Schema.int(), Schema.between(0, MAX_WAIT_SECONDS)).annotations({
       description: "Answer when the first attempt is recorded, or after so many seconds. Default 0: at once.",
-      jsonSchema: { type: "integer", minimum: 0, maximum: MAX_WAIT_SECONDS, default: 0 },
+      default: 0,
+      examples: [10],
       message: () => `Expected a whole number of seconds from 0 to ${MAX_WAIT_SECONDS}`
     })
   )

@@ -2,10 +2,12 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { TraceNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
+import { exampleId, TIME, TRACE_ID } from "./Examples.ts"
+import { Id, Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { Slug, Timestamp } from "./Wire.ts"
+import { Slug } from "./Wire.ts"
 
 const KINDS = [
   "`event`: it was published; `eventType`, `traceId`, `deliveries`, `missed`.",
@@ -21,20 +23,32 @@ const TraceItem = Schema.Struct(
     kind: Schema.Literal("event", "delivery", "attempt", "replay", "audit").annotations({
       description: KINDS
     }),
-    id: Schema.String.annotations({ description: "Of the event, delivery, attempt or audit event." })
+    id: Id("event", "Of the event, delivery, attempt or audit event.")
   },
   Schema.Record({ key: Schema.String, value: Schema.Unknown.annotations({ jsonSchema: {} }) })
 ).annotations({
   identifier: "TraceItem",
-  description: "One thing that happened, with the members of its kind."
+  description: "One thing that happened, with the members of its kind.",
+  examples: [
+    {
+      at: TIME,
+      kind: "event",
+      id: exampleId("event"),
+      eventType: "invoice.paid",
+      traceId: TRACE_ID,
+      deliveries: 2,
+      missed: 0
+    }
+  ]
 })
 export type TraceItem = typeof TraceItem.Type
 
 export const Trace = Schema.Struct({
-  id: Schema.String.annotations({ description: "As it was asked for." }),
+  id: Text("As it was asked for.", TRACE_ID),
   items: Schema.Array(TraceItem).annotations({ description: "In order of time." }),
   truncated: Schema.Boolean.annotations({
-    description: "Whether there is more than the 1,000 items that are shown, the oldest ones."
+    description: "Whether there is more than the 1,000 items that are shown, the oldest ones.",
+    examples: [false]
   })
 }).annotations({ identifier: "Trace", description: "All that became of an event." })
 export type Trace = typeof Trace.Type
@@ -45,7 +59,7 @@ const getTrace = HttpApiEndpoint.get("getTrace", "/workspaces/:slug/trace/:trace
       slug: Slug,
       traceId: Schema.String.annotations({
         description: "A trace id (`x-trace-id`), a delivery's id (`webhook-id`) or an event's id.",
-        examples: ["4bf92f3577b34da6a3ce929d0e0e4736"]
+        examples: [TRACE_ID]
       })
     })
   )

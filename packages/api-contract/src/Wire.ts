@@ -1,18 +1,11 @@
 /** Pieces that many shapes on the wire are made of. Plain strings and numbers: what a JSON client sees is what is typed. */
 import { HttpApiSchema } from "@effect/platform"
-import { type Id, type Noun, prefixes } from "@posthorn/domain/Ids"
+import type { Id, Noun } from "@posthorn/domain/Ids"
 import { type Bounds, clampInteger, DEFAULT_LIMIT, MAX_LIMIT } from "@posthorn/domain/Page"
 import { readTime } from "@posthorn/domain/Time"
 import { Option, ParseResult, Schema, SchemaAST } from "effect"
-
-/** RFC 3339, UTC, milliseconds. */
-export const Timestamp = Schema.String.annotations({
-  description: "RFC 3339 in UTC with milliseconds.",
-  jsonSchema: { format: "date-time" },
-  examples: ["2026-11-21T13:00:00.000Z"]
-})
-
-export const NullOr = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.NullOr(schema)
+import { exampleId, PAYLOAD, TIME } from "./Examples.ts"
+import { NullOr } from "./Fields.ts"
 
 /** This shape, answered with this status; `addSuccess` by itself would take its name away. */
 export const withStatus = <A, I>(status: number, schema: Schema.Schema<A, I>): Schema.Schema<A, I> =>
@@ -21,14 +14,11 @@ export const withStatus = <A, I>(status: number, schema: Schema.Schema<A, I>): S
     ...HttpApiSchema.annotations({ status })
   })
 
-/** A whole number without the component name that `Schema.Int` would leak into OpenAPI. */
-export const Integer = (description: string) =>
-  Schema.Number.annotations({ description, jsonSchema: { type: "integer", description } })
-
 /** Any JSON value. On the way through the service it is a `JsonText`: the exact text. */
 export const JsonValue = Schema.Unknown.annotations({
   description: "Any JSON value, carried exactly as it was written.",
-  jsonSchema: {}
+  jsonSchema: {},
+  examples: [PAYLOAD]
 })
 
 /** A client puts these into a path as they are, so what could lead elsewhere (`../`, `?`) is sent as what nothing has. */
@@ -49,7 +39,7 @@ export const Slug = Schema.transform(Schema.String, Schema.String, {
 })
 
 /** A time as a caller writes it: any RFC 3339; decoded to UTC with milliseconds. */
-export const Moment = (description: string) =>
+export const Moment = (description: string, example = TIME) =>
   Schema.transformOrFail(Schema.String, Schema.String, {
     strict: true,
     decode: (text, _options, ast) => {
@@ -62,8 +52,7 @@ export const Moment = (description: string) =>
   }).annotations({
     description,
     message: () => ({ message: "Expected a time such as 2026-11-21T13:00:00Z", override: true }),
-    jsonSchema: { type: "string", format: "date-time", description, examples: ["2026-11-21T13:00:00.000Z"] },
-    examples: ["2026-11-21T13:00:00.000Z"]
+    jsonSchema: { type: "string", format: "date-time", description, examples: [example] }
   })
 
 /**
@@ -93,7 +82,7 @@ export const IdParam = <N extends Noun>(noun: N, description = `Id of the ${noun
     jsonSchema: {
       type: "string",
       description,
-      examples: [`${prefixes[noun]}64401b2c93f5e0b7d1c4a98e62f03`]
+      examples: [exampleId(noun)]
     }
   })
 
@@ -202,6 +191,6 @@ export const ifMatch = {
 /** `{ items, nextCursor }`; `nextCursor` is null on the last page. */
 export const PageOf = <A, I>(name: string, item: Schema.Schema<A, I>) =>
   Schema.Struct({
-    items: Schema.Array(item),
-    nextCursor: Schema.NullOr(Schema.String).annotations({ description: "Opaque; null on the last page." })
+    items: Schema.Array(item).annotations({ description: "The page's items." }),
+    nextCursor: NullOr(Schema.String, "Opaque; null on the last page.", null)
   }).annotations({ identifier: `${name}Page` })

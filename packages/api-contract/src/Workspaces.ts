@@ -3,15 +3,16 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { IdempotencyKeyInUse, IdempotencyKeyReused, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
 import { SLUG_PATTERN } from "@posthorn/domain/Slug"
 import { Schema } from "effect"
+import { Id, SlugOfWorkspace, Text, Timestamp } from "./Fields.ts"
 import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { idempotencyKey, Label, PageOf, pageQuery, Slug, Timestamp, withStatus } from "./Wire.ts"
+import { idempotencyKey, Label, PageOf, pageQuery, Slug, withStatus } from "./Wire.ts"
 
 export const Workspace = Schema.Struct({
-  id: Schema.String,
-  slug: Schema.String,
-  name: Schema.String,
+  id: Id("workspace"),
+  slug: SlugOfWorkspace,
+  name: Text("For people.", "Acme Inc."),
   createdAt: Timestamp
 }).annotations({
   identifier: "Workspace",
@@ -37,7 +38,7 @@ const createWorkspace = HttpApiEndpoint.post("createWorkspace", "/workspaces")
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Create a workspace")
-  .annotate(OpenApi.Description, "A workspace is one customer of the platform. Needs the operator's token.")
+  .annotate(OpenApi.Description, "A workspace is one customer of the platform.")
   .annotateContext(
     operation({
       permission: "operator",
@@ -54,10 +55,7 @@ const listWorkspaces = HttpApiEndpoint.get("listWorkspaces", "/workspaces")
   .setUrlParams(Schema.Struct(pageQuery))
   .addSuccess(WorkspacePage)
   .annotate(OpenApi.Summary, "List workspaces")
-  .annotate(
-    OpenApi.Description,
-    "Forward on id, so in the order they were created. Needs the operator's token."
-  )
+  .annotate(OpenApi.Description, "Forward on id, so in the order they were created.")
   .annotateContext(
     operation({
       permission: "operator",
@@ -74,7 +72,7 @@ const deleteWorkspace = HttpApiEndpoint.del("deleteWorkspace", "/workspaces/:slu
   .annotate(OpenApi.Summary, "Delete a workspace")
   .annotate(
     OpenApi.Description,
-    "Everything in it goes: endpoints, deliveries, attempts, tokens, members and the audit log. Needs the operator's token."
+    "Everything in it goes: endpoints, deliveries, attempts, tokens, members and the audit log."
   )
   .annotateContext(
     operation({

@@ -1,14 +1,21 @@
 /**
- * Every refusal Posthorn makes, declared once. Fields are facts; `message` says what happened and what to do.
+ * Every refusal Posthorn makes, declared once. Fields are facts, each with an example, of which the example of the whole
+ * refusal is made; `message` says what happened and what to do.
  *
  * Status and title of each: `@posthorn/api-contract/Problem`. A receiver's failure is not an error but data
  * (`Verdict.ts`); a failing database is a defect, not a refusal. Source: spec §7, decision §5.
  */
 import { Schema } from "effect"
 
+const fact = (description: string, example: string) =>
+  Schema.String.annotations({ description, examples: [example] })
+
+const count = (description: string, example: number) =>
+  Schema.Int.annotations({ description, examples: [example] })
+
 /** The URL fails validation at create or update. */
 export class InvalidWebhookUrl extends Schema.TaggedError<InvalidWebhookUrl>()("InvalidWebhookUrl", {
-  reason: Schema.String
+  reason: fact("The rule that the URL breaks.", "not_https")
 }) {
   explanation = ""
   override get message() {
@@ -16,7 +23,10 @@ export class InvalidWebhookUrl extends Schema.TaggedError<InvalidWebhookUrl>()("
   }
 }
 
-export const Issue = Schema.Struct({ path: Schema.String, message: Schema.String }).annotations({
+export const Issue = Schema.Struct({
+  path: Schema.String.annotations({ description: "JSON pointer to what is wrong; empty for the whole." }),
+  message: Schema.String.annotations({ description: "For people." })
+}).annotations({
   // Not `Issue`: the platform's own error has a component of that name.
   identifier: "RequestIssue",
   description: "What is wrong with one member of the request; `path` is a JSON pointer."
@@ -25,7 +35,10 @@ export type Issue = typeof Issue.Type
 
 /** The request does not have the shape the operation asks for. */
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("InvalidRequest", {
-  issues: Schema.Array(Issue)
+  issues: Schema.Array(Issue).annotations({
+    description: "Each thing that is wrong.",
+    examples: [[{ path: "/eventTypes", message: "is missing" }]]
+  })
 }) {
   override get message() {
     const first = this.issues[0]
@@ -45,7 +58,9 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthoriz
 }
 
 /** The token is valid but lacks the permission. */
-export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", { permission: Schema.String }) {
+export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", {
+  permission: fact("The permission that is missing.", "webhook:create")
+}) {
   override get message() {
     return this.permission === "operator"
       ? "Only the operator's token may do this."
@@ -136,7 +151,7 @@ export class RouteNotFound extends Schema.TaggedError<RouteNotFound>()("RouteNot
 
 /** The path exists, the method does not. */
 export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("MethodNotAllowed", {
-  allow: Schema.String
+  allow: fact("The methods that the path answers.", "GET, HEAD")
 }) {
   override get message() {
     return `This path answers ${this.allow}.`
@@ -147,7 +162,7 @@ export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("Me
 export class WebhookEndpointDisabled extends Schema.TaggedError<WebhookEndpointDisabled>()(
   "WebhookEndpointDisabled",
   {
-    endpointId: Schema.String
+    endpointId: fact("Id of the webhook endpoint.", "whe_64401b2c93f5e0b7d1c4a98e62f03")
   }
 ) {
   override get message() {
@@ -165,7 +180,10 @@ export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()
 /** Only a delivery that stopped can be sent again. */
 export class WebhookDeliveryNotReplayable extends Schema.TaggedError<WebhookDeliveryNotReplayable>()(
   "WebhookDeliveryNotReplayable",
-  { deliveryId: Schema.String, deliveryStatus: Schema.String }
+  {
+    deliveryId: fact("Id of the delivery.", "whd_64401b2c93f5e0b7d1c4a98e62f03"),
+    deliveryStatus: fact("Why it cannot be replayed: its status.", "delivered")
+  }
 ) {
   override get message() {
     return `Delivery ${this.deliveryId} is ${this.deliveryStatus}: only failed, failed_permanent and dead_lettered ones can be replayed.`
@@ -194,8 +212,11 @@ export class IdempotencyKeyInUse extends Schema.TaggedError<IdempotencyKeyInUse>
 
 /** The workspace has as many as this installation allows. */
 export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
-  limit: Schema.Int.annotations({ description: "How many there may be." }),
-  of: Schema.Literal("endpoints", "tokens").annotations({ description: "`endpoints` or `tokens`." })
+  limit: count("How many there may be.", 500),
+  of: Schema.Literal("endpoints", "tokens").annotations({
+    description: "`endpoints` or `tokens`.",
+    examples: ["endpoints"]
+  })
 }) {
   override get message() {
     return this.of === "endpoints"
@@ -224,13 +245,13 @@ export class RequestTimeout extends Schema.TaggedError<RequestTimeout>()("Reques
   }
 }
 
-const limitBytes = Schema.Int.annotations({ description: "How many bytes are accepted." })
+const limitBytes = (example: number) => count("How many bytes are accepted.", example)
 
-const retryAfterSeconds = Schema.Int.annotations({ description: "Try again after so many seconds." })
+const retryAfterSeconds = (example: number) => count("Try again after so many seconds.", example)
 
 /** Request line and headers are larger than accepted. */
 export class HeadersTooLarge extends Schema.TaggedError<HeadersTooLarge>()("HeadersTooLarge", {
-  limitBytes
+  limitBytes: limitBytes(16_384)
 }) {
   override get message() {
     return `Request line and headers may have at most ${this.limitBytes} bytes together.`
@@ -239,7 +260,7 @@ export class HeadersTooLarge extends Schema.TaggedError<HeadersTooLarge>()("Head
 
 /** The body is larger than accepted. */
 export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("PayloadTooLarge", {
-  limitBytes
+  limitBytes: limitBytes(1_048_576)
 }) {
   override get message() {
     return `The request body may have at most ${this.limitBytes} bytes.`
@@ -257,8 +278,8 @@ export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaTyp
 
 /** A rate-limit bucket is empty. */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
-  bucket: Schema.String,
-  retryAfterSeconds
+  bucket: fact("The rate limit that is used up.", "rest_read"),
+  retryAfterSeconds: retryAfterSeconds(12)
 }) {
   override get message() {
     return `Too many calls in the bucket ${this.bucket}: try again in ${this.retryAfterSeconds} s.`
@@ -274,7 +295,7 @@ export class InternalError extends Schema.TaggedError<InternalError>()("Internal
 
 /** The database is away or saturated, or somebody else's transaction holds what this call needs. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()("ServiceUnavailable", {
-  retryAfterSeconds
+  retryAfterSeconds: retryAfterSeconds(2)
 }) {
   explanation = ""
   override get message() {

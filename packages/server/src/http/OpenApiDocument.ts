@@ -1,18 +1,18 @@
 /**
  * The OpenAPI document, derived from the contract that the handlers run. Source: spec §9.
  *
- * `OpenApi.fromApi` gives the schemas and which error stands at which status; the rest (names, headers,
- * examples, only the errors that can occur) is read off the contract here.
+ * `OpenApi.fromApi` gives the operations' schemas, as the contract annotates them, and which error stands at which status. What
+ * an annotation cannot say is added here: names of operations, what they need, headers, the webhook itself, and only the
+ * errors that can occur.
  */
 import { OpenApi } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
-import { described } from "./openapi/Descriptions.ts"
 import { exampleOf } from "./openapi/Examples.ts"
-import { shareParameters } from "./openapi/Parameters.ts"
-import { errorsText, headers, responsesOf } from "./openapi/Responses.ts"
-import { clean, cleanComponents, type Json, nameOfRef, opened, reachable } from "./openapi/Schemas.ts"
-import { deliveryRequest, webhooks } from "./openapi/Webhooks.ts"
+import { parameterOf, shareParameters } from "./openapi/Parameters.ts"
+import { errorsText, headers, responsesOf, type Shared } from "./openapi/Responses.ts"
+import { type Json, reachable, tidy } from "./openapi/Schemas.ts"
+import { webhooks } from "./openapi/Webhooks.ts"
 
 const DESCRIPTION = `Posthorn delivers a platform's webhooks: signed, retried, evidenced, replayable.
 
@@ -27,104 +27,87 @@ pass over those you do not know.
 
 ${errorsText}`
 
-const OPERATOR_ONLY = "Needs the operator's token."
-const ANY_TOKEN = "Any valid token may ask."
+const NEEDS: Readonly<Record<string, string>> = {
+  operator: "Needs the operator's token.",
+  any: "Any valid token may ask."
+}
 
-const NEEDS: Readonly<Record<string, string>> = { operator: OPERATOR_ONLY, any: ANY_TOKEN }
-
-const describe = ({ rules }: ContractEntry, description: unknown) => {
+const descriptionOf = ({ rules }: ContractEntry, said: string | undefined) => {
   const needs = NEEDS[rules.permission] ?? `Needs the permission \`${rules.permission}\`.`
-  const said = String(description).replace(OPERATOR_ONLY, "").trim()
   return `${said}\n\n${needs} Counts in the rate limit \`${rules.bucket}\`.`
 }
 
-const parameter = (generated: unknown, raw: Json) => {
-  const { schema, ...rest } = clean(generated, raw) as Json & { readonly schema: Json }
-  const { description, examples, ...bare } = schema
-  const component = raw[nameOfRef(schema) ?? ""] as Json | undefined
-  const [example] = (examples ?? []) as ReadonlyArray<unknown>
+const bodyOf = ({ rules }: ContractEntry, { content }: OpenApi.OpenAPISpecRequestBody, schemas: Json) => {
+  const schema = content["application/json"]?.schema
   return {
-    ...rest,
-    description: description ?? component?.description ?? rest.description,
-    ...(example === undefined ? {} : { example }),
-    schema: bare
+    required: rules.optionalBody !== true,
+    content: { "application/json": { schema, example: exampleOf(schema, schemas) } }
   }
 }
 
-const requestBody = (entry: ContractEntry, generated: unknown, components: Record<string, Json>) => {
-  const schema = ((generated as Json).content as Record<string, { readonly schema: unknown }>)[
-    "application/json"
-  ]?.schema
-  return {
-    required: entry.rules.optionalBody !== true,
-    content: { "application/json": { schema, example: exampleOf(schema, components) } }
-  }
-}
-
-const pathOf = (entry: ContractEntry) => entry.path.replace(/:(\w+)/g, "{$1}")
+const operationOf = (
+  entry: ContractEntry,
+  generated: OpenApi.OpenAPISpecOperation,
+  schemas: Json,
+  shared: Shared
+) => ({
+  operationId: entry.name,
+  summary: generated.summary,
+  description: descriptionOf(entry, generated.description),
+  tags: generated.tags,
+  security: generated.security,
+  parameters: generated.parameters.map((each) => parameterOf(each, schemas)),
+  ...(generated.requestBody === undefined
+    ? {}
+    : { requestBody: bodyOf(entry, generated.requestBody, schemas) }),
+  responses: responsesOf(entry, generated.responses, schemas, shared)
+})
 
 /** The document of this installation. */
-export const openApiDocument = (installation: { readonly baseUrl: string; readonly version: string }) => {
-  const document = OpenApi.fromApi(Api) as unknown as {
-    readonly components: { readonly schemas: Json; readonly securitySchemes: Json }
-    readonly paths: Record<string, Record<string, Json>>
-    readonly tags: ReadonlyArray<Json>
-  }
-  const raw = document.components.schemas
-  const components = { ...cleanComponents(raw), DeliveryRequest: deliveryRequest as Json }
-  const paths: Record<string, Record<string, unknown>> = {}
-  const shared = { responses: {}, examples: {} }
-  for (const entry of entries) {
-    const path = pathOf(entry)
-    const generated = document.paths[path]![entry.method.toLowerCase()]!
-    paths[path] ??= {}
-    paths[path][entry.method.toLowerCase()] = {
-      operationId: entry.name,
-      summary: generated.summary,
-      description: describe(entry, generated.description),
-      tags: generated.tags,
-      security: generated.security,
-      parameters: (generated.parameters as ReadonlyArray<unknown>).map((each) => parameter(each, raw)),
-      ...(generated.requestBody === undefined
-        ? {}
-        : { requestBody: requestBody(entry, generated.requestBody, components) }),
-      responses: responsesOf(entry, clean(generated.responses, raw) as Json, components, shared)
-    }
-  }
-  const sent = reachable(
-    Object.values(paths).flatMap((methods) =>
-      Object.values(methods).map((each) => (each as Json).requestBody)
-    ),
-    components
-  )
-  const used = reachable([paths, shared, webhooks], components)
-  const parameters = shareParameters(paths)
+export const openApiDocument = ({
+  baseUrl,
+  version
+}: {
+  readonly baseUrl: string
+  readonly version: string
+}) => {
+  const generated = OpenApi.fromApi(Api)
+  const { schemas, securitySchemes } = generated.components
+  const shared: Shared = { responses: {}, examples: {} }
+  const paths: Record<string, Record<string, ReturnType<typeof operationOf>>> = {}
+  const operations = entries.map((entry) => {
+    const path = entry.path.replace(/:(\w+)/g, "{$1}")
+    const method = entry.method.toLowerCase() as OpenApi.OpenAPISpecMethodName
+    const operation = operationOf(entry, generated.paths[path]![method]!, schemas, shared)
+    paths[path] = { ...paths[path], [method]: operation }
+    return operation
+  })
+  const bodies = operations.map((operation) => operation.requestBody)
+  const sent = reachable(bodies, schemas)
+  const used = reachable([operations, shared, webhooks], schemas)
   return {
     openapi: "3.1.0",
     info: {
-      title: "Posthorn",
-      version: installation.version,
-      summary: "Delivers a platform's webhooks: signed, retried, evidenced, replayable.",
+      ...generated.info,
+      version,
       description: DESCRIPTION,
-      contact: { name: "Whoever runs this installation", url: `${installation.baseUrl}/reference` },
-      license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" }
+      contact: { name: "Whoever runs this installation", url: `${baseUrl}/reference` }
     },
-    servers: [{ url: installation.baseUrl, description: "This installation." }],
+    servers: [{ url: baseUrl, description: "This installation." }],
     security: [{ bearer: [] }],
-    tags: document.tags,
+    tags: generated.tags,
     paths,
     webhooks,
     components: {
       schemas: Object.fromEntries(
-        Object.entries(components)
+        Object.entries(schemas)
           .filter(([name]) => used.has(name))
-          .map(([name, schema]) => [name, described(name, sent.has(name) ? schema : opened(schema))])
+          .map(([name, schema]) => [name, tidy(schema, !sent.has(name))])
       ),
-      parameters,
-      responses: shared.responses,
-      examples: shared.examples,
+      parameters: shareParameters(operations),
+      ...shared,
       headers,
-      securitySchemes: document.components.securitySchemes
+      securitySchemes
     }
   }
 }

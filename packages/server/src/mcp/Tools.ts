@@ -39,14 +39,11 @@ const annotation = (entry: ContractEntry, tag: typeof OpenApi.Summary | typeof O
 
 const sentence = (text: string) => (text === "" || /[.!?]$/.test(text) ? text : `${text}.`)
 
-/** Only operators see these tools. */
-const OPERATOR_ONLY = " Needs the operator's token."
-
 /** What it is for, when to use it, and what to do next. */
 const descriptionOf = (entry: ContractEntry) =>
   [
     sentence(annotation(entry, OpenApi.Summary)),
-    sentence(annotation(entry, OpenApi.Description)).replace(OPERATOR_ONLY, ""),
+    sentence(annotation(entry, OpenApi.Description)),
     entry.rules.guidance ?? ""
   ]
     .filter((part) => part !== "")

@@ -1,36 +1,40 @@
-/** Parameters that several operations have alike: told once, in `components`. */
-import type { Json } from "./Schemas.ts"
+/**
+ * Parameters, those that several operations have alike told once. The library always writes a parameter where it stands; an
+ * identifier would make its schema a component, and a `$defs` of every tool that takes it. So what is equal is shared.
+ */
+import { type Json, nameOfRef, tidy } from "./Schemas.ts"
+
+/** What is said of the schema is said of the parameter: the reference page shows it only there. */
+export const parameterOf = (generated: unknown, components: Json): Json => {
+  const { schema, ...rest } = tidy(generated, false) as Json & { readonly schema: Json }
+  const { description, examples, ...bare } = schema
+  const component = components[nameOfRef(schema) ?? ""] as Json | undefined
+  return {
+    ...rest,
+    description: description ?? component?.description,
+    ...(examples === undefined ? {} : { example: (examples as ReadonlyArray<unknown>)[0] }),
+    schema: bare
+  }
+}
 
 const nameOf = (parameter: Json) =>
   String(parameter.name).replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-type Paths = Record<string, Record<string, unknown>>
-
-const operationsOf = (paths: Paths) =>
-  Object.values(paths).flatMap((methods) => Object.values(methods)) as Array<{
-    parameters: ReadonlyArray<Json>
-  }>
-
-/** Gives the shared ones, and puts references to them in their place. Of those with one name the most frequent is shared. */
-export const shareParameters = (paths: Paths): Record<string, Json> => {
-  const all = operationsOf(paths)
-  const counts = new Map<string, number>()
-  for (const parameter of all.flatMap(({ parameters }) => parameters)) {
-    const text = JSON.stringify(parameter)
-    counts.set(text, (counts.get(text) ?? 0) + 1)
-  }
+/** Gives those that are told more than once, and puts references to them in their place. */
+export const shareParameters = (operations: ReadonlyArray<{ parameters: ReadonlyArray<Json> }>) => {
+  const told = new Set<string>()
   const shared: Record<string, Json> = {}
-  for (const [text, count] of [...counts].sort(([, a], [, b]) => b - a)) {
-    const parameter = JSON.parse(text) as Json
-    if (count > 1) shared[nameOf(parameter)] ??= parameter
+  const isShared = (parameter: Json) =>
+    JSON.stringify(shared[nameOf(parameter)]) === JSON.stringify(parameter)
+  for (const parameter of operations.flatMap(({ parameters }) => parameters)) {
+    const text = JSON.stringify(parameter)
+    if (told.has(text)) shared[nameOf(parameter)] ??= parameter
+    told.add(text)
   }
-  for (const operation of all) {
-    operation.parameters = operation.parameters.map((parameter) => {
-      const name = nameOf(parameter)
-      return JSON.stringify(shared[name]) === JSON.stringify(parameter)
-        ? { $ref: `#/components/parameters/${name}` }
-        : parameter
-    })
+  for (const operation of operations) {
+    operation.parameters = operation.parameters.map((parameter) =>
+      isShared(parameter) ? { $ref: `#/components/parameters/${nameOf(parameter)}` } : parameter
+    )
   }
   return shared
 }

@@ -1,40 +1,44 @@
 /**
  * The answers of one operation: its success with an example and its headers, and every refusal it can give, grouped by
  * status, each as `application/problem+json` with an example.
+ *
+ * The contract says which errors stand at which status. Headers of answers, and that an error declared for all operations
+ * cannot occur in one, the library has no annotation for: they are said here.
  */
+import type { OpenApi } from "@effect/platform"
+import { TRACE_ID } from "@posthorn/api-contract/Examples"
 import { PROBLEM_JSON, problems, toProblem } from "@posthorn/api-contract/Problem"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import * as Errors from "@posthorn/domain/Errors"
-import { Either, Option, Schema } from "effect"
-import { exampleOf, TRACE_ID } from "./Examples.ts"
+import { describeReason } from "@posthorn/domain/WebhookUrl"
+import { Either, Option, type Schema, SchemaAST } from "effect"
+import { judgementOf, membersOf } from "../../Judge.ts"
+import { exampleOf } from "./Examples.ts"
 import { type Json, nameOfRef, refOf } from "./Schemas.ts"
 
 type Tag = Errors.PublicError["_tag"]
 
-/** Errors with facts; the others are made without. */
-const samples: { readonly [T in Tag]?: Errors.PublicError } = {
-  InvalidWebhookUrl: Object.assign(new Errors.InvalidWebhookUrl({ reason: "not_https" }), {
-    explanation: "The URL must begin with https."
-  }),
-  InvalidRequest: Errors.invalid("/eventTypes", "is missing"),
-  Forbidden: new Errors.Forbidden({ permission: "webhook:create" }),
-  MethodNotAllowed: new Errors.MethodNotAllowed({ allow: "GET, HEAD" }),
-  WebhookEndpointDisabled: new Errors.WebhookEndpointDisabled({
-    endpointId: "whe_64401b2c93f5e0b7d1c4a98e62f03"
-  }),
-  WebhookDeliveryNotReplayable: new Errors.WebhookDeliveryNotReplayable({
-    deliveryId: "whd_64401b2c93f5e0b7d1c4a98e62f03",
-    deliveryStatus: "delivered"
-  }),
-  LimitReached: new Errors.LimitReached({ limit: 500, of: "endpoints" }),
-  PayloadTooLarge: new Errors.PayloadTooLarge({ limitBytes: 1_048_576 }),
-  HeadersTooLarge: new Errors.HeadersTooLarge({ limitBytes: 16_384 }),
-  RateLimited: new Errors.RateLimited({ bucket: "rest_read", retryAfterSeconds: 12 }),
-  ServiceUnavailable: new Errors.ServiceUnavailable({ retryAfterSeconds: 2 })
-}
+type Refusals = Readonly<
+  Record<
+    Tag,
+    (new (facts: Json) => Errors.PublicError) & { readonly fields: Record<string, Schema.Schema.Any> }
+  >
+>
 
-const sampleOf = (tag: Tag): Errors.PublicError =>
-  samples[tag] ?? new (Errors as unknown as Record<Tag, new (facts: object) => Errors.PublicError>)[tag]({})
+/** Of the examples of its facts. */
+const sampleOf = (tag: Tag): Errors.PublicError => {
+  const Refusal = (Errors as unknown as Refusals)[tag]
+  const facts = Object.entries(Refusal.fields).map(([name, { ast }]) => [
+    name,
+    Option.getOrUndefined(SchemaAST.getExamplesAnnotation(ast))?.[0]
+  ])
+  const { _tag, ...given } = Object.fromEntries(facts)
+  const error = new Refusal(given)
+  // Its sentence belongs to the reason, and is added where a URL is judged.
+  return error._tag === "InvalidWebhookUrl"
+    ? Object.assign(error, { explanation: describeReason("not_https") })
+    : error
+}
 
 const header = (name: string) => ({ $ref: `#/components/headers/${name}` })
 
@@ -66,37 +70,37 @@ export const headers = {
 const common = { "x-trace-id": header("TraceId") }
 const counted = { "RateLimit-Policy": header("RateLimitPolicy"), RateLimit: header("RateLimit") }
 
-/** Whether any value of the query or the headers is refused; most parameters take everything. */
-const judgesParameters = (entry: ContractEntry) =>
-  [entry.querySchema, entry.headersSchema].some(
-    Option.exists((schema) => {
-      const { ast } = Schema.encodedSchema(schema as Schema.Schema<unknown>)
-      const names = "propertySignatures" in ast ? ast.propertySignatures.map(({ name }) => String(name)) : []
-      const nonsense = Object.fromEntries(names.map((name) => [name, ""]))
-      return Either.isLeft(Schema.decodeUnknownEither(schema as Schema.Schema<unknown>)(nonsense))
-    })
-  )
-
-/** Errors that the contract declares for all operations, and that this one cannot give. */
-const impossible = (entry: ContractEntry): ReadonlySet<string> => {
-  const hasBody = Option.isSome(entry.bodySchema)
-  const excluded = hasBody ? [] : ["PayloadTooLarge", "RequestTimeout", "UnsupportedMediaType"]
-  return new Set(hasBody || judgesParameters(entry) ? excluded : [...excluded, "InvalidRequest"])
-}
-
-const tagsOf = (response: Json): ReadonlyArray<string> => {
-  const [media] = Object.values((response.content ?? {}) as Json)
-  const schema = (media as Json | undefined)?.schema as Json | undefined
-  const choices = (schema?.anyOf ?? [schema]) as ReadonlyArray<unknown>
-  return choices.flatMap((choice) => nameOfRef(choice) ?? [])
-}
-
 const headersOf = (status: number) => ({
   ...common,
   ...(status === 404 ? {} : counted),
   ...(status === 429 || status === 503 ? { "Retry-After": header("RetryAfter") } : {}),
   ...(status === 401 ? { "WWW-Authenticate": header("WwwAuthenticate") } : {})
 })
+
+/** Whether any value of the query or the headers is refused; most parameters take everything. */
+const judgesParameters = (entry: ContractEntry) =>
+  [entry.querySchema, entry.headersSchema].some(
+    Option.exists((schema) =>
+      Either.isLeft(
+        judgementOf(schema, "ignored")(Object.fromEntries(membersOf(schema).map((name) => [name, ""])))
+      )
+    )
+  )
+
+/** Errors that the contract declares for all operations, and that this one cannot give. */
+const impossible = (entry: ContractEntry): ReadonlyArray<string> => {
+  if (Option.isSome(entry.bodySchema)) return []
+  const ofBodies = ["PayloadTooLarge", "RequestTimeout", "UnsupportedMediaType"]
+  return judgesParameters(entry) ? ofBodies : [...ofBodies, "InvalidRequest"]
+}
+
+const schemaOf = ({ content }: OpenApi.OpenApiSpecResponse) => Object.values(content ?? {})[0]?.schema
+
+const tagsOf = (response: OpenApi.OpenApiSpecResponse): ReadonlyArray<string> => {
+  const schema = schemaOf(response)
+  const choices = schema !== undefined && "anyOf" in schema ? schema.anyOf : [schema ?? {}]
+  return choices.flatMap((choice) => nameOfRef(choice) ?? [])
+}
 
 /** Parts that several operations answer alike: told once, in `components`. */
 export interface Shared {
@@ -110,11 +114,11 @@ const exampleOfTag = (tag: Tag) => ({
 })
 
 /** Every refusal in words; the `type` of a problem leads to its heading here. */
-export const errorsText = Object.entries(problems)
-  .map(
-    ([tag, { status, title }]) =>
-      `### ${tag}\n\n${status}: ${title}. For example: ${sampleOf(tag as Tag).message}`
-  )
+export const errorsText = (Object.keys(problems) as ReadonlyArray<Tag>)
+  .map((tag) => {
+    const { status, title } = problems[tag]
+    return `### ${tag}\n\n${status}: ${title}. For example: ${sampleOf(tag).message}`
+  })
   .join("\n\n")
 
 const sharedRefusal = (status: number, tags: ReadonlyArray<Tag>, shared: Shared) => {
@@ -136,31 +140,32 @@ const refusal = (status: number, tags: ReadonlyArray<Tag>) => ({
 })
 
 const DESCRIPTIONS: Readonly<Record<number, string>> = {
-  200: "Done.",
   201: "Created.",
   202: "Accepted: stored, and on its way.",
   204: "Done; there is nothing to say."
 }
 
-const success = (entry: ContractEntry, response: Json, components: Record<string, Json>) => {
-  const [media] = Object.values((response.content ?? {}) as Json) as ReadonlyArray<Json>
+const success = (
+  status: number,
+  { rules }: ContractEntry,
+  response: OpenApi.OpenApiSpecResponse,
+  components: Json
+) => {
+  const schema = schemaOf(response)
   return {
-    description: DESCRIPTIONS[entry.successStatus] ?? "Done.",
+    description: DESCRIPTIONS[status] ?? "Done.",
     headers: {
       ...common,
       ...counted,
-      ...(entry.rules.tagged ? { ETag: header("ETag") } : {}),
-      ...(entry.rules.location ? { Location: header("Location") } : {})
+      ...(rules.tagged ? { ETag: header("ETag") } : {}),
+      ...(rules.location ? { Location: header("Location") } : {})
     },
-    ...(media === undefined
+    // Not `example`: the reference page passes that over.
+    ...(schema === undefined
       ? {}
       : {
           content: {
-            // Not `example`: the reference page passes that over.
-            "application/json": {
-              schema: media.schema,
-              examples: { success: { value: exampleOf(media.schema, components) } }
-            }
+            "application/json": { schema, examples: { success: { value: exampleOf(schema, components) } } }
           }
         })
   }
@@ -168,18 +173,18 @@ const success = (entry: ContractEntry, response: Json, components: Record<string
 
 export const responsesOf = (
   entry: ContractEntry,
-  generated: Json,
-  components: Record<string, Json>,
+  generated: OpenApi.OpenAPISpecResponses,
+  components: Json,
   shared: Shared
 ) => {
-  const never = impossible(entry)
+  const never = new Set(impossible(entry))
   const responses: Record<string, unknown> = {}
   for (const [status, response] of Object.entries(generated)) {
     if (Number(status) < 400) {
-      responses[status] = success(entry, response as Json, components)
+      responses[status] = success(Number(status), entry, response, components)
       continue
     }
-    const tags = tagsOf(response as Json).filter((tag): tag is Tag => tag in problems && !never.has(tag))
+    const tags = tagsOf(response).filter((tag): tag is Tag => tag in problems && !never.has(tag))
     if (tags.length > 0) responses[status] = sharedRefusal(Number(status), tags, shared)
   }
   return responses

@@ -1,18 +1,19 @@
 /**
- * The `webhooks` section of the document: what a receiver gets, and how it verifies it. Its example verifies with the
- * example of a secret; a test holds that. Source: spec §2.4 and §4.1.
+ * The `webhooks` section of the document, of which the library knows nothing: what a receiver gets, and how it verifies it.
+ * Its example verifies with the example of a secret; a test holds that. Source: spec §2.4 and §4.1.
  */
 import { createHmac } from "node:crypto"
+import { exampleId, PAYLOAD, SIGNING_SECRET, TRACE_ID } from "@posthorn/api-contract/Examples"
 import { requestBody } from "@posthorn/domain/RequestBody"
-import { EXAMPLE_SECRET, exampleId, TRACE_ID } from "./Examples.ts"
+import { refOf } from "./Schemas.ts"
 
 const PREFIX = "whsec_"
-const ID = exampleId("whd_")
+const ID = exampleId("delivery")
 const TIMESTAMP = 1795266000
-const BODY = requestBody(ID, "invoice.paid", '{"invoice":7,"amount":"12.99","currency":"EUR"}')
+const BODY = requestBody(ID, "invoice.paid", JSON.stringify(PAYLOAD))
 
 const signature = () => {
-  const key = Buffer.from(EXAMPLE_SECRET.slice(PREFIX.length), "base64")
+  const key = Buffer.from(SIGNING_SECRET.slice(PREFIX.length), "base64")
   return `v1,${createHmac("sha256", key).update(`${ID}.${TIMESTAMP}.${BODY}`).digest("base64")}`
 }
 
@@ -34,17 +35,6 @@ const header = (name: string, description: string, example: string) => ({
   schema: { type: "string" },
   example
 })
-
-export const deliveryRequest = {
-  type: "object",
-  description: "The body of the POST to a receiver.",
-  required: ["deliveryId", "eventType", "payload"],
-  properties: {
-    deliveryId: { type: "string", description: "Equal to `webhook-id`." },
-    eventType: { type: "string", description: "The type that was published." },
-    payload: { description: "The payload, exactly as it was published." }
-  }
-}
 
 export const webhooks = {
   delivery: {
@@ -72,7 +62,7 @@ export const webhooks = {
         required: true,
         content: {
           "application/json": {
-            schema: { $ref: "#/components/schemas/DeliveryRequest" },
+            schema: refOf("DeliveryRequest"),
             example: JSON.parse(BODY)
           }
         }

@@ -1,0 +1,25 @@
+/**
+ * What things look like in examples: the same endpoint, delivery, trace and moment in all of them, so that they fit together.
+ * None of these ever existed.
+ */
+import { type Noun, prefixes } from "@posthorn/domain/Ids"
+
+export const exampleId = (noun: Noun): string => `${prefixes[noun]}64401b2c93f5e0b7d1c4a98e62f03`
+
+export const TIME = "2026-11-21T13:00:00.000Z"
+
+/** When a rotated secret, or a range of time, that begins at `TIME` ends. */
+export const A_DAY_LATER = "2026-11-22T13:00:00.000Z"
+
+export const A_YEAR_LATER = "2027-11-21T13:00:00.000Z"
+
+export const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+/** Signs the example of a delivery in OpenAPI's `webhooks`. */
+export const SIGNING_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwC2FVsBQIhro="
+
+export const API_TOKEN = `phk_64401b2c93f5e0b7d1c4a98e62f03_${"0123456789abcdef".repeat(4)}_00000000`
+
+export const URL_OF_RECEIVER = "https://example.com/webhooks"
+
+export const PAYLOAD = { invoice: 7, amount: "12.99", currency: "EUR" }

@@ -1,0 +1,53 @@
+/**
+ * Members that many answers have: what each means and what it looks like. OpenAPI's descriptions and examples are read off
+ * these annotations; tools leave them out (`server/mcp/ToolSchemas`). A member that means something else in one shape says
+ * so there.
+ */
+import type { Noun } from "@posthorn/domain/Ids"
+import { Schema } from "effect"
+import { A_YEAR_LATER, exampleId, TIME, TRACE_ID } from "./Examples.ts"
+
+export const Text = (description: string, example: string) =>
+  Schema.String.annotations({ description, examples: [example] })
+
+/** RFC 3339, UTC, milliseconds. */
+export const Timestamp = Schema.String.annotations({
+  description: "RFC 3339 in UTC with milliseconds.",
+  jsonSchema: { format: "date-time" },
+  examples: [TIME]
+})
+
+/** This, or null. */
+export const NullOr = <A, I>(schema: Schema.Schema<A, I>, description: string, example: A | null) =>
+  Schema.NullOr(schema).annotations({ description, examples: [example] })
+
+/** A whole number without the component name that `Schema.Int` would leak into OpenAPI. */
+export const Integer = (description: string, example: number) =>
+  Schema.Number.annotations({
+    description,
+    jsonSchema: { type: "integer", description, examples: [example] }
+  })
+
+export const IntegerOrNull = (description: string, example: number | null) =>
+  NullOr(Schema.Number.annotations({ jsonSchema: { type: "integer" } }), description, example)
+
+export const Id = (noun: Noun, description = "Its id; newer ones are greater.") =>
+  Text(description, exampleId(noun))
+
+export const IdOrNull = (noun: Noun, description: string, example: string | null = exampleId(noun)) =>
+  NullOr(Schema.String, description, example)
+
+export const EndpointId = Id("endpoint", "Id of the webhook endpoint.")
+
+export const DeliveryId = Id("delivery", "Id of the delivery.")
+
+export const SlugOfWorkspace = Text("Part of every path of the workspace.", "acme")
+
+export const TypeOfEvent = Text("Dotted words such as `invoice.paid`.", "invoice.paid")
+
+export const TraceId = Text(
+  "What carries it belongs to the same publish, replay, test send or call.",
+  TRACE_ID
+)
+
+export const ExpiresAt = NullOr(Timestamp, "When it ends; null when it does not.", A_YEAR_LATER)
