@@ -18,7 +18,7 @@ export const Timestamp = Schema.String.annotations({
 })
 
 /** This, or null. */
-export const NullOr = <A, I>(schema: Schema.Schema<A, I>, description: string, example: A | null) =>
+export const NullOr = <A, I>(schema: Schema.Schema<A, I>, description: string, example: NoInfer<A> | null) =>
   Schema.NullOr(schema).annotations({ description, examples: [example] })
 
 /** A whole number without the component name that `Schema.Int` would leak into OpenAPI. */

@@ -107,6 +107,23 @@ it.effect("§9 every example of a request and of a success is one the contract a
   })
 )
 
+it("§9 every member has an example of its own, of which those of whole shapes are made", () => {
+  const lacking: Array<string> = []
+  const walk = (path: string, example: unknown): void => {
+    if (example === undefined || example === "") lacking.push(path)
+    if (typeof example !== "object" || example === null) return
+    for (const [name, value] of Object.entries(example)) walk(`${path}.${name}`, value)
+  }
+  for (const { entry, operation } of operations) {
+    const body = operation.requestBody?.content["application/json"]
+    const success = operation.responses[String(entry.successStatus)]!.content?.["application/json"]
+    if (body !== undefined) walk(`${entry.name} body`, body.example)
+    if (success !== undefined) walk(`${entry.name} answer`, shown(success))
+  }
+
+  expect(lacking).toEqual([])
+})
+
 it("§7 every error status is a problem with an example for each tag, and only for what can occur", () => {
   for (const { entry, operation } of operations) {
     const tags = Object.entries(operation.responses).flatMap(([status, response]) => {
@@ -156,7 +173,7 @@ it("§9 nothing of the program's inside shows", () => {
       "Forbidden"
     ])
   )
-  expect(document.info.license.name).toBe("Apache-2.0")
+  expect(document.info.license?.name).toBe("Apache-2.0")
 })
 
 it("§9 refusals, their examples and common parameters are told once, so that the document stays small", () => {

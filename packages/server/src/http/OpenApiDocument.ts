@@ -74,7 +74,7 @@ export const openApiDocument = ({
   const generated = OpenApi.fromApi(Api)
   const { schemas, securitySchemes } = generated.components
   const shared: Shared = { responses: {}, examples: {} }
-  const paths: Record<string, Record<string, ReturnType<typeof operationOf>>> = {}
+  const paths: Record<string, Record<string, unknown>> = {}
   const operations = entries.map((entry) => {
     const path = entry.path.replace(/:(\w+)/g, "{$1}")
     const method = entry.method.toLowerCase() as OpenApi.OpenAPISpecMethodName

@@ -3,7 +3,8 @@
  *
  * Each filter's name becomes a title (`maxLength(128)`), each built-in schema has an `$id`, and lists are written though they
  * are empty: these go. Every object is closed; answers may grow members in a later version, so only what callers send stays
- * closed. And the library's own refusals, which we never give, are among the components: what nothing points at goes.
+ * closed. An answer is shown whole with its operation, so its members' examples are not told again: the document would be
+ * 4 % longer. And the library's own refusals, which we never give, are among the components: what nothing points at goes.
  */
 export type Json = { readonly [key: string]: unknown }
 
@@ -16,7 +17,7 @@ export const nameOfRef = (node: unknown): string | undefined => {
   return typeof ref === "string" && ref.startsWith(REF) ? ref.slice(REF.length) : undefined
 }
 
-const isEmpty = (value: unknown) => Object.keys(value as object).length === 0
+const isEmpty = (value: unknown) => typeof value === "object" && Object.keys(value ?? {}).length === 0
 
 /** Members of an object may have these names too: then they hold a schema, and not what is judged here. */
 const isNoise = (key: string, value: unknown) =>
@@ -24,15 +25,19 @@ const isNoise = (key: string, value: unknown) =>
   (key === "title" && typeof value === "string") ||
   ((key === "required" || key === "properties") && isEmpty(value))
 
-/** The schema without what only means something inside this program; `isOpen` to members that it does not name. */
-export const tidy = (node: unknown, isOpen: boolean): unknown => {
-  if (Array.isArray(node)) return node.map((each) => tidy(each, isOpen))
+/** What is told of what callers send alone. */
+const isOfRequests = (key: string, value: unknown) =>
+  (key === "additionalProperties" && value === false) || (key === "examples" && Array.isArray(value))
+
+/** The schema without what only means something inside this program; that of an answer also open to further members. */
+export const tidy = (node: unknown, isAnswer: boolean): unknown => {
+  if (Array.isArray(node)) return node.map((each) => tidy(each, isAnswer))
   if (typeof node !== "object" || node === null) return node
   const kept = Object.entries(node).filter(
-    ([key, value]) => !isNoise(key, value) && !(isOpen && key === "additionalProperties" && value === false)
+    ([key, value]) => !isNoise(key, value) && !(isAnswer && isOfRequests(key, value))
   )
   return Object.fromEntries(
-    kept.map(([key, value]) => [key, key === "examples" ? value : tidy(value, isOpen)])
+    kept.map(([key, value]) => [key, key === "examples" ? value : tidy(value, isAnswer)])
   )
 }
 
