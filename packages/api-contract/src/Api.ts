@@ -22,6 +22,15 @@ import { ReplaysApi } from "./Replays.ts"
 import { TracesApi } from "./Traces.ts"
 import { WorkspacesApi } from "./Workspaces.ts"
 
+const DESCRIPTION = `Posthorn delivers a platform's webhooks: signed, retried, evidenced, replayable.
+
+Every call carries an API token of one workspace: \`Authorization: Bearer <token>\`. Lists answer \`{items, nextCursor}\`;
+give \`nextCursor\` back as \`cursor\` until it is null. Every refusal is a problem (RFC 9457) with a \`_tag\` to switch on
+and a \`detail\` that says what to do; its \`type\` leads to its place below. Every answer has an \`x-trace-id\`.
+
+Every POST takes an \`Idempotency-Key\`, so that it can be sent again safely. Members may be added to answers at any time:
+pass over those you do not know.`
+
 export class Api extends HttpApi.make("posthorn")
   .add(WorkspacesApi)
   .add(OverviewApi)
@@ -45,6 +54,7 @@ export class Api extends HttpApi.make("posthorn")
   .addError(failure(Errors.ServiceUnavailable))
   .annotate(OpenApi.Title, "Posthorn")
   .annotate(OpenApi.Summary, "Delivers a platform's webhooks: signed, retried, evidenced, replayable.")
+  .annotate(OpenApi.Description, DESCRIPTION)
   .annotate(OpenApi.License, {
     name: "Apache-2.0",
     url: "https://www.apache.org/licenses/LICENSE-2.0"

@@ -2,6 +2,7 @@
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
+import { DELIVERED, SIGNED } from "./Examples.ts"
 import { Text } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
@@ -22,23 +23,12 @@ const ReceivedHeaders = Schema.declare(isHeaders).annotations({
     "The request's headers as your receiver got them, by name in any case; at least the three that begin with `webhook-`.",
   message: () => `Expected an object of at most ${MOST_HEADERS} headers, each a text`,
   jsonSchema: { type: "object", additionalProperties: { type: "string" }, maxProperties: MOST_HEADERS },
-  examples: [
-    {
-      "webhook-id": "whd_64401b2c93f5e0b7d1c4a98e62f03",
-      "webhook-timestamp": "1795266000",
-      "webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="
-    }
-  ]
+  examples: [SIGNED]
 })
 
 export const ExplainSignature = Schema.Struct({
   headers: ReceivedHeaders,
-  body: Schema.String.annotations({
-    description: "The raw body as your receiver got it, to the letter.",
-    examples: [
-      '{"deliveryId":"whd_64401b2c93f5e0b7d1c4a98e62f03","eventType":"invoice.paid","payload":{"invoice":7}}'
-    ]
-  })
+  body: Text("The raw body as your receiver got it, to the letter.", DELIVERED)
 }).annotations({ identifier: "ExplainSignature" })
 
 export const SignatureExplanation = Schema.Struct({

@@ -14,19 +14,6 @@ import { errorsText, headers, responsesOf, type Shared } from "./openapi/Respons
 import { type Json, reachable, tidy } from "./openapi/Schemas.ts"
 import { webhooks } from "./openapi/Webhooks.ts"
 
-const DESCRIPTION = `Posthorn delivers a platform's webhooks: signed, retried, evidenced, replayable.
-
-Every call carries an API token of one workspace: \`Authorization: Bearer <token>\`. Lists answer \`{items, nextCursor}\`;
-give \`nextCursor\` back as \`cursor\` until it is null. Every refusal is a problem (RFC 9457) with a \`_tag\` to switch on
-and a \`detail\` that says what to do; its \`type\` leads to its place below. Every answer has an \`x-trace-id\`.
-
-Every POST takes an \`Idempotency-Key\`, so that it can be sent again safely. Members may be added to answers at any time:
-pass over those you do not know.
-
-## Errors
-
-${errorsText}`
-
 const NEEDS: Readonly<Record<string, string>> = {
   operator: "Needs the operator's token.",
   any: "Any valid token may ask."
@@ -50,18 +37,17 @@ const operationOf = (
   generated: OpenApi.OpenAPISpecOperation,
   schemas: Json,
   shared: Shared
-) => ({
-  operationId: entry.name,
-  summary: generated.summary,
-  description: descriptionOf(entry, generated.description),
-  tags: generated.tags,
-  security: generated.security,
-  parameters: generated.parameters.map((each) => parameterOf(each, schemas)),
-  ...(generated.requestBody === undefined
-    ? {}
-    : { requestBody: bodyOf(entry, generated.requestBody, schemas) }),
-  responses: responsesOf(entry, generated.responses, schemas, shared)
-})
+) => {
+  const { description, parameters, requestBody, responses, ...rest } = generated
+  return {
+    ...rest,
+    operationId: entry.name,
+    description: descriptionOf(entry, description),
+    parameters: parameters.map((each) => parameterOf(each, schemas)),
+    ...(requestBody === undefined ? {} : { requestBody: bodyOf(entry, requestBody, schemas) }),
+    responses: responsesOf(entry, responses, schemas, shared)
+  }
+}
 
 /** The document of this installation. */
 export const openApiDocument = ({
@@ -82,15 +68,17 @@ export const openApiDocument = ({
     paths[path] = { ...paths[path], [method]: operation }
     return operation
   })
-  const bodies = operations.map((operation) => operation.requestBody)
-  const sent = reachable(bodies, schemas)
+  const sent = reachable(
+    operations.map(({ requestBody }) => requestBody),
+    schemas
+  )
   const used = reachable([operations, shared, webhooks], schemas)
   return {
     openapi: "3.1.0",
     info: {
       ...generated.info,
       version,
-      description: DESCRIPTION,
+      description: `${generated.info.description}\n\n## Errors\n\n${errorsText}`,
       contact: { name: "Whoever runs this installation", url: `${baseUrl}/reference` }
     },
     servers: [{ url: baseUrl, description: "This installation." }],

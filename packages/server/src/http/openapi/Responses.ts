@@ -7,99 +7,79 @@
  */
 import type { OpenApi } from "@effect/platform"
 import { TRACE_ID } from "@posthorn/api-contract/Examples"
+import type { OperationRules } from "@posthorn/api-contract/Operation"
 import { PROBLEM_JSON, problems, toProblem } from "@posthorn/api-contract/Problem"
+import { sampleOf } from "@posthorn/api-contract/Samples"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
-import * as Errors from "@posthorn/domain/Errors"
-import { describeReason } from "@posthorn/domain/WebhookUrl"
-import { Either, Option, type Schema, SchemaAST } from "effect"
+import type { PublicError } from "@posthorn/domain/Errors"
+import { Either, Option, type Schema } from "effect"
 import { judgementOf, membersOf } from "../../Judge.ts"
 import { exampleOf } from "./Examples.ts"
 import { type Json, nameOfRef, refOf } from "./Schemas.ts"
 
-type Tag = Errors.PublicError["_tag"]
-
-type Refusals = Readonly<
-  Record<
-    Tag,
-    (new (facts: Json) => Errors.PublicError) & { readonly fields: Record<string, Schema.Schema.Any> }
-  >
->
-
-/** Of the examples of its facts. */
-const sampleOf = (tag: Tag): Errors.PublicError => {
-  const Refusal = (Errors as unknown as Refusals)[tag]
-  const facts = Object.entries(Refusal.fields).map(([name, { ast }]) => [
-    name,
-    Option.getOrUndefined(SchemaAST.getExamplesAnnotation(ast))?.[0]
-  ])
-  const { _tag, ...given } = Object.fromEntries(facts)
-  const error = new Refusal(given)
-  // Its sentence belongs to the reason, and is added where a URL is judged.
-  return error._tag === "InvalidWebhookUrl"
-    ? Object.assign(error, { explanation: describeReason("not_https") })
-    : error
-}
+type Tag = PublicError["_tag"]
 
 const header = (name: string) => ({ $ref: `#/components/headers/${name}` })
 
-const string = { type: "string" }
-
-export const headers = {
-  TraceId: { description: "Quote it when you ask for help.", schema: string, example: TRACE_ID },
-  RateLimitPolicy: {
-    description: "The bucket this call was counted in: calls per window of so many seconds.",
-    schema: string,
-    example: '"rest_read";q=600;w=60'
-  },
-  RateLimit: {
-    description: "Calls left in the window, and seconds until it ends.",
-    schema: string,
-    example: '"rest_read";r=599;t=60'
-  },
-  RetryAfter: { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 }, example: 12 },
-  ETag: {
-    description:
-      "Stands for url, eventTypes, description and enabled: send it as `If-Match` to change just this.",
-    schema: string,
-    example: '"tRvJ2mKwQ0eT4nUzXy8sLA"'
-  },
-  Location: { description: "Where what was created can be read.", schema: { ...string, format: "uri" } },
-  WwwAuthenticate: { description: "Always `Bearer`.", schema: string, example: "Bearer" }
-}
-
-const common = { "x-trace-id": header("TraceId") }
-const counted = { "RateLimit-Policy": header("RateLimitPolicy"), RateLimit: header("RateLimit") }
-
-const headersOf = (status: number) => ({
-  ...common,
-  ...(status === 404 ? {} : counted),
-  ...(status === 429 || status === 503 ? { "Retry-After": header("RetryAfter") } : {}),
-  ...(status === 401 ? { "WWW-Authenticate": header("WwwAuthenticate") } : {})
+const text = (description: string, example: string) => ({
+  description,
+  schema: { type: "string" },
+  example
 })
 
-/** Whether any value of the query or the headers is refused; most parameters take everything. */
-const judgesParameters = (entry: ContractEntry) =>
-  [entry.querySchema, entry.headersSchema].some(
-    Option.exists((schema) =>
-      Either.isLeft(
-        judgementOf(schema, "ignored")(Object.fromEntries(membersOf(schema).map((name) => [name, ""])))
-      )
-    )
-  )
+export const headers = {
+  TraceId: text("Quote it when you ask for help.", TRACE_ID),
+  RateLimitPolicy: text(
+    "The bucket this call was counted in: calls per window of so many seconds.",
+    '"rest_read";q=600;w=60'
+  ),
+  RateLimit: text("Calls left in the window, and seconds until it ends.", '"rest_read";r=599;t=60'),
+  RetryAfter: { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 }, example: 12 },
+  ETag: text(
+    "Stands for url, eventTypes, description and enabled: send it as `If-Match` to change just this.",
+    '"tRvJ2mKwQ0eT4nUzXy8sLA"'
+  ),
+  Location: {
+    description: "Where what was created can be read.",
+    schema: { type: "string", format: "uri" }
+  },
+  WwwAuthenticate: text("Always `Bearer`.", "Bearer")
+}
+
+/** `rules` are those of an operation that succeeds. */
+const headersOf = (status: number, rules?: OperationRules) => ({
+  "x-trace-id": header("TraceId"),
+  ...(status === 404
+    ? {}
+    : { "RateLimit-Policy": header("RateLimitPolicy"), RateLimit: header("RateLimit") }),
+  ...(status === 429 || status === 503 ? { "Retry-After": header("RetryAfter") } : {}),
+  ...(status === 401 ? { "WWW-Authenticate": header("WwwAuthenticate") } : {}),
+  ...(rules?.tagged ? { ETag: header("ETag") } : {}),
+  ...(rules?.location ? { Location: header("Location") } : {})
+})
+
+/** Whether any value that has a place is refused; most parameters take everything. */
+const judges = (schema: Schema.Schema.Any) => {
+  const nonsense = Object.fromEntries(membersOf(schema).map((name) => [name, ""]))
+  return Either.isLeft(judgementOf(schema, "ignored")(nonsense))
+}
+
+const OF_BODIES = ["PayloadTooLarge", "RequestTimeout", "UnsupportedMediaType"]
 
 /** Errors that the contract declares for all operations, and that this one cannot give. */
-const impossible = (entry: ContractEntry): ReadonlyArray<string> => {
-  if (Option.isSome(entry.bodySchema)) return []
-  const ofBodies = ["PayloadTooLarge", "RequestTimeout", "UnsupportedMediaType"]
-  return judgesParameters(entry) ? ofBodies : [...ofBodies, "InvalidRequest"]
+const impossible = ({ bodySchema, headersSchema, querySchema }: ContractEntry): ReadonlyArray<string> => {
+  if (Option.isSome(bodySchema)) return []
+  return [querySchema, headersSchema].some(Option.exists(judges))
+    ? OF_BODIES
+    : [...OF_BODIES, "InvalidRequest"]
 }
 
 const schemaOf = ({ content }: OpenApi.OpenApiSpecResponse) => Object.values(content ?? {})[0]?.schema
 
-const tagsOf = (response: OpenApi.OpenApiSpecResponse): ReadonlyArray<string> => {
-  const schema = schemaOf(response)
+/** The refusals that the schema is of; the library adds one of its own, which we never give. */
+const tagsOf = (schema: ReturnType<typeof schemaOf>): ReadonlyArray<Tag> => {
   const choices = schema !== undefined && "anyOf" in schema ? schema.anyOf : [schema ?? {}]
-  return choices.flatMap((choice) => nameOfRef(choice) ?? [])
+  return choices.map((choice) => nameOfRef(choice) ?? "").filter((name): name is Tag => name in problems)
 }
 
 /** Parts that several operations answer alike: told once, in `components`. */
@@ -145,31 +125,12 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   204: "Done; there is nothing to say."
 }
 
-const success = (
-  status: number,
-  { rules }: ContractEntry,
-  response: OpenApi.OpenApiSpecResponse,
-  components: Json
-) => {
-  const schema = schemaOf(response)
-  return {
-    description: DESCRIPTIONS[status] ?? "Done.",
-    headers: {
-      ...common,
-      ...counted,
-      ...(rules.tagged ? { ETag: header("ETag") } : {}),
-      ...(rules.location ? { Location: header("Location") } : {})
-    },
-    // Not `example`: the reference page passes that over.
-    ...(schema === undefined
-      ? {}
-      : {
-          content: {
-            "application/json": { schema, examples: { success: { value: exampleOf(schema, components) } } }
-          }
-        })
+/** Not with `example`: the reference page passes that over. */
+const successContent = (schema: unknown, components: Json) => ({
+  content: {
+    "application/json": { schema, examples: { success: { value: exampleOf(schema, components) } } }
   }
-}
+})
 
 export const responsesOf = (
   entry: ContractEntry,
@@ -177,15 +138,19 @@ export const responsesOf = (
   components: Json,
   shared: Shared
 ) => {
-  const never = new Set(impossible(entry))
+  const never = impossible(entry)
   const responses: Record<string, unknown> = {}
-  for (const [status, response] of Object.entries(generated)) {
-    if (Number(status) < 400) {
-      responses[status] = success(Number(status), entry, response, components)
-      continue
-    }
-    const tags = tagsOf(response).filter((tag): tag is Tag => tag in problems && !never.has(tag))
-    if (tags.length > 0) responses[status] = sharedRefusal(Number(status), tags, shared)
+  for (const [code, response] of Object.entries(generated)) {
+    const status = Number(code)
+    const schema = schemaOf(response)
+    const tags = tagsOf(schema).filter((tag) => !never.includes(tag))
+    if (tags.length > 0) responses[status] = sharedRefusal(status, tags, shared)
+    else if (status < 400)
+      responses[status] = {
+        description: DESCRIPTIONS[status] ?? "Done.",
+        headers: headersOf(status, entry.rules),
+        ...(schema === undefined ? {} : successContent(schema, components))
+      }
   }
   return responses
 }

@@ -2,20 +2,8 @@
  * The `webhooks` section of the document, of which the library knows nothing: what a receiver gets, and how it verifies it.
  * Its example verifies with the example of a secret; a test holds that. Source: spec §2.4 and §4.1.
  */
-import { createHmac } from "node:crypto"
-import { exampleId, PAYLOAD, SIGNING_SECRET, TRACE_ID } from "@posthorn/api-contract/Examples"
-import { requestBody } from "@posthorn/domain/RequestBody"
+import { DELIVERED, SIGNED, TRACE_ID } from "@posthorn/api-contract/Examples"
 import { refOf } from "./Schemas.ts"
-
-const PREFIX = "whsec_"
-const ID = exampleId("delivery")
-const TIMESTAMP = 1795266000
-const BODY = requestBody(ID, "invoice.paid", JSON.stringify(PAYLOAD))
-
-const signature = () => {
-  const key = Buffer.from(SIGNING_SECRET.slice(PREFIX.length), "base64")
-  return `v1,${createHmac("sha256", key).update(`${ID}.${TIMESTAMP}.${BODY}`).digest("base64")}`
-}
 
 /** In words, for the document and for `/llms.txt`. */
 export const VERIFYING = `1. Take the raw body, before anything parses it, and the headers \`webhook-id\`, \`webhook-timestamp\` and \`webhook-signature\`.
@@ -27,13 +15,15 @@ export const VERIFYING = `1. Take the raw body, before anything parses it, and t
 6. Remember each \`webhook-id\`: a retry has the same one, and a delivery may come twice. A replay has a new one.
 7. Answer 2xx within 10 seconds, and do slow work afterwards.`
 
-const header = (name: string, description: string, example: string) => ({
+const sent = { ...SIGNED, "x-trace-id": TRACE_ID }
+
+const header = (name: keyof typeof sent, description: string) => ({
   name,
   in: "header",
   required: true,
   description,
   schema: { type: "string" },
-  example
+  example: sent[name]
 })
 
 export const webhooks = {
@@ -45,25 +35,17 @@ export const webhooks = {
       tags: ["Deliveries"],
       security: [],
       parameters: [
-        header("webhook-id", "Id of the delivery: the same on every retry, new on a replay.", ID),
-        header(
-          "webhook-timestamp",
-          "When it was signed, in Unix seconds; new for every attempt.",
-          String(TIMESTAMP)
-        ),
-        header(
-          "webhook-signature",
-          "One `v1,<base64>` for each active secret, the current one first.",
-          signature()
-        ),
-        header("x-trace-id", "Quote it when you ask for help.", TRACE_ID)
+        header("webhook-id", "Id of the delivery: the same on every retry, new on a replay."),
+        header("webhook-timestamp", "When it was signed, in Unix seconds; new for every attempt."),
+        header("webhook-signature", "One `v1,<base64>` for each active secret, the current one first."),
+        header("x-trace-id", "Quote it when you ask for help.")
       ],
       requestBody: {
         required: true,
         content: {
           "application/json": {
             schema: refOf("DeliveryRequest"),
-            example: JSON.parse(BODY)
+            example: JSON.parse(DELIVERED)
           }
         }
       },
