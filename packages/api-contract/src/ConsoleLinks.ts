@@ -1,9 +1,9 @@
 /** Links that open the console once. Source: decision §4, §9 and §10. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { IdempotencyKeyInUse, IdempotencyKeyReused, MemberNotFound } from "@posthorn/domain/Errors"
-import { Role, Scope } from "@posthorn/domain/Permission"
+import { Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
-import { Text, Timestamp } from "./Fields.ts"
+import { RoleOfMember, Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
@@ -15,7 +15,7 @@ export const CreateConsoleLink = Schema.Struct({
   memberId: Schema.optional(
     IdParam("member", "Signs in as this member, with the role the member has at the time.")
   ),
-  role: Schema.optional(Role),
+  role: Schema.optional(RoleOfMember),
   scopes: Schema.optional(
     Schema.Array(Scope)
       .pipe(Schema.minItems(1), Schema.maxItems(50))

@@ -4,6 +4,7 @@
  * so there.
  */
 import type { Noun } from "@posthorn/domain/Ids"
+import { Role } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
 import { A_YEAR_LATER, exampleId, TIME, TRACE_ID } from "./Examples.ts"
 
@@ -40,6 +41,8 @@ export const IdOrNull = (noun: Noun, description: string, example: string | null
 export const EndpointId = Id("endpoint", "Id of the webhook endpoint.")
 
 export const DeliveryId = Id("delivery", "Id of the delivery.")
+
+export const RoleOfMember = Role.annotations({ identifier: "Role", examples: ["developer"] })
 
 export const SlugOfWorkspace = Text("Part of every path of the workspace.", "acme")
 

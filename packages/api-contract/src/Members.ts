@@ -6,9 +6,8 @@ import {
   MemberEmailTaken,
   MemberNotFound
 } from "@posthorn/domain/Errors"
-import { Role } from "@posthorn/domain/Permission"
 import { Schema } from "effect"
-import { Id, Text } from "./Fields.ts"
+import { Id, RoleOfMember, Text } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
@@ -18,7 +17,7 @@ export const Member = Schema.Struct({
   id: Id("member"),
   email: Text("Compared without regard to upper and lower case.", "ada@example.com"),
   name: Text("For people.", "Ada Lovelace"),
-  role: Role
+  role: RoleOfMember
 }).annotations({ identifier: "Member", description: "A person who may use the console." })
 export type Member = typeof Member.Type
 
@@ -37,14 +36,14 @@ const Email = Schema.String.pipe(
 
 const Name = Label(200, "For people.", "Ada Lovelace")
 
-export const AddMember = Schema.Struct({ email: Email, name: Name, role: Role }).annotations({
+export const AddMember = Schema.Struct({ email: Email, name: Name, role: RoleOfMember }).annotations({
   identifier: "AddMember"
 })
 
 export const UpdateMember = Schema.Struct({
   email: Schema.optional(Email),
   name: Schema.optional(Name),
-  role: Schema.optional(Role)
+  role: Schema.optional(RoleOfMember)
 }).annotations({ identifier: "UpdateMember", examples: [{ name: "Ada Lovelace", role: "admin" }] })
 
 const inMember = Schema.Struct({ slug: Slug, memberId: IdParam("member") })

@@ -46,7 +46,6 @@ export const bundles: Record<"read" | "admin", ReadonlyArray<Permission>> = {
 
 export const Role = Schema.Literal("viewer", "developer", "admin").annotations({
   identifier: "Role",
-  examples: ["developer"],
   description: "What a member may do in the console."
 })
 export type Role = typeof Role.Type
