@@ -3,10 +3,10 @@
  * with OPERATOR_TOKEN in the environment, against a `serve` that counts no failed sign-ins (`RATE_LIMIT_AUTH_FAILURE=off`). It
  * makes a workspace and removes it. Says the median and the 95th percentile of each kind, and how far medians are apart.
  */
-import { parseArgs } from "node:util"
 import { measure } from "../packages/server/test/Refusals.ts"
+import { optionsOf } from "./Options.ts"
 
-const { values } = parseArgs({ options: { url: { type: "string" }, rounds: { type: "string" } } })
+const values = optionsOf("auth-timing", { url: { type: "string" }, rounds: { type: "string" } })
 const operatorToken = process.env.OPERATOR_TOKEN
 const rounds = Number(values.rounds ?? 2000)
 if (values.url === undefined || operatorToken === undefined || !(rounds >= 10)) {

@@ -5,20 +5,18 @@
  * With `--only-kills` the one trouble is that every 20 s a process is killed, whichever chance says; then the meters of all
  * processes are added up as well: `npm run chaos -- --seconds 600 --workers 3 --servers 2 --only-kills`.
  */
-import { parseArgs } from "node:util"
 import { Effect } from "effect"
 import { chaos } from "../packages/worker/test/chaos/Chaos.ts"
 import { USUAL } from "../packages/worker/test/chaos/Plan.ts"
 import { passed, reportOf } from "../packages/worker/test/chaos/Report.ts"
+import { optionsOf } from "./Options.ts"
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: "string" },
-    seconds: { type: "string" },
-    workers: { type: "string" },
-    servers: { type: "string" },
-    "only-kills": { type: "boolean" }
-  }
+const values = optionsOf("chaos", {
+  seed: { type: "string" },
+  seconds: { type: "string" },
+  workers: { type: "string" },
+  servers: { type: "string" },
+  "only-kills": { type: "boolean" }
 })
 const seed = Number(values.seed ?? 1)
 const seconds = Number(values.seconds ?? 60)

@@ -7,14 +7,14 @@ import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { parseArgs } from "node:util"
 import { lastRelease } from "../packages/persistence/test/upgrades/LastRelease.ts"
 import { breaksBetween } from "../packages/server/test/compatibility/Breaks.ts"
+import { optionsOf } from "./Options.ts"
 
 const DOCUMENT = "packages/api-contract/openapi.json"
 const root = fileURLToPath(new URL("..", import.meta.url))
 
-const { values } = parseArgs({ options: { since: { type: "string" } } })
+const values = optionsOf("compatibility", { since: { type: "string" } })
 const since = values.since ?? lastRelease(root)
 
 const say = (line: string) => console.log(`compatibility: ${line}`)

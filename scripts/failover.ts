@@ -3,13 +3,13 @@
  * `npm run failover -- --seconds 60`. With `--pooler`, PgBouncer in transaction mode stands between `serve` and each server. Ends
  * with 1 when an acknowledged event was lost, a process had to be started again, or a law was broken.
  */
-import { parseArgs } from "node:util"
 import { Effect } from "effect"
 import { failover } from "../packages/worker/test/failover/Failover.ts"
 import { isThere } from "../packages/worker/test/failover/Pooler.ts"
 import { passed, reportOf } from "../packages/worker/test/failover/Report.ts"
+import { optionsOf } from "./Options.ts"
 
-const { values } = parseArgs({ options: { seconds: { type: "string" }, pooler: { type: "boolean" } } })
+const values = optionsOf("failover", { seconds: { type: "string" }, pooler: { type: "boolean" } })
 const seconds = Number(values.seconds ?? 60)
 const pooler = values.pooler ?? false
 if (!(seconds >= 20)) {

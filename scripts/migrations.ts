@@ -6,14 +6,14 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { parseArgs } from "node:util"
 import { judge } from "../packages/persistence/test/upgrades/Judge.ts"
 import { lastRelease, migrationsAt } from "../packages/persistence/test/upgrades/LastRelease.ts"
+import { optionsOf } from "./Options.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const folder = join(root, "packages", "persistence", "migrations")
 
-const { values } = parseArgs({ options: { since: { type: "string" } } })
+const values = optionsOf("migrations", { since: { type: "string" } })
 const since = values.since ?? lastRelease(root)
 
 const say = (line: string) => console.log(`migrations: ${line}`)

@@ -9,7 +9,6 @@
  * each; then, unless it has a reason or `-- --scenes` is given, before the test files that `Tests.ts` names, some 20 s.
  * `-- --check` only says whether the list is current, without a database.
  */
-import { parseArgs } from "node:util"
 import * as TestCluster from "@posthorn/testkit/TestCluster"
 import { execute, withDatabase } from "@posthorn/testkit/TestCluster"
 import { Effect } from "effect"
@@ -25,14 +24,13 @@ import { firstFailing, playScenes } from "../packages/persistence/test/mutation/
 import { testsFor } from "../packages/persistence/test/mutation/Tests.ts"
 import { GUARDS } from "../packages/persistence/test/mutation/Titles.ts"
 import { trial } from "../packages/persistence/test/mutation/Trial.ts"
+import { optionsOf } from "./Options.ts"
 
-const { values } = parseArgs({
-  options: {
-    all: { type: "boolean" },
-    check: { type: "boolean" },
-    only: { type: "string" },
-    scenes: { type: "boolean" }
-  }
+const values = optionsOf("mutate:sql", {
+  all: { type: "boolean" },
+  check: { type: "boolean" },
+  only: { type: "string" },
+  scenes: { type: "boolean" }
 })
 
 const mutants = allMutants()

@@ -11,17 +11,19 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { parseArgs } from "node:util"
 import { createVitest, type Vitest } from "vitest/node"
 import { check, type Fate, listIn, unsettled } from "../packages/persistence/test/mutation/Caught.ts"
 import { NOT_LOADED } from "../packages/persistence/test/mutation/Titles.ts"
 import { type Mutant, mutantsOf } from "./mutants/Mutants.ts"
 import { type Target, targets } from "./mutants/Targets.ts"
+import { optionsOf } from "./Options.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
-const { values } = parseArgs({
-  options: { all: { type: "boolean" }, check: { type: "boolean" }, only: { type: "string" } }
+const values = optionsOf("mutate:ts", {
+  all: { type: "boolean" },
+  check: { type: "boolean" },
+  only: { type: "string" }
 })
 
 const say = (line: string) => console.log(`mutate:ts: ${line}`)

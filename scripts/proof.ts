@@ -15,7 +15,7 @@ import { spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { parseArgs } from "node:util"
+import { optionsOf } from "./Options.ts"
 import { problemsOf } from "./proof/Check.ts"
 import { root } from "./proof/Documents.ts"
 import { gatherGoals, gatherGuards, runChaos, runCommand, testsOf } from "./proof/Gather.ts"
@@ -26,16 +26,14 @@ import { type Results, readResults, type Tests, writeResults } from "./proof/Res
 const PARTS = ["tests", "chaos", "guards", "goals", "commands"]
 const PAGE = join(root, "docs", "proof.md")
 
-const { values } = parseArgs({
-  options: {
-    add: { type: "boolean" },
-    check: { type: "boolean" },
-    from: { type: "string" },
-    only: { type: "string" },
-    page: { type: "boolean" },
-    seconds: { type: "string" },
-    seeds: { type: "string" }
-  }
+const values = optionsOf("proof", {
+  add: { type: "boolean" },
+  check: { type: "boolean" },
+  from: { type: "string" },
+  only: { type: "string" },
+  page: { type: "boolean" },
+  seconds: { type: "string" },
+  seeds: { type: "string" }
 })
 
 const say = (line: string) => console.log(`proof: ${line}`)

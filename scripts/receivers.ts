@@ -3,15 +3,15 @@
  * process, wave after wave of hundreds that hang, drip and flap, beside good ones; each wave is judged by itself. Ends with 1
  * as soon as a wave is off, or when memory grows from the third wave on by more than 128 MiB.
  */
-import { parseArgs } from "node:util"
 import { Effect, Layer, Logger, LogLevel } from "effect"
 import * as Database from "../packages/persistence/src/Database.ts"
 import * as SecretBox from "../packages/persistence/src/SecretBox.ts"
 import { make as makeCluster } from "../packages/testkit/src/OwnCluster.ts"
 import { wave, workerSettings } from "../packages/worker/test/receivers/Wave.ts"
 import { box, worker } from "../packages/worker/test/Stage.ts"
+import { optionsOf } from "./Options.ts"
 
-const { values } = parseArgs({ options: { seconds: { type: "string" }, hanging: { type: "string" } } })
+const values = optionsOf("receivers", { seconds: { type: "string" }, hanging: { type: "string" } })
 const seconds = Number(values.seconds ?? 120)
 const hanging = Number(values.hanging ?? 300)
 if (!(seconds >= 1) || !(hanging >= 100)) {

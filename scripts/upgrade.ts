@@ -4,16 +4,16 @@
  * it takes. Ends with 1 unless everything held. Before the first release there is nothing to upgrade from.
  */
 import { fileURLToPath } from "node:url"
-import { parseArgs } from "node:util"
 import { Effect } from "effect"
 import { lastRelease } from "../packages/persistence/test/upgrades/LastRelease.ts"
 import { upgrade } from "../packages/worker/test/upgrade/Upgrade.ts"
+import { optionsOf } from "./Options.ts"
 
 const STEPS = 6
 const SHOWN = 20
 
 const root = fileURLToPath(new URL("..", import.meta.url))
-const { values } = parseArgs({ options: { from: { type: "string" }, seconds: { type: "string" } } })
+const values = optionsOf("upgrade", { from: { type: "string" }, seconds: { type: "string" } })
 const from = values.from ?? lastRelease(root)
 const seconds = Number(values.seconds ?? 24)
 

@@ -1,0 +1,28 @@
+/**
+ * The options of a script of this folder. One that it does not take, or without the value it needs, ends the script with
+ * status 2 and a line that says what is wrong and what it takes; `--help` says what it takes.
+ */
+import { type ParseArgsConfig, parseArgs } from "node:util"
+
+type Options = NonNullable<ParseArgsConfig["options"]>
+
+type Values<O extends Options> = ReturnType<typeof parseArgs<{ readonly options: O }>>["values"]
+
+const taken = (options: Options) =>
+  Object.entries(options)
+    .map(([name, { type }]) => (type === "boolean" ? `--${name}` : `--${name} …`))
+    .join(", ")
+
+export const optionsOf = <const O extends Options>(script: string, options: O): Values<O> => {
+  const takes = `${script}: takes ${taken(options)}; what they mean stands at the head of its file in scripts/`
+  if (process.argv.includes("--help")) {
+    console.log(takes)
+    process.exit(0)
+  }
+  try {
+    return parseArgs({ options }).values as Values<O>
+  } catch (error) {
+    console.error(`${script}: ${(error as Error).message.split(". ")[0]}\n${takes}`)
+    process.exit(2)
+  }
+}
