@@ -156,9 +156,8 @@ create table posthorn.deliveries (
   constraint deliveries_pkey PRIMARY KEY (workspace_id, id),
   constraint deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))
 ) with (fillfactor=55);
-CREATE INDEX deliveries_endpoint ON posthorn.deliveries USING btree (workspace_id, endpoint_id, created_at DESC, id DESC);
-CREATE INDEX deliveries_event ON posthorn.deliveries USING btree (workspace_id, event_id);
-CREATE INDEX deliveries_newest ON posthorn.deliveries USING btree (workspace_id, created_at DESC, id DESC);
+CREATE INDEX deliveries_endpoint ON posthorn.deliveries USING btree (workspace_id, endpoint_id, id);
+CREATE INDEX deliveries_event ON posthorn.deliveries USING btree (workspace_id, event_id) WHERE ((replayed_from IS NOT NULL) OR (replay_id IS NOT NULL));
 CREATE INDEX deliveries_source ON posthorn.deliveries USING btree (workspace_id, replayed_from) WHERE (event_id IS NULL);
 CREATE INDEX deliveries_trace ON posthorn.deliveries USING btree (workspace_id, trace_id) WHERE ((event_id IS NULL) OR (replayed_from IS NOT NULL) OR (replay_id IS NOT NULL));
 CREATE TRIGGER attempts_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_attempts();
@@ -524,7 +523,9 @@ create type posthorn.waiting as (
 -- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], arrivals integer[], stored integer[], locked text[], failure_limit integer, moment timestamp with time zone) returns text[]
 -- posthorn.count_hour(workspace text, wanted timestamp with time zone) returns boolean
 -- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, OUT deliveries bigint, OUT missed bigint) returns record
+-- posthorn.deliveries_begin(event_id text) returns text
 -- posthorn.deliveries_of(workspace text, since timestamp with time zone[], lasting interval, endpoints text[]) returns TABLE(hour timestamp with time zone, endpoint_id text, status text, ms integer, n integer)
+-- posthorn.deliveries_of_event(workspace text, event text) returns SETOF text
 -- posthorn.due(shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, look_most integer) returns SETOF posthorn.waiting
 -- posthorn.due_of(workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]) returns SETOF posthorn.waiting
 -- posthorn.end_daily_run(done_job text) returns void
@@ -544,6 +545,7 @@ create type posthorn.waiting as (
 -- posthorn.keyed(plan posthorn.planned[], moment timestamp with time zone, patient boolean) returns posthorn.planned[]
 -- posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded
 -- posthorn.losses(workspace text, endpoint text, most integer, OUT stopped integer, OUT stopped_since timestamp with time zone, OUT newest_id text, OUT never_sent integer, OUT more_stopped boolean, OUT missed integer, OUT missed_since timestamp with time zone, OUT more_missed boolean) returns record
+-- posthorn.made_at(id text) returns timestamp with time zone
 -- posthorn.micros(moment timestamp with time zone) returns bigint
 -- posthorn.nests_deeper(payload text, depth integer) returns boolean
 -- posthorn.new_id(prefix text) returns text
@@ -552,6 +554,7 @@ create type posthorn.waiting as (
 -- posthorn.notify_sleepers(shards smallint[]) returns void
 -- posthorn.own_trace(event_id text) returns text
 -- posthorn.patterns_of(event_type text) returns text[]
+-- posthorn.patterns_of_long(event_type text) returns text[]
 -- posthorn.plan(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer) returns posthorn.planned[]
 -- posthorn.publish(workspace_slug text, event_type text, payload json, idempotency_key text DEFAULT NULL::text, trace_id text DEFAULT NULL::text) returns posthorn.published
 -- posthorn.publish_each(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean DEFAULT true) returns SETOF posthorn.outcome
@@ -560,7 +563,7 @@ create type posthorn.waiting as (
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
 -- posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_counts() returns void
--- posthorn.remove_old_deliveries(workspace text, kept interval, most integer, INOUT past_at timestamp with time zone, INOUT past_id text, OUT removed integer) returns record
+-- posthorn.remove_old_deliveries(workspace text, kept interval, most integer, INOUT past_id text, OUT removed integer) returns record
 -- posthorn.remove_old_events(workspace text, kept interval, most integer, INOUT past_id text, OUT looked integer, OUT removed integer) returns record
 -- posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
 -- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text) returns TABLE(source text, event text, delivery text)

@@ -75,7 +75,7 @@ const page = {
 const list = async (workspaceId, endpointId, limit) => {
   const { rows } = await pool.query(
     `select ${COLUMNS} from posthorn.deliveries d where d.workspace_id = $1 and d.endpoint_id = $2
-     order by d.created_at desc, d.id desc limit $3`,
+     order by d.id desc limit $3`,
     [workspaceId, endpointId, limit + 1]
   )
   const items = rows.slice(0, limit).map((row) => ({ ...row, payload: JSON.parse(row.payload) }))

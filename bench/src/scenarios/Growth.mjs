@@ -31,9 +31,10 @@ const rows = (count, { status, ageSeconds, where }) => `
   with target as (select array_agg(id::text) as ids, min(workspace_id) as workspace_id,
       array_agg(event_types[1]) as types from posthorn.endpoints where ${where}),
   made as (
-    select n, posthorn.new_id('whd_') as id, ids[1 + n % cardinality(ids)] as endpoint_id, workspace_id,
-      types[1 + n % cardinality(ids)] as event_type, now() - (${ageSeconds} + (${count} - n) * 0.001) * interval '1 second' as at
-    from target, generate_series(1, ${count}) as n
+    select n, posthorn.id_at('whd_', at) || right(posthorn.new_id(''), 16) as id, ids[1 + n % cardinality(ids)] as endpoint_id,
+      workspace_id, types[1 + n % cardinality(ids)] as event_type, at
+    from target, generate_series(1, ${count}) as n,
+      lateral (select now() - (${ageSeconds} + (${count} - n) * 0.001) * interval '1 second' as at) as aged
   ), delivered as (
     insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, attempts,
       last_http_status, last_duration_ms, last_attempt_at, next_attempt_at, created_at)

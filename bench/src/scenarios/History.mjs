@@ -124,7 +124,7 @@ const asked = async (bench, context, names) => {
   const server = await openPosthorn(context)
   const { rows } = await context.client.query(
     `select id as delivery, endpoint_id as endpoint, event_id as event from posthorn.deliveries
-     where workspace_id = (select id from posthorn.workspaces) order by created_at desc, id desc limit 1`
+     where workspace_id = (select id from posthorn.workspaces) order by id desc limit 1`
   )
   const [newest] = rows
   const all = {}

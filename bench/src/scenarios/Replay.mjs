@@ -35,9 +35,9 @@ const TOKEN = "operator-token-of-the-benchmark-run"
 const lose = (count) => `
   with target as (select workspace_id, id, event_types[1] as type from posthorn.endpoints where event_types[1] = 'bench.e${LIVE}'),
   made as materialized (
-    select posthorn.new_id('evt_') as event_id, posthorn.new_id('whd_') as id, now() - (${count} - n) * interval '1 millisecond' as at,
-      '{"sent":0,"n":' || n || ',"pad":"' || repeat('x', 330) || '"}' as payload
-    from generate_series(1, ${count}) n
+    select posthorn.id_at('evt_', at) || lpad(to_hex(n), 16, '0') as event_id, posthorn.id_at('whd_', at) || lpad(to_hex(n), 16, '0') as id,
+      at, '{"sent":0,"n":' || n || ',"pad":"' || repeat('x', 330) || '"}' as payload
+    from generate_series(1, ${count}) n, lateral (select now() - (${count} - n) * interval '1 millisecond' as at) as aged
   ), published as (
     insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, created_at)
     select workspace_id, event_id, type, payload, md5(event_id), 1, 0, at from made, target

@@ -5,7 +5,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { invalid, WebhookEndpointDisabled, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { isReserved, TEST_EVENT } from "@posthorn/domain/EventType"
-import { type EndpointId, newId } from "@posthorn/domain/Ids"
+import type { EndpointId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { DeliveriesRepo, type DeliveryRow } from "@posthorn/persistence/DeliveriesRepo"
@@ -44,7 +44,6 @@ export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabiliti
         if (endpoint === undefined) return yield* new WebhookEndpointNotFound()
         if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId })
         return yield* deliveries.insertTestSend(workspaceId, {
-          id: newId("delivery"),
           endpointId,
           eventType,
           payload,

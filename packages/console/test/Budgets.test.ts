@@ -41,9 +41,9 @@ describe.skipIf(chromiumPath() === undefined)("the console's speed", () => {
     })
     await stage.sql(
       `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, attempts, created_at)
-       select $1, posthorn.new_id('whd_'), $2, case n % 50 when 0 then 'invoice.paid' else 'order.created' end, '{}',
-         md5(n::text), case n % 100 when 0 then 'dead_lettered' else 'delivered' end, 1, now() - n * interval '5 seconds'
-       from generate_series(1, ${DELIVERIES}) n`,
+       select $1, posthorn.id_at('whd_', at) || lpad(n::text, 16, '0'), $2, case n % 50 when 0 then 'invoice.paid' else 'order.created' end, '{}',
+         md5(n::text), case n % 100 when 0 then 'dead_lettered' else 'delivered' end, 1, at
+       from generate_series(1, ${DELIVERIES}) n, lateral (select now() - n * interval '5 seconds' as at) t`,
       [id, endpoint.id]
     )
     await stage.sql("analyze posthorn.deliveries")

@@ -170,7 +170,7 @@ const write = (ids: ReadonlyArray<string>, eventCount: number, now: number): Wri
           : last === "failed_permanent"
             ? 1
             : 1 + Math.floor(next() * 3)
-      const id = `whd_${tail(atMs + at, next)}`
+      const id = `whd_${tail(atMs, next)}`
       const attempts = attemptsOf({ id, atMs, count, last, traceId }, part.url, next)
       const final = attempts[attempts.length - 1]!
       written.attempts.push(...attempts)

@@ -45,14 +45,14 @@ const fill = (rows: number) => [
    from generate_series(0, ${rows} / 10) n`,
   `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, attempts,
      last_duration_ms, created_at)
-   select case when n % 20 = 0 then 'wsp_small' else '${WORKSPACE}' end, 'whd_' || lpad(n::text, 29, '0'),
+   select case when n % 20 = 0 then 'wsp_small' else '${WORKSPACE}' end, posthorn.id_at('whd_', at) || lpad(n::text, 16, '0'),
      case when n % 2 = 0 then '${BIG}' else 'whe_' || lpad((n % 100)::text, 6, '0') end,
      case when n % 1000 = 7 then 'rare.type' else 'invoice.paid' end, '{"id":' || n || ',"text":"' || repeat('x', 300) || '"}',
      't', case when n % 50 = 0 then 'failed_permanent' when n % 50 = 1 then 'dead_lettered' else 'delivered' end, 1,
-     n % 900, now() - interval '30 days' + n * (interval '30 days' / ${rows})
-   from generate_series(1, ${rows}) n`,
+     n % 900, at
+   from generate_series(1, ${rows}) n, lateral (select now() - interval '30 days' + n * (interval '30 days' / ${rows}) as at) t`,
   `insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
-   select workspace_id, id, endpoint_id, 0, created_at from posthorn.deliveries where id > 'whd_' || lpad(${rows * 0.9}::text, 29, '0')`,
+   select workspace_id, id, endpoint_id, 0, created_at from posthorn.deliveries where created_at > now() - interval '3 days'`,
   `insert into posthorn.audit_events (workspace_id, id, action, actor_type, actor_id, via, target_type, target_id, trace_id, created_at)
    select '${WORKSPACE}', 'aud_' || lpad(n::text, 29, '0'), 'member.added', 'operator', 'operator', 'rest', 'member', 'm', 't',
      now() - n * interval '1 second' from generate_series(1, ${rows}) n`,
@@ -136,7 +136,10 @@ const program = Effect.gen(function* () {
   const endpoints = yield* EndpointsRepo
   const statistics = yield* StatisticsRepo
   const daysAgo = (days: number) =>
-    Option.some({ at: new Date(Date.now() - days * 86_400_000).toISOString(), id: "whd_x" })
+    Option.some({
+      at: new Date(Date.now() - days * 86_400_000).toISOString(),
+      id: `whd_${((Date.now() - days * 86_400_000) * 1000).toString(16).padStart(13, "0")}`
+    })
   const first = Option.none()
   const secondsAgo = (seconds: number, id: string) =>
     Option.some({ at: new Date(Date.now() - seconds * 1000).toISOString(), id })

@@ -11,6 +11,15 @@ create function posthorn.id_of(prefix text, microseconds bigint) returns text la
 create function posthorn.new_id(prefix text) returns text language sql volatile parallel safe
   return posthorn.id_of(prefix, (date_part('epoch', clock_timestamp()) * 1000000)::bigint);
 
+-- The moment of an id, cut to the millisecond: `created_at` of an event and of a delivery. So whatever is in the order of ids
+-- is in the order of (created_at, id) too, and no index needs the time beside the id.
+create function posthorn.made_at(id text) returns timestamptz language sql immutable parallel safe
+  return to_timestamp((('x' || substr(id, 5, 13))::bit(52)::bigint / 1000)::float8 / 1000);
+
+-- What the ids of the deliveries begin with that a publish made of an event: they have its microsecond. Replays have not.
+create function posthorn.deliveries_begin(event_id text) returns text language sql immutable parallel safe
+  return 'whd_' || substr(event_id, 5, 13);
+
 -- The trace id of an event that was published without one.
 create function posthorn.own_trace(event_id text) returns text language sql immutable parallel safe
   return substr(event_id, 5) || '000';
@@ -201,10 +210,12 @@ create table posthorn.deliveries (
 -- of 19 %, 2,014 bytes of WAL per delivery instead of 2,813, the same size on disk after a burst (measured with 30,000
 -- deliveries of 500 bytes, PostgreSQL 18).
 ) with (fillfactor = 55);
-create index deliveries_endpoint on posthorn.deliveries (workspace_id, endpoint_id, created_at desc, id desc);
-create index deliveries_newest on posthorn.deliveries (workspace_id, created_at desc, id desc);
--- Everything that one event became, replays included.
-create index deliveries_event on posthorn.deliveries (workspace_id, event_id);
+-- The newest of a workspace are the end of its primary key. Ascending: entries that are added at the end of their run leave
+-- full pages behind.
+create index deliveries_endpoint on posthorn.deliveries (workspace_id, endpoint_id, id);
+-- Replays of one event; what its publish made is found by its id (deliveries_of_event).
+create index deliveries_event on posthorn.deliveries (workspace_id, event_id)
+  where replayed_from is not null or replay_id is not null;
 -- Found by their trace id: those that have one of their own. The others have their event's.
 create index deliveries_trace on posthorn.deliveries (workspace_id, trace_id)
   where event_id is null or replayed_from is not null or replay_id is not null;
@@ -212,6 +223,17 @@ create index deliveries_trace on posthorn.deliveries (workspace_id, trace_id)
 create index deliveries_source on posthorn.deliveries (workspace_id, replayed_from) where event_id is null;
 -- The newest, as of events.
 alter table posthorn.deliveries add primary key (workspace_id, id);
+
+-- Everything that one event became, replays included.
+create function posthorn.deliveries_of_event(workspace text, event text) returns setof text language sql stable
+begin atomic
+  select d.id from posthorn.deliveries d
+  where d.workspace_id = workspace and d.id >= posthorn.deliveries_begin(event) and d.id < posthorn.deliveries_begin(event) || 'g'
+    and d.event_id = event and d.replayed_from is null and d.replay_id is null
+  union all
+  select d.id from posthorn.deliveries d
+  where d.workspace_id = workspace and d.event_id = event and (d.replayed_from is not null or d.replay_id is not null);
+end;
 
 -- The outbox: a narrow row for each delivery that still has work to do, gone when it has none.
 create table posthorn.queue (

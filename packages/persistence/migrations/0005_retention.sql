@@ -26,15 +26,16 @@ set search_path = pg_catalog, pg_temp as $$
   delete from posthorn.daily_runs where job = done_job and day < (now() at time zone 'UTC')::date - 30
 $$;
 
--- The smallest id of its kind that could be made at this moment: ids sort by creation.
-create function posthorn.id_at(prefix text, moment timestamptz) returns text language sql immutable
-  return prefix || lpad(to_hex(posthorn.micros(moment)), 13, '0');
+-- The smallest id of its kind that could be made at this moment: ids sort by creation. From 1970 until 2112, as far as their
+-- digits go; earlier is the first, later the last.
+create function posthorn.id_at(prefix text, moment timestamptz) returns text language sql stable parallel safe
+  return prefix || lpad(to_hex(least(greatest(posthorn.micros(moment), 0), 4503599627370495)), 13, '0');
 
 -- Workspaces with something older than the limits.
 create function posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns setof text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select w.id from posthorn.workspaces w
-  where exists (select from posthorn.deliveries d where d.workspace_id = w.id and d.created_at < now() - kept)
+  where exists (select from posthorn.deliveries d where d.workspace_id = w.id and d.id < posthorn.id_at('whd_', now() - kept))
     or exists (select from posthorn.events e where e.workspace_id = w.id and e.id < posthorn.id_at('evt_', now() - kept))
     or exists (select from posthorn.idempotency_keys k
                where k.workspace_id = w.id and k.created_at < now() - keys_kept)
@@ -45,21 +46,19 @@ $$;
 -- Removes up to `most` old deliveries past the given position, with their attempts; never one that is in the queue,
 -- however old: it still has work to do. Nor one that waits in the dead-letter queue: its workspace has not been told. Gives how many, and the position to go on from, past those that had to stay.
 create function posthorn.remove_old_deliveries(
-  workspace text, kept interval, most integer, inout past_at timestamptz, inout past_id text, out removed integer
+  workspace text, kept interval, most integer, inout past_id text, out removed integer
 )
 language sql set search_path = pg_catalog, pg_temp as $$
   with old as materialized (
-    select d.created_at, d.id from posthorn.deliveries d
-    where d.workspace_id = workspace and (d.created_at, d.id) > (past_at, past_id) and d.created_at < now() - kept
+    select d.id from posthorn.deliveries d
+    where d.workspace_id = workspace and d.id > past_id and d.id < posthorn.id_at('whd_', now() - kept)
       and not exists (select from posthorn.queue q where q.workspace_id = d.workspace_id and q.delivery_id = d.id)
       and not exists (select from posthorn.dead_letters l where l.workspace_id = d.workspace_id and l.delivery_id = d.id)
-    order by d.created_at, d.id limit most
+    order by d.id limit most
   ), gone as (
     delete from posthorn.deliveries d using old where d.workspace_id = workspace and d.id = old.id returning 1
   )
-  select coalesce(max(old.created_at), past_at), coalesce((array_agg(old.id order by old.created_at desc, old.id desc))[1], past_id),
-    (select count(*)::integer from gone)
-  from old
+  select coalesce(max(old.id), past_id), (select count(*)::integer from gone) from old
 $$;
 
 -- Removes up to `most` old events past the given one; never one that a delivery refers to, because it holds its payload. Missed
@@ -83,12 +82,12 @@ begin
   free := array(
     select e.id from posthorn.events e
     where e.workspace_id = workspace and e.id = any (old) and not exists (
-      select from posthorn.deliveries d where d.workspace_id = workspace and d.event_id = e.id)
+      select from posthorn.deliveries_of_event(workspace, e.id))
     for update skip locked
   );
   delete from posthorn.events e
   where e.workspace_id = workspace and e.id = any (free) and not exists (
-    select from posthorn.deliveries d where d.workspace_id = workspace and d.event_id = e.id);
+    select from posthorn.deliveries_of_event(workspace, e.id));
   get diagnostics removed = row_count;
 end $$;
 

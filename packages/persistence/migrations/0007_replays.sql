@@ -194,7 +194,7 @@ begin
   ), stored as (
     insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, payload, trace_id, replayed_from,
       replay_id, next_attempt_at, created_at)
-    select workspace, delivery_id, endpoint, event_id, event_type, payload, trace, source_id, job, moment, moment
+    select workspace, delivery_id, endpoint, event_id, event_type, payload, trace, source_id, job, moment, posthorn.made_at(delivery_id)
     from made order by place
   ), queued as (
     insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)

@@ -79,8 +79,8 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
       and c.endpoint_id = '' order by c.hour desc limit 1), now() - interval '31 days') as at
   ) since
   cross join lateral (
-    select d.created_at from posthorn.deliveries d where d.workspace_id = w.id and d.created_at >= since.at
-    order by d.created_at limit 1
+    select d.created_at from posthorn.deliveries d where d.workspace_id = w.id and d.id >= posthorn.id_at('whd_', since.at)
+    order by d.id limit 1
   ) next
   where next.created_at < over + interval '1 hour'
   union
@@ -103,16 +103,17 @@ begin
     return query select h.hour, d.endpoint_id, d.status, d.last_duration_ms, count(*)::integer from unnest(since) as h(hour)
     cross join lateral (
       select d.endpoint_id, d.status, d.last_duration_ms from posthorn.deliveries d
-      where d.workspace_id = workspace and d.created_at >= h.hour and d.created_at < h.hour + lasting
-      order by d.created_at desc, d.id desc offset 0
+      where d.workspace_id = workspace and d.id >= posthorn.id_at('whd_', h.hour)
+        and d.id < posthorn.id_at('whd_', h.hour + lasting)
+      order by d.id offset 0
     ) d group by 1, 2, 3, 4;
   else
     return query select h.hour, h.id, d.status, d.last_duration_ms, count(*)::integer from unnest(since, endpoints) as h(hour, id)
     cross join lateral (
       select d.status, d.last_duration_ms from posthorn.deliveries d
-      where d.workspace_id = workspace and d.endpoint_id = h.id and d.created_at >= h.hour
-        and d.created_at < h.hour + lasting
-      order by d.created_at desc, d.id desc offset 0
+      where d.workspace_id = workspace and d.endpoint_id = h.id and d.id >= posthorn.id_at('whd_', h.hour)
+        and d.id < posthorn.id_at('whd_', h.hour + lasting)
+      order by d.id offset 0
     ) d group by 1, 2, 3, 4;
   end if;
 end $$;

@@ -124,7 +124,7 @@ export const unreachable = Effect.flatMap(
     cross join lateral (
       select last_failure_reason from posthorn.deliveries d
       where d.workspace_id = e.workspace_id and d.endpoint_id = e.id and d.last_attempt_at is not null
-      order by d.created_at desc, d.id desc limit 1
+      order by d.id desc limit 1
     ) d
     where d.last_failure_reason in ('tls_failed', 'dns_failed', 'connection_failed')
     order by e.id`

@@ -40,7 +40,6 @@ export interface DeliveryRow extends Omit<Raw, "payload"> {
 }
 
 export interface NewTestSend {
-  readonly id: DeliveryId
   readonly endpointId: EndpointId
   readonly eventType: string
   readonly payload: JsonText
@@ -58,6 +57,9 @@ export interface DeliveryFilter {
   readonly eventType?: string | undefined
   readonly omitPayload?: boolean | undefined
 }
+
+/** `createdAt` is the moment of the id, cut to the millisecond: the order of ids is that of `createdAt`, newest first. */
+const CUT = "1 millisecond"
 
 /** Rows that one page of a filtered list looks at. 10,000 index entries take some 10 ms. */
 export const SCAN_LIMIT = 10_000
@@ -115,10 +117,10 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
           select posthorn.wake(array[posthorn.shard_of(${row.endpointId})])
         ), d as (
           insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id,
-            next_attempt_at)
-          select ${workspaceId}, ${row.id}, ${row.endpointId}, ${row.eventType}, ${row.payload.text},
-            ${row.traceId}, date_trunc('milliseconds', clock_timestamp())
-          from woken
+            next_attempt_at, created_at)
+          select ${workspaceId}, made.id, ${row.endpointId}, ${row.eventType}, ${row.payload.text},
+            ${row.traceId}, date_trunc('milliseconds', clock_timestamp()), posthorn.made_at(made.id)
+          from (select posthorn.new_id('whd_') as id from woken offset 0) made
           returning *
         ), queued as (
           insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
@@ -134,19 +136,27 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
       sql.and([
         sql`d.workspace_id = ${workspaceId}`,
         ...(filter.endpointId === undefined ? [] : [sql`d.endpoint_id = ${filter.endpointId}`]),
-        ...(filter.since === undefined ? [] : [sql`d.created_at >= ${filter.since}::timestamptz`]),
-        ...(filter.until === undefined ? [] : [sql`d.created_at < ${filter.until}::timestamptz`]),
-        ...(Option.isNone(from)
+        ...(filter.since === undefined
           ? []
-          : [sql`(d.created_at, d.id) < (${from.value.at}::timestamptz, ${from.value.id}::text)`])
+          : [
+              sql`d.created_at >= ${filter.since}::timestamptz
+                and d.id >= posthorn.id_at('whd_', ${filter.since}::timestamptz)`
+            ]),
+        ...(filter.until === undefined
+          ? []
+          : [
+              sql`d.created_at < ${filter.until}::timestamptz
+                and d.id < posthorn.id_at('whd_', ${filter.until}::timestamptz + ${CUT}::interval)`
+            ]),
+        ...(Option.isNone(from) ? [] : [sql`d.id < ${from.value.id}`])
       ])
 
     /** Of one event there are few: found by it, then ordered. Without `offset 0` some plans walk the whole history. */
     const source = (workspaceId: WorkspaceId, { eventId }: DeliveryFilter) =>
       eventId === undefined
         ? sql`posthorn.deliveries d`
-        : sql`(select d.* from posthorn.deliveries d
-            where d.workspace_id = ${workspaceId} and d.event_id = ${eventId} offset 0) d`
+        : sql`(select d.* from posthorn.deliveries_of_event(${workspaceId}, ${eventId}) as of_event(id)
+            join posthorn.deliveries d on d.workspace_id = ${workspaceId} and d.id = of_event.id offset 0) d`
 
     const matching = (filter: DeliveryFilter) =>
       sql.and([
@@ -166,16 +176,16 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
     ) =>
       isFiltered(filter)
         ? sql`(select d.* from ${source(workspaceId, filter)} where ${within(workspaceId, filter, from)}
-            order by d.created_at desc, d.id desc limit ${SCAN_LIMIT}) d where ${matching(filter)}
-            order by d.created_at desc, d.id desc limit ${rows}`
+            order by d.id desc limit ${SCAN_LIMIT}) d where ${matching(filter)}
+            order by d.id desc limit ${rows}`
         : sql`${source(workspaceId, filter)} where ${within(workspaceId, filter, from)}
-            order by d.created_at desc, d.id desc limit ${rows}`
+            order by d.id desc limit ${rows}`
 
     /** Where a filtered walk had to stop looking, if there were rows beyond. */
     const scanEnd = (workspaceId: WorkspaceId, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
-      rows(sql, TimePosition)`select d.created_at as at, d.id from ${source(workspaceId, filter)}
+      rows(sql, TimePosition)`select posthorn.made_at(d.id) as at, d.id from ${source(workspaceId, filter)}
         where ${within(workspaceId, filter, from)}
-        order by d.created_at desc, d.id desc offset ${SCAN_LIMIT - 1} limit 1`
+        order by d.id desc offset ${SCAN_LIMIT - 1} limit 1`
 
     /** Newest first, strictly past the position. */
     const list = (
@@ -189,11 +199,11 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
           ? rows(sql, Raw)`select ${withoutPayload} from ${walk(workspaceId, filter, limit + 1, from)}`
           : rows(sql, Raw)`select ${withinBytes} from (
               select w.*, coalesce(sum(octet_length(w.whole_payload)) over (
-                order by w.created_at desc, w.id desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
+                order by w.id desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
               from (
                 select d.*, ${payload} as whole_payload from ${walk(workspaceId, filter, limit + 1, from)}
               ) w
-            ) d order by d.created_at desc, d.id desc`
+            ) d order by d.id desc`
         const fitting = filter.omitPayload ? found.length : withinBudget(found)
         const items = found.slice(0, fitting).map(toRow)
         const page =

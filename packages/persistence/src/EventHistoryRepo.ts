@@ -54,8 +54,8 @@ const toRow = ({ payload, ...raw }: Raw): EventRow => ({
   payload: payload === null ? null : new JsonText(payload)
 })
 
-/** How far an id may be from `createdAt`: a publish makes the id, may wait for its key, and then takes the time. */
-const APART = "1 minute"
+/** `createdAt` is the moment of the id, cut to the millisecond. */
+const CUT = "1 millisecond"
 /** How far back types are looked for. Source: decision §4 (listEventTypes). */
 export const TYPES_WITHIN = "30 days"
 
@@ -90,13 +90,13 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
             ? []
             : [
                 sql`e.created_at >= ${since}::timestamptz
-                  and e.id >= posthorn.id_at('evt_', ${since}::timestamptz - ${APART}::interval)`
+                  and e.id >= posthorn.id_at('evt_', ${since}::timestamptz)`
               ]),
           ...(until === undefined
             ? []
             : [
                 sql`e.created_at < ${until}::timestamptz
-                  and e.id < posthorn.id_at('evt_', ${until}::timestamptz + ${APART}::interval)`
+                  and e.id < posthorn.id_at('evt_', ${until}::timestamptz + ${CUT}::interval)`
               ])
         ])
 

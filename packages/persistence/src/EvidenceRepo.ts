@@ -93,7 +93,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()("@posthorn/pers
     const recent = (workspaceId: WorkspaceId, endpointId: EndpointId) => sql`
       select id, event_type, status, attempts, dead_letter_reason, replayed_from, created_at from posthorn.deliveries
       where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
-      order by created_at desc, id desc limit ${DELIVERIES}`
+      order by id desc limit ${DELIVERIES}`
 
     const attemptsOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
       rows(sql, SeenAttempt)`

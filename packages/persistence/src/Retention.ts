@@ -40,7 +40,7 @@ export class Retention extends Context.Tag("@posthorn/persistence/Retention")<
 const JOB = "retention"
 
 /** Where the pass stopped; a time as PostgreSQL writes it, `-infinity` before the first. */
-const DeliveryPass = Schema.Struct({ past_at: Schema.String, past_id: Schema.String, removed: Count })
+const DeliveryPass = Schema.Struct({ past: Schema.String, removed: Count })
 
 const EventPass = Schema.Struct({ past: Schema.String, looked: Count, removed: Count })
 
@@ -59,15 +59,14 @@ const passes = (pass: Effect.Effect<number, SqlError>): Effect.Effect<number, Sq
   ).pipe(Effect.map(({ total }) => total))
 
 const removeDeliveries = (sql: SqlClient.SqlClient, kept: string, workspace: string) => {
-  let past = { past_at: "-infinity", past_id: "" }
+  let past = ""
   const pass = Effect.suspend(
-    () => rows(sql, DeliveryPass)`select past_at::text, past_id, removed
-      from posthorn.remove_old_deliveries(${workspace}, ${kept}::interval, ${PASS},
-        ${past.past_at}::timestamptz, ${past.past_id})`
+    () => rows(sql, DeliveryPass)`select past_id as past, removed
+      from posthorn.remove_old_deliveries(${workspace}, ${kept}::interval, ${PASS}, ${past})`
   )
   return passes(
     Effect.map(pass, ([row]) => {
-      past = row!
+      past = row!.past
       return row!.removed
     })
   )

@@ -79,7 +79,8 @@ export class TracesRepo extends Effect.Service<TracesRepo>()("@posthorn/persiste
         ),
         delivered as materialized (
           select d.* from event_ids e
-          join posthorn.deliveries d on d.workspace_id = ${workspaceId} and d.event_id = e.id
+          cross join lateral posthorn.deliveries_of_event(${workspaceId}, e.id) as of_event(id)
+          join posthorn.deliveries d on d.workspace_id = ${workspaceId} and d.id = of_event.id
           union all
           select d.* from sends s join posthorn.deliveries d on d.workspace_id = ${workspaceId} and d.id = s.id
           limit ${MAX_DELIVERIES}

@@ -26,9 +26,10 @@ const made = Effect.gen(function* () {
   const deliveries = (endpoint: EndpointId, count: number, age: number, status = "delivered") =>
     sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, attempts,
         last_duration_ms, created_at)
-      select ${workspaceId}, posthorn.new_id('whd_'), ${endpoint}, 'a.b', '1', md5(n::text), ${status}, 1, n,
-        date_trunc('hour', now(), 'UTC') - ${age}::integer * interval '1 hour' + n * interval '1 second'
-      from generate_series(1, ${count}::integer) n`
+      select ${workspaceId}, posthorn.id_at('whd_', at) || right(posthorn.new_id(''), 16), ${endpoint}, 'a.b', '1',
+        md5(n::text), ${status}, 1, n, at
+      from generate_series(1, ${count}::integer) n, lateral (
+        select date_trunc('hour', now(), 'UTC') - ${age}::integer * interval '1 hour' + n * interval '1 second' as at) t`
   return { workspaceId, healthy, failing, deliveries }
 })
 

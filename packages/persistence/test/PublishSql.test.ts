@@ -160,6 +160,70 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
     })
   )
 
+  it.effect("§8 events and deliveries were created at the moment of their ids, whichever way they came", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { workspaceId, endpointId } = yield* seed("moments")
+      const off = newId("endpoint")
+      const disabled = sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret, disabled_reason)
+        values (${workspaceId}, ${off}, 'https://example.com/', '{*}', false, '\\x00', 'manual')`
+      const batch = sql`'moments', array_fill('a.b'::text, array[300]), array_fill('1'::json, array[300]),
+        array_fill(null::text, array[300])`
+
+      yield* sql`select posthorn.publish('moments', 'a.b', '1')`
+      yield* disabled
+      yield* sql`select posthorn.publish('moments', 'a.b', '1', 'key')`
+      yield* sql`select posthorn.publish_events(${batch})`
+      yield* sql`select posthorn.announce(${workspaceId}, 'member.added', '1', '0af7651916cd43dd8448eb211c80319c')`
+      yield* sql`update posthorn.deliveries set status = 'failed_permanent'`
+      yield* sql`select posthorn.replay(${workspaceId}, ${endpointId},
+        (select array_agg(id) from posthorn.deliveries), (select array_agg(event_id) from posthorn.missed_events), 'rpl_1',
+        'operator', 'operator', 'sql', 'x')`
+
+      const odd = (table: string) =>
+        sql`select 1 from posthorn.${sql.literal(table)} where created_at <> posthorn.made_at(id)`
+      expect([yield* odd("events"), yield* odd("deliveries")]).toEqual([[], []])
+      const missed = sql`select 1 from posthorn.missed_events where created_at <> posthorn.made_at(event_id)`
+      expect(yield* missed).toEqual([])
+      const [counted] = yield* sql`
+        select count(*)::integer as found, count(distinct d.id)::integer as each,
+          (select count(*)::integer from posthorn.deliveries where workspace_id = ${workspaceId}) as all
+        from posthorn.events e cross join lateral posthorn.deliveries_of_event(e.workspace_id, e.id) as d(id)
+        where e.workspace_id = ${workspaceId}`
+      expect(counted).toEqual({ found: 908, each: 908, all: 908 })
+    })
+  )
+
+  it.scoped(
+    "decision §7 touches no endpoint and wakes nobody for events that are refused beside others",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { workspaceId, endpointId } = yield* seed("untouched")
+        yield* sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret)
+        values (${workspaceId}, ${newId("endpoint")}, 'https://example.com/', '{wanted}', true, '\\x00')`
+        yield* sql`update posthorn.endpoints set event_types = '{unwanted}' where id = ${endpointId}`
+        const caller = yield* connect
+
+        yield* caller("begin")
+        const { rows } =
+          yield* caller(`select place, code from posthorn.publish_each(array['untouched', 'untouched'],
+        array['wanted', 'unwanted'], array['1', '1']::json[], array[null, null]::text[], array[null, 'no trace id'], null)`)
+        const free =
+          yield* sql`select id from posthorn.endpoints where workspace_id = ${workspaceId} for update skip locked`
+        const awake = yield* sql`select 1 from pg_locks
+        where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`
+        yield* caller("rollback")
+
+        expect(rows).toEqual([
+          { place: 1, code: null },
+          { place: 2, code: "PH400" }
+        ])
+        expect(free).toEqual([{ id: endpointId }])
+        expect(awake).toHaveLength(1)
+      })
+  )
+
   it.effect("decision §7 lets no other role call it unless the operator of the database says so", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

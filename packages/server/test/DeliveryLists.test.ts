@@ -1,5 +1,6 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
+import { makeAt } from "@posthorn/testkit/History"
 import { Effect } from "effect"
 import { makeDelivery, makeEndpoint, observe, publish, unknown, walk } from "./Fixtures.ts"
 import { type Entered, TestServer, testServer } from "./TestServer.ts"
@@ -66,12 +67,14 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
       const ws = yield* entered
       const sql = yield* SqlClient
       const { made } = yield* makeMany(ws, 4)
-      yield* sql`update posthorn.deliveries set created_at = '2026-11-21T12:00:00.123Z'
-        where workspace_id = ${ws.workspaceId}`
+      const within = made.map((id, n) => `${id.slice(0, 4)}64401b2c93f${n % 2}${n}${id.slice(17)}`)
+      for (const [n, id] of made.entries())
+        yield* sql`update posthorn.deliveries set id = ${within[n]!}, created_at = posthorn.made_at(${within[n]!}) where id = ${id}`
 
       const { items } = yield* walk(ws.call, "/webhooks/deliveries", 3)
 
-      expect(items.map(({ id }) => id)).toEqual([...made].sort().reverse())
+      expect(new Set(items.map(({ createdAt }) => createdAt)).size).toBe(1)
+      expect(items.map(({ id }) => id)).toEqual(within.toSorted().reverse())
     })
   )
 
@@ -163,9 +166,8 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
       const { first, made } = yield* makeMany(ws, 4)
       yield* observe(ws, made[0]!, { status: "delivered" })
       yield* observe(ws, made[1]!, { status: "failed_permanent", httpStatus: 404 })
-      for (const [n, id] of made.entries()) {
-        yield* sql`update posthorn.deliveries set created_at = ${`2026-11-21T12:00:0${n}.000Z`} where id = ${id}`
-      }
+      for (const [n, id] of made.entries())
+        made[n] = yield* makeAt(id, sql`${`2026-11-21T12:00:0${n}.000Z`}::timestamptz`)
       const idsFor = (query: string) =>
         Effect.map(walk(ws.call, `/webhooks/deliveries?${query}`, 2), ({ items }) =>
           items.map(({ id }) => id)
@@ -185,6 +187,13 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
         newestFirst(3, 2)
       )
       expect(yield* idsFor("since=2026-11-21T12:00:05.0001Z")).toEqual(newestFirst(7, 6))
+      expect(yield* idsFor("until=2026-11-21T12:00:02.0001Z")).toEqual(newestFirst(2, 1, 0))
+      expect(yield* idsFor("since=1960-01-01T00:00:00Z&until=2026-11-21T12:00:02Z")).toEqual(
+        newestFirst(1, 0)
+      )
+      expect(yield* idsFor("since=2026-11-21T12:00:06Z&until=9999-01-01T00:00:00Z")).toEqual(
+        newestFirst(7, 6)
+      )
       expect(yield* idsFor("status=pending&eventType=odd.one&since=2026-11-21T12:00:06Z")).toEqual(
         newestFirst(7, 6)
       )
@@ -311,16 +320,16 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
       const ws = yield* entered
       const sql = yield* SqlClient
       const { deliveryId, endpointId } = yield* makeDelivery(ws, "invoice.paid")
-      yield* sql`update posthorn.deliveries set created_at = '2026-11-21T10:00:00Z' where id = ${deliveryId}`
+      const wanted = yield* makeAt(deliveryId, sql`timestamptz '2026-11-21T10:00:00Z'`)
       yield* sql`
         insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, created_at)
-        select ${ws.workspaceId}, 'whd_' || lpad(n::text, 29, '0'), ${endpointId}, 'other.type', '{}', 't', 'delivered',
-          timestamptz '2026-11-21T11:00:00Z' + n * interval '1 ms'
-        from generate_series(1, 20500) as n`
+        select ${ws.workspaceId}, posthorn.id_at('whd_', at) || lpad(n::text, 16, '0'), ${endpointId}, 'other.type', '{}',
+          't', 'delivered', at
+        from generate_series(1, 20500) as n, lateral (select timestamptz '2026-11-21T11:00:00Z' + n * interval '1 ms' as at) t`
 
       const { items, pages } = yield* walk(ws.call, "/webhooks/deliveries?eventType=invoice.paid", 50)
 
-      expect(items.map(({ id }) => id)).toEqual([deliveryId])
+      expect(items.map(({ id }) => id)).toEqual([wanted])
       expect(pages).toBe(3)
     })
   )

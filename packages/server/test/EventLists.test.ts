@@ -114,6 +114,8 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
       expect(yield* of(`eventType=a&since=${at}`)).toEqual(ids.slice(0, 2))
       expect(yield* of(`eventType=a&until=${at}`)).toEqual(ids.slice(2))
       expect(yield* of(`since=${at}&until=${at}`)).toEqual([])
+      expect(yield* of("eventType=a&since=1960-01-01T00:00:00Z")).toEqual(ids)
+      expect(yield* of("eventType=a&until=9999-01-01T00:00:00Z")).toEqual(ids)
       expect(yield* of("eventType=A")).toEqual([])
       for (const wrong of ["eventType=a..b", "since=yesterday", "until=", "payload=none"]) {
         expect((yield* ws.call("GET", `/events?${wrong}`)).body._tag).toBe("InvalidRequest")

@@ -1,6 +1,7 @@
 /** What the service tells a workspace by itself: notifications, the audit log, the overview, statistics. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
+import { makeAt } from "@posthorn/testkit/History"
 import { Effect } from "effect"
 import { makeDelivery, makeEndpoint, observe, publish, unknown, walk } from "./Fixtures.ts"
 import { type Entered, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
@@ -121,8 +122,8 @@ layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
       yield* observe(ws, made[3]!, { status: "failed_permanent", httpStatus: 404 })
       yield* observe(ws, made[4]!, { status: "failed", exhausted: true })
       yield* sql`select posthorn.bury(100)`
-      yield* sql`update posthorn.deliveries set created_at = now() - interval '25 hours' where id = ${made[0]!}`
-      yield* sql`update posthorn.deliveries set created_at = now() - interval '90 seconds' where id = ${made[2]!}`
+      yield* makeAt(made[0]!, sql`now() - interval '25 hours'`)
+      yield* makeAt(made[2]!, sql`now() - interval '90 seconds'`)
       yield* ws.call("POST", "/members", { body: { email: "a@b.example", name: "A", role: "viewer" } })
       const revoked = yield* ws.call("POST", "/api-tokens", { body: { name: "x", scopes: ["read"] } })
       yield* ws.call("DELETE", `/api-tokens/${revoked.body.id}`)
@@ -207,9 +208,9 @@ layer(testServer(), { excludeTestServices: true })("an endpoint's statistics", (
       for (const [n, durationMs] of [5, 40, 10, 30].entries()) yield* observe(ws, made[n]!, { durationMs })
       yield* observe(ws, made[4]!, { status: "failed", durationMs: 20 })
       const hour = sql.literal("date_trunc('hour', now(), 'UTC')")
-      yield* sql`update posthorn.deliveries set created_at = ${hour} - interval '1 millisecond' where id = ${made[0]!}`
-      yield* sql`update posthorn.deliveries set created_at = ${hour} - interval '1 hour' where id = ${made[1]!}`
-      yield* sql`update posthorn.deliveries set created_at = ${hour} - interval '3 hours' where id = ${made[2]!}`
+      yield* makeAt(made[0]!, sql`${hour} - interval '1 millisecond'`)
+      yield* makeAt(made[1]!, sql`${hour} - interval '1 hour'`)
+      yield* makeAt(made[2]!, sql`${hour} - interval '3 hours'`)
 
       const { body } = yield* ws.call<Stats>("GET", `/webhooks/${endpointId}/stats?hours=3`)
 

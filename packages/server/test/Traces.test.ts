@@ -103,8 +103,8 @@ layer(testServer(), { excludeTestServices: true })("getTrace", (it) => {
       const endpointId = yield* makeEndpoint(ws)
       const { id } = yield* publish(ws)
       yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, payload, trace_id)
-        select ${ws.workspaceId}, posthorn.new_id('whd_'), ${endpointId}, ${id}, 'a.b', '{}', posthorn.new_trace_id()
-        from generate_series(1, 1200)`
+        select ${ws.workspaceId}, posthorn.deliveries_begin(${id}) || lpad(to_hex(n), 16, '0'), ${endpointId}, ${id}, 'a.b', '{}', posthorn.new_trace_id()
+        from generate_series(1, 1200) n`
 
       const { body } = yield* ws.call("GET", `/trace/${id}`)
 

@@ -11,9 +11,11 @@ const scene = async (stage: Stage) => {
     await stage.publish(slug, "young", "young")
     const age = slug === "other" ? "40 days" : "31 days"
     const ageing = (statement: string) => stage.rows(statement, workspace, age)
-    await ageing(
-      "update posthorn.deliveries set created_at = now() - $2::interval where event_type = 'old' and workspace_id = $1"
-    )
+    await ageing(`with queued as (
+        update posthorn.queue q set delivery_id = posthorn.id_at('whd_', now() - $2::interval) || right(delivery_id, 16)
+        from posthorn.deliveries d where d.id = delivery_id and d.event_type = 'old' and d.workspace_id = $1
+      ) update posthorn.deliveries set created_at = now() - $2::interval,
+        id = posthorn.id_at('whd_', now() - $2::interval) || right(id, 16) where event_type = 'old' and workspace_id = $1`)
     await ageing(`update posthorn.events set id = posthorn.id_at('evt_', now() - $2::interval) || right(id, 16)
       where event_type = 'old' and workspace_id = $1`)
     await ageing(
@@ -81,11 +83,11 @@ const scenarios: ReadonlyArray<Scenario> = [
       const { acme } = await scene(stage)
       const remove = (past: string) =>
         stage.value(
-          "select removed from posthorn.remove_old_deliveries($1, interval '30 days', 1, $2::timestamptz, '')",
+          "select removed from posthorn.remove_old_deliveries($1, interval '30 days', 1, $2)",
           acme,
           past
         )
-      assert.equal(await remove("-infinity"), 0)
+      assert.equal(await remove(""), 0)
       await stage.rows(`delete from posthorn.queue q using posthorn.deliveries d
         where d.id = q.delivery_id and d.event_type = 'old'`)
       const givenUp = (eventType: string) =>
@@ -95,14 +97,15 @@ const scenarios: ReadonlyArray<Scenario> = [
           eventType
         )
       await givenUp("old")
-      assert.equal(await remove("-infinity"), 0)
+      assert.equal(await remove(""), 0)
       await stage.rows("delete from posthorn.dead_letters")
       await givenUp("young")
-      assert.equal(await remove("yesterday"), 0)
-      assert.equal(await remove("-infinity"), 1)
+      const yesterday = await stage.value("select posthorn.id_at('whd_', now() - interval '1 day')")
+      assert.equal(await remove(yesterday as string), 0)
+      assert.equal(await remove(""), 1)
       await stage.rows("delete from posthorn.queue")
       await stage.rows("delete from posthorn.dead_letters")
-      assert.equal(await remove("-infinity"), 0)
+      assert.equal(await remove(""), 0)
       assert.deepEqual(await left(stage, "deliveries", "event_type"), WITHOUT_OLD_OF_ACME)
     }
   },

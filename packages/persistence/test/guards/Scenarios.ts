@@ -5,6 +5,7 @@ import { engine } from "./Engine.ts"
 import { failures } from "./Failures.ts"
 import { holding } from "./Held.ts"
 import { losing } from "./Losses.ts"
+import { ofEvent } from "./OfEvent.ts"
 import { publishing } from "./Publish.ts"
 import { keys } from "./PublishKeys.ts"
 import { recordings } from "./Record.ts"
@@ -22,6 +23,7 @@ import { doors } from "./Tokens.ts"
 export const scenarios: ReadonlyArray<Scenario> = [
   ...tables,
   ...publishing,
+  ...ofEvent,
   ...keys,
   ...recordings,
   ...holding,

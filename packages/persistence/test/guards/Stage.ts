@@ -155,7 +155,7 @@ export class Stage extends Session {
   ): Promise<ReadonlyArray<Delivery>> {
     for (let n = 0; n < count; n++) await this.publish(slug, type)
     const found = await this.rows(
-      "select id, endpoint_id from posthorn.deliveries where workspace_id = $1 order by id",
+      "select id, endpoint_id from posthorn.deliveries where workspace_id = $1 order by event_id, endpoint_id, id",
       workspace
     )
     return found.map(({ endpoint_id, id }) => ({

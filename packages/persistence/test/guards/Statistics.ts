@@ -34,9 +34,10 @@ const deliver = (
   stage.rows(
     `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, attempts,
        last_duration_ms, created_at)
-     select $1, posthorn.new_id('whd_'), $2, 'a.b', '1', md5(n::text), ($5::text[])[1 + n % cardinality($5::text[])], 1,
-       case when n % 7 > 0 then (n * 7919) % 1000 end, date_trunc('hour', now(), 'UTC') - $4::integer * interval '1 hour' + (n - 1) % 3600 * interval '1 second'
-     from generate_series(1, $3::integer) n`,
+     select $1, posthorn.id_at('whd_', at) || right(posthorn.new_id(''), 16), $2, 'a.b', '1', md5(n::text),
+       ($5::text[])[1 + n % cardinality($5::text[])], 1, case when n % 7 > 0 then (n * 7919) % 1000 end, at
+     from generate_series(1, $3::integer) n, lateral (
+       select date_trunc('hour', now(), 'UTC') - $4::integer * interval '1 hour' + (n - 1) % 3600 * interval '1 second' as at) t`,
     workspace,
     endpoint,
     count,

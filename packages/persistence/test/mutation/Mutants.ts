@@ -27,11 +27,13 @@ const folder = (name: string) => fileURLToPath(new URL(`../../${name}/`, import.
 const FUNCTION = /^create function posthorn\.(\w+)/
 const TRIGGER = /^create trigger (\w+) [\s\S]*?\bon (posthorn\.\w+)/
 
-/** A migration's statements; what stands between `$$` is part of one. */
+/** A migration's statements; what stands between `$$`, or in `begin atomic … end`, is part of one. */
 const statementsIn = (text: string): ReadonlyArray<string> => {
   const statements: Array<string> = []
   let from = 0
-  for (const { 0: token, index } of text.matchAll(/--[^\n]*|'(?:[^']|'')*'|\$\$[\s\S]*?\$\$|;/g)) {
+  for (const { 0: token, index } of text.matchAll(
+    /--[^\n]*|'(?:[^']|'')*'|\$\$[\s\S]*?\$\$|begin atomic\b[\s\S]*?\bend(?=;)|;/g
+  )) {
     if (token !== ";") continue
     statements.push(text.slice(from, index + 1).replace(/^(?:\s+|--[^\n]*\n)*/, ""))
     from = index + 1
