@@ -54,6 +54,7 @@ const VALUES: Readonly<Record<string, (foreign: Readonly<Record<string, string>>
   delivery: ({ delivery }) => delivery!,
   endpoint: ({ endpoint }) => endpoint!,
   source: ({ delivery }) => delivery!,
+  event: ({ event }) => event!,
   missed_event: ({ event }) => event!,
   replay: ({ replay }) => replay!,
   job: ({ replay }) => replay!,
