@@ -9,6 +9,7 @@ import { Effect, Exit, Layer, Schema } from "effect"
 import * as DedicatedConnection from "../src/DedicatedConnection.ts"
 import { Id, Time } from "../src/internal/Columns.ts"
 import * as Prepared from "../src/Prepared.ts"
+import * as Retention from "../src/Retention.ts"
 import { rows } from "../src/Rows.ts"
 
 const Row = Schema.Struct({ id: Id("workspace"), slug: Schema.String, createdAt: Time })
@@ -69,6 +70,13 @@ layer(live, { excludeTestServices: true })("rows in a test", (it) => {
       assert.match(prepared.misfits[0]!, /select shard_of from posthorn.shard_of(?:.|\n)*Expected string/)
       assert.isTrue(dedicated.died && prepared.died)
     })
+  )
+
+  it.effect("decision §10 are what is declared where secrets in kept answers are erased", () =>
+    Effect.gen(function* () {
+      const { erase } = yield* Retention.Retention
+      expect(yield* erase).toBe(0)
+    }).pipe(Effect.provide(Retention.layer))
   )
 })
 
