@@ -3,6 +3,9 @@ import * as TokenText from "@posthorn/capabilities/TokenText"
 import { newId } from "@posthorn/domain/Ids"
 import { FastCheck as fc, Redacted } from "effect"
 
+/** Of a token whose checksum begins with a zero. */
+const ID = "0000000000000000000000000000a"
+
 describe("TokenText", () => {
   it("decision §3 issues phk_<id>_<secret>_<checksum> and reads it back", () => {
     const tokenId = newId("token")
@@ -15,6 +18,15 @@ describe("TokenText", () => {
     assert.isTrue(TokenText.matches(parts!.secret, secretHash))
     assert.isFalse(TokenText.matches("0".repeat(64), secretHash))
     assert.strictEqual(String(text), "<redacted>")
+  })
+
+  it("decision §3 reads tokens that were issued before: their form is kept for ever", () => {
+    const secret = "0123456789abcdef".repeat(4)
+    const issued = `phk_${ID}_${secret}_06181883`
+
+    assert.deepStrictEqual(TokenText.read(issued), { tokenId: `tok_${ID}`, secret })
+    const hash = TokenText.hashSecret(secret).toString("hex")
+    assert.strictEqual(hash, "a8ae6e6ee929abea3afcfc5258c8ccd6f85273e0d4626d26c7279f3250f77c8e")
   })
 
   it("decision §3 tells a mistyped token without looking it up", () => {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
-import { makeEndpoint, unknown, walk } from "./Fixtures.ts"
+import { Effect, Fiber } from "effect"
+import { connect, makeEndpoint, unknown, walk } from "./Fixtures.ts"
 import { type Call, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
 
 const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
@@ -78,7 +78,10 @@ layer(testServer(), { excludeTestServices: true })("API tokens", (it) => {
       const audited = (yield* ws.call("GET", "/audit-events")).body.items.filter(
         ({ target }) => (target as { readonly id: string }).id === id
       )
-      expect(audited.map(({ action }) => action)).toEqual(["api_token.revoked", "api_token.created"])
+      expect(audited.map(({ action, changes }) => [action, changes])).toEqual([
+        ["api_token.revoked", { fields: ["revokedAt"] }],
+        ["api_token.created", { fields: ["name", "scopes", "expiresAt"], scopes: ["read"] }]
+      ])
       const events = (yield* ws.call("GET", "/webhooks/deliveries")).body.items
       expect(events.map(({ eventType, payload }) => [eventType, payload])).toEqual([
         ["api_token.revoked", { tokenId: id, name: "CI" }],
@@ -191,5 +194,41 @@ layer(testServer(), { excludeTestServices: true })("API tokens", (it) => {
       const untouched = (yield* other.call("GET", "/api-tokens")).body.items.find(({ id }) => id === foreign)
       expect(untouched!.revokedAt).toBeNull()
     })
+  )
+})
+
+layer(testServer({ workspaceLimits: { tokens: 3 } }), { excludeTestServices: true })("few tokens", (it) => {
+  it.effect(
+    "decision §10 makes tokens until the workspace has as many as it may have, and not one more",
+    () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
+        const make = create(ws.call, { name: "x", scopes: ["read"] })
+
+        // With the workspace's own.
+        const answers = [yield* make, yield* make, yield* make]
+
+        expect(answers.map(({ status }) => status)).toEqual([201, 201, 409])
+        expect(answers[2]!.body).toMatchObject({ _tag: "LimitReached", limit: 3, of: "tokens" })
+      })
+  )
+
+  it.effect("decision §3 makes no token in a workspace that is deleted at this moment", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const sql = yield* SqlClient
+      const aside = yield* connect
+      const locked = `select from posthorn.workspaces where id = '${ws.workspaceId}' for update`
+      yield* Effect.promise(() => aside.query(`begin; ${locked}`))
+      const creating = yield* Effect.fork(create(ws.call, { name: "x", scopes: ["read"] }))
+      const waiting = sql`select pid from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`
+      yield* Effect.repeat(waiting, { until: (held) => held.length === 1 }).pipe(Effect.timeout("10 seconds"))
+      yield* Effect.promise(() =>
+        aside.query(`delete from posthorn.workspaces where id = '${ws.workspaceId}'; commit`)
+      )
+
+      expect(yield* Fiber.join(creating)).toMatchObject({ status: 404, body: { _tag: "WorkspaceNotFound" } })
+    }).pipe(Effect.scoped)
   )
 })

@@ -3,36 +3,9 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { entries } from "@posthorn/api-contract/Walk"
 import { Effect, Layer, Logger } from "effect"
+import { codeOf, cookieOf, enterConsole, linkFor, OURS, signIn } from "./ConsoleSignIn.ts"
 import { makeWorld, pathOf, sampleOf } from "./Samples.ts"
-import { type Entered, type Loose, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
-
-const OURS = { "sec-fetch-site": "same-origin", "x-console": "1" }
-
-/** `name=value` of the cookie that an answer sets. */
-const cookieOf = (headers: Headers) => headers.get("set-cookie")?.split(";")[0] ?? ""
-
-const codeOf = (url: unknown) => new URLSearchParams(new URL(String(url)).hash.slice(1)).get("code")!
-
-const linkFor = (ws: Entered, body: unknown = {}, token = ws.token) =>
-  Effect.map(ws.call("POST", "/console-links", { body, token }), (answer) => codeOf(answer.body.url))
-
-const signIn = (body: unknown, headers: Readonly<Record<string, string>> = OURS) =>
-  Effect.flatMap(TestServer, ({ call }) => call("POST", "/console/session", { body, headers }))
-
-/** Signed in, with calls below the workspace's path through the console. */
-const enterConsole = (ws: Entered, body?: unknown, token?: string) =>
-  Effect.gen(function* () {
-    const { call } = yield* TestServer
-    const opened = yield* signIn({ code: yield* linkFor(ws, body, token) })
-    expect(opened.status).toBe(201)
-    const cookie = cookieOf(opened.headers)
-    const use = <Body = Loose>(method: string, path: string, sent?: unknown) =>
-      call<Body>(method, `/console/api/workspaces/${ws.slug}${path}`, {
-        headers: { ...OURS, cookie },
-        ...(sent === undefined ? {} : { body: sent })
-      })
-    return { cookie, opened, use }
-  })
+import { OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
 
 layer(testServer(), { excludeTestServices: true })("the console's door", (it) => {
   it.effect("decision §9 opens by a link's code, with a cookie that exists only under /console", () =>
