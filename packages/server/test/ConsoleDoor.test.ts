@@ -194,6 +194,33 @@ layer(testServer(), { excludeTestServices: true })("the console's door", (it) =>
     })
   )
 
+  it.effect(
+    "decision §9 lets a session do no more than the token that it stands on, pasted or by a link",
+    () =>
+      Effect.gen(function* () {
+        const { call, enter } = yield* TestServer
+        const ws = yield* enter
+        const token = yield* ws.tokenWith("console:link", "webhook:list")
+        const own = yield* call("GET", "/caller", { token })
+        const cookies = [
+          cookieOf((yield* signIn({ token })).headers),
+          (yield* enterConsole(ws, {}, token)).cookie
+        ]
+
+        for (const cookie of cookies) {
+          const headers = { ...OURS, cookie }
+          const path = `/console/api/workspaces/${ws.slug}`
+          const caller = yield* call("GET", "/console/api/caller", { headers })
+          const listed = yield* call("GET", `${path}/webhooks`, { headers })
+          const members = yield* call("GET", `${path}/members`, { headers })
+
+          expect(caller.body.permissions).toEqual(own.body.permissions)
+          expect(listed.status).toBe(200)
+          expect(members).toMatchObject({ status: 403, body: { permission: "member:list" } })
+        }
+      })
+  )
+
   it.effect("decision §9 reads a member's role afresh, and ends the session with the member", () =>
     Effect.gen(function* () {
       const ws = yield* Effect.flatMap(TestServer, ({ enter }) => enter)
