@@ -15,5 +15,13 @@ export const targets: ReadonlyArray<Target> = [
     file: "packages/domain/src/Permission.ts",
     tests: ["packages/domain/test/Permission.test.ts", "packages/domain/test/Names.test.ts"]
   },
-  { file: "packages/server/src/Gate.ts", tests: ["packages/server/test/Gate.test.ts"] }
+  { file: "packages/server/src/Gate.ts", tests: ["packages/server/test/Gate.test.ts"] },
+  {
+    file: "packages/capabilities/src/ConsoleSessions.ts",
+    tests: ["packages/server/test/ConsoleBrowser.test.ts", "packages/server/test/ConsoleDoor.test.ts"]
+  },
+  {
+    file: "packages/capabilities/src/TokenText.ts",
+    tests: ["packages/capabilities/test/TokenText.test.ts"]
+  }
 ]
