@@ -26,7 +26,6 @@ export interface Verdict {
   readonly judged: Judged
   readonly done: ReadonlyMap<string, number>
   readonly laws: Readonly<Record<string, LawJudgement>>
-  /** Judged when processes are killed and nothing else: an answer that is lost may be counted twice. */
   readonly meters: Readonly<Record<string, Line>>
   readonly calmMs: number
   readonly stalls: { readonly count: number; readonly ms: number }
@@ -89,7 +88,7 @@ export const chaos = (seed: number, seconds: number, size: Size, say: (line: str
       if (installation.disk === null) say("the disk is not filled: mounting is not allowed here")
       const began = Date.now()
       disturbances.watch()
-      if (size.onlyKills) tally.watch()
+      tally.watch()
       for (const { act, at } of plan.steps) {
         if (began + at > Date.now()) await pause(began + at - Date.now())
         if (act.kind === "publish") publishers.publish(act)
@@ -105,7 +104,7 @@ export const chaos = (seed: number, seconds: number, size: Size, say: (line: str
       say("calm")
       const calmMs = await settle(installation.query)
       disturbances.stopWatching()
-      if (size.onlyKills) await tally.finish()
+      await tally.finish()
       const {
         judged,
         laws: judgements,
@@ -113,7 +112,7 @@ export const chaos = (seed: number, seconds: number, size: Size, say: (line: str
       } = await judge(installation.query, receivers, publishers, disturbances, installation.clocks, plan)
       const product = await judgeProduct(installation, playing, judged, log, size.onlyKills ? 0 : seconds)
       const logs = [...installation.processes.values()].flatMap(({ log }) => log)
-      const meters = size.onlyKills ? tally.judge(log, publishers.sql) : {}
+      const meters = tally.judge(log, publishers.sql, size.onlyKills)
       say(`judged`)
       const { stalls } = disturbances
       return {

@@ -28,7 +28,7 @@ const line = (name: string, law: LawJudgement): string => {
 }
 
 const meterLine = (name: string, { counted, mayBeMissing, onRecord, violations }: Line): string =>
-  `  ${name.padEnd(40)} ${String(counted).padStart(7)} of ${String(onRecord).padEnd(7)} ${`${mayBeMissing} between scrape and kill`.padEnd(32)} ${violations.length === 0 ? "adds up" : "WRONG"}`
+  `  ${name.padEnd(40)} ${String(counted).padStart(7)} of ${String(onRecord).padEnd(7)} ${(mayBeMissing === null ? "" : `${mayBeMissing} between scrape and kill`).padEnd(28)} ${violations.length === 0 ? "adds up" : "WRONG"}`
 
 const seconds = (from: number, at: number) => `${((at - from) / 1_000).toFixed(3).padStart(9)} s`
 

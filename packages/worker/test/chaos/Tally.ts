@@ -3,7 +3,8 @@
  *
  * A process that is killed takes its counters along. They are added up as Prometheus' `increase` does: of each life of a process
  * the last scrape counts, and a new life begins at 0. So what a process counted between its last scrape and its death is
- * missing from the sum; no more than that may be missing, and nothing may be counted that is not on record.
+ * missing from the sum. Nothing may be counted that is not on record, whatever happens. Where processes are killed and nothing
+ * else, no more may be missing than that; an answer that is lost elsewhere may take more along.
  */
 import { Effect } from "effect"
 import { type Scrape, scrape } from "../processes/Meters.ts"
@@ -11,6 +12,7 @@ import type { Role } from "./Acts.ts"
 import type { Logged } from "./History.ts"
 import type { Judgement } from "./InstallationLaws.ts"
 import type { Processes } from "./Processes.ts"
+import { POISON } from "./Receivers.ts"
 
 const SCRAPE_MS = 1_000
 /** What a scrape says may have been put together so long before. */
@@ -34,7 +36,8 @@ interface Gap {
 export interface Line extends Judgement {
   readonly counted: number
   readonly onRecord: number
-  readonly mayBeMissing: number
+  /** Null: any number may. */
+  readonly mayBeMissing: number | null
 }
 
 export class Tally {
@@ -78,8 +81,9 @@ export class Tally {
     await Promise.allSettled([...this.running.origins].map(one))
   }
 
-  /** `moments`: when each of those on record was committed. */
+  /** `moments`: when each of those on record was committed; `mayMiss`: not only what a killed process took along. */
   private line(
+    mayMiss: boolean,
     of: "worker" | "server",
     name: string,
     labels: Readonly<Record<string, string>>,
@@ -88,21 +92,26 @@ export class Tally {
     const counted = [...this.lives.values()].reduce((sum, { last }) => sum + last.sum(name, labels), 0)
     const gaps = this.gaps.filter(({ role }) => role.startsWith(of))
     const inGap = moments.filter((at) => gaps.some(({ from, to }) => at >= from && at <= to))
-    const [onRecord, mayBeMissing] = [moments.length, inGap.length]
-    const fits = counted <= onRecord && counted >= onRecord - mayBeMissing
+    const onRecord = moments.length
+    const mayBeMissing = mayMiss ? null : inGap.length
+    const fits = counted <= onRecord && counted >= onRecord - (mayBeMissing ?? onRecord)
     const violations = fits
       ? []
-      : [`${counted} counted, ${onRecord} on record, of which ${mayBeMissing} may be missing`]
+      : [`${counted} counted, ${onRecord} on record, of which ${mayBeMissing ?? "any"} may be missing`]
     return { cases: onRecord, violations, counted, onRecord, mayBeMissing }
   }
 
-  /** `sql`: keys that were not published over REST. */
-  judge(log: ReadonlyArray<Logged>, sql: ReadonlySet<string>): Readonly<Record<string, Line>> {
+  /** `sql`: keys that were not published over REST; `onlyKills`: nothing else went wrong. */
+  judge(
+    log: ReadonlyArray<Logged>,
+    sql: ReadonlySet<string>,
+    onlyKills: boolean
+  ): Readonly<Record<string, Line>> {
     const moments = (rows: ReadonlyArray<Logged>) => rows.map(({ commit }) => commit)
     const ofKind = (kind: Logged["kind"]) => log.filter((row) => row.kind === kind)
     const events = ofKind("event").filter(({ new: event }) => {
       const { key } = JSON.parse(event!.payload as string) as { readonly key?: string }
-      return key !== undefined && !sql.has(key)
+      return event!.event_type === POISON || (key !== undefined && !sql.has(key))
     })
     const ids = new Set(events.map(({ new: event }) => event!.id))
     const disabled = ofKind("endpoint").filter(
@@ -110,6 +119,7 @@ export class Tally {
     )
     const attempts = (status: string) =>
       this.line(
+        !onlyKills,
         "worker",
         "posthorn_attempts_total",
         { status },
@@ -121,24 +131,28 @@ export class Tally {
       "M2 attempts failed": attempts("failed"),
       "M3 attempts failed for good": attempts("failed_permanent"),
       "M4 dead letters": this.line(
+        !onlyKills,
         "worker",
         "posthorn_deliveries_dead_lettered_total",
         {},
         moments(ofKind("buried"))
       ),
       "M5 endpoints disabled": this.line(
+        !onlyKills,
         "worker",
         "posthorn_endpoints_disabled_total",
         {},
         moments(disabled)
       ),
       "M6 events published over REST": this.line(
+        !onlyKills,
         "server",
         "posthorn_events_published_total",
         rest,
         moments(events)
       ),
       "M7 deliveries made over REST": this.line(
+        !onlyKills,
         "server",
         "posthorn_deliveries_created_total",
         rest,
