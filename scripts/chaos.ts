@@ -2,8 +2,9 @@
  * Breaks an installation of real processes in every way it knows, and judges what came of it:
  * `npm run chaos -- --seed 1 --seconds 120`. The same seed gives the same plan. Ends with 1 unless every law held.
  *
- * With `--only-kills` the one trouble is that every 20 s a process is killed, whichever chance says; then the meters of all
- * processes are added up as well: `npm run chaos -- --seconds 600 --workers 3 --servers 2 --only-kills`.
+ * The meters of all processes are added up as well: they tell of no more than is on record, and of half of it at least, but for
+ * what killed processes had not told yet. With `--only-kills` the one trouble is that every 20 s a process is killed, whichever
+ * chance says; then nothing else is missing: `npm run chaos -- --seconds 600 --workers 3 --servers 2 --only-kills`.
  */
 import { Effect } from "effect"
 import { chaos } from "../packages/worker/test/chaos/Chaos.ts"

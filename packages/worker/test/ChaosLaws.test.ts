@@ -1,9 +1,10 @@
-/** The laws that the chaos run asks of replay jobs, retention, sessions and clocks: each finds what is planted for it. */
+/** The laws that the chaos run asks of replay jobs, retention, sessions, meters and clocks: each finds what is planted for it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clocks, closest } from "./chaos/Clocks.ts"
 import type { Logged } from "./chaos/History.ts"
 import { type ReplayRow, replayLaws } from "./chaos/ReplayLaws.ts"
 import { retentionLaws } from "./chaos/RetentionLaws.ts"
+import { lineOf } from "./chaos/Tally.ts"
 import { visitLaws } from "./chaos/VisitLaws.ts"
 import type { Read, Visit } from "./chaos/Visits.ts"
 
@@ -160,6 +161,25 @@ describe("the laws of sessions and tokens", () => {
 
   it("decision §9 notice a code that opens twice", () => {
     assert.deepEqual(broken("sign-out", { began: 900, by: "cookie", status: 200 }, [201]), ["S4"])
+  })
+})
+
+describe("what the meters add up to", () => {
+  const isWrong = (counted: number, onRecord: number, inGaps: number, onlyKills: boolean) =>
+    lineOf({ counted, inGaps, onRecord, onlyKills }).violations.length > 0
+
+  it("decision §4 is never more than is on record", () => {
+    assert.deepEqual([isWrong(301, 300, 0, false), isWrong(301, 300, 9, true)], [true, true])
+    assert.deepEqual([isWrong(300, 300, 0, false), isWrong(300, 300, 9, true)], [false, false])
+  })
+
+  it("decision §4 misses what killed processes took along, and no more where nothing else goes wrong", () => {
+    assert.deepEqual([isWrong(291, 300, 9, true), isWrong(290, 300, 9, true)], [false, true])
+  })
+
+  it("decision §4 is not that of a renamed meter, nor of one that nobody read, whatever else goes wrong", () => {
+    assert.deepEqual([isWrong(0, 300, 9, false), isWrong(145, 300, 9, false)], [true, true])
+    assert.deepEqual([isWrong(146, 300, 9, false), isWrong(0, 28, 9, false)], [false, false])
   })
 })
 

@@ -27,8 +27,8 @@ const line = (name: string, law: LawJudgement): string => {
   return `  ${name.padEnd(40)} ${String(law.cases).padStart(7)} ${law.of.padEnd(28)} ${verdict}`
 }
 
-const meterLine = (name: string, { counted, mayBeMissing, onRecord, violations }: Line): string =>
-  `  ${name.padEnd(40)} ${String(counted).padStart(7)} of ${String(onRecord).padEnd(7)} ${(mayBeMissing === null ? "" : `${mayBeMissing} between scrape and kill`).padEnd(28)} ${violations.length === 0 ? "adds up" : "WRONG"}`
+const meterLine = (name: string, { counted, inGaps, least, onRecord, onlyKills, violations }: Line): string =>
+  `  ${name.padEnd(40)} ${String(counted).padStart(7)} of ${String(onRecord).padEnd(7)} ${(onlyKills ? `${inGaps} between scrape and kill` : `at least ${least}`).padEnd(28)} ${violations.length === 0 ? "adds up" : "WRONG"}`
 
 const seconds = (from: number, at: number) => `${((at - from) / 1_000).toFixed(3).padStart(9)} s`
 

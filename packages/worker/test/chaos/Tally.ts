@@ -4,7 +4,9 @@
  * A process that is killed takes its counters along. They are added up as Prometheus' `increase` does: of each life of a process
  * the last scrape counts, and a new life begins at 0. So what a process counted between its last scrape and its death is
  * missing from the sum. Nothing may be counted that is not on record, whatever happens. Where processes are killed and nothing
- * else, no more may be missing than that; an answer that is lost elsewhere may take more along.
+ * else, no more may be missing than that. Where answers of the database are lost as well, nothing says how many these take along:
+ * there at least half must be counted of what no death explains, which a meter that is renamed or not read does not reach.
+ * (In a run of 25 s with every fault, 18 of 735 were missing at most, deaths included.)
  */
 import { Effect } from "effect"
 import { type Scrape, scrape } from "../processes/Meters.ts"
@@ -19,6 +21,8 @@ const SCRAPE_MS = 1_000
 const OLD_MS = 1_000
 /** A commit is counted when its answer has come. */
 const LATE_MS = 500
+/** Of fewer, one lost answer may take along most. */
+const MANY = 20
 
 interface Life {
   readonly role: Role
@@ -36,8 +40,20 @@ interface Gap {
 export interface Line extends Judgement {
   readonly counted: number
   readonly onRecord: number
-  /** Null: any number may. */
-  readonly mayBeMissing: number | null
+  /** Committed between the last scrape of a process and its death. */
+  readonly inGaps: number
+  readonly least: number
+  readonly onlyKills: boolean
+}
+
+/** Whether a sum fits what is on record; `onlyKills`: nothing was lost but what killed processes took along. */
+export const lineOf = (sum: Pick<Line, "counted" | "inGaps" | "onRecord" | "onlyKills">): Line => {
+  const { counted, inGaps, onRecord, onlyKills } = sum
+  const known = onRecord - inGaps
+  const least = onlyKills ? known : known < MANY ? 0 : Math.ceil(known / 2)
+  const fits = counted <= onRecord && counted >= least
+  const violations = fits ? [] : [`${counted} counted, ${onRecord} on record, at least ${least} expected`]
+  return { ...sum, cases: onRecord, least, violations }
 }
 
 export class Tally {
@@ -81,9 +97,9 @@ export class Tally {
     await Promise.allSettled([...this.running.origins].map(one))
   }
 
-  /** `moments`: when each of those on record was committed; `mayMiss`: not only what a killed process took along. */
+  /** `moments`: when each of those on record was committed. */
   private line(
-    mayMiss: boolean,
+    onlyKills: boolean,
     of: "worker" | "server",
     name: string,
     labels: Readonly<Record<string, string>>,
@@ -91,14 +107,8 @@ export class Tally {
   ): Line {
     const counted = [...this.lives.values()].reduce((sum, { last }) => sum + last.sum(name, labels), 0)
     const gaps = this.gaps.filter(({ role }) => role.startsWith(of))
-    const inGap = moments.filter((at) => gaps.some(({ from, to }) => at >= from && at <= to))
-    const onRecord = moments.length
-    const mayBeMissing = mayMiss ? null : inGap.length
-    const fits = counted <= onRecord && counted >= onRecord - (mayBeMissing ?? onRecord)
-    const violations = fits
-      ? []
-      : [`${counted} counted, ${onRecord} on record, of which ${mayBeMissing ?? "any"} may be missing`]
-    return { cases: onRecord, violations, counted, onRecord, mayBeMissing }
+    const inGaps = moments.filter((at) => gaps.some(({ from, to }) => at >= from && at <= to)).length
+    return lineOf({ counted, inGaps, onRecord: moments.length, onlyKills })
   }
 
   /** `sql`: keys that were not published over REST; `onlyKills`: nothing else went wrong. */
@@ -119,7 +129,7 @@ export class Tally {
     )
     const attempts = (status: string) =>
       this.line(
-        !onlyKills,
+        onlyKills,
         "worker",
         "posthorn_attempts_total",
         { status },
@@ -131,28 +141,28 @@ export class Tally {
       "M2 attempts failed": attempts("failed"),
       "M3 attempts failed for good": attempts("failed_permanent"),
       "M4 dead letters": this.line(
-        !onlyKills,
+        onlyKills,
         "worker",
         "posthorn_deliveries_dead_lettered_total",
         {},
         moments(ofKind("buried"))
       ),
       "M5 endpoints disabled": this.line(
-        !onlyKills,
+        onlyKills,
         "worker",
         "posthorn_endpoints_disabled_total",
         {},
         moments(disabled)
       ),
       "M6 events published over REST": this.line(
-        !onlyKills,
+        onlyKills,
         "server",
         "posthorn_events_published_total",
         rest,
         moments(events)
       ),
       "M7 deliveries made over REST": this.line(
-        !onlyKills,
+        onlyKills,
         "server",
         "posthorn_deliveries_created_total",
         rest,
