@@ -14,7 +14,8 @@ const taken = (options: Options) =>
     .join(", ")
 
 export const optionsOf = <const O extends Options>(script: string, options: O): Values<O> => {
-  const takes = `${script}: takes ${taken(options)}; what they mean stands at the head of its file in scripts/`
+  const file = `scripts/${script.replace(":", "-")}.ts`
+  const takes = `${script}: takes ${taken(options)}; what it does with them stands in ${file}`
   if (process.argv.includes("--help")) {
     console.log(takes)
     process.exit(0)

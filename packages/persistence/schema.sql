@@ -514,7 +514,7 @@ create type posthorn.waiting as (
 -- posthorn.answer(one posthorn.planned) returns posthorn.published
 -- posthorn.audience_of(workspace_slug text, event_type text, except_endpoint text) returns posthorn.audience
 -- posthorn.begin_daily_run(wanted_job text) returns boolean
--- posthorn.bury(batch integer) returns integer
+-- posthorn.bury(batch integer, OUT looked integer, OUT marked integer) returns record
 -- posthorn.carry_out(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean) returns posthorn.planned[]
 -- posthorn.check_fan_out(workspace_slug text, event_types text[], idempotency_keys text[], most_deliveries integer) returns void
 -- posthorn.clear_suspicion(shards smallint[], present_owner text) returns SETOF smallint

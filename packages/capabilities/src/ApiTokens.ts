@@ -34,7 +34,6 @@ export interface NewToken {
   readonly expiresAt?: string | null | undefined
 }
 
-/** A token as it is shown; the database holds only scopes this program knows. */
 /** A token ends when its maker does at the latest. Null is no end. */
 const earlier = (wished: string | null, makers: string | null) =>
   wished === null || (makers !== null && Date.parse(makers) < Date.parse(wished)) ? makers : wished

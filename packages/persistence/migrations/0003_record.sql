@@ -302,15 +302,15 @@ begin
 end $$;
 
 -- The dead-letter consumer: looks at up to `batch` spent deliveries, marks them terminal and tells the workspace; gives how many
--- it marked. Idempotent; adds no
--- attempt, counts no failure, keeps the last HTTP evidence, and never touches the endpoint. A notification that cannot
--- be written undoes nothing.
-create function posthorn.bury(batch integer) returns integer
+-- it looked at, and how many it marked. Idempotent; adds no attempt, counts no failure, keeps the last HTTP evidence, and never
+-- touches the endpoint. A notification that cannot be written undoes nothing.
+create function posthorn.bury(batch integer, out looked integer, out marked integer)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms' as $$
 declare
   letter record;
-  buried integer := 0;
 begin
+  looked := 0;
+  marked := 0;
   for letter in
     -- The deliveries first, as everybody else does. One that somebody holds, or is deleting, is left for the next time.
     with due as materialized (
@@ -322,12 +322,13 @@ begin
     where l.workspace_id = due.workspace_id and l.delivery_id = due.delivery_id
     returning l.workspace_id, l.delivery_id, l.reason
   loop
+    looked := looked + 1;
     update posthorn.deliveries
       set status = 'dead_lettered', next_attempt_at = null, dead_letter_reason = letter.reason
       where workspace_id = letter.workspace_id and id = letter.delivery_id and status in ('pending', 'failed');
     -- An owner that was taken for dead may have recorded it meanwhile: then there is nothing to tell.
     continue when not found;
-    buried := buried + 1;
+    marked := marked + 1;
     begin
       insert into posthorn.notifications (workspace_id, kind, message, endpoint_id, delivery_id)
       select d.workspace_id, 'delivery_dead_lettered',
@@ -348,5 +349,4 @@ begin
       raise warning 'posthorn: no notification for dead letter %: %', letter.delivery_id, sqlerrm;
     end;
   end loop;
-  return buried;
 end $$;

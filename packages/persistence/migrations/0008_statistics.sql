@@ -50,8 +50,8 @@ create table posthorn.ended_hours (
 create function posthorn.count_class() returns integer language sql immutable parallel safe
   return 7067004;
 
--- The newest hour to which no transaction can add any more; null when none is known. A publish takes its time before it has a
--- transaction id, hence the minute. A mark of a transaction that is still to come is another server's.
+-- The newest hour to which no transaction can add any more; null when none is known. A publish takes its time once it has a
+-- transaction id; the minute is for what makes deliveries without one, and for a clock that is set back a little. A mark of a transaction that is still to come is another server's.
 create function posthorn.hours_over() returns timestamptz language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 declare

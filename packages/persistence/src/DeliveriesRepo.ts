@@ -1,5 +1,5 @@
 /**
- * Deliveries: summaries, newest first, and new rows for test sends.
+ * Deliveries: summaries, newest first, and new rows for test sends. The order of ids is that of `createdAt`.
  *
  * A page costs the same however deep it lies and however long the history: it walks an index from the cursor on, and a
  * filter looks at `SCAN_LIMIT` rows at most, and payloads end it after `PAGE_BYTES`. A page may therefore hold fewer rows
@@ -15,7 +15,7 @@ import { FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Option, Schema } from "effect"
 import { Count, columnsOf, Id, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
-import { PAGE_BYTES } from "./Statement.ts"
+import { madeBetween, PAGE_BYTES } from "./Statement.ts"
 
 const Raw = Schema.Struct({
   id: Id("delivery"),
@@ -57,9 +57,6 @@ export interface DeliveryFilter {
   readonly eventType?: string | undefined
   readonly omitPayload?: boolean | undefined
 }
-
-/** `createdAt` is the moment of the id, cut to the millisecond: the order of ids is that of `createdAt`, newest first. */
-const CUT = "1 millisecond"
 
 /** Rows that one page of a filtered list looks at. 10,000 index entries take some 10 ms. */
 export const SCAN_LIMIT = 10_000
@@ -131,24 +128,17 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
         Effect.orDie
       )
 
+    /** A cursor of another list has an id of another kind: then its time says where to go on. */
+    const past = ({ at, id }: TimePosition) =>
+      id.startsWith("whd_") ? sql`d.id < ${id}` : sql`d.id < posthorn.id_at('whd_', ${at}::timestamptz)`
+
     /** Where a walk starts: in a workspace or one of its endpoints, strictly past the position. */
     const within = (workspaceId: WorkspaceId, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
       sql.and([
         sql`d.workspace_id = ${workspaceId}`,
         ...(filter.endpointId === undefined ? [] : [sql`d.endpoint_id = ${filter.endpointId}`]),
-        ...(filter.since === undefined
-          ? []
-          : [
-              sql`d.created_at >= ${filter.since}::timestamptz
-                and d.id >= posthorn.id_at('whd_', ${filter.since}::timestamptz)`
-            ]),
-        ...(filter.until === undefined
-          ? []
-          : [
-              sql`d.created_at < ${filter.until}::timestamptz
-                and d.id < posthorn.id_at('whd_', ${filter.until}::timestamptz + ${CUT}::interval)`
-            ]),
-        ...(Option.isNone(from) ? [] : [sql`d.id < ${from.value.id}`])
+        madeBetween(sql, "whd_", sql.literal("d"), filter),
+        ...(Option.isNone(from) ? [] : [past(from.value)])
       ])
 
     /** Of one event there are few: found by it, then ordered. Without `offset 0` some plans walk the whole history. */

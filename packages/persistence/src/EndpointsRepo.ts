@@ -173,7 +173,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
         Effect.zipRight(rows(sql, Counted)`
         with oldest as materialized (
           select id from posthorn.deliveries where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
-          order by created_at, id limit ${most}
+          order by id limit ${most}
         ), locked as materialized (
           select d.id from posthorn.deliveries d join oldest using (id)
           where d.workspace_id = ${workspaceId} order by d.id for update of d

@@ -13,7 +13,7 @@ import { byId, cursorAt, pageOf } from "@posthorn/domain/Page"
 import { Effect, Option, Schema } from "effect"
 import { Count, columnsOf, Id, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
-import { PAGE_BYTES } from "./Statement.ts"
+import { madeBetween, PAGE_BYTES } from "./Statement.ts"
 
 const Raw = Schema.Struct({
   id: Id("event"),
@@ -54,8 +54,6 @@ const toRow = ({ payload, ...raw }: Raw): EventRow => ({
   payload: payload === null ? null : new JsonText(payload)
 })
 
-/** `createdAt` is the moment of the id, cut to the millisecond. */
-const CUT = "1 millisecond"
 /** How far back types are looked for. Source: decision §4 (listEventTypes). */
 export const TYPES_WITHIN = "30 days"
 
@@ -79,25 +77,14 @@ export class EventHistoryRepo extends Effect.Service<EventHistoryRepo>()(
 
       const within = (
         workspaceId: WorkspaceId,
-        { eventType, since, until }: EventFilter,
+        { eventType, ...times }: EventFilter,
         from: Option.Option<{ readonly id: EventId }>
       ) =>
         sql.and([
           sql`e.workspace_id = ${workspaceId}`,
           ...(eventType === undefined ? [] : [sql`e.event_type = ${eventType}`]),
           ...(Option.isNone(from) ? [] : [sql`e.id < ${from.value.id}`]),
-          ...(since === undefined
-            ? []
-            : [
-                sql`e.created_at >= ${since}::timestamptz
-                  and e.id >= posthorn.id_at('evt_', ${since}::timestamptz)`
-              ]),
-          ...(until === undefined
-            ? []
-            : [
-                sql`e.created_at < ${until}::timestamptz
-                  and e.id < posthorn.id_at('evt_', ${until}::timestamptz + ${CUT}::interval)`
-              ])
+          madeBetween(sql, "evt_", sql.literal("e"), times)
         ])
 
       /** Newest first, strictly past the position; the page ends early when its payloads have spent `PAGE_BYTES`. */

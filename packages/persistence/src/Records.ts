@@ -12,7 +12,7 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { AttemptId, DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
 import { Context, Effect, Layer, Schema } from "effect"
-import { Count, Counted, Id } from "./internal/Columns.ts"
+import { Count, Id } from "./internal/Columns.ts"
 import { Prepared, plain, layer as prepared, quoted, statement } from "./Prepared.ts"
 import { rows } from "./Rows.ts"
 
@@ -56,6 +56,10 @@ export interface Recorded {
   readonly moment: number
 }
 
+/** Dead letters that were looked at, and those of them whose deliveries were still to be given up. */
+const Buried = Schema.Struct({ looked: Count, marked: Count })
+export type Buried = typeof Buried.Type
+
 export class Records extends Context.Tag("@posthorn/persistence/Records")<
   Records,
   {
@@ -67,8 +71,8 @@ export class Records extends Context.Tag("@posthorn/persistence/Records")<
     ) => Effect.Effect<Recorded, SqlError>
     /** Endpoints of which `record` would have to wait for a row that somebody holds. Waits for nothing itself. */
     readonly held: (observed: ReadonlyArray<Observed>) => Effect.Effect<ReadonlySet<string>, SqlError>
-    /** The dead-letter consumer: looks at up to `batch` spent deliveries; gives how many it marked terminal. */
-    readonly bury: (batch: number) => Effect.Effect<number, SqlError>
+    /** The dead-letter consumer: looks at up to `batch` spent deliveries and marks them terminal. */
+    readonly bury: (batch: number) => Effect.Effect<Buried, SqlError>
   }
 >() {}
 
@@ -144,7 +148,8 @@ export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> 
           ]),
           (found) => new Set(found.map(([endpointId]) => endpointId))
         ),
-      bury: (batch) => Effect.map(rows(sql, Counted)`select posthorn.bury(${batch}) as n`, ([row]) => row!.n)
+      bury: (batch) =>
+        Effect.map(rows(sql, Buried)`select looked, marked from posthorn.bury(${batch})`, ([row]) => row!)
     }
   })
 ).pipe(Layer.provide(prepared))

@@ -39,7 +39,7 @@ export class Retention extends Context.Tag("@posthorn/persistence/Retention")<
 
 const JOB = "retention"
 
-/** Where the pass stopped; a time as PostgreSQL writes it, `-infinity` before the first. */
+/** `past`: the id at which the pass stopped. */
 const DeliveryPass = Schema.Struct({ past: Schema.String, removed: Count })
 
 const EventPass = Schema.Struct({ past: Schema.String, looked: Count, removed: Count })

@@ -7,6 +7,7 @@
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
+import type { Fragment } from "@effect/sql/Statement"
 import type { TimePosition } from "@posthorn/domain/Page"
 import { Effect, Option } from "effect"
 
@@ -83,3 +84,35 @@ export const isWorkspaceGone = (defect: unknown): boolean => {
   const { code, constraint } = problemOf(defect)
   return code === FOREIGN_KEY_VIOLATION && (constraint?.endsWith("_workspace_id_fkey") ?? false)
 }
+
+export interface Times {
+  /** Made then or later. */
+  readonly since?: string | undefined
+  /** Made before then. */
+  readonly until?: string | undefined
+}
+
+/**
+ * What was made between these times, by the order of ids, which is that of `created_at`. Of ids a millisecond more: `until` may lie
+ * within the one to which `created_at` is cut.
+ */
+export const madeBetween = (
+  sql: SqlClient,
+  prefix: "evt_" | "whd_",
+  row: Fragment,
+  { since, until }: Times
+) =>
+  sql.and([
+    ...(since === undefined
+      ? []
+      : [
+          sql`${row}.created_at >= ${since}::timestamptz
+            and ${row}.id >= posthorn.id_at(${prefix}, ${since}::timestamptz)`
+        ]),
+    ...(until === undefined
+      ? []
+      : [
+          sql`${row}.created_at < ${until}::timestamptz
+            and ${row}.id < posthorn.id_at(${prefix}, ${until}::timestamptz + interval '1 millisecond')`
+        ])
+  ])

@@ -9,6 +9,7 @@ import { newId } from "@posthorn/domain/Ids"
 import { TestDatabaseUrl, TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Redacted } from "effect"
 import pg from "pg"
+import { EndpointsRepo } from "../src/EndpointsRepo.ts"
 
 const GROUP = 100
 const WAITING = 10_000
@@ -200,6 +201,32 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
         // One is of the removal before.
         expect(Number(rows[0]!.fetched)).toBeLessThanOrEqual(3)
       })
+  )
+
+  it.effect("decision §4 reads no more of an endpoint's deliveries than it removes at a time", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const [workspaceId, endpointId] = [newId("workspace"), newId("endpoint")]
+      yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+        select ${workspaceId}, made.id, ${endpointId}, 'a.b', '1', 't', posthorn.made_at(made.id)
+        from (select posthorn.new_id('whd_') as id from generate_series(1, ${WAITING}) offset 0) made`
+      yield* sql`vacuum analyze posthorn.deliveries`
+      const endpoints = yield* Effect.provide(EndpointsRepo, EndpointsRepo.Default)
+
+      const { gone, fetched } = yield* Effect.gen(function* () {
+        const gone = yield* endpoints.removeDeliveries(workspaceId, endpointId, GROUP)
+        const [row] = yield* sql<{
+          fetched: number
+        }>`select (seq_tup_read + idx_tup_fetch)::integer as fetched
+          from pg_stat_xact_user_tables where relid = 'posthorn.deliveries'::regclass`
+        return { gone, fetched: row!.fetched }
+      }).pipe(sql.withTransaction)
+
+      expect(gone).toBe(GROUP)
+      // Found, locked, and removed.
+      expect(fetched).toBeLessThanOrEqual(3 * GROUP + 3)
+      yield* sql`delete from posthorn.deliveries`
+    })
   )
 
   it.scoped("decision §4 looks every minute at no counted hour but those that are too old", () =>

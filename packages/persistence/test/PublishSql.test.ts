@@ -2,9 +2,11 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
+import { JsonText } from "@posthorn/domain/JsonText"
 import { TestDatabaseUrl, TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, Redacted, Schedule } from "effect"
 import pg from "pg"
+import { DeliveriesRepo } from "../src/DeliveriesRepo.ts"
 import { problemOf } from "../src/Statement.ts"
 
 const seed = (slug: string) =>
@@ -179,6 +181,14 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
       yield* sql`select posthorn.replay(${workspaceId}, ${endpointId},
         (select array_agg(id) from posthorn.deliveries), (select array_agg(event_id) from posthorn.missed_events), 'rpl_1',
         'operator', 'operator', 'sql', 'x')`
+      yield* Effect.flatMap(DeliveriesRepo, (deliveries) =>
+        deliveries.insertTestSend(workspaceId, {
+          endpointId,
+          eventType: "webhook.test",
+          payload: new JsonText("1"),
+          traceId: "x"
+        })
+      ).pipe(Effect.provide(DeliveriesRepo.Default))
 
       const odd = (table: string) =>
         sql`select 1 from posthorn.${sql.literal(table)} where created_at <> posthorn.made_at(id)`
@@ -187,7 +197,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
       expect(yield* missed).toEqual([])
       const [counted] = yield* sql`
         select count(*)::integer as found, count(distinct d.id)::integer as each,
-          (select count(*)::integer from posthorn.deliveries where workspace_id = ${workspaceId}) as all
+          (select count(*)::integer from posthorn.deliveries where workspace_id = ${workspaceId} and event_id is not null) as all
         from posthorn.events e cross join lateral posthorn.deliveries_of_event(e.workspace_id, e.id) as d(id)
         where e.workspace_id = ${workspaceId}`
       expect(counted).toEqual({ found: 908, each: 908, all: 908 })

@@ -34,8 +34,9 @@ export const asItStands = (ast: SchemaAST.AST, others: Others = "refused"): Test
   return simple[ast._tag]
 }
 
+/** Of members that leave what comes in as it is: of others the first that fits would change it, although a later one says yes. */
 const choice = ({ types }: SchemaAST.Union): Test | undefined => {
-  const tests = ofAll(types)
+  const tests = types.some((type) => SchemaAST.encodedBoundAST(type) !== type) ? undefined : ofAll(types)
   return tests && ((value) => tests.some((test) => test(value)))
 }
 

@@ -137,6 +137,14 @@ const objectNode = ({ propertySignatures }: SchemaAST.TypeLiteral, isOpen = fals
   }
 }
 
+/** An object without the members that nobody named: such as a caller's other headers, which are no operation's business. */
+const onlyNamed = (names: ReadonlyArray<string>) => (input: unknown) => {
+  const named: Record<string, unknown> = {}
+  for (const name of names)
+    if (Object.hasOwn(input as object, name)) named[name] = (input as Record<string, unknown>)[name]
+  return named
+}
+
 /** The names of an object's members, as they are sent. */
 export const membersOf = ({ ast }: Schema.Schema.Any): ReadonlyArray<string> =>
   objectOf(ast)?.propertySignatures.map(({ name }) => String(name)) ?? []
@@ -149,6 +157,7 @@ export const judgementOf = (schema: Schema.Schema.Any, others: Others): Judgemen
   const object = objectOf(schema.ast)
   const { fits, judge } = object === undefined ? nodeOf(schema.ast) : objectNode(object, isOpen)
   const isGood = asItStands(schema.ast, others) ?? (() => false)
+  const taken = isOpen && object !== undefined ? onlyNamed(membersOf(schema)) : (input: unknown) => input
   const decode = Schema.decodeUnknownEither(schema as Schema.Schema<unknown>, {
     errors: "first",
     onExcessProperty: isOpen ? "ignore" : "error",
@@ -156,7 +165,7 @@ export const judgementOf = (schema: Schema.Schema.Any, others: Others): Judgemen
   })
   return (input) => {
     const isBounded = fits(input)
-    if (isBounded && isGood(input)) return Either.right(input)
+    if (isBounded && isGood(input)) return Either.right(taken(input))
     const result = isBounded ? decode(input) : undefined
     if (result !== undefined && Either.isRight(result)) return Either.right(result.right)
     const issues: Array<Issue> = []

@@ -44,6 +44,12 @@ const inputs = (schema: Schema.Schema<unknown>) => {
 }
 
 describe("input that is good as it stands", () => {
+  it("§4 is nothing of which a choice would make something else before it comes to what takes it as it is", () => {
+    const isGood = asItStands(Schema.Union(Schema.NumberFromString, Schema.String).ast)
+
+    expect(isGood).toBeUndefined()
+  })
+
   it("§4 is what the contract's schemas take, and give again", () => {
     let taken = 0
     for (const { others, schema, what } of parts) {

@@ -3,6 +3,7 @@
  * `posthorn.bury`. Runs when something was put there, and now and then for what another worker left behind.
  * Source: spec §3.1, decision §7.
  */
+import type { Buried } from "@posthorn/persistence/Records"
 import { makeTrouble, telling } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
 import { deadLettered } from "./Meters.ts"
@@ -11,10 +12,10 @@ import { buryMs } from "./Schedules.ts"
 
 const BATCH = 100
 
-const tell = (buried: number) => {
-  if (buried === 0) return Effect.void
-  deadLettered(buried)
-  return Effect.logInfo(`Deliveries given up: ${buried}. Their workspaces have been notified`)
+const tell = ({ marked }: Buried) => {
+  if (marked === 0) return Effect.void
+  deadLettered(marked)
+  return Effect.logInfo(`Deliveries given up: ${marked}. Their workspaces have been notified`)
 }
 
 /** Runs until interrupted. */
@@ -22,7 +23,7 @@ export const makeDeadLetters = ({ lanes, records }: Parts): Effect.Effect<never>
   const trouble = makeTrouble("Dead letters cannot be marked", "Dead letters can be marked again")
   const buryAll: Effect.Effect<void> = records.bury(BATCH).pipe(
     Effect.tap(tell),
-    Effect.flatMap((buried) => (buried === 0 ? Effect.void : buryAll)),
+    Effect.flatMap(({ looked }) => (looked < BATCH ? Effect.void : buryAll)),
     telling(trouble),
     Effect.ignore,
     Effect.uninterruptible

@@ -11,7 +11,10 @@ const RacesSetting = Records.layer.pipe(Layer.provideMerge(Setting))
 
 const LOOPS = 200
 
-const bury = Effect.flatMap(Records.Records, (records) => records.bury(100))
+/** How many were marked. */
+const bury = Effect.flatMap(Records.Records, (records) =>
+  Effect.map(records.bury(100), ({ marked }) => marked)
+)
 
 layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions", (it) => {
   it.scoped(

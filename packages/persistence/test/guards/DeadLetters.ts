@@ -18,7 +18,8 @@ const scene = async (stage: Stage, count: number, dead: number) => {
   return deliveries
 }
 
-const bury = (stage: Stage, batch: number) => stage.value("select posthorn.bury($1)", batch)
+/** How many were marked. */
+const bury = (stage: Stage, batch: number) => stage.value("select marked from posthorn.bury($1)", batch)
 
 export const burials: ReadonlyArray<Scenario> = [
   {
@@ -46,7 +47,9 @@ export const burials: ReadonlyArray<Scenario> = [
     play: async (stage) => {
       const [one] = await scene(stage, 1, 1)
       await stage.record([stage.observation(one!, { status: "delivered" })])
-      assert.equal(await bury(stage, 10), 0)
+      assert.deepEqual(await stage.rows("select looked, marked from posthorn.bury(10)"), [
+        { looked: 1, marked: 0 }
+      ])
       assert.equal(await stage.value(STATUSES), "delivered")
       assert.equal((await stage.rows("select from posthorn.notifications")).length, 0)
       assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)

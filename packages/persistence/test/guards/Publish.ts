@@ -103,6 +103,35 @@ export const publishing: ReadonlyArray<Scenario> = [
     }
   },
   {
+    // Hours are counted once nobody can add to them any more: whoever waits must not come with a time of before it waited.
+    title: "what is published is of the moment at which its endpoints were locked, or later",
+    of: ["publish", "plan"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      await stage.endpoint(acme, { types: ["a"] })
+      const other = await stage.other()
+      await stage.rows("set lock_timeout = '2s'")
+      for (const publish of ways(stage)) {
+        await other.rows("begin")
+        await other.rows("select from posthorn.endpoints for update")
+        const publishing = publish("a")
+        await stage.waits(other)
+        const released = await other.value("select date_trunc('milliseconds', clock_timestamp())::text")
+        await other.rows("commit")
+        const [delivery] = await publishing
+        assert.deepEqual(
+          await stage.row(
+            `select d.created_at >= $2 as delivery, e.created_at >= $2 as event from posthorn.deliveries d
+             join posthorn.events e on e.id = d.event_id where d.id = $1`,
+            delivery,
+            released
+          ),
+          { delivery: true, event: true }
+        )
+      }
+    }
+  },
+  {
     title:
       "an endpoint that is being deleted is waited for, and then left out; one that does not want the event is not looked at",
     of: ["audience_of", "plan"],

@@ -156,7 +156,10 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
       const read = Either.flatMap(Either.all({ args, slug }), (given) =>
         deal(given.args, given.slug ?? ownSlug(caller), text)
       )
-      return Effect.flatMap(gate.admit(caller, entry, Either.getOrUndefined(slug), null, visit), (admitted) =>
+      const admitting = Effect.suspend(() =>
+        gate.admit(caller, entry, Either.getOrUndefined(slug), null, visit)
+      )
+      return Effect.flatMap(admitting, (admitted) =>
         Effect.provideService(
           calls.call({ entry, caller: keyOf(caller), admitted, visit, read }),
           entry.gate.provides as Context.Tag<Provided, Admitted>,

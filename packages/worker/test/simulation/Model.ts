@@ -261,9 +261,9 @@ export class Model {
     return { streak: endpoint.streak, disables }
   }
 
-  bury(batch: number): number {
+  bury(batch: number): { readonly looked: number; readonly marked: number } {
     const letters = [...this.deadLetters].slice(0, batch)
-    let buried = 0
+    let marked = 0
     for (const deliveryId of letters) {
       this.deadLetters.delete(deliveryId)
       const delivery = this.deliveries.get(deliveryId)!
@@ -272,9 +272,9 @@ export class Model {
       delivery.nextAttemptAt = null
       this.notified.push(deliveryId)
       this.facts.push({ kind: "buried", at: this.now(), deliveryId })
-      buried += 1
+      marked += 1
     }
-    return buried
+    return { looked: letters.length, marked }
   }
 
   enable(endpoint: Endpoint): void {

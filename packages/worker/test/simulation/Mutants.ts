@@ -141,7 +141,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     model: changing("bury", (bury, model) => (batch) => {
       const buried = bury(batch)
       const last = model.notified.at(-1)
-      if (buried > 0 && last !== undefined) model.notified.push(last)
+      if (buried.marked > 0 && last !== undefined) model.notified.push(last)
       return buried
     })
   },
