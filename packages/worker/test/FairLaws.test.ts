@@ -5,9 +5,13 @@ import type { Judged } from "./simulation/Judged.ts"
 
 const RETRY_DELAY_MS = 1_200
 const LAG_MS = 100
+const TIMEOUT_MS = 2_500
 
 /** Posts to one endpoint and their answers, by one worker; null is not delivered. */
-const story = (lagMs: number, steps: ReadonlyArray<readonly [at: number, "post" | 200 | 503]>): Judged => {
+const story = (
+  lagMs: number,
+  steps: ReadonlyArray<readonly [at: number, "post" | 200 | 503 | null]>
+): Judged => {
   const of = (n: number) => `whd_${n}`
   const posts = steps.filter(([, what]) => what === "post")
   const answers = steps.filter(([, what]) => what !== "post")
@@ -29,11 +33,12 @@ const story = (lagMs: number, steps: ReadonlyArray<readonly [at: number, "post" 
       at,
       worker: 0,
       deliveryId: of(n),
-      status: status as number
+      status: status as number | null
     })),
     secrets: [],
     poison: null,
     retryDelayMs: RETRY_DELAY_MS,
+    requestTimeoutMs: TIMEOUT_MS,
     graceMs: 0,
     reachMs: () => 0,
     repeatsOf: () => 0,
@@ -58,4 +63,30 @@ it("decision §10 holds posts without a pause against a worker that has seen thr
 
 it("decision §10 holds nothing against one that may have read a success last, which was answered at the same time", () => {
   expect(pauses(story(LAG_MS, failuresAfter(10, 11)))).toEqual([])
+})
+
+/** Three that fail, one that is given up and heard of at `closed`, and one more at `next`. */
+const givenUp = (next: number, closed: number) =>
+  [
+    ...[0, 100, 200].flatMap(
+      (at) =>
+        [
+          [at, "post"],
+          [at + 1, 503]
+        ] as const
+    ),
+    [1_000, "post"],
+    [closed, null],
+    [next, "post"]
+  ] as const
+
+it("decision §10 counts a request as over when its worker gives it up, however late its receiver hears of it", () => {
+  const next = 1_000 + TIMEOUT_MS + 20
+  expect(pauses(story(LAG_MS, givenUp(next, next + 29)))).toEqual([])
+  expect(pauses(story(LAG_MS, givenUp(next, next - 1)))).toEqual([])
+})
+
+it("decision §10 holds a request against a worker that is waited for still, whenever the first one is closed", () => {
+  const next = 1_000 + TIMEOUT_MS - LAG_MS - 1
+  expect(pauses(story(LAG_MS, givenUp(next, 1_000 + TIMEOUT_MS)))).not.toEqual([])
 })

@@ -105,6 +105,7 @@ const judgedOf = (
     secrets: history.secrets,
     poison: receivers.poison,
     retryDelayMs: RETRY_DELAY_MS,
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
     graceMs: GRACE_MS,
     reachMs: (at) => disturbances.reach(at),
     repeatsOf: (id) =>

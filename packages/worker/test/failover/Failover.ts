@@ -29,12 +29,6 @@ const AT_LEAST_MS = 30_000
 /** Until what is left is made a standby: copying it keeps the disk busy. */
 const MENDED_MS = 3_000
 
-/**
- * Runs by seeds 1 and 2 told of two posts at once to an endpoint, 2.5 s after its last answer: as long as a receiver that hangs is
- * waited for. Whether the second was begun too early, or this process heard late that the first was given up, is not known yet.
- */
-const NOT_JUDGED = "L17 pauses"
-
 export interface Switch {
   readonly kind: "kill" | "planned"
   /** When the primary went, and when the standby had become one. */
@@ -169,15 +163,7 @@ export const failover = (
       say("everything is published")
       const calmMs = await settle(query)
       disturbances.stopWatching()
-      const { judged, laws: all } = await judge(
-        query,
-        receivers,
-        publishers,
-        disturbances,
-        running.clocks,
-        plan
-      )
-      const { [NOT_JUDGED]: _, ...laws } = all
+      const { judged, laws } = await judge(query, receivers, publishers, disturbances, running.clocks, plan)
       const attempts = judged.model.facts.filter(({ kind }) => kind === "recorded").length
       const published = new Map(
         judged.model.facts.flatMap((fact) => (fact.kind === "published" ? [[fact.deliveryId, fact.at]] : []))
