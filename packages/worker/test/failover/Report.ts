@@ -9,11 +9,15 @@ export const passed = ({ laws, lost, restarts }: Outcome): boolean =>
 const gapLine = ({ back, deliveredAfter, gone, kind, published, publishedAfter }: Gap): string =>
   `  ${kind === "kill" ? "killed  " : "planned "} without a primary for ${inSeconds(back - gone)}, nothing acknowledged for ${inSeconds(published)}; after the promotion acknowledged in ${inSeconds(publishedAfter)}, delivered in ${inSeconds(deliveredAfter)}`
 
-export const reportOf = (outcome: Outcome): string => {
-  const { acknowledged, attempts, calmMs, gaps, laws, logs, lost, posts, repeated, restarts } = outcome
-  const broken = Object.entries(laws).flatMap(([name, { violations }]) =>
+const violationsOf = (laws: Outcome["laws"]): ReadonlyArray<string> =>
+  Object.entries(laws).flatMap(([name, { violations }]) =>
     violations.slice(0, 5).map((violation) => `  ${name}: ${violation}`)
   )
+
+export const reportOf = (outcome: Outcome): string => {
+  const { acknowledged, attempts, calmMs, gaps, laws, logs, lost, posts, repeated, restarts, unjudged } =
+    outcome
+  const broken = violationsOf(laws)
   const judged = Object.values(laws).reduce((sum, { cases }) => sum + cases, 0)
   return [
     ...gaps.map(gapLine),
@@ -22,6 +26,7 @@ export const reportOf = (outcome: Outcome): string => {
     `  ${restarts} restarts of serve and work; calm after ${inSeconds(calmMs)}`,
     `  ${Object.keys(laws).length} laws on ${judged} cases, ${broken.length === 0 ? "every one held" : "BROKEN:"}`,
     ...broken,
+    ...violationsOf(unjudged).map((violation) => `${violation} (not judged)`),
     ...(passed(outcome) ? [] : ["  last words:", ...logs.map((words) => `    ${words.slice(0, 300)}`)])
   ].join("\n")
 }
