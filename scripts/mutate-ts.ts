@@ -49,14 +49,15 @@ const reasonOf = (name: string): string | undefined => {
   return fate !== undefined && "survives" in fate && fate.survives !== "" ? fate.survives : undefined
 }
 
-/** The first test that fails, or undefined. */
+/** The first test that fails, or undefined: file by file, as a failure stops what runs beside it, and that looks failed as well. */
 const noticing = async (vitest: Vitest, tests: ReadonlyArray<string>): Promise<string | undefined> => {
-  const specifications = await vitest.globTestSpecifications([...tests])
-  const { testModules } = await vitest.runTestSpecifications(specifications)
-  for (const module of testModules) {
-    const file = module.moduleId.slice(root.length)
-    for (const test of module.children.allTests("failed")) return `${file}: ${test.fullName}`
-    if (!module.ok()) return `${file}: ${NOT_LOADED}`
+  for (const test of tests) {
+    const { testModules } = await vitest.runTestSpecifications(await vitest.globTestSpecifications([test]))
+    for (const module of testModules) {
+      const file = module.moduleId.slice(root.length)
+      for (const failed of module.children.allTests("failed")) return `${file}: ${failed.fullName}`
+      if (!module.ok()) return `${file}: ${NOT_LOADED}`
+    }
   }
   return undefined
 }

@@ -17,6 +17,10 @@ export const targets: ReadonlyArray<Target> = [
   },
   { file: "packages/server/src/Gate.ts", tests: ["packages/server/test/Gate.test.ts"] },
   {
+    file: "packages/server/src/console/SessionDoor.ts",
+    tests: ["packages/server/test/ConsoleDoor.test.ts", "packages/server/test/ConsoleBrowser.test.ts"]
+  },
+  {
     file: "packages/capabilities/src/ConsoleSessions.ts",
     tests: ["packages/server/test/ConsoleBrowser.test.ts", "packages/server/test/ConsoleDoor.test.ts"]
   },

@@ -1,11 +1,12 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { newId, type TokenId } from "@posthorn/domain/Ids"
+import type { TokenId } from "@posthorn/domain/Ids"
 import { ApiTokensRepo } from "@posthorn/persistence/ApiTokensRepo"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Context, Effect, Fiber, Layer, Option, Redacted, Schedule, TestContext } from "effect"
 import { Identities } from "../src/Identities.ts"
 import * as TokenText from "../src/TokenText.ts"
+import { forged, identitiesThat, makeToken } from "./Tokens.ts"
 
 /** How many tokens each statement looked up. */
 class Statements extends Context.Tag("@posthorn/capabilities/test/Statements")<Statements, Array<number>>() {}
@@ -31,31 +32,6 @@ const identities = Effect.provide(
   Identities.DefaultWithoutDependencies.pipe(Layer.provide(counted))
 )
 
-/** The same, whose look-ups are answered when somebody says so. */
-const identitiesThat = (when: <A, E, R>(lookUp: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const repo = yield* ApiTokensRepo
-    const held = {
-      ...repo,
-      findIdentities: (tokenIds: ReadonlyArray<string>) => when(repo.findIdentities(tokenIds))
-    } as ApiTokensRepo
-    return yield* Effect.provide(
-      Identities,
-      Identities.DefaultWithoutDependencies.pipe(Layer.provide(Layer.succeed(ApiTokensRepo, held)))
-    )
-  }).pipe(Effect.provide(ApiTokensRepo.Default))
-
-const makeToken = Effect.gen(function* () {
-  const sql = yield* SqlClient
-  const workspaceId = newId("workspace")
-  const id = newId("token")
-  const { secretHash, text } = TokenText.issue(id)
-  yield* sql`insert into posthorn.workspaces (id, slug, name) values (${workspaceId}, ${workspaceId.slice(-20)}, 'W')`
-  yield* sql`insert into posthorn.api_tokens (workspace_id, id, name, scopes, secret_hash)
-    values (${workspaceId}, ${id}, 'T', '{read}', ${secretHash})`
-  return { id, text: Redacted.value(text) }
-})
-
 const HOUR_MS = 3_600_000
 
 /** This process's wall clock shows other times for as long as the scope lives. */
@@ -71,9 +47,6 @@ const wallClockOff = (ms: number) =>
         Date.now = now
       })
   )
-
-/** As anybody can write them: the checksum is right, nobody has the id. */
-const forged = () => Redacted.value(TokenText.issue(newId("token")).text)
 
 const test = layer(
   Layer.provideMerge(
@@ -165,7 +138,7 @@ test("identities", (it) => {
     Effect.gen(function* () {
       const { text } = yield* makeToken
       const answers = yield* Effect.makeLatch(true)
-      const { identify } = yield* identitiesThat((lookUp) => answers.whenOpen(lookUp))
+      const { identify } = yield* identitiesThat({ lookUp: (rows) => answers.whenOpen(rows) })
       yield* identify(text)
       yield* Effect.forEach(Array.from({ length: 12_000 }, forged), identify, { concurrency: "unbounded" })
       yield* answers.close

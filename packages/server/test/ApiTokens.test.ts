@@ -3,7 +3,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { connect, makeEndpoint, unknown, walk } from "./Fixtures.ts"
-import { type Call, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
+import { type Call, type Entered, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
 
 const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
 const create = (call: Call, body: object) =>
@@ -213,22 +213,49 @@ layer(testServer({ workspaceLimits: { tokens: 3 } }), { excludeTestServices: tru
       })
   )
 
-  it.effect("decision §3 makes no token in a workspace that is deleted at this moment", () =>
+  /** Makes a token, and does this while the workspace is held, once that waits. */
+  const meanwhile = (token: string, ws: Entered, statement: string) =>
     Effect.gen(function* () {
-      const ws = yield* entered
       const sql = yield* SqlClient
       const aside = yield* connect
       const locked = `select from posthorn.workspaces where id = '${ws.workspaceId}' for update`
       yield* Effect.promise(() => aside.query(`begin; ${locked}`))
-      const creating = yield* Effect.fork(create(ws.call, { name: "x", scopes: ["read"] }))
+      const creating = yield* Effect.fork(
+        ws.call("POST", "/api-tokens", { token, body: { name: "x", scopes: ["read"] } })
+      )
       const waiting = sql`select pid from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`
       yield* Effect.repeat(waiting, { until: (held) => held.length === 1 }).pipe(Effect.timeout("10 seconds"))
-      yield* Effect.promise(() =>
-        aside.query(`delete from posthorn.workspaces where id = '${ws.workspaceId}'; commit`)
+      yield* Effect.promise(() => aside.query(`${statement}; commit`))
+      return yield* Fiber.join(creating)
+    }).pipe(Effect.scoped)
+
+  it.effect("decision §3 makes no token in a workspace that is deleted at this moment", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+
+      const answer = yield* meanwhile(
+        ws.token,
+        ws,
+        `delete from posthorn.workspaces where id = '${ws.workspaceId}'`
       )
 
-      expect(yield* Fiber.join(creating)).toMatchObject({ status: 404, body: { _tag: "WorkspaceNotFound" } })
-    }).pipe(Effect.scoped)
+      expect(answer).toMatchObject({ status: 404, body: { _tag: "WorkspaceNotFound" } })
+    })
+  )
+
+  it.effect("decision §10 makes no token for one that is revoked at this moment", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const { id, token } = (yield* create(ws.call, { name: "x", scopes: ["admin"] })).body
+
+      const answer = yield* meanwhile(
+        token,
+        ws,
+        `update posthorn.api_tokens set revoked_at = now() where id = '${id}'`
+      )
+
+      expect(answer).toMatchObject({ status: 401, body: { _tag: "Unauthorized" } })
+    })
   )
 })

@@ -1,0 +1,47 @@
+/** Tokens for the tests of what knows them again: real ones, forged ones, and look-ups that are held up or told otherwise. */
+import { SqlClient } from "@effect/sql/SqlClient"
+import { newId } from "@posthorn/domain/Ids"
+import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/ApiTokensRepo"
+import { Effect, Layer, Redacted } from "effect"
+import { Identities } from "../src/Identities.ts"
+import * as TokenText from "../src/TokenText.ts"
+
+type Rows = Effect.Effect<ReadonlyArray<TokenIdentity>>
+
+interface Between {
+  /** What becomes of a look-up of these tokens. */
+  readonly lookUp?: (rows: Rows, tokenIds: ReadonlyArray<string>) => Rows
+  readonly touched?: (tokenId: string) => void
+}
+
+/** Identities that remember nothing yet, with the test between them and the database. */
+export const identitiesThat = ({ lookUp = (rows) => rows, touched = () => undefined }: Between) =>
+  Effect.gen(function* () {
+    const repo = yield* ApiTokensRepo
+    const watched = {
+      ...repo,
+      findIdentities: (tokenIds: ReadonlyArray<string>) => lookUp(repo.findIdentities(tokenIds), tokenIds),
+      touch: (...token: Parameters<typeof repo.touch>) => {
+        touched(token[1])
+        return repo.touch(...token)
+      }
+    } as ApiTokensRepo
+    return yield* Effect.provide(
+      Identities,
+      Identities.DefaultWithoutDependencies.pipe(Layer.provide(Layer.succeed(ApiTokensRepo, watched)))
+    )
+  }).pipe(Effect.provide(ApiTokensRepo.Default))
+
+export const makeToken = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const workspaceId = newId("workspace")
+  const id = newId("token")
+  const { secretHash, text } = TokenText.issue(id)
+  yield* sql`insert into posthorn.workspaces (id, slug, name) values (${workspaceId}, ${workspaceId.slice(-20)}, 'W')`
+  yield* sql`insert into posthorn.api_tokens (workspace_id, id, name, scopes, secret_hash)
+    values (${workspaceId}, ${id}, 'T', '{read}', ${secretHash})`
+  return { id, text: Redacted.value(text) }
+})
+
+/** As anybody can write them: the checksum is right, nobody has the id. */
+export const forged = () => Redacted.value(TokenText.issue(newId("token")).text)
