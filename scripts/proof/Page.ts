@@ -264,7 +264,7 @@ ${guardsPart(results.guards, "guards have a test that fails without them")}
 ## Rules in TypeScript
 
 \`npm run mutate:ts\` breaks them one operator, literal or condition at a time: what an answer means for its delivery, which URLs
-are accepted, what scopes and roles allow, whom gate, tokens and sessions let in; [the list](../scripts/mutants/caught.json) says which test noticed.
+are accepted, what scopes and roles allow, whom the gate and sessions let in, which text is a token; [the list](../scripts/mutants/caught.json) says which test noticed.
 
 ${guardsPart(results.mutants, "mutants have a test that fails with them")}
 
