@@ -17,7 +17,7 @@ import { Publishers } from "./Publishers.ts"
 import { POISON, Receivers } from "./Receivers.ts"
 import { type Line, Tally } from "./Tally.ts"
 
-/** How long the end may take once nothing goes wrong any more. */
+/** Once nothing goes wrong any more, so long may nothing happen: how much there is to do hangs on how long the run was. */
 const CALM_MS = 90_000
 const LOOK_MS = 250
 
@@ -54,14 +54,20 @@ const UNFINISHED = `
       on e.workspace_id = q.workspace_id and e.id = q.endpoint_id where e.enabled)
     + (select count(*) from posthorn.dead_letters)
     + (select count(*) from posthorn.replays r join posthorn.endpoints e
-      on e.workspace_id = r.workspace_id and e.id = r.endpoint_id where e.enabled and r.state = 'running') as n`
+      on e.workspace_id = r.workspace_id and e.id = r.endpoint_id where e.enabled and r.state = 'running') as n,
+    (select count(*) from posthorn.attempts) as attempts`
 
-/** Everything that can be delivered comes to its end, or time is up. */
+/** Until everything that can be delivered has come to its end, or nothing is tried any more; gives how long that took. */
 export const settle = async (query: Query) => {
   const began = Date.now()
-  while (Date.now() - began < CALM_MS) {
-    const [row] = await query<{ n: string }>(UNFINISHED)
+  let seen = ""
+  let movedAt = began
+  while (Date.now() - movedAt < CALM_MS) {
+    const [row] = await query<{ n: string; attempts: string }>(UNFINISHED)
     if (Number(row!.n) === 0) break
+    const now = `${row!.n} ${row!.attempts}`
+    if (now !== seen) movedAt = Date.now()
+    seen = now
     await pause(LOOK_MS)
   }
   return Date.now() - began
