@@ -173,13 +173,10 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()("@posthorn/pe
         Effect.zipRight(rows(sql, Counted)`
         with oldest as materialized (
           select id from posthorn.deliveries where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
-          order by id limit ${most}
-        ), locked as materialized (
-          select d.id from posthorn.deliveries d join oldest using (id)
-          where d.workspace_id = ${workspaceId} order by d.id for update of d
+          order by id limit ${most} for update
         ), gone as (
-          delete from posthorn.deliveries d using locked
-          where d.workspace_id = ${workspaceId} and d.id = locked.id returning 1
+          delete from posthorn.deliveries d using oldest
+          where d.workspace_id = ${workspaceId} and d.id = oldest.id returning 1
         )
         select count(*) as n from gone`),
         Effect.map((rows) => rows[0]!.n),
