@@ -1,5 +1,6 @@
 /** Publishing domain events, and what was published. Source: spec §6, decision §7 and §10. */
 
+import { asking, map } from "@posthorn/domain/AtOnce"
 import { EventNotFound, InvalidRequest, invalid } from "@posthorn/domain/Errors"
 import { isReserved } from "@posthorn/domain/EventType"
 import type { EventId } from "@posthorn/domain/Ids"
@@ -9,8 +10,8 @@ import { CurrentPrincipal, type Via } from "@posthorn/domain/Principal"
 import { EventHistoryRepo } from "@posthorn/persistence/EventHistoryRepo"
 import { EventsRepo, type Published } from "@posthorn/persistence/EventsRepo"
 import { counter } from "@posthorn/telemetry/Meters"
-import { withCheapSpan } from "@posthorn/telemetry/Tracing"
-import { Effect } from "effect"
+import { isTracing, withCheapSpan } from "@posthorn/telemetry/Tracing"
+import { Context, Effect } from "effect"
 import { type ListQuery, listPast, pagePast } from "./Lists.ts"
 import { WorkspaceLimits } from "./WorkspaceLimits.ts"
 
@@ -54,23 +55,26 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
     const { fanOut } = yield* WorkspaceLimits
 
     /** Store the event and queue a delivery for each enabled endpoint that wants it. Answered means durable. */
-    const publish = ({ eventType, idempotencyKey, payload }: NewEvent) =>
-      Effect.flatMap(CurrentPrincipal, ({ actor: { via }, traceId, workspaceSlug }) =>
-        isReserved(eventType)
-          ? Effect.fail(invalid("/eventType", RESERVED))
-          : Effect.map(
-              events.publish(
-                workspaceSlug,
-                { eventType, payload, idempotencyKey: idempotencyKey ?? null },
-                traceId,
-                fanOut
-              ),
-              (published) => {
-                count(via, [published])
-                return published
-              }
-            )
-      ).pipe(withCheapSpan("Events.publish"))
+    const publishOne = ({ eventType, idempotencyKey, payload }: NewEvent) =>
+      asking((context: Context.Context<CurrentPrincipal>) => {
+        if (isReserved(eventType)) return Effect.fail(invalid("/eventType", RESERVED))
+        const { actor, traceId, workspaceSlug } = Context.get(context, CurrentPrincipal)
+        const publishing = events.publish(
+          workspaceSlug,
+          { eventType, payload, idempotencyKey: idempotencyKey ?? null },
+          traceId,
+          fanOut
+        )
+        return map(publishing, (published) => {
+          count(actor.via, [published])
+          return published
+        })
+      })
+
+    /** The same; a span is of a fiber, so there is one only where somebody takes spans. */
+    const publish = (yield* isTracing)
+      ? (event: NewEvent) => withCheapSpan("Events.publish")(publishOne(event))
+      : publishOne
 
     /** Store all events, or none if one is refused. The answers come in the order of the events. */
     const publishAll = Effect.fn("Events.publishAll")(function* (batch: ReadonlyArray<NewEvent>) {

@@ -51,6 +51,14 @@ const refusals = {
   "23503": () => new WorkspaceNotFound()
 }
 
+const refusalsOfOne = {
+  ...refusals,
+  PH413: ({ message }: SqlProblem) =>
+    invalid("/eventType", `${message}: only the operator can raise that (LIMIT_FAN_OUT)`)
+}
+
+const refusedOne = refusing(refusalsOfOne)
+
 export class EventsRepo extends Effect.Service<EventsRepo>()("@posthorn/persistence/EventsRepo", {
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -90,13 +98,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()("@posthorn/persiste
 
     /** In one transaction with whatever else is published at this moment, as if it were alone. */
     const publish = (workspaceSlug: string, event: NewEvent, traceId: string, mostDeliveries: number) =>
-      shared({ workspaceSlug, event, traceId, mostDeliveries }).pipe(
-        refusing({
-          ...refusals,
-          PH413: ({ message }) =>
-            invalid("/eventType", `${message}: only the operator can raise that (LIMIT_FAN_OUT)`)
-        })
-      )
+      refusedOne(shared({ workspaceSlug, event, traceId, mostDeliveries }))
 
     /** All or nothing; the answers in the order of the events. */
     const publishAll = (

@@ -8,6 +8,7 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import type { Fragment } from "@effect/sql/Statement"
+import { recoverFrom } from "@posthorn/domain/AtOnce"
 import type { TimePosition } from "@posthorn/domain/Page"
 import { Effect, Option } from "effect"
 
@@ -42,7 +43,7 @@ type RefusalOf<T extends Refusals> = ReturnType<T[keyof T]>
 export const refusing =
   <T extends Refusals>(refusals: T) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, Exclude<E, SqlError> | RefusalOf<T>, R> =>
-    Effect.catchAll(self, (error): Effect.Effect<never, Exclude<E, SqlError> | RefusalOf<T>> => {
+    recoverFrom(self, (error): Effect.Effect<never, Exclude<E, SqlError> | RefusalOf<T>> => {
       if (!(error instanceof SqlError)) return Effect.fail(error as Exclude<E, SqlError>)
       const refusal = refusals[problemOf(error).code ?? ""]
       return refusal === undefined

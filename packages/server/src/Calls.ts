@@ -8,6 +8,7 @@
 import { problems, toProblem } from "@posthorn/api-contract/Problem"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
 import { isDatabaseAway, isWorkspaceGone } from "@posthorn/capabilities/Health"
+import { andThen, recover } from "@posthorn/domain/AtOnce"
 import {
   InternalError,
   type PublicError,
@@ -114,12 +115,12 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
     const settle =
       (visit: Visit) =>
       <A, R>(answering: Effect.Effect<A, PublicError, R>): Effect.Effect<A | Answer, never, R> =>
-        Effect.catchAllCause(answering, (cause) =>
-          Either.match(Cause.failureOrCause(cause), {
-            onLeft: (error) => Effect.succeed(refuse(error, visit)),
-            onRight: (defect) => unforeseen(defect, visit)
-          })
-        )
+        recover(answering, (cause): Effect.Effect<Answer> => {
+          const failure = Cause.failureOrCause(cause)
+          return Either.isLeft(failure)
+            ? Effect.succeed(refuse(failure.left, visit))
+            : unforeseen(failure.right, visit)
+        })
 
     /** Run the operation for whom its gate has let in; to be settled by the door. */
     const call = ({
@@ -132,14 +133,14 @@ export class Calls extends Effect.Service<Calls>()("@posthorn/server/Calls", {
     }: Call): Effect.Effect<Answer, PublicError, Provided> => {
       const { decode, run } = prepared.get(entry.name)!
       const workspaceId = "workspaceId" in admitted ? admitted.workspaceId : null
-      const performing = Effect.flatMap(read, (raw) => {
+      const performing = andThen(read, (raw) => {
         const decoded = decode(raw)
         if (Either.isLeft(decoded)) return Effect.fail(decoded.left)
         const performed = { entry, raw, request: decoded.right, caller, workspaceId }
         const answering = keyed.perform(performed, run(decoded.right), (value) =>
           succeed(entry, raw.path, value)
         )
-        return Effect.flatMap(answering, trouble.passing)
+        return andThen(answering, trouble.passing)
       })
       return traced(entry, visit, span)(performing, settle(visit))
     }

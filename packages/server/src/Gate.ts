@@ -4,7 +4,7 @@
  *   who are you (401) → which workspace (404) → not too often (429) → may you (403)
  *
  * REST passes it per request, MCP per request (authenticate) and per tool call (admit). A token opens one workspace;
- * any other slug looks exactly like one that does not exist. What is known already is told at once (`AtOnce.ts`).
+ * any other slug looks exactly like one that does not exist. What is known already is told at once (`domain/AtOnce`).
  * Source: spec §5, decision §3.
  */
 import { hash, timingSafeEqual } from "node:crypto"
@@ -13,12 +13,12 @@ import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import type { ConsoleSession } from "@posthorn/capabilities/ConsoleSessions"
 import { Identities, type Identity } from "@posthorn/capabilities/Identities"
 import { Workspaces } from "@posthorn/capabilities/Workspaces"
+import { andThen } from "@posthorn/domain/AtOnce"
 import type { Bucket } from "@posthorn/domain/Bucket"
 import { Forbidden, type RateLimited, Unauthorized, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { permissions as allPermissions } from "@posthorn/domain/Permission"
 import type { Actor, Operator, Principal } from "@posthorn/domain/Principal"
 import { Effect, Redacted } from "effect"
-import { andThen } from "./AtOnce.ts"
 import { clientKey, RateLimits, type Visit } from "./RateLimits.ts"
 import { ServerConfig } from "./ServerConfig.ts"
 

@@ -5,6 +5,7 @@
  */
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import { IdempotentCalls, type KeyedCall } from "@posthorn/capabilities/IdempotentCalls"
+import { map } from "@posthorn/domain/AtOnce"
 import type { PublicError } from "@posthorn/domain/Errors"
 import { stringify } from "@posthorn/domain/JsonText"
 import type { CurrentPrincipal } from "@posthorn/domain/Principal"
@@ -48,7 +49,7 @@ export class Performance extends Effect.Service<Performance>()("@posthorn/server
       const goOn = (value: unknown) => (goesOn ? after.run(value, seconds) : Effect.succeed(value))
       const keeps = keepsAnswers(entry) && entry.rules.changesNothing?.(request.body as never) !== true
       const key = keeps ? raw.headers[KEY_HEADER] : undefined
-      if (key === undefined) return Effect.map(goesOn ? Effect.flatMap(run, goOn) : run, answerOf)
+      if (key === undefined) return map(goesOn ? Effect.flatMap(run, goOn) : run, answerOf)
 
       const call: KeyedCall = {
         workspaceId,

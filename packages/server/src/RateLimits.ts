@@ -5,11 +5,12 @@
  * The first `quota` calls of a window pass and every further one is refused, exactly. Every answer to a call that was
  * counted says so in the headers of the IETF draft, refusals included. Source: spec §8, decision §6.
  */
+
+import { andThen } from "@posthorn/domain/AtOnce"
 import type { Bucket, Quota } from "@posthorn/domain/Bucket"
 import { RateLimited } from "@posthorn/domain/Errors"
 import type { Via } from "@posthorn/domain/Principal"
 import { Effect } from "effect"
-import { andThen } from "./AtOnce.ts"
 import { type Count, RateCounters } from "./RateCounters.ts"
 import { ServerConfig } from "./ServerConfig.ts"
 

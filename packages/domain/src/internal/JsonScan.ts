@@ -18,7 +18,12 @@ export interface Plan {
   readonly parts: Map<string, Plan>
 }
 
+const plans = new WeakMap<ReadonlyArray<ReadonlyArray<string>>, Plan>()
+
+/** Made once for the same list of paths. */
 export const planOf = (paths: ReadonlyArray<ReadonlyArray<string>>): Plan => {
+  const made = plans.get(paths)
+  if (made !== undefined) return made
   const top: Plan = { wanted: false, parts: new Map() }
   for (const path of paths) {
     let plan = top
@@ -29,6 +34,7 @@ export const planOf = (paths: ReadonlyArray<ReadonlyArray<string>>): Plan => {
     }
     plan.wanted = true
   }
+  plans.set(paths, top)
   return top
 }
 

@@ -7,6 +7,7 @@
  * stand before another's one. Bounded by `MOST` items and `MOST_BYTES`, or one item that is larger.
  */
 import type { SqlError } from "@effect/sql/SqlError"
+import { later } from "@posthorn/domain/AtOnce"
 import { Effect, Exit, Runtime } from "effect"
 
 const STATEMENTS = 2
@@ -16,7 +17,7 @@ const MOST_BYTES = 1_048_576
 interface Waiting<A, B> {
   readonly item: A
   readonly bytes: number
-  readonly resume: (outcome: Effect.Effect<B, SqlError>) => void
+  readonly resume: (outcome: Exit.Exit<B, SqlError>) => void
   gone: boolean
 }
 
@@ -60,6 +61,12 @@ export const makeGathering = <A, B>(
       return taken
     }
 
+    /** A turn later, when what is sent next has left: it is under way while these are answered. */
+    const tell = (taken: ReadonlyArray<Waiting<A, B>>, exit: Exit.Exit<ReadonlyArray<B>, SqlError>) =>
+      setImmediate(() =>
+        taken.forEach(({ resume }, place) => resume(Exit.map(exit, (outcomes) => outcomes[place]!)))
+      )
+
     const sendTogether = (taken: ReadonlyArray<Waiting<A, B>>) => {
       const names = new Set(taken.map(({ item }) => lineOf(item)))
       for (const name of names) busy.add(name)
@@ -67,10 +74,8 @@ export const makeGathering = <A, B>(
       run(send(taken.map(({ item }) => item))).addObserver((exit) => {
         underWay -= 1
         for (const name of names) busy.delete(name)
-        taken.forEach(({ resume }, place) =>
-          resume(Exit.isSuccess(exit) ? Effect.succeed(exit.value[place]!) : Effect.failCause(exit.cause))
-        )
         sendNext()
+        tell(taken, exit)
       })
     }
 
@@ -94,15 +99,15 @@ export const makeGathering = <A, B>(
 
     /** The item's own outcome. Whoever is interrupted before it is sent takes it away again. */
     return (item: A): Effect.Effect<B, SqlError> =>
-      Effect.async((resume) => {
+      later((resume) => {
         const waiting: Waiting<A, B> = { item, bytes: bytesOf(item), resume, gone: false }
         const name = lineOf(item)
         const line = lines.get(name)
         if (line === undefined) lines.set(name, [waiting])
         else line.push(waiting)
         schedule()
-        return Effect.sync(() => {
+        return () => {
           waiting.gone = true
-        })
+        }
       })
   })

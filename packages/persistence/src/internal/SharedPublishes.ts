@@ -7,6 +7,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
+import { andThen, asking, map, recoverFrom } from "@posthorn/domain/AtOnce"
 import type { ServiceUnavailable } from "@posthorn/domain/Errors"
 import type { JsonText } from "@posthorn/domain/JsonText"
 import { Context, Effect, Option, Schema } from "effect"
@@ -101,16 +102,19 @@ export const makeSharedPublishes = (alone: Alone) =>
       return isInTheWay(code) ? alone.publish(publish) : Effect.fail(refusedBy({ code, hint, message }))
     }
 
-    const shared = (publish: Publish) =>
-      Effect.matchEffect(together(publish), {
-        onFailure: (error) =>
-          isOfOne(error) ? apart.under(publish.workspaceSlug)(alone.publish(publish)) : Effect.fail(error),
-        onSuccess: (own) => settle(publish, own)
-      })
+    const shared = (publish: Publish) => {
+      const own = map(together(publish), (outcome) => settle(publish, outcome))
+      const next = recoverFrom(own, (error) =>
+        Effect.succeed(
+          isOfOne(error) ? apart.under(publish.workspaceSlug)(alone.publish(publish)) : Effect.fail(error)
+        )
+      )
+      return andThen(next, (then) => then)
+    }
 
     /** Within a transaction it belongs to that, and is made by itself. */
     return (publish: Publish) =>
-      Effect.contextWithEffect((context: Context.Context<never>) =>
+      asking((context: Context.Context<never>) =>
         Option.isSome(Context.getOption(context, SqlClient.TransactionConnection)) ||
         alone.isWaitedFor(publish) ||
         apart.isRunning(publish.workspaceSlug)

@@ -6,8 +6,9 @@
  * Source: decision §2.
  */
 import type { IncomingMessage } from "node:http"
+import { later } from "@posthorn/domain/AtOnce"
 import { type InvalidRequest, invalid, PayloadTooLarge, RequestTimeout } from "@posthorn/domain/Errors"
-import { Effect } from "effect"
+import { type Effect, Exit } from "effect"
 import type { Exchange } from "./Exchange.ts"
 
 export const BODY_LIMIT = 1_048_576
@@ -27,13 +28,13 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false })
 
 const decode = (chunks: ReadonlyArray<Buffer>) => {
   try {
-    return Effect.succeed(utf8.decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+    return Exit.succeed(utf8.decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
   } catch {
-    return Effect.fail(invalid("", "The body is not valid UTF-8"))
+    return Exit.fail(invalid("", "The body is not valid UTF-8"))
   }
 }
 
-const tooLarge = () => Effect.fail(new PayloadTooLarge({ limitBytes: BODY_LIMIT }))
+const tooLarge = () => Exit.fail(new PayloadTooLarge({ limitBytes: BODY_LIMIT }))
 
 export const declaresTooMuch = (message: IncomingMessage) =>
   Number(message.headers["content-length"] ?? 0) > BODY_LIMIT
@@ -45,7 +46,7 @@ export const readBody = (
 ): Effect.Effect<string, InvalidRequest | PayloadTooLarge | RequestTimeout> => {
   const message = exchange.source
   if (declaresTooMuch(message)) return tooLarge()
-  return Effect.async((settle) => {
+  return later<string, InvalidRequest | PayloadTooLarge | RequestTimeout>((settle) => {
     const chunks: Array<Buffer> = []
     let size = 0
     const take = (chunk: Buffer) => {
@@ -55,19 +56,21 @@ export const readBody = (
       stop(tooLarge())
     }
     const resume: typeof settle = (outcome) => {
+      if (!exchange.isArriving) return
       clearTimeout(timer)
       exchange.isArriving = false
+      exchange.arrived()
       settle(outcome)
     }
     const stop: typeof settle = (outcome) => {
       message.off("data", take)
       resume(outcome)
     }
-    const timer = setTimeout(() => stop(Effect.fail(new RequestTimeout())), deadlineMs)
+    const timer = setTimeout(() => stop(Exit.fail(new RequestTimeout())), deadlineMs)
     exchange.isArriving = true
     message.on("data", take)
-    message.once("end", () => resume(decode(chunks)))
-    message.once("error", () => stop(Effect.fail(invalid("", "The body was cut short"))))
-    return Effect.sync(() => clearTimeout(timer))
+    message.on("end", () => resume(decode(chunks)))
+    message.on("error", () => stop(Exit.fail(invalid("", "The body was cut short"))))
+    return () => clearTimeout(timer)
   })
 }

@@ -11,6 +11,8 @@ import type { BucketState, Visit } from "../RateLimits.ts"
 /** What is answered there may hold a secret that is shown once, or what a session sees: no cache may keep it. */
 const PRIVATE = /^\/(?:mcp$|console\/(?:api\/|session$))/
 
+const nothing = () => undefined
+
 /** Under it the operations again, for the console's sessions. */
 const CONSOLE_API = "/console/api/"
 
@@ -38,12 +40,14 @@ export class Exchange implements Visit {
   /** Whose idempotency keys are meant, once the gate knows. */
   caller = ""
   bucket: BucketState | null = null
-  /** What the gate tells the operation. The request's fiber starts with it, if the gate was open at once. */
+  /** What the gate tells the operation. The request is answered with it, if the gate was open at once. */
   known: Context.Context<never> = Context.empty()
-  /** Whether its fiber has started. */
+  /** Whether it is past its gate, or waits there. */
   isUnderWay = false
   /** Whether its body is being waited for. */
   isArriving = false
+  /** Called when its body has been waited for, and has come or not. */
+  arrived: () => void = nothing
 
   constructor(source: IncomingMessage, response: ServerResponse) {
     const url = source.url!

@@ -98,12 +98,7 @@ export const makeListener = (baseUrl: string, limits: Limits): Listening => {
     requireHostHeader: false
   })
   server.maxConnections = limits.connections
-  boundPipelining(server, limits.requestsAtOnce)
-  const open = new Set<ServerResponse>()
-  server.on("request", (_request, response) => {
-    open.add(response)
-    response.once("close", () => open.delete(response))
-  })
+  const open = boundPipelining(server, limits.requestsAtOnce)
   const early: Array<Parameters<Answering>> = []
   const keep: Answering = (...one) => void early.push(one)
   server.on("request", keep)

@@ -14,7 +14,9 @@ interface Traffic {
   asleep: boolean
 }
 
-export const boundPipelining = (server: Server, atOnce: number) => {
+/** Gives the answers that are still to come, of all connections. */
+export const boundPipelining = (server: Server, atOnce: number): ReadonlySet<ServerResponse> => {
+  const open = new Set<ServerResponse>()
   const connections = new WeakMap<Socket, Traffic>()
   const wakeAt = Math.floor(atOnce / 2)
   server.on("connection", (socket) => {
@@ -24,16 +26,19 @@ export const boundPipelining = (server: Server, atOnce: number) => {
   })
   server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
     const traffic = connections.get(socket)!
+    open.add(response)
     traffic.underWay += 1
     if (traffic.underWay > atOnce && !traffic.asleep) {
       traffic.asleep = true
       socket.pause()
     }
-    response.once("close", () => {
+    response.on("close", () => {
+      open.delete(response)
       traffic.underWay -= 1
       if (traffic.underWay > wakeAt || !traffic.asleep) return
       traffic.asleep = false
       socket.resume()
     })
   })
+  return open
 }

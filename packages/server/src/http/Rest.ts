@@ -6,12 +6,12 @@
  * compares it each time. Source: spec §4 and §5, ADR 0004; body limits: decision §2.
  */
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { andThen } from "@posthorn/domain/AtOnce"
 import { type InvalidRequest, invalid, type PublicError, UnsupportedMediaType } from "@posthorn/domain/Errors"
 import { parseJson } from "@posthorn/domain/JsonText"
 import { callerSpan } from "@posthorn/domain/TraceId"
 import { Context, Effect, Either, Option } from "effect"
 import * as FindMyWay from "find-my-way-ts"
-import { andThen } from "../AtOnce.ts"
 import { type Answer, Calls } from "../Calls.ts"
 import { SessionDoor } from "../console/SessionDoor.ts"
 import type { RawRequest } from "../Decode.ts"
@@ -51,8 +51,8 @@ const MAX_PARAM = 20_000
 const METHODS = ["GET", "POST", "PATCH", "DELETE"]
 
 /**
- * Tells the operation who was let in: with what its fiber starts with. Once that runs, in Effect's own way, which copies what
- * the fiber knows, and compares it, twice.
+ * Tells the operation who was let in: with what the request is answered with. After a wait at the gate that is a fiber, which is
+ * told in Effect's own way: that copies what the fiber knows, and compares it, twice.
  */
 const telling = <I, S, A, E>(
   exchange: Exchange,
@@ -85,13 +85,14 @@ export class Rest extends Effect.Service<Rest>()("@posthorn/server/Rest", {
         return Effect.succeed<RawRequest>({ ...base, body: {} })
       }
       if (!isJson(headers)) return Effect.fail(new UnsupportedMediaType())
-      return Effect.flatMap(readBody(exchange, bodyMs), (text) =>
-        entry.rules.optionalBody === true && text.trim() === ""
-          ? Either.right<RawRequest>({ ...base, body: {} })
-          : Either.map(parsedBody(text, entry.rules.raw ?? []), (body): RawRequest => {
-              return { ...base, body, json: { text, without: NOTHING } }
-            })
-      )
+      return andThen(readBody(exchange, bodyMs), (text): Effect.Effect<RawRequest, PublicError> => {
+        if (entry.rules.optionalBody === true && text.trim() === "")
+          return Effect.succeed({ ...base, body: {} })
+        const parsed = parsedBody(text, entry.rules.raw ?? [])
+        return Either.isLeft(parsed)
+          ? Effect.fail(parsed.left)
+          : Effect.succeed({ ...base, body: parsed.right, json: { text, without: NOTHING } })
+      })
     }
 
     const authenticate = (exchange: Exchange, slug?: string): Effect.Effect<Caller, PublicError> =>

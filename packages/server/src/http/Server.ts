@@ -2,25 +2,16 @@
  * The HTTP server: the way of a request from Node to whoever answers it.
  *
  * Everything is answered straight on Node's request and response: the platform's own server takes half as long again
- * per request. An operation is given up `ANSWER_MS` after all of its request has arrived, with 503; anything else, when
+ * per request. A fiber runs what is no step (`domain/AtOnce`): a publish needs none. An operation is given up `ANSWER_MS` after all of its request has arrived, with 503; anything else, when
  * its connection is gone.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import { Going } from "@posthorn/domain/AtOnce"
 import { invalid, type PublicError, ServiceUnavailable } from "@posthorn/domain/Errors"
-import {
-  Effect,
-  type Fiber,
-  FiberId,
-  FiberRef,
-  FiberRefs,
-  Layer,
-  Option,
-  Runtime,
-  RuntimeFlags
-} from "effect"
+import { Effect, type Exit, FiberId, FiberRef, FiberRefs, Layer, Runtime, RuntimeFlags } from "effect"
 import { type Answer, Calls } from "../Calls.ts"
 import { answered } from "../RequestMeters.ts"
 import { ServerConfig } from "../ServerConfig.ts"
@@ -62,37 +53,33 @@ const answering = Effect.gen(function* () {
   const runtimeFlags = RuntimeFlags.disable(runtime.runtimeFlags, RuntimeFlags.RuntimeMetrics)
   // Nothing around it: each step that adds to a context copies, and compares, all of it.
   const fiberRefs = FiberRefs.delete(runtime.fiberRefs, FiberRef.currentContext)
-  const run = (exchange: Exchange) => {
-    const answering = edge.answer(exchange)
-    exchange.isUnderWay = true
-    return Runtime.runFork(Runtime.make({ context: exchange.known, fiberRefs, runtimeFlags }), answering)
-  }
+  /** With what is known by then of who calls. */
+  const goingOf = ({ known: context }: Exchange) =>
+    new Going(context, (effect, done) => {
+      const fiber = Runtime.runFork(Runtime.make({ context, fiberRefs, runtimeFlags }), effect)
+      fiber.addObserver(done)
+      return () => fiber.unsafeInterruptAsFork(FiberId.none)
+    })
 
   /** Gives the operation up when it takes too long; gives what ends this. A body has a deadline of its own. */
-  const watch = (exchange: Exchange, { bodySchema, rules }: ContractEntry, giveUp: () => void) => {
+  const watch = (exchange: Exchange, { rules }: ContractEntry, giveUp: () => void) => {
     const late = () => (exchange.isArriving ? undefined : giveUp())
-    const answerMs = ANSWER_MS + (rules.waitsMs ?? 0)
-    let timer = setTimeout(late, answerMs)
-    const arrived = () => {
-      clearTimeout(timer)
-      timer = setTimeout(late, answerMs)
-    }
-    if (Option.isSome(bodySchema)) exchange.source.once("end", arrived)
-    return () => {
-      exchange.source.off("end", arrived)
-      clearTimeout(timer)
-    }
+    const timer = setTimeout(late, ANSWER_MS + (rules.waitsMs ?? 0))
+    exchange.arrived = () => timer.refresh()
+    return () => clearTimeout(timer)
   }
 
   /** Nobody waits for it any more. */
-  const whenGone = ({ response }: Exchange, fiber: Fiber.RuntimeFiber<unknown>) => {
-    response.once("close", () => response.writableEnded || fiber.unsafeInterruptAsFork(FiberId.none))
+  const whenGone = ({ response }: Exchange, going: Going) => {
+    response.once("close", () => response.writableEnded || going.stop())
     return () => undefined
   }
 
   return (message: IncomingMessage, response: ServerResponse) => {
     const exchange = new Exchange(message, response)
-    const fiber = run(exchange)
+    const answering = edge.answer(exchange)
+    const going = goingOf(exchange)
+    exchange.isUnderWay = true
     let isFinished = false
     /** Sends the answer, and counts the operation; what comes after the first is too late. */
     const finish = (sent: Sent) => {
@@ -105,11 +92,11 @@ const answering = Effect.gen(function* () {
     const giveUp = () => {
       const refusal = calls.refuse(tooLate, exchange)
       finish(message.complete ? refusal : closing(refusal))
-      fiber.unsafeInterruptAsFork(FiberId.none)
+      going.stop()
     }
     const ended =
-      exchange.match === undefined ? whenGone(exchange, fiber) : watch(exchange, exchange.match.entry, giveUp)
-    fiber.addObserver((exit) => {
+      exchange.match === undefined ? whenGone(exchange, going) : watch(exchange, exchange.match.entry, giveUp)
+    going.go(answering, (exit: Exit.Exit<Sent>) => {
       ended()
       if (exit._tag === "Success") finish(exit.value)
       else giveUp()
