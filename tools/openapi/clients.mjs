@@ -36,7 +36,7 @@ const ready = async (url) => {
   throw new Error("the server did not become ready within 90 s")
 }
 
-/** No receiver may be reached, so `dev` makes no demo endpoint and delivers nothing. */
+/** Only https: may be delivered to, so `dev` makes no demo endpoint. */
 const withServer = async (use) => {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-clients-"))
   const port = await freePort()

@@ -1,4 +1,9 @@
-/** Runs both generated clients against the server at BASE_URL. */
+/**
+ * Runs both generated clients against the server at BASE_URL.
+ *
+ * The server tries what is published here at once, and no receiver answers as one would: so the delivery is pending or
+ * failed, as it happens, and nothing may be asked for by either. Given up it is not before minutes have passed.
+ */
 import { openapiFetch } from "./openapiFetch.ts"
 import { orval } from "./orval.ts"
 

@@ -28,12 +28,16 @@ export const openapiFetch = async (baseUrl: string, operatorToken: string) => {
   })
   check("publishEvent", published.data?.deliveryIds.length === 1)
   const page = await client.GET("/workspaces/{slug}/webhooks/{endpointId}/deliveries", {
-    params: { path: { slug, endpointId }, query: { limit: 10, status: "pending" } }
+    params: { path: { slug, endpointId }, query: { limit: 10, eventType: "invoice.paid" } }
   })
   check(
     "listWebhookDeliveries",
-    page.data?.items[0]?.eventType === "invoice.paid" && page.data.nextCursor === null
+    page.data?.items[0]?.id === published.data?.deliveryIds[0] && page.data?.nextCursor === null
   )
+  const givenUp = await client.GET("/workspaces/{slug}/webhooks/{endpointId}/deliveries", {
+    params: { path: { slug, endpointId }, query: { status: "dead_lettered" } }
+  })
+  check("listWebhookDeliveries by status", givenUp.data?.items.length === 0)
   const missing = await client.GET("/workspaces/{slug}/webhooks/deliveries/{deliveryId}", {
     params: { path: { slug, deliveryId: "whd_0" } }
   })

@@ -18,8 +18,13 @@ export const orval = async (baseUrl: string, operatorToken: string) => {
   if (endpoint.status !== 201) throw new Error("createWebhookEndpoint")
   const published = await api.publishEvent(slug, { eventType: "invoice.paid", payload: { id: 7 } })
   check("publishEvent", published.status === 202 && published.data.deliveryIds.length === 1)
-  const page = await api.listWebhookDeliveries(slug, endpoint.data.id, { limit: 10, status: "pending" })
+  const page = await api.listWebhookDeliveries(slug, endpoint.data.id, {
+    limit: 10,
+    eventType: "invoice.paid"
+  })
   check("listWebhookDeliveries", page.status === 200 && page.data.items[0]?.eventType === "invoice.paid")
+  const givenUp = await api.listWebhookDeliveries(slug, endpoint.data.id, { status: "dead_lettered" })
+  check("listWebhookDeliveries by status", givenUp.status === 200 && givenUp.data.items.length === 0)
   const missing = await api.getWebhookDelivery(slug, "whd_0")
   check("a typed refusal", missing.status === 404 && missing.data._tag === "WebhookDeliveryNotFound")
   const gone = await api.deleteWebhookEndpoint(slug, endpoint.data.id)
