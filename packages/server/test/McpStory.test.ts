@@ -116,7 +116,7 @@ layer(setting, { excludeTestServices: true, timeout: "60 seconds" })(
 
     it.scoped("decision §4 finds the instructions, the resources and the prompts", () =>
       Effect.gen(function* () {
-        const { enter, url } = yield* TestServer
+        const { call, enter, url } = yield* TestServer
         const ws = yield* enter
         const { client } = yield* agent(overHttp(url, ws.token))
 
@@ -128,6 +128,7 @@ layer(setting, { excludeTestServices: true, timeout: "60 seconds" })(
             ({ contents }) => (contents[0] as { text: string }).text
           )
         )
+        const page = yield* call("GET", "/openapi.json")
         const prompt = yield* Effect.promise(() =>
           client.getPrompt({ name: "diagnose_endpoint", arguments: { endpointId: "whe_7" } })
         )
@@ -139,6 +140,7 @@ layer(setting, { excludeTestServices: true, timeout: "60 seconds" })(
           "posthorn://llms"
         ])
         expect(JSON.parse(texts[1]!)).toMatchObject({ openapi: "3.1.0", info: { title: "Posthorn" } })
+        expect(texts[1]).toBe(page.text)
         expect(prompts.map(({ name }) => name)).toEqual(["diagnose_endpoint", "set_up_endpoint"])
         expect(prompt.messages).toMatchObject([
           { role: "user", content: { text: expect.stringContaining("whe_7") } }

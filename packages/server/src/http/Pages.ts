@@ -12,19 +12,19 @@ import { llmsText } from "../guides/Llms.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { asset } from "./Assets.ts"
 import type { Exchange } from "./Exchange.ts"
-import { openApiDocument } from "./OpenApiDocument.ts"
+import { OwnDocument } from "./OwnDocument.ts"
 import { Readiness } from "./Readiness.ts"
 import { referencePage } from "./Reference.ts"
 
 type Page = (exchange: Exchange) => Effect.Effect<HttpServerResponse.HttpServerResponse>
 
 export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
-  dependencies: [Readiness.Default],
+  dependencies: [OwnDocument.Default, Readiness.Default],
   effect: Effect.gen(function* () {
     const readiness = yield* Readiness
-    const { baseUrl, version } = yield* ServerConfig
-    const document = openApiDocument({ baseUrl, version })
-    const json = yield* asset(JSON.stringify(document), { contentType: "application/json", headers: {} })
+    const { baseUrl } = yield* ServerConfig
+    const own = yield* OwnDocument
+    const json = yield* asset(own.text, { contentType: "application/json", headers: {} })
     const text = { contentType: "text/plain; charset=utf-8", headers: {} }
     const live = HttpServerResponse.unsafeJson({ status: "ok" }, { headers: { "cache-control": "no-store" } })
     const notReady = HttpServerResponse.unsafeJson(
@@ -35,7 +35,7 @@ export class Pages extends Effect.Service<Pages>()("@posthorn/server/Pages", {
     const metrics = Effect.map(prometheusText, (text) =>
       HttpServerResponse.text(text, { contentType: CONTENT_TYPE, headers: { "cache-control": "no-store" } })
     )
-    const made = yield* Effect.cached(referencePage(document, baseUrl))
+    const made = yield* Effect.cached(referencePage(own.document, baseUrl))
 
     const pages: Readonly<Record<string, Page>> = {
       "/": () => Effect.succeed(HttpServerResponse.redirect("/reference", { status: 302 })),

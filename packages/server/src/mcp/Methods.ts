@@ -5,6 +5,7 @@
 import { parseJson } from "@posthorn/domain/JsonText"
 import { Cause, Effect, Either, Schema } from "effect"
 import type { Caller } from "../Gate.ts"
+import { OwnDocument } from "../http/OwnDocument.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { argumentsOf, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from "./JsonRpc.ts"
 import { getPrompt, listedPrompts } from "./Prompts.ts"
@@ -46,11 +47,12 @@ const list = (run: (context: McpContext) => object) =>
   )
 
 export class Methods extends Effect.Service<Methods>()("@posthorn/server/McpMethods", {
-  dependencies: [ToolCalls.Default],
+  dependencies: [OwnDocument.Default, ToolCalls.Default],
   effect: Effect.gen(function* () {
-    const { baseUrl, version } = yield* ServerConfig
+    const { baseUrl } = yield* ServerConfig
+    const openApi = yield* OwnDocument
     const toolCalls = yield* ToolCalls
-    const resources = makeResources({ baseUrl, version })
+    const resources = makeResources(baseUrl, openApi.text)
 
     const methods: Readonly<Record<string, Method>> = {
       "tools/list": list(({ caller }) => ({ tools: toolsFor(caller) })),

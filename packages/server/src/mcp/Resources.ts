@@ -5,7 +5,6 @@
 import { Effect } from "effect"
 import { llmsText } from "../guides/Llms.ts"
 import { stateMachineText } from "../guides/StateMachine.ts"
-import { openApiDocument } from "../http/OpenApiDocument.ts"
 import { RESOURCE_NOT_FOUND, RpcError } from "./JsonRpc.ts"
 
 interface Resource {
@@ -17,7 +16,8 @@ interface Resource {
   readonly text: string
 }
 
-export const makeResources = (installation: { readonly baseUrl: string; readonly version: string }) => {
+/** `openApi` is the text of the installation's OpenAPI document. */
+export const makeResources = (baseUrl: string, openApi: string) => {
   const resources: ReadonlyArray<Resource> = [
     {
       uri: "posthorn://state-machine",
@@ -35,7 +35,7 @@ export const makeResources = (installation: { readonly baseUrl: string; readonly
       description:
         "Every operation with its shapes, errors and examples; the tools are made from the same contract.",
       mimeType: "application/json",
-      text: JSON.stringify(openApiDocument(installation))
+      text: openApi
     },
     {
       uri: "posthorn://llms",
@@ -43,7 +43,7 @@ export const makeResources = (installation: { readonly baseUrl: string; readonly
       title: "How to connect, and every operation in a line",
       description: "The same text as /llms.txt.",
       mimeType: "text/markdown",
-      text: llmsText(installation.baseUrl)
+      text: llmsText(baseUrl)
     }
   ]
   const listed = resources.map(({ text, ...resource }) => ({ ...resource, size: Buffer.byteLength(text) }))
