@@ -15,6 +15,7 @@ import { AttemptsRepo } from "@posthorn/persistence/AttemptsRepo"
 import { DeliveriesRepo } from "@posthorn/persistence/DeliveriesRepo"
 import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
 import { ReplaysRepo } from "@posthorn/persistence/ReplaysRepo"
+import type { Times } from "@posthorn/persistence/Statement"
 import { Effect } from "effect"
 import { type ListQuery, listPast, pagePast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
@@ -25,11 +26,9 @@ export interface DeliveryQuery extends ListQuery {
   readonly payload?: "include" | "omit" | undefined
 }
 
-export interface WorkspaceDeliveryQuery extends DeliveryQuery {
+export interface WorkspaceDeliveryQuery extends DeliveryQuery, Times {
   readonly endpointId?: string | undefined
   readonly eventId?: string | undefined
-  readonly since?: string | undefined
-  readonly until?: string | undefined
 }
 
 const REPLAYABLE: ReadonlySet<DeliveryStatus> = new Set(ReplayableStatus.literals)

@@ -9,6 +9,7 @@ import { byId, byType } from "@posthorn/domain/Page"
 import { CurrentPrincipal, type Via } from "@posthorn/domain/Principal"
 import { EventHistoryRepo } from "@posthorn/persistence/EventHistoryRepo"
 import { EventsRepo, type Published } from "@posthorn/persistence/EventsRepo"
+import type { Times } from "@posthorn/persistence/Statement"
 import { counter } from "@posthorn/telemetry/Meters"
 import { isTracing, withCheapSpan } from "@posthorn/telemetry/Tracing"
 import { Context, Effect } from "effect"
@@ -21,10 +22,8 @@ export interface NewEvent {
   readonly idempotencyKey?: string | undefined
 }
 
-export interface EventQuery extends ListQuery {
+export interface EventQuery extends ListQuery, Times {
   readonly eventType?: string | undefined
-  readonly since?: string | undefined
-  readonly until?: string | undefined
   readonly payload?: "include" | "omit" | undefined
 }
 

@@ -15,7 +15,7 @@ import { FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Option, Schema } from "effect"
 import { Count, columnsOf, Id, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
-import { madeBetween, PAGE_BYTES } from "./Statement.ts"
+import { madeBetween, PAGE_BYTES, type Times } from "./Statement.ts"
 
 const Raw = Schema.Struct({
   id: Id("delivery"),
@@ -46,13 +46,9 @@ export interface NewTestSend {
   readonly traceId: string
 }
 
-export interface DeliveryFilter {
+export interface DeliveryFilter extends Times {
   readonly endpointId?: string | undefined
   readonly eventId?: string | undefined
-  /** Created then or later. */
-  readonly since?: string | undefined
-  /** Created before then. */
-  readonly until?: string | undefined
   readonly status?: DeliveryStatus | undefined
   readonly eventType?: string | undefined
   readonly omitPayload?: boolean | undefined

@@ -13,7 +13,7 @@ import { byId, cursorAt, pageOf } from "@posthorn/domain/Page"
 import { Effect, Option, Schema } from "effect"
 import { Count, columnsOf, Id, Time } from "./internal/Columns.ts"
 import { rows } from "./Rows.ts"
-import { madeBetween, PAGE_BYTES } from "./Statement.ts"
+import { madeBetween, PAGE_BYTES, type Times } from "./Statement.ts"
 
 const Raw = Schema.Struct({
   id: Id("event"),
@@ -30,12 +30,8 @@ export interface EventRow extends Omit<Raw, "payload"> {
   readonly payload: JsonText | null
 }
 
-export interface EventFilter {
+export interface EventFilter extends Times {
   readonly eventType?: string | undefined
-  /** Published then or later. */
-  readonly since?: string | undefined
-  /** Published before then. */
-  readonly until?: string | undefined
   readonly omitPayload?: boolean | undefined
 }
 

@@ -86,6 +86,7 @@ export const isWorkspaceGone = (defect: unknown): boolean => {
   return code === FOREIGN_KEY_VIOLATION && (constraint?.endsWith("_workspace_id_fkey") ?? false)
 }
 
+/** What a list of events or deliveries can be narrowed to. */
 export interface Times {
   /** Made then or later. */
   readonly since?: string | undefined
