@@ -152,7 +152,7 @@ create table posthorn.deliveries (
   last_duration_ms integer,
   last_attempt_at timestamp(3) with time zone,
   dead_letter_reason text collate "C",
-  created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
+  created_at timestamp(3) with time zone not null,
   constraint deliveries_pkey PRIMARY KEY (workspace_id, id),
   constraint deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))
 ) with (fillfactor=55);

@@ -64,8 +64,8 @@ describe("posthorn doctor", () => {
       `insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret, consecutive_failures)
         values ('wsp_1', 'whe_1', 'https://gone.example.com/in', '{*}', true, '\\x00', 3)`,
       `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, attempts,
-        last_failure_reason, last_attempt_at) values ('wsp_1', 'whd_1', 'whe_1', 'a.b', '{}', 't', 'failed', 3,
-        'tls_failed', now())`,
+        last_failure_reason, last_attempt_at, created_at) values ('wsp_1', 'whd_1', 'whe_1', 'a.b', '{}', 't', 'failed', 3,
+        'tls_failed', now(), now())`,
       `alter database ${name} set synchronous_commit = off`
     )
     const as = new URL(database)

@@ -233,8 +233,8 @@ it.scopedLive("decision §10 the role that everything runs under can neither cha
       "insert into posthorn.workspaces (id, slug, name) values ('wsp_1', 'acme', 'Acme')",
       `insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret)
         values ('wsp_1', 'whe_1', 'https://example.com/', '{*}', true, '\\x00')`,
-      `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
-        values ('wsp_1', 'whd_1', 'whe_1', 'a.b', '1', 't')`,
+      `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+        values ('wsp_1', 'whd_1', 'whe_1', 'a.b', '1', 't', now())`,
       `insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, url, request_headers,
         trace_id) values ('wsp_1', 'whd_1', 1, 'wha_1', 'delivered', now(), 1, 'https://example.com/', '{}', 't')`,
       `insert into posthorn.audit_events (workspace_id, action, actor_type, actor_id, via, target_type, target_id, trace_id)

@@ -27,8 +27,8 @@ layer(live, { excludeTestServices: true })("the questions of doctor", (it) => {
       yield* sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, consecutive_failures, secret)
         values ('wsp_1', 'whe_1', 'https://e.example.com/', '{a.b}', true, 1, 's')`
       yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status,
-          attempts, last_failure_reason, last_attempt_at)
-        values ('wsp_1', 'whd_1', 'whe_1', 'a.b', '1', 't', 'failed', 1, 'tls_failed', now())`
+          attempts, last_failure_reason, last_attempt_at, created_at)
+        values ('wsp_1', 'whd_1', 'whe_1', 'a.b', '1', 't', 'failed', 1, 'tls_failed', now(), now())`
       const role = `reader_${(yield* sql<{ name: string }>`select current_database() as name`)[0]!.name}`
       const missing = sql
         .withTransaction(

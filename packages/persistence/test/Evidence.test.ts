@@ -11,8 +11,8 @@ const seed = Effect.gen(function* () {
   yield* sql`insert into posthorn.workspaces (id, slug, name) values (${WORKSPACE}, 'acme', 'Acme')`
   yield* sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret)
     values (${WORKSPACE}, 'whe_1', 'https://example.com/', '{*}', true, '\\x00')`
-  yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
-    values (${WORKSPACE}, 'whd_1', 'whe_1', 'a.b', '1', 't')`
+  yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+    values (${WORKSPACE}, 'whd_1', 'whe_1', 'a.b', '1', 't', now())`
   yield* sql`insert into posthorn.attempts
       (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, url, request_headers, trace_id)
     values (${WORKSPACE}, 'whd_1', 1, 'wha_1', 'delivered', now(), 1, 'https://example.com/', '{}', 't')`
@@ -57,8 +57,8 @@ layer(TestPg, { excludeTestServices: true })("evidence", (it) => {
   it.effect("decision §7 removes attempts with their delivery, and no others", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
-        select ${WORKSPACE}, 'whd_' || n, 'whe_1', 'a.b', '1', 't' from generate_series(2, 4) n`
+      yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+        select ${WORKSPACE}, 'whd_' || n, 'whe_1', 'a.b', '1', 't', now() from generate_series(2, 4) n`
       yield* sql`insert into posthorn.attempts
           (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, url, request_headers, trace_id)
         select ${WORKSPACE}, 'whd_' || n, 1, 'wha_' || n, 'delivered', now(), 1, 'https://example.com/', '{}', 't' from generate_series(2, 4) n`

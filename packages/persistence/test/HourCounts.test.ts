@@ -139,8 +139,8 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
           select ${workspace}, 'whd_' || n, 'whe_1', 0, now() from generate_series(${from}::integer, ${to}::integer) n`
       /** The oldest of those. */
       const first = (workspace: WorkspaceId) =>
-        sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
-          values (${workspace}, 'whd_1', (select id from posthorn.endpoints where workspace_id = ${workspace} limit 1), 'a.b', '1', 't')`
+        sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+          values (${workspace}, 'whd_1', (select id from posthorn.endpoints where workspace_id = ${workspace} limit 1), 'a.b', '1', 't', now())`
       yield* first(workspaceId)
       yield* first(other)
       const waiting = (workspace: WorkspaceId) =>

@@ -175,8 +175,8 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
       Effect.gen(function* () {
         const query = yield* connect
         const attempts = (from: number, to: number) => `with d as (
-          insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
-          select 'wsp_1', 'whd_' || n, 'whe_1', 'a.b', '1', 't' from generate_series(${from}, ${to}) n returning id
+          insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+          select 'wsp_1', 'whd_' || n, 'whe_1', 'a.b', '1', 't', now() from generate_series(${from}, ${to}) n returning id
         ) insert into posthorn.attempts
           (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, url, request_headers, trace_id)
           select 'wsp_1', id, 1, 'wha_' || id, 'delivered', now(), 1, 'https://example.com/', '{}', 't' from d`

@@ -262,8 +262,8 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
       const { endpointId } = yield* makeDelivery(ws)
       const kept = yield* makeDelivery(ws)
       yield* sql`
-        insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status)
-        select ${ws.workspaceId}, posthorn.new_id('whd_'), ${endpointId}, 'a.b', '1', 't', 'delivered'
+        insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, created_at)
+        select ${ws.workspaceId}, posthorn.new_id('whd_'), ${endpointId}, 'a.b', '1', 't', 'delivered', now()
         from generate_series(1, 4500)`
 
       const deleted = yield* ws.call("DELETE", `/webhooks/${endpointId}`)

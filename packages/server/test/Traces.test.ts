@@ -102,8 +102,8 @@ layer(testServer(), { excludeTestServices: true })("getTrace", (it) => {
       const sql = yield* SqlClient
       const endpointId = yield* makeEndpoint(ws)
       const { id } = yield* publish(ws)
-      yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, payload, trace_id)
-        select ${ws.workspaceId}, posthorn.deliveries_begin(${id}) || lpad(to_hex(n), 16, '0'), ${endpointId}, ${id}, 'a.b', '{}', posthorn.new_trace_id()
+      yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, payload, trace_id, created_at)
+        select ${ws.workspaceId}, posthorn.deliveries_begin(${id}) || lpad(to_hex(n), 16, '0'), ${endpointId}, ${id}, 'a.b', '{}', posthorn.new_trace_id(), now()
         from generate_series(1, 1200) n`
 
       const { body } = yield* ws.call("GET", `/trace/${id}`)

@@ -33,8 +33,8 @@ it.scopedLive(
       yield* disable(made[2]!.id)
       yield* shared(10, 32)
       yield* sql`with d as (
-          insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, replayed_from)
-          select ${acme.id}, posthorn.new_id('whd_'), id, 'a.b', '1', replace(gen_random_uuid()::text, '-', ''), ${source!}
+          insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, replayed_from, created_at)
+          select ${acme.id}, posthorn.new_id('whd_'), id, 'a.b', '1', replace(gen_random_uuid()::text, '-', ''), ${source!}, now()
           from posthorn.endpoints where id in (${made[1]!.id}, ${made[2]!.id}) returning *
         ), queued as (
           insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)

@@ -41,8 +41,8 @@ const scenarios: ReadonlyArray<Scenario> = [
       )
       // A test send: it has no event.
       await stage.rows(
-        `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status)
-         values ($1, 'whd_test', $2, 'test', '1', 'x', 'failed_permanent')`,
+        `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, created_at)
+         values ($1, 'whd_test', $2, 'test', '1', 'x', 'failed_permanent', now())`,
         acme,
         endpoint
       )

@@ -12,8 +12,9 @@ interface Made {
 /** A delivery by hand. */
 const make = (stage: Stage, workspace: string, { event, from, id, job }: Made) =>
   stage.value(
-    `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, trace_id, replayed_from, replay_id)
-     values ($1, coalesce($2, posthorn.new_id('whd_')), 'whe_1', $3, 'a.b', 't', $4, $5) returning id`,
+    `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, trace_id, replayed_from, replay_id,
+       created_at)
+     values ($1, coalesce($2, posthorn.new_id('whd_')), 'whe_1', $3, 'a.b', 't', $4, $5, now()) returning id`,
     workspace,
     id ?? null,
     event,
