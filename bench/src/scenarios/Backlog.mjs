@@ -2,24 +2,20 @@
  * A backlog that is due, drained by one worker: what a delivery costs and how much memory the worker takes, for each tenth
  * of it. It is what an installation has to do after its workers were away for long.
  */
-import { addWorkspace, posthorn } from "../Contestants.mjs"
+import { posthorn } from "../Contestants.mjs"
 import { book } from "../load/Book.mjs"
 import { memoryBy } from "../load/Memory.mjs"
 import { withReceiver } from "../load/Receiving.mjs"
 import { writeRows } from "../load/Rows.mjs"
 import { now, sleep } from "../Machine.mjs"
 import { costs, endWorker, median, reading, startWorker } from "../Run.mjs"
-import { connect } from "../Servers.mjs"
 
-const WORKSPACES = 4
+const OTHERS = ["backlog-1", "backlog-2", "backlog-3"]
 const KINDS = 100
 const TENTHS = 10
 const WITHIN_MS = 1_800_000
 
-const fill = (bench, rows) => async (url, endpointsOf) => {
-  const client = await connect(url)
-  for (let n = 1; n < WORKSPACES; n++) await addWorkspace(client, `backlog-${n}`, endpointsOf())
-  await client.end()
+const fill = (bench, rows) => async (url) => {
   const from = now()
   await writeRows(url, "due", rows, { ageSeconds: 60, lastsSeconds: 3600 })
   bench.say(`  ${rows / 1e6}M due deliveries written in ${((now() - from) / 1000).toFixed(0)} s`)
@@ -79,7 +75,7 @@ const drainIn = async (bench, context, receiver, rows) => {
 export const backlog = (bench, options) =>
   withReceiver(
     bench,
-    { kinds: KINDS, tag: "backlog", fill: fill(bench, options.backlog) },
+    { kinds: KINDS, others: OTHERS, tag: "backlog", fill: fill(bench, options.backlog) },
     async (context, receiver) => ({
       scenario: "backlog",
       options,

@@ -6,7 +6,7 @@
  * before and after the slow time are compared. At the end all is drained and counted, by the receiver and in the tables.
  */
 import { rm } from "node:fs/promises"
-import { addWorkspace, posthorn } from "../Contestants.mjs"
+import { posthorn } from "../Contestants.mjs"
 import { book } from "../load/Book.mjs"
 import { startChild } from "../load/Child.mjs"
 import { judge, kept } from "../load/Halves.mjs"
@@ -16,9 +16,7 @@ import { withReceiver } from "../load/Receiving.mjs"
 import { now, sleep, until } from "../Machine.mjs"
 import { openPosthorn } from "../RestServer.mjs"
 import { endWorker, quantile, reading, startWorker } from "../Run.mjs"
-import { connect } from "../Servers.mjs"
 
-const WORKSPACES = 8
 const KINDS = 50
 const CONNECTIONS = { rest: 24, sql: 24 }
 const SAMPLE_MS = 2000
@@ -31,13 +29,7 @@ const SLOW_MS = 2000
 const SLOW_MOST_SECONDS = 60
 const PRINTED_EVERY = 15
 
-const slugs = Array.from({ length: WORKSPACES }, (_, n) => (n === 0 ? "bench" : `load-${n}`))
-
-const others = async (url, endpointsOf) => {
-  const client = await connect(url)
-  for (const slug of slugs.slice(1)) await addWorkspace(client, slug, endpointsOf())
-  await client.end()
-}
+const others = Array.from({ length: 7 }, (_, n) => `load-${n + 1}`)
 
 const open = async (bench, context, receiver) => {
   const { folder, started } = await probed(async () => ({
@@ -46,7 +38,7 @@ const open = async (bench, context, receiver) => {
   }))
   const { server, workers } = started
   const workspaces = []
-  for (const slug of slugs) workspaces.push({ slug, token: await server.tokenFor(slug) })
+  for (const slug of ["bench", ...others]) workspaces.push({ slug, token: await server.tokenFor(slug) })
   const producer = await startChild("Producer", {
     url: context.url,
     origin: server.origin,
@@ -198,7 +190,7 @@ const measured = async (run, options) => {
 }
 
 export const load = (bench, options) =>
-  withReceiver(bench, { kinds: KINDS, tag: "load", fill: others }, async (context, receiver) => {
+  withReceiver(bench, { kinds: KINDS, others, tag: "load" }, async (context, receiver) => {
     const run = await open(bench, context, receiver)
     try {
       return { scenario: "load", options, ...(await measured(run, options)) }
