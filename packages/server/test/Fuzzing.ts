@@ -6,8 +6,10 @@
  */
 import { HttpApiSchema } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
+import { PROBLEM_JSON } from "@posthorn/api-contract/Problem"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import { Arbitrary, FastCheck as fc, Option, Schema, SchemaAST } from "effect"
+import { openApiDocument } from "../src/http/OpenApiDocument.ts"
 import type { Sample } from "./Samples.ts"
 
 type AnySchema = Schema.Schema<unknown, unknown>
@@ -150,6 +152,26 @@ const byStatus = (ast: SchemaAST.AST, statusOf: (ast: SchemaAST.AST) => number):
   return found
 }
 
+const document = openApiDocument({ baseUrl: "https://posthorn.example.net", version: "0.0.0" })
+
+/** The refusals that the OpenAPI document names for an operation, by status. */
+const toldOf = (entry: ContractEntry): ReadonlyMap<number, ReadonlyArray<string>> => {
+  const path = entry.path.replace(/:(\w+)/g, "{$1}")
+  const { responses } = document.paths[path]![entry.method.toLowerCase()] as {
+    readonly responses: Readonly<Record<string, { readonly $ref?: string }>>
+  }
+  return new Map(
+    Object.entries(responses).map(([status, { $ref }]) => {
+      const shared = document.components.responses[$ref?.split("/").at(-1) ?? ""] as Refusal | undefined
+      return [Number(status), Object.keys(shared?.content[PROBLEM_JSON].examples ?? {})]
+    })
+  )
+}
+
+interface Refusal {
+  readonly content: Readonly<Record<typeof PROBLEM_JSON, { readonly examples: object }>>
+}
+
 export interface Judge {
   /** What is wrong with an answer, or undefined. */
   readonly answer: (status: number, body: unknown) => string | undefined
@@ -157,7 +179,10 @@ export interface Judge {
   readonly success: (body: unknown) => string | undefined
 }
 
-/** An answer is right when the operation declares its status, and for that status this body, to the last member. */
+/**
+ * An answer is right when the operation declares its status, and for that status this body, to the last member; a refusal
+ * when the OpenAPI document names it there as well.
+ */
 export const judgeOf = (entry: ContractEntry): Judge => {
   const successes = byStatus(entry.successSchema.ast, HttpApiSchema.getStatusSuccessAST)
   const errors = [
@@ -165,8 +190,12 @@ export const judgeOf = (entry: ContractEntry): Judge => {
     (Api as unknown as { errorSchema: AnySchema }).errorSchema.ast
   ]
   const failures = errors.map((ast) => byStatus(ast, HttpApiSchema.getStatusErrorAST))
+  const told = toldOf(entry)
   const answer = (status: number, body: unknown) => {
     if (status >= 500) return `status ${status}`
+    const tag = String((body as { readonly _tag?: unknown } | undefined)?._tag)
+    if (status >= 400 && told.get(status)?.includes(tag) !== true)
+      return `${status} ${tag}, which the document does not name`
     const schemas = [successes, ...failures].flatMap((declared) => declared.get(status) ?? [])
     if (schemas.length === 0) return `status ${status}, which is not declared`
     const fits =

@@ -135,6 +135,8 @@ it("§7 every error status is a problem with an example for each tag, and only f
     })
     expect(tags).toEqual(
       expect.arrayContaining([
+        // For a query parameter that is not known.
+        "InvalidRequest",
         "Unauthorized",
         "Forbidden",
         "RateLimited",

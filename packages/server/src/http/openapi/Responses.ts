@@ -12,8 +12,7 @@ import { PROBLEM_JSON, problems, toProblem } from "@posthorn/api-contract/Proble
 import { sampleOf } from "@posthorn/api-contract/Samples"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import type { PublicError } from "@posthorn/domain/Errors"
-import { Either, Option, type Schema } from "effect"
-import { judgementOf, membersOf } from "../../Judge.ts"
+import { Option } from "effect"
 import { exampleOf } from "./Examples.ts"
 import { type Json, nameOfRef, refOf } from "./Schemas.ts"
 
@@ -58,21 +57,13 @@ const headersOf = (status: number, rules?: OperationRules) => ({
   ...(rules?.location ? { Location: header("Location") } : {})
 })
 
-/** Whether any value that has a place is refused; most parameters take everything. */
-const judges = (schema: Schema.Schema.Any) => {
-  const nonsense = Object.fromEntries(membersOf(schema).map((name) => [name, ""]))
-  return Either.isLeft(judgementOf(schema, "ignored")(nonsense))
-}
-
 const OF_BODIES = ["PayloadTooLarge", "RequestTimeout", "UnsupportedMediaType"]
 
-/** Errors that the contract declares for all operations, and that this one cannot give. */
-const impossible = ({ bodySchema, headersSchema, querySchema }: ContractEntry): ReadonlyArray<string> => {
-  if (Option.isSome(bodySchema)) return []
-  return [querySchema, headersSchema].some(Option.exists(judges))
-    ? OF_BODIES
-    : [...OF_BODIES, "InvalidRequest"]
-}
+/**
+ * Errors that the contract declares for all operations, and that this one cannot give. `InvalidRequest` is none of them: a
+ * query parameter that an operation does not know is 400.
+ */
+const impossible = ({ bodySchema }: ContractEntry) => (Option.isSome(bodySchema) ? [] : OF_BODIES)
 
 const schemaOf = ({ content }: OpenApi.OpenApiSpecResponse) => Object.values(content ?? {})[0]?.schema
 
