@@ -26,6 +26,8 @@ describe("the list of guards", () => {
     const title = "decision §7 28P01 means that the database is away: a password that is being changed"
     expect(testExists(`${file}: ${title}`)).toBe(true)
     expect(testExists(`${file}: a failed statement ${title}`)).toBe(true)
+    expect(testExists(`${file}: a failed statement > ${title}`)).toBe(true)
+    expect(testExists(`${file}: a group that was renamed > ${title}`)).toBe(false)
     expect(testExists(`${file}: a failed statement means something else`)).toBe(false)
     expect(testExists("packages/persistence/test/Nowhere.test.ts: x")).toBe(false)
   })
