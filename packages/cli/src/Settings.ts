@@ -66,6 +66,7 @@ type Parse<A> = (text: string) => Either.Either<A, string>
 export const knownVariables: ReadonlyArray<string> = [
   "POSTHORN_URL",
   "POSTHORN_TOKEN",
+  "POSTHORN_WORKSPACE",
   ...Object.keys(variables)
 ]
 

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
 import { knownVariables } from "../src/Settings.ts"
 import { oddNodeEnv, unknownVariables } from "../src/UnknownVariables.ts"
@@ -41,6 +42,19 @@ describe("variables that nobody reads", () => {
 
     expect(linesFor(...others, ...kubernetes, ...knownVariables)).toEqual([])
     expect(linesFor("DATABASE_URL", "DATABASE_URI"), "another program's, beside ours").toEqual([])
+  })
+
+  it("decision §1 knows each of the names that its own commands read", () => {
+    const source = new URL("../src/", import.meta.url)
+    const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".ts")
+    )
+    const read = files.flatMap(
+      (name) => readFileSync(new URL(name, source), "utf8").match(/(?<=")POSTHORN_[A-Z]+(?=")/g) ?? []
+    )
+
+    expect(new Set(read)).toEqual(new Set(["POSTHORN_URL", "POSTHORN_TOKEN", "POSTHORN_WORKSPACE"]))
+    expect(linesFor(...read)).toEqual([])
   })
 
   it("decision §1 asks about a NODE_ENV that nearly says production", () => {
