@@ -45,7 +45,7 @@ fish prints a completion script.`
  */
 const loaded = <A, E>(load: () => Promise<Effect.Effect<A, E>>) => Effect.flatten(Effect.promise(load))
 
-/** The one command that takes arguments. */
+/** Reads its arguments itself: unlike the remote ones it reads the settings too. */
 const consoleLink = (args: ReadonlyArray<string>) =>
   loaded(async () => (await import("./ConsoleLink.ts")).consoleLink(args))
 
