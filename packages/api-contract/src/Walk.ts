@@ -5,6 +5,7 @@
  */
 import type { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "@effect/platform"
 import { HttpApiSchema } from "@effect/platform"
+import type { JsonOf } from "@posthorn/domain/JsonText"
 import { type Effect, type Option, Schema, SchemaAST } from "effect"
 import { Api } from "./Api.ts"
 import { type AnyGate, CallerGate, OperatorGate, WorkspaceGate } from "./Gates.ts"
@@ -101,7 +102,7 @@ type Bound<E, Shared, GroupR> =
         readonly headers: Headers
         readonly body: Filled<Body>
       }) => Effect.Effect<
-        Success,
+        Success | JsonOf<Success>,
         Failure | Shared,
         HttpApiMiddleware.HttpApiMiddleware.ExtractProvides<R | GroupR>
       >
@@ -112,7 +113,7 @@ type Intersected<U> = (U extends unknown ? (each: U) => void : never) extends (a
   : never
 
 /**
- * For each operation of an api a function from the decoded request to the answer. A missing operation, an undeclared
+ * For each operation of an api a function from the decoded request to the answer, or its JSON. A missing operation, an undeclared
  * error, an answer of another shape, or a need that the operation's gate does not provide does not compile.
  */
 export type Bindings<Api> = Intersected<BoundGroup<GroupsOf<Api>, ApiErrors<Api>>>

@@ -8,16 +8,16 @@ import {
   WebhookEndpointNotFound
 } from "@posthorn/domain/Errors"
 import type { DeliveryId, EndpointId } from "@posthorn/domain/Ids"
-import { byOrdinal, byTime } from "@posthorn/domain/Page"
+import { byOrdinal, byTime, emptyPage } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { type DeliveryStatus, ReplayableStatus } from "@posthorn/domain/States"
 import { AttemptsRepo } from "@posthorn/persistence/AttemptsRepo"
-import { DeliveriesRepo } from "@posthorn/persistence/DeliveriesRepo"
+import { DeliveriesRepo, type DeliveryListing } from "@posthorn/persistence/DeliveriesRepo"
 import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
 import { ReplaysRepo } from "@posthorn/persistence/ReplaysRepo"
 import type { Times } from "@posthorn/persistence/Statement"
 import { Effect } from "effect"
-import { type ListQuery, listPast, pagePast } from "./Lists.ts"
+import { type ListQuery, listPast, readPast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
 export interface DeliveryQuery extends ListQuery {
@@ -31,6 +31,11 @@ export interface WorkspaceDeliveryQuery extends DeliveryQuery, Times {
   readonly eventId?: string | undefined
 }
 
+const NONE: DeliveryListing = { isEmpty: true, page: emptyPage }
+
+/** A stack trace for the span of a list would cost as much as the rest of what is done here. */
+const UNTRACED = { captureStackTrace: false } as const
+
 const REPLAYABLE: ReadonlySet<DeliveryStatus> = new Set(ReplayableStatus.literals)
 
 export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabilities/Deliveries", {
@@ -43,22 +48,21 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
     const replays = yield* ReplaysRepo
 
     /** Deliveries of one endpoint, newest first. One that has some is there: only an empty page has to ask. */
-    const listByEndpoint = Effect.fnUntraced(function* (endpointId: EndpointId, query: DeliveryQuery) {
-      const { workspaceId } = yield* CurrentPrincipal
-      const filter = {
-        endpointId,
-        status: query.status,
-        eventType: query.eventType,
-        omitPayload: query.payload === "omit"
-      }
-      const page = yield* pagePast(byTime, query, (from) =>
-        deliveries.list(workspaceId, filter, query.limit, from)
-      )
-      if (page.items.length > 0) return page
-      if ((yield* endpoints.find(workspaceId, endpointId)) === undefined)
-        return yield* new WebhookEndpointNotFound()
-      return page
-    }, Effect.withSpan("Deliveries.listByEndpoint"))
+    const listByEndpoint = (endpointId: EndpointId, query: DeliveryQuery) =>
+      Effect.flatMap(CurrentPrincipal, ({ workspaceId }) => {
+        const { eventType, status } = query
+        const filter = { endpointId, status, eventType, omitPayload: query.payload === "omit" }
+        const listing = readPast(byTime, query, NONE, (from) =>
+          deliveries.list(workspaceId, filter, query.limit, from)
+        )
+        return Effect.flatMap(listing, ({ isEmpty, page }) =>
+          isEmpty
+            ? Effect.flatMap(endpoints.find(workspaceId, endpointId), (endpoint) =>
+                endpoint === undefined ? Effect.fail(new WebhookEndpointNotFound()) : Effect.succeed(page)
+              )
+            : Effect.succeed(page)
+        )
+      }).pipe(Effect.withSpan("Deliveries.listByEndpoint", UNTRACED))
 
     /** Deliveries of all endpoints, newest first. */
     const list = (query: WorkspaceDeliveryQuery) =>
@@ -66,9 +70,11 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
         const { endpointId, eventId, eventType, since, status, until } = query
         const omitPayload = query.payload === "omit"
         const filter = { endpointId, eventId, eventType, since, status, until, omitPayload }
-        return pagePast(byTime, query, (from) => deliveries.list(workspaceId, filter, query.limit, from))
-        // A stack trace for its span would cost as much as the rest of this.
-      }).pipe(Effect.withSpan("Deliveries.list", { captureStackTrace: false }))
+        const listing = readPast(byTime, query, NONE, (from) =>
+          deliveries.list(workspaceId, filter, query.limit, from)
+        )
+        return Effect.map(listing, ({ page }) => page)
+      }).pipe(Effect.withSpan("Deliveries.list", UNTRACED))
 
     const get = Effect.fn("Deliveries.get")(function* (deliveryId: DeliveryId) {
       const { workspaceId } = yield* CurrentPrincipal

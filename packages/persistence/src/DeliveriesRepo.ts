@@ -9,11 +9,12 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
-import { byTime, cursorAt, pageOf, TimePosition } from "@posthorn/domain/Page"
+import { byTime, cursorAt, type Page, pageOf, TimePosition } from "@posthorn/domain/Page"
 import { DeliveryStatus } from "@posthorn/domain/States"
 import { FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Option, Schema } from "effect"
 import { Count, columnsOf, Id, Time } from "./internal/Columns.ts"
+import { type Listing, makeWrittenPages, NEWEST } from "./internal/WrittenPages.ts"
 import { rows } from "./Rows.ts"
 import { madeBetween, PAGE_BYTES, type Times } from "./Statement.ts"
 
@@ -38,6 +39,11 @@ type Raw = typeof Raw.Type
 export interface DeliveryRow extends Omit<Raw, "payload"> {
   readonly payload: JsonText | null
 }
+
+/** What an item of a page is when PostgreSQL has written it. */
+const Item = Schema.Struct({ ...Raw.fields, payload: Schema.Unknown })
+
+export type DeliveryListing = Listing<DeliveryRow, typeof Item.Type>
 
 export interface NewTestSend {
   readonly endpointId: EndpointId
@@ -85,6 +91,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
     const columns = sql.literal(columnsWith(PAYLOAD))
     const payload = sql.literal(PAYLOAD)
     const withoutPayload = sql.literal(columnsWith("null::text"))
+    const written = makeWrittenPages(sql, Item)
     const withinBytes = sql.literal(columnsWith(PAYLOAD_WITHIN_BUDGET))
 
     const find = (workspaceId: WorkspaceId, deliveryId: DeliveryId) =>
@@ -125,8 +132,8 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
       )
 
     /** A cursor of another list has an id of another kind: then its time says where to go on. */
-    const past = ({ at, id }: TimePosition) =>
-      id.startsWith("whd_") ? sql`d.id < ${id}` : sql`d.id < posthorn.id_at('whd_', ${at}::timestamptz)`
+    const beforeId = ({ at, id }: TimePosition) =>
+      id.startsWith("whd_") ? sql`${id}` : sql`posthorn.id_at('whd_', ${at}::timestamptz)`
 
     /** Where a walk starts: in a workspace or one of its endpoints, strictly past the position. */
     const within = (workspaceId: WorkspaceId, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
@@ -134,7 +141,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
         sql`d.workspace_id = ${workspaceId}`,
         ...(filter.endpointId === undefined ? [] : [sql`d.endpoint_id = ${filter.endpointId}`]),
         madeBetween(sql, "whd_", sql.literal("d"), filter),
-        ...(Option.isNone(from) ? [] : [past(from.value)])
+        ...(Option.isNone(from) ? [] : [sql`d.id < ${beforeId(from.value)}`])
       ])
 
     /** Of one event there are few: found by it, then ordered. Without `offset 0` some plans walk the whole history. */
@@ -153,6 +160,12 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
 
     const isFiltered = (filter: DeliveryFilter) =>
       filter.status !== undefined || filter.eventType !== undefined
+
+    const isPlain = (filter: DeliveryFilter) =>
+      !isFiltered(filter) &&
+      filter.eventId === undefined &&
+      filter.since === undefined &&
+      filter.until === undefined
 
     const walk = (
       workspaceId: WorkspaceId,
@@ -173,13 +186,12 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
         where ${within(workspaceId, filter, from)}
         order by d.id desc offset ${SCAN_LIMIT - 1} limit 1`
 
-    /** Newest first, strictly past the position. */
-    const list = (
+    const select = (
       workspaceId: WorkspaceId,
       filter: DeliveryFilter,
       limit: number,
       from: Option.Option<TimePosition>
-    ) =>
+    ): Effect.Effect<Page<DeliveryRow>> =>
       Effect.gen(function* () {
         const found = yield* filter.omitPayload
           ? rows(sql, Raw)`select ${withoutPayload} from ${walk(workspaceId, filter, limit + 1, from)}`
@@ -200,6 +212,25 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()("@posthorn/
         const [end] = yield* scanEnd(workspaceId, filter, from)
         return end === undefined ? page : { ...page, nextCursor: cursorAt(byTime, end) }
       }).pipe(Effect.orDie)
+
+    const listed = (page: Page<DeliveryRow>): DeliveryListing => ({ isEmpty: page.items.length === 0, page })
+
+    /** Newest first, strictly past the position. */
+    const list = (
+      workspaceId: WorkspaceId,
+      filter: DeliveryFilter,
+      limit: number,
+      from: Option.Option<TimePosition>
+    ): Effect.Effect<DeliveryListing> => {
+      const selected = Effect.suspend(() => Effect.map(select(workspaceId, filter, limit, from), listed))
+      if (!isPlain(filter)) return selected
+      const before = Option.isNone(from) ? NEWEST : beforeId(from.value)
+      const { endpointId, omitPayload } = filter
+      return Effect.flatMap(
+        Effect.orDie(written(workspaceId, { endpointId, omitPayload, limit, before })),
+        (page): Effect.Effect<DeliveryListing> => (page === undefined ? selected : Effect.succeed(page))
+      )
+    }
 
     return { exists, find, insertTestSend, list } as const
   })

@@ -3,10 +3,12 @@
  * statement that is run without one gives columns of which nothing is known.
  *
  * Rows are taken as the driver made them: decoding 50 of them takes twice as long as reading them. Tests decode every
- * row that they read (`testkit/src/CheckedRows.ts`), and fail by one that does not fit. Why: docs/adr/0033-row-types.md.
+ * row that they read (`testkit/src/CheckedRows.ts`), and fail by one that does not fit. So do they with rows of which
+ * PostgreSQL gives the JSON. Why: docs/adr/0033-row-types.md.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
+import { type JsonOf, jsonOf } from "@posthorn/domain/JsonText"
 import { Effect, type Schema } from "effect"
 
 /** Throws when these are not such rows. */
@@ -49,3 +51,18 @@ export const rowsOf = <A>(
         check?.(found, row, statement)
         return found as ReadonlyArray<A>
       })
+
+/** The JSON of a list, of whose items PostgreSQL has written the JSON with commas between them. */
+export const writtenRows = <A>(
+  row: Schema.Schema<A>,
+  items: string,
+  statement: string
+): Effect.Effect<JsonOf<ReadonlyArray<A>>> => {
+  const list = jsonOf<ReadonlyArray<A>>(`[${items}]`)
+  return check === null
+    ? Effect.succeed(list)
+    : Effect.as(
+        Effect.suspend(() => rowsOf(row, JSON.parse(list.text), statement)),
+        list
+      )
+}

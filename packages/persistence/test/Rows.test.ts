@@ -10,7 +10,7 @@ import * as DedicatedConnection from "../src/DedicatedConnection.ts"
 import { Id, Time } from "../src/internal/Columns.ts"
 import * as Prepared from "../src/Prepared.ts"
 import * as Retention from "../src/Retention.ts"
-import { rows } from "../src/Rows.ts"
+import { rows, writtenRows } from "../src/Rows.ts"
 
 const Row = Schema.Struct({ id: Id("workspace"), slug: Schema.String, createdAt: Time })
 
@@ -51,6 +51,25 @@ layer(live, { excludeTestServices: true })("rows in a test", (it) => {
         assert.match(misfits[0]!, issue, why)
         assert.include(misfits[0]!, "from posthorn.workspaces", why)
       }
+    })
+  )
+
+  it.effect("decision §7 are held to it where PostgreSQL writes their JSON", () =>
+    Effect.gen(function* () {
+      const Item = Schema.Struct({ id: Id("delivery"), payload: Schema.Unknown })
+      const good = yield* writtenRows(
+        Item,
+        '{"id":"whd_1","payload":1},{"id":"whd_2","payload":{}}',
+        "a page"
+      )
+      const wrong = yield* told(
+        writtenRows(Item, '{"id":"whd_1","payload":1},{"id":2,"payload":1}', "a page")
+      )
+      const broken = yield* told(writtenRows(Item, '{"id":"whd_1"', "a page"))
+
+      assert.strictEqual(good.text, '[{"id":"whd_1","payload":1},{"id":"whd_2","payload":{}}]')
+      assert.match(wrong.misfits[0]!, /a page(?:.|\n)*row 1, id: Expected/)
+      assert.isTrue(wrong.died && broken.died)
     })
   )
 

@@ -60,6 +60,7 @@ const VALUES: Readonly<Record<string, (foreign: Readonly<Record<string, string>>
   job: ({ replay }) => replay!,
   attempt_id: ({ attempt }) => `${attempt!.slice(0, -1)}f`,
   from_id: ({ delivery }) => delivery!,
+  before: ({ delivery }) => delivery!,
   except_endpoint: ({ endpoint }) => endpoint!
 }
 

@@ -4,6 +4,7 @@ import { endpoints } from "./Endpoints.ts"
 import { engine } from "./Engine.ts"
 import { failures } from "./Failures.ts"
 import { holding } from "./Held.ts"
+import { lists } from "./Lists.ts"
 import { losing } from "./Losses.ts"
 import { ofEvent } from "./OfEvent.ts"
 import { publishing } from "./Publish.ts"
@@ -24,6 +25,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...tables,
   ...publishing,
   ...ofEvent,
+  ...lists,
   ...keys,
   ...recordings,
   ...holding,
