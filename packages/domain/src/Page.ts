@@ -91,9 +91,8 @@ export const byOrdinal = order(
   ({ ordinal }: { readonly ordinal: number }) => ({ ordinal })
 )
 
-/** Where a list goes on after this position. */
-export const cursorAt = <P>({ cursor }: Order<never, P>, position: P): string =>
-  Schema.encodeSync(cursor)(position)
+/** Where a list goes on after this position. As its schema encodes it, which takes 20 us more: the members are a row's own. */
+export const cursorAt = <P>(_order: Order<never, P>, position: P): string => btoa(JSON.stringify(position))
 
 /**
  * Where this cursor says that the list goes on; inside, `none` is the beginning, for which there is no cursor. `none` outside: it
