@@ -216,9 +216,9 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
           ])
         for (let n = 0; n < 10; n++) yield* page("whd_g")
         yield* query(
-          `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
-           select $1, 'whd_' || lpad(to_hex(n), 13, '0'), $2, 'a.b', '1', 't' from generate_series(1, 1000) n union all
-           select $1, 'whd_1' || lpad(to_hex(n), 12, '0'), $3, 'a.b', '1', 't' from generate_series(1, ${WAITING}) n`,
+          `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+           select $1, 'whd_' || lpad(to_hex(n), 13, '0'), $2, 'a.b', '1', 't', now() from generate_series(1, 1000) n union all
+           select $1, 'whd_1' || lpad(to_hex(n), 12, '0'), $3, 'a.b', '1', 't', now() from generate_series(1, ${WAITING}) n`,
           [workspaceId, endpointId, newId("endpoint")]
         )
 

@@ -69,8 +69,8 @@ const scenarios: ReadonlyArray<Scenario> = [
       for (const payload of ["1", `"${"x".repeat(8)}"`, "2"])
         await stage.publish("acme", "a.b", null, payload)
       await stage.rows(
-        `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id)
-         values ($1, 'whd_0', 'whe_1', 'webhook.test_event', '"own"', 't')`,
+        `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+         values ($1, 'whd_0', 'whe_1', 'webhook.test_event', '"own"', 't', now())`,
         acme
       )
       const payloads = async (room: number | null) =>
