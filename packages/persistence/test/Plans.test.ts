@@ -203,15 +203,15 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
       })
   )
 
-  for (const of of ["an endpoint", "a workspace"]) {
-    it.scoped(`§8 reads a page of ${of} by its index, by a plan that was made while there was nothing`, () =>
+  for (const whose of ["an endpoint", "a workspace"]) {
+    it.scoped(`§8 reads a page of ${whose} by its index, by a plan that was made while there was nothing`, () =>
       Effect.gen(function* () {
         const query = yield* connect
         const [workspaceId, endpointId] = [newId("workspace"), newId("endpoint")]
         const page = (before: string) =>
           query("select * from posthorn.list_deliveries($1, $2, $3, 50, 1000)", [
             workspaceId,
-            of === "an endpoint" ? endpointId : null,
+            whose === "an endpoint" ? endpointId : null,
             before
           ])
         for (let n = 0; n < 10; n++) yield* page("whd_g")
