@@ -204,36 +204,38 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
   )
 
   for (const whose of ["an endpoint", "a workspace"]) {
-    it.scoped(`§8 reads a page of ${whose} by its index, by a plan that was made while there was nothing`, () =>
-      Effect.gen(function* () {
-        const query = yield* connect
-        const [workspaceId, endpointId] = [newId("workspace"), newId("endpoint")]
-        const page = (before: string) =>
-          query("select * from posthorn.list_deliveries($1, $2, $3, 50, 1000)", [
-            workspaceId,
-            whose === "an endpoint" ? endpointId : null,
-            before
-          ])
-        for (let n = 0; n < 10; n++) yield* page("whd_g")
-        yield* query(
-          `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+    it.scoped(
+      `§8 reads a page of ${whose} by its index, by a plan that was made while there was nothing`,
+      () =>
+        Effect.gen(function* () {
+          const query = yield* connect
+          const [workspaceId, endpointId] = [newId("workspace"), newId("endpoint")]
+          const page = (before: string) =>
+            query("select * from posthorn.list_deliveries($1, $2, $3, 50, 1000)", [
+              workspaceId,
+              whose === "an endpoint" ? endpointId : null,
+              before
+            ])
+          for (let n = 0; n < 10; n++) yield* page("whd_g")
+          yield* query(
+            `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
            select $1, 'whd_' || lpad(to_hex(n), 13, '0'), $2, 'a.b', '1', 't', now() from generate_series(1, 1000) n union all
            select $1, 'whd_1' || lpad(to_hex(n), 12, '0'), $3, 'a.b', '1', 't', now() from generate_series(1, ${WAITING}) n`,
-          [workspaceId, endpointId, newId("endpoint")]
-        )
+            [workspaceId, endpointId, newId("endpoint")]
+          )
 
-        yield* query("begin")
-        const { rows } = yield* page("whd_g")
-        const looked = yield* query(
-          `select (seq_tup_read + idx_tup_fetch)::integer as n from pg_stat_xact_user_tables
+          yield* query("begin")
+          const { rows } = yield* page("whd_g")
+          const looked = yield* query(
+            `select (seq_tup_read + idx_tup_fetch)::integer as n from pg_stat_xact_user_tables
            where relid = 'posthorn.deliveries'::regclass`
-        )
-        yield* query("rollback")
-        yield* query("delete from posthorn.deliveries")
+          )
+          yield* query("rollback")
+          yield* query("delete from posthorn.deliveries")
 
-        expect(rows[0]!.many).toBe(51)
-        expect(looked.rows[0]!.n).toBeLessThanOrEqual(51)
-      })
+          expect(rows[0]!.many).toBe(51)
+          expect(looked.rows[0]!.n).toBeLessThanOrEqual(51)
+        })
     )
   }
 
