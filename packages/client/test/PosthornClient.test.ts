@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { FetchHttpClient, HttpClient, HttpClientResponse } from "@effect/platform"
 import { expect, it, layer } from "@effect/vitest"
+import { Api } from "@posthorn/api-contract/Api"
 import { Effect, Fiber, Layer, Redacted, Stream, TestClock } from "effect"
 import { build } from "esbuild"
 import { makeDelivery, publish } from "../../server/test/Fixtures.ts"
@@ -96,6 +98,13 @@ it.effect("§9 an id or slug leads to no other path than the operation's own", (
     expect(yield* urlOf("acme-2", "whe_0a")).toBe("http://posthorn.test/workspaces/acme-2/webhooks/whe_0a")
   })
 )
+
+it("§9 its README names every group of calls", () => {
+  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
+  const [, listed = ""] = /\*\*Groups\*\*: ([^;]*);/.exec(readme) ?? []
+
+  expect(Array.from(listed.matchAll(/`(\w+)`/g), ([, name]) => name)).toEqual(Object.keys(Api.groups).sort())
+})
 
 it("§9 the client needs no Node built-in", async () => {
   const entryPoints = ["PosthornClient.ts", "Pages.ts"].map((file) =>
