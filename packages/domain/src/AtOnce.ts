@@ -18,18 +18,7 @@ type Done<A, E> = (exit: Exit.Exit<A, E>) => void
 /** What ends a wait: nothing comes of it any more. */
 type Cancel = () => void
 
-abstract class Step<A, E = never, R = never> extends Effectable.Class<A, E, R> {
-  abstract start(going: Going, done: Done<A, E>): void
-}
-
-/** The outcome of calling this, be it a defect. */
-const tried = <A, E, R>(next: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
-  try {
-    return next()
-  } catch (defect) {
-    return Exit.die(defect)
-  }
-}
+abstract class Step<A, E = never, R = never> extends Effectable.Class<A, E, R> {}
 
 class Later<A, E> extends Step<A, E> {
   readonly begin: (done: Done<A, E>) => Cancel
@@ -37,10 +26,6 @@ class Later<A, E> extends Step<A, E> {
   constructor(begin: (done: Done<A, E>) => Cancel) {
     super()
     this.begin = begin
-  }
-
-  start(going: Going, done: Done<A, E>) {
-    going.wait(this.begin, done)
   }
 
   commit(): Effect.Effect<A, E> {
@@ -54,13 +39,6 @@ class Asking<A, E, R> extends Step<A, E, R> {
   constructor(next: (context: Context.Context<R>) => Effect.Effect<A, E, R>) {
     super()
     this.next = next
-  }
-
-  start(going: Going, done: Done<A, E>) {
-    going.go(
-      tried(() => this.next(going.context as Context.Context<R>)),
-      done
-    )
   }
 
   commit(): Effect.Effect<A, E, R> {
@@ -84,55 +62,89 @@ class Following<A, E, R, B, E2, R2> extends Step<B, E2, R | R2> {
     this.onFailure = onFailure
   }
 
-  start(going: Going, done: Done<B, E2>) {
-    this.self.start(going, (exit) => going.go(this.after(exit), done))
-  }
-
   commit(): Effect.Effect<B, E2, R | R2> {
     return Effect.matchCauseEffect(this.self, this)
   }
-
-  private after(exit: Exit.Exit<A, E>): Effect.Effect<B, E2, R2> {
-    return tried(() => (Exit.isSuccess(exit) ? this.onSuccess(exit.value) : this.onFailure(exit.cause)))
-  }
 }
 
-/** Goes through steps for one caller, one after another, without a fiber. */
+type Anything = Effect.Effect<unknown, unknown, unknown>
+type Outcome = Exit.Exit<unknown, unknown>
+type Whatever = Following<unknown, unknown, unknown, unknown, unknown, unknown>
+
+/** Goes through the steps of one effect for one caller, one after another, without a fiber. */
 export class Going {
-  readonly context: Context.Context<never>
+  private readonly context: Context.Context<never>
   /** Runs what is no step; gives what ends it. */
-  private readonly fork: <A, E>(effect: Effect.Effect<A, E>, done: Done<A, E>) => Cancel
+  private readonly fork: (effect: Effect.Effect<unknown, unknown>, done: Done<unknown, unknown>) => Cancel
+  /** What comes after the step that is being made, the next one last. */
+  private readonly following: Array<Whatever> = []
+  private done: ((exit: never) => void) | undefined = undefined
   private cancel: Cancel | undefined = undefined
   private isOver = false
 
-  constructor(context: Context.Context<never>, fork: Going["fork"]) {
+  constructor(
+    context: Context.Context<never>,
+    fork: (effect: Effect.Effect<unknown, unknown>, done: Done<unknown, unknown>) => Cancel
+  ) {
     this.context = context
     this.fork = fork
   }
 
-  /** `context` is to have what it needs. `done` is called at most once: never once this was stopped. */
+  /** To be called once. `context` is to have what it needs. `done` is called at most once: never once this was stopped. */
   go<A, E, R>(self: Effect.Effect<A, E, R>, done: Done<A, E>): void {
-    if (this.isOver) return
-    if (Exit.isExit(self)) done(self as Exit.Exit<A, E>)
-    else if (self instanceof Step) self.start(this, done)
-    else this.wait((resume) => this.fork(self as Effect.Effect<A, E>, resume), done)
-  }
-
-  wait<A, E>(begin: (done: Done<A, E>) => Cancel, done: Done<A, E>): void {
-    let isSettled = false
-    const cancel = begin((exit) => {
-      if (isSettled || this.isOver) return
-      isSettled = true
-      this.cancel = undefined
-      done(exit)
-    })
-    if (!isSettled) this.cancel = cancel
+    this.done = done
+    this.goOn(self)
   }
 
   /** Gives up what is waited for. */
   stop(): void {
     this.isOver = true
     this.cancel?.()
+  }
+
+  private goOn(self: Anything): void {
+    let next: Anything | undefined = self
+    while (next !== undefined && !this.isOver) next = this.stepFrom(next)
+  }
+
+  /** What comes next; undefined when that has to be waited for, or nothing does. */
+  private stepFrom(self: Anything): Anything | undefined {
+    if (self instanceof Following) {
+      this.following.push(self)
+      return self.self
+    }
+    if (Exit.isExit(self)) return this.after(self as Outcome)
+    if (self instanceof Asking) return tried((self as Asking<unknown, unknown, never>).next, this.context)
+    if (self instanceof Later) return this.wait(self.begin)
+    return this.wait((resume) => this.fork(self as Effect.Effect<unknown, unknown>, resume))
+  }
+
+  private after(exit: Outcome): Anything | undefined {
+    const following = this.following.pop()
+    if (following === undefined) return void this.done!(exit as never)
+    return Exit.isSuccess(exit)
+      ? tried(following.onSuccess, exit.value)
+      : tried(following.onFailure, exit.cause)
+  }
+
+  private wait(begin: (done: Done<unknown, unknown>) => Cancel): undefined {
+    let isSettled = false
+    const cancel = begin((exit) => {
+      if (isSettled || this.isOver) return
+      isSettled = true
+      this.cancel = undefined
+      this.goOn(exit)
+    })
+    if (!isSettled) this.cancel = cancel
+  }
+}
+
+/** The outcome of calling this, be it a defect. */
+const tried = <A>(next: (value: A) => Anything, value: A): Anything => {
+  try {
+    return next(value)
+  } catch (defect) {
+    return Exit.die(defect)
   }
 }
 

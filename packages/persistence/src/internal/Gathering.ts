@@ -50,7 +50,8 @@ export const makeGathering = <A, B>(
           const next = line[0]!
           if (taken.length > 0 && (taken.length >= MOST || bytes + next.bytes > MOST_BYTES)) return taken
           line.shift()
-          lines.delete(name)
+          // The only line stays where it is: what is put in and taken out of a map a thousand times a second makes garbage.
+          if (line.length === 0 || lines.size > 1) lines.delete(name)
           if (line.length > 0) lines.set(name, line)
           if (next.gone) continue
           bytes += next.bytes

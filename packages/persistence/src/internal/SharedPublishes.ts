@@ -13,6 +13,7 @@ import type { JsonText } from "@posthorn/domain/JsonText"
 import { Context, Effect, Option, Schema } from "effect"
 import { rows } from "../Rows.ts"
 import { isDatabaseAway, isInTheWay, problemOf } from "../Statement.ts"
+import { textsOf } from "./BinaryArray.ts"
 import { columnsOf, Id } from "./Columns.ts"
 import { makeGathering } from "./Gathering.ts"
 
@@ -85,11 +86,11 @@ export const makeSharedPublishes = (alone: Alone) =>
 
     const publishEach = (publishes: ReadonlyArray<Publish>) =>
       rows(sql, Outcome)`select ${outcome} from posthorn.try_publish_each(
-        ${publishes.map(({ workspaceSlug }) => workspaceSlug)}::text[],
-        ${publishes.map(({ event }) => event.eventType)}::text[],
-        ${publishes.map(({ event }) => event.payload.text)}::text[]::json[],
-        ${publishes.map(({ event }) => event.idempotencyKey) as Array<string>}::text[],
-        ${publishes.map(({ traceId }) => traceId)}::text[], ${publishes[0]!.mostDeliveries}::integer)
+        ${textsOf(publishes, ({ workspaceSlug }) => workspaceSlug)}::text[],
+        ${textsOf(publishes, ({ event }) => event.eventType)}::text[],
+        ${textsOf(publishes, ({ event }) => event.payload.text, "json")}::json[],
+        ${textsOf(publishes, ({ event }) => event.idempotencyKey)}::text[],
+        ${textsOf(publishes, ({ traceId }) => traceId)}::text[], ${publishes[0]!.mostDeliveries}::integer)
         order by place`
 
     const together = yield* makeGathering(publishEach, {

@@ -98,7 +98,7 @@ export const makeListener = (baseUrl: string, limits: Limits): Listening => {
     requireHostHeader: false
   })
   server.maxConnections = limits.connections
-  const open = boundPipelining(server, limits.requestsAtOnce)
+  const endAfterAnswers = boundPipelining(server, limits.requestsAtOnce)
   const early: Array<Parameters<Answering>> = []
   const keep: Answering = (...one) => void early.push(one)
   server.on("request", keep)
@@ -115,7 +115,7 @@ export const makeListener = (baseUrl: string, limits: Limits): Listening => {
   })
   const close = server.close.bind(server)
   server.close = (callback) => {
-    for (const response of open) response.shouldKeepAlive = false
+    endAfterAnswers()
     const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS)
     return close((error) => {
       clearTimeout(timer)

@@ -10,35 +10,43 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
 interface Traffic {
-  underWay: number
+  /** Still to come, the oldest first. */
+  readonly answers: Array<ServerResponse>
   asleep: boolean
 }
 
-/** Gives the answers that are still to come, of all connections. */
-export const boundPipelining = (server: Server, atOnce: number): ReadonlySet<ServerResponse> => {
-  const open = new Set<ServerResponse>()
-  const connections = new WeakMap<Socket, Traffic>()
+/**
+ * Gives what makes each connection end with the answers that are under way. They are in lists by connection: in one `Set` of
+ * them all, each of its tables, which are given up when they are full, points to the next, and what the first of them holds
+ * drags along whatever came later. 5 MB of each 27 MB that were made outlived two collections of garbage that way.
+ */
+export const boundPipelining = (server: Server, atOnce: number): (() => void) => {
+  const connections = new Map<Socket, Traffic>()
   const wakeAt = Math.floor(atOnce / 2)
   server.on("connection", (socket) => {
-    const traffic = { underWay: 0, asleep: false }
+    const traffic: Traffic = { answers: [], asleep: false }
     connections.set(socket, traffic)
     socket.on("resume", () => traffic.asleep && socket.pause())
+    socket.on("close", () => connections.delete(socket))
   })
   server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
-    const traffic = connections.get(socket)!
-    open.add(response)
-    traffic.underWay += 1
-    if (traffic.underWay > atOnce && !traffic.asleep) {
+    const traffic = connections.get(socket)
+    if (traffic === undefined) return
+    const { answers } = traffic
+    answers.push(response)
+    if (answers.length > atOnce && !traffic.asleep) {
       traffic.asleep = true
       socket.pause()
     }
     response.on("close", () => {
-      open.delete(response)
-      traffic.underWay -= 1
-      if (traffic.underWay > wakeAt || !traffic.asleep) return
+      answers.splice(answers.indexOf(response), 1)
+      if (answers.length > wakeAt || !traffic.asleep) return
       traffic.asleep = false
       socket.resume()
     })
   })
-  return open
+  return () => {
+    for (const { answers } of connections.values())
+      for (const response of answers) response.shouldKeepAlive = false
+  }
 }
