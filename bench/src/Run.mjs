@@ -125,7 +125,7 @@ export const verdict = async (bench, contestant, context, expected) => {
     console.table(
       (
         await context.client.query(
-          "select funcname, calls, total_time, self_time, round((self_time/calls)::numeric,3) as each from pg_stat_user_functions order by self_time desc limit 8"
+          "select funcname, calls, total_time, self_time, round((self_time/nullif(calls,0))::numeric,3) as each from pg_stat_user_functions order by self_time desc limit 8"
         )
       ).rows
     )

@@ -5,7 +5,7 @@
  */
 import pg from "pg"
 import { contestants, jobsFor, key } from "../Contestants.mjs"
-import { now, sleep } from "../Machine.mjs"
+import { now, preciseCpuOf, sleep } from "../Machine.mjs"
 import {
   costs,
   drained,
@@ -24,6 +24,22 @@ import {
 const compared = ["posthorn", "graphile", "bullmq"]
 const WARM_UP = 3000
 const IDLE_SECONDS = 10
+const OURS = "bench producers"
+
+/** The worker's sessions: all but ours. */
+const sessionsOf = async ({ client }) => {
+  const { rows } = await client.query(
+    `select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend'
+      and pid <> pg_backend_pid() and application_name <> $1`,
+    [OURS]
+  )
+  return rows.map(({ pid }) => pid)
+}
+
+const cpuOfEach = (pids) => pids.map((pid) => preciseCpuOf(pid))
+
+/** Of those that are still there: pools close what they have not needed for long. */
+const spent = (from, to) => to.reduce((sum, seconds, n) => sum + Math.max(0, seconds - from[n]), 0)
 
 /** Publishes at the rate; gives, by the time stamp in the payload, when each call returned. */
 const steadily = async (contestant, context, rate, seconds) => {
@@ -48,7 +64,12 @@ const steadily = async (contestant, context, rate, seconds) => {
 
 const once = (bench, contestant, { rate, seconds }) =>
   withContext(bench, contestant, { endpoints: okEndpoints(bench.sink) }, async (context) => {
-    context.producers = new pg.Pool({ connectionString: context.url, max: 10, min: 10 })
+    context.producers = new pg.Pool({
+      connectionString: context.url,
+      max: 10,
+      min: 10,
+      application_name: OURS
+    })
     context.producers.on("error", () => undefined)
     const child = startWorker(contestant, context)
     await enqueue(contestant, context, WARM_UP)
@@ -63,9 +84,12 @@ const once = (bench, contestant, { rate, seconds }) =>
     const { hits } = await bench.sink.report(key, true)
     const facts = await verdict(bench, contestant, context, warm + rate * seconds)
     await sleep(2000)
+    const sessions = await sessionsOf(context)
+    const sessionsFrom = cpuOfEach(sessions)
     const idleFrom = await reading(bench, contestant, [child.pid])
     await sleep(IDLE_SECONDS * 1000)
     const idle = costs(idleFrom, await reading(bench, contestant, [child.pid]), 1000)
+    const idleSessions = spent(sessionsFrom, cpuOfEach(sessions))
     await endWorker(child)
     await context.producers.end()
     const measured = hits.slice(warm).filter(([, , sent]) => returned.has(sent.toFixed(3)))
@@ -80,6 +104,7 @@ const once = (bench, contestant, { rate, seconds }) =>
       p99FromCommit: quantile(fromCommit, 0.99),
       busyPercent: (steady.cpu / 1000) * rate * 100,
       idleNodePercent: (idle.node / idle.seconds) * 100,
+      idleOwnPercent: ((idle.node + idleSessions) / idle.seconds) * 100,
       idlePercent: (idle.cpu / idle.seconds) * 100,
       lost: facts.lost,
       duplicated: facts.duplicated
@@ -98,7 +123,7 @@ export const pickup = async (bench, options) => {
       bench.say(
         `  ${rep + 1}/${options.reps} ${contestant.label.padEnd(36)} p50 ${run.p50.toFixed(1)} ms, p99 ${run.p99.toFixed(1)} ms ` +
           `(after the commit ${run.p50FromCommit.toFixed(1)}, ${run.p99FromCommit.toFixed(1)}); ` +
-          `CPU busy ${run.busyPercent.toFixed(0)} %, idle ${run.idlePercent.toFixed(1)} % (worker ${run.idleNodePercent.toFixed(1)} %)`
+          `CPU busy ${run.busyPercent.toFixed(0)} %, idle ${run.idlePercent.toFixed(1)} % (worker ${run.idleNodePercent.toFixed(1)} %, with its own sessions ${run.idleOwnPercent.toFixed(1)} %)`
       )
     }
   }
