@@ -31,6 +31,9 @@ const isHeldUp = (error: SqlError) => problemOf(error).code === LOCK_NOT_AVAILAB
 const isAway = (error: SqlError) => isDatabaseAway(error) && !isInTheWay(problemOf(error).code)
 const mayComeBack = (error: SqlError) => isDatabaseAway(error) && !isHeldUp(error)
 
+/** So many times as long as a group waits for more, another one is expected after the last. */
+const STREAM = 3
+
 /** Settled, and so observed. */
 const observedOf = (row: Row): Observed => row.observed!
 
@@ -43,6 +46,7 @@ export class Ledger {
   /** Those whose rows somebody holds: nothing else waits for them. */
   private readonly aside: Array<Row> = []
   private nextTry = 0
+  private storedAt = Number.NEGATIVE_INFINITY
   /** See `Records`. */
   private readonly fixedHeaders: string
 
@@ -59,10 +63,16 @@ export class Ledger {
         if (this.aside.length === 0) return lanes.settled.toRecord.wait
         return Effect.zipRight(lanes.settled.toRecord.waitAtMost(tuning.heldPauseMs), this.writeGroup)
       }
-      if (lanes.settled.length >= tuning.groupWanted || lanes.inFlight === 0) return this.writeGroup
+      if (lanes.settled.length >= tuning.groupWanted || !this.moreIsComing) return this.writeGroup
       return Effect.zipRight(Effect.sleep(tuning.lingerMs), this.writeGroup)
     })
   )
+
+  /** What is in flight; or, where one came just now, what will be: each call costs as much as what is in it. */
+  private get moreIsComing(): boolean {
+    const { clock, lanes, tuning } = this.parts
+    return lanes.inFlight > 0 || elapsed(clock) - this.storedAt < STREAM * tuning.lingerMs
+  }
 
   /** What was set aside first, when it is time to try that again. */
   private readonly writeGroup: Effect.Effect<void> = Effect.suspend(() =>
@@ -174,7 +184,8 @@ export class Ledger {
   }
 
   private stored(group: Rows, { deadLettered, disabled, moment, tooLate }: Recorded): Effect.Effect<void> {
-    const { lanes, trace } = this.parts
+    const { clock, lanes, trace } = this.parts
+    this.storedAt = elapsed(clock)
     const told = tellDisabled(group, disabled)
     if (disabled.length > 0) {
       lanes.giveBackReady(({ endpointId }) => disabled.includes(endpointId))
