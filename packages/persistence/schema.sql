@@ -501,6 +501,26 @@ create type posthorn.refusal as (
   hint text
 );
 
+create type posthorn.sighted as (
+  workspace_id text,
+  endpoint_id text,
+  shard smallint,
+  attempts smallint,
+  take_ups smallint,
+  delivery_ids text,
+  dues text,
+  event_type text,
+  payload text,
+  trace_id text,
+  failures integer,
+  version text,
+  url text,
+  enabled boolean,
+  generation integer,
+  secret bytea,
+  previous_secret bytea
+);
+
 create type posthorn.waiting as (
   workspace_id text,
   endpoint_id text,
@@ -513,6 +533,7 @@ create type posthorn.waiting as (
 -- posthorn.announce(workspace text, event_type text, payload text, trace_id text, except_endpoint text DEFAULT NULL::text) returns void
 -- posthorn.answer(one posthorn.planned) returns posthorn.published
 -- posthorn.audience_of(workspace_slug text, event_type text, except_endpoint text) returns posthorn.audience
+-- posthorn.await_due(shards smallint[], past_due bigint, known text[], per_shard integer, look_most integer, few_most integer, load_most integer, whole boolean, pause_ms double precision, patience_ms double precision) returns SETOF posthorn.sighted
 -- posthorn.begin_daily_run(wanted_job text) returns boolean
 -- posthorn.bury(batch integer, OUT looked integer, OUT marked integer) returns record
 -- posthorn.carry_out(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean) returns posthorn.planned[]
@@ -560,6 +581,7 @@ create type posthorn.waiting as (
 -- posthorn.publish(workspace_slug text, event_type text, payload json, idempotency_key text DEFAULT NULL::text, trace_id text DEFAULT NULL::text) returns posthorn.published
 -- posthorn.publish_each(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean DEFAULT true) returns SETOF posthorn.outcome
 -- posthorn.publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text DEFAULT NULL::text, most_deliveries integer DEFAULT NULL::integer) returns SETOF posthorn.published
+-- posthorn.publishing(shards smallint[]) returns text
 -- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer) returns TABLE(recorded integer, dead_lettered integer, disabled text[], too_late integer[], moment_micros bigint)
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
 -- posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer

@@ -16,13 +16,23 @@ create type posthorn.waiting as (
   workspace_id text, endpoint_id text, shard smallint, attempts smallint, take_ups smallint, delivery_ids text, dues text
 );
 
+-- The transactions that have published to these shards and may still commit: "transaction shard,…".
+create function posthorn.publishing(shards smallint[]) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  return coalesce((
+    select string_agg(l.virtualtransaction || ' ' || l.objid, ',') from pg_locks l
+    where l.locktype = 'advisory' and l.classid = posthorn.wake_class() and l.objsubid = 2 and l.mode = 'ShareLock'
+      and l.objid = any (shards::oid[]) and l.database = (select oid from pg_database where datname = current_database())
+  ), '');
+end $$;
+
 -- What has become due in these shards past each one's watermark, at most `per_shard` of each, the oldest; `skip` are
 -- endpoints whose rows the caller does not want now. With those it looks at no more than `look_most` rows of a shard, so that
 -- no call takes long however many they have. Rows without an endpoint tell where it looked: for a shard in which it stopped
 -- before the end, one holds the last row it looked at. One has no shard either: its `dues` is the time up to which was looked,
--- its `delivery_ids` are the transactions that have published to these shards and may still commit ("transaction shard,…").
--- They are looked up before the rows are, each time anew (so this is no stable function): whoever is not among them is
--- seen, or has published later than that time, cut to the millisecond.
+-- its `delivery_ids` are the transactions that are `publishing`. They are looked up before the rows are, each time anew (so this is
+-- no stable function): whoever is not among them is seen, or has published later than that time, cut to the millisecond.
 -- Without sorting, so that rows are gathered in the order in which they are found.
 create function posthorn.due(
   shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, look_most integer
@@ -31,13 +41,10 @@ language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   moment constant timestamptz := clock_timestamp();
-  open constant text := (
-    select string_agg(l.virtualtransaction || ' ' || l.objid, ',') from pg_locks l
-    where l.locktype = 'advisory' and l.classid = posthorn.wake_class() and l.objsubid = 2 and l.mode = 'ShareLock'
-      and l.objid = any (shards::oid[]) and l.database = (select oid from pg_database where datname = current_database()));
+  open constant text := posthorn.publishing(shards);
 begin
   return query
-    select null, null, null::smallint, null::smallint, null::smallint, coalesce(open, ''), posthorn.micros(moment)::text
+    select null, null, null::smallint, null::smallint, null::smallint, open, posthorn.micros(moment)::text
     union all
     -- Looked at without skipping anything, `per_shard` rows end it first.
     (select null, null, w.shard, null, null, stop.delivery_id, posthorn.micros(stop.due_at)::text
@@ -169,6 +176,73 @@ begin
     left join lateral (
       select e.url, e.enabled, e.generation, e.secret, e.previous_secret where e.version <> w.known
     ) n on true;
+end $$;
+
+-- Of `due`, with what a post needs where that was loaded in the same call.
+create type posthorn.sighted as (
+  workspace_id text, endpoint_id text, shard smallint, attempts smallint, take_ups smallint, delivery_ids text, dues text,
+  event_type text, payload text, trace_id text, failures integer,
+  version text, url text, enabled boolean, generation integer, secret bytea, previous_secret bytea
+);
+
+-- `due` for a worker that expects something: looks every `pause_ms` for a row of these shards that is due at or after `past_due`
+-- and none of the `known`, for `patience_ms` at most, and answers what `due` would then, from that moment on. A look that
+-- finds nothing costs a tenth of one that is asked for from outside, and who has waited here has the answer sooner.
+-- Fewer than `few_most` rows come one by one, and the first `load_most` that are not known with what `load` gives: a delivery that
+-- comes alone, as most do while there is little to do, is sent one statement sooner.
+-- Unless the answer is to be `whole`, it does not tell who is publishing where there is something new, because to ask takes as
+-- long as to load: then the caller goes on from the same moment, and has to know these rows.
+create function posthorn.await_due(
+  shards smallint[], past_due bigint, known text[], per_shard integer, look_most integer, few_most integer, load_most integer,
+  whole boolean, pause_ms float8, patience_ms float8
+) returns setof posthorn.sighted
+language plpgsql set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+declare
+  past constant timestamptz := posthorn.from_micros(past_due);
+  moment timestamptz := clock_timestamp();
+  until constant timestamptz := moment + patience_ms * interval '1 millisecond';
+  is_new boolean := false;
+  open text;
+  few posthorn.queue[];
+  fresh posthorn.queue[];
+begin
+  while moment < until loop
+    -- In the order of the index, or a plan made for an empty queue would take another one.
+    perform from posthorn.queue q
+    where q.shard = any (shards) and q.due_at >= past and q.due_at <= moment and q.delivery_id <> all (known)
+    order by q.shard, q.due_at, q.delivery_id limit 1;
+    is_new := found;
+    exit when is_new;
+    perform pg_sleep(pause_ms / 1000);
+    moment := clock_timestamp();
+  end loop;
+  moment := clock_timestamp();
+  open := case when whole or not is_new then posthorn.publishing(shards) end;
+  few := array(
+    select q from posthorn.queue q where q.shard = any (shards) and q.due_at >= past and q.due_at <= moment
+    order by q.shard, q.due_at, q.delivery_id limit few_most
+  );
+  if cardinality(few) = few_most then
+    return query select d.*, null, null, null, null::integer, null, null, null::boolean, null::integer, null::bytea, null::bytea
+      from posthorn.due(
+        shards, array_fill(past_due, array[cardinality(shards)]), array_fill(''::text, array[cardinality(shards)]), '{}',
+        per_shard, look_most
+      ) d;
+    return;
+  end if;
+  fresh := array(select f from unnest(few) f where f.delivery_id <> all (known) limit load_most);
+  return query
+    select null, null, null::smallint, null::smallint, null::smallint, open, posthorn.micros(moment)::text,
+      null, null, null, null::integer, null, null, null::boolean, null::integer, null::bytea, null::bytea
+    union all
+    (select f.workspace_id, f.endpoint_id, f.shard, f.attempts, f.take_ups, f.delivery_id, posthorn.micros(f.due_at)::text,
+        l.event_type, l.payload, l.trace_id, l.failures, l.version, l.url, l.enabled, l.generation, l.secret, l.previous_secret
+      from unnest(few) f
+      left join posthorn.load(
+        array(select n.workspace_id from unnest(fresh) n), array(select n.delivery_id from unnest(fresh) n),
+        array(select n.attempts from unnest(fresh) n), array_fill(0::bigint, array[cardinality(fresh)])
+      ) l on fresh[l.place].delivery_id = f.delivery_id);
 end $$;
 
 -- Whether this version of a row was there for whoever looked at that moment; true when there is no moment.

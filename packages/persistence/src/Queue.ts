@@ -12,7 +12,7 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
 import { Count, Id } from "./internal/Columns.ts"
-import { type DispatchEndpoint, KnownEndpoints, LOADED } from "./internal/KnownEndpoints.ts"
+import { type DispatchEndpoint, KnownEndpoints, LOADED, type LoadedRow } from "./internal/KnownEndpoints.ts"
 import { Prepared, plain, layer as prepared, type RowOf, type Run, rowOf, statement } from "./Prepared.ts"
 import { rows } from "./Rows.ts"
 
@@ -47,11 +47,31 @@ export interface Open {
 export interface Due {
   /** The time up to which the statement looked. */
   readonly horizon: number
-  /** Those that were open then: what they commit is not among the rows. Nor is what was published within the millisecond. */
-  readonly open: ReadonlyArray<Open>
+  /**
+   * Those that were open then: what they commit is not among the rows. Nor is what was published within the millisecond.
+   * Null: nobody has looked, so the next read has to begin where this one did.
+   */
+  readonly open: ReadonlyArray<Open> | null
   readonly rows: ReadonlyArray<Waiting>
+  /** What a post needs, of those of which it was loaded too, by delivery. */
+  readonly loaded: ReadonlyMap<DeliveryId, Loaded>
   /** Shards in which it stopped before that, having looked at as many rows as it may: each with the last one. */
   readonly stopped: ReadonlyArray<Watermark>
+}
+
+/** Waits in the database until there is something new, instead of being asked again and again. */
+export interface Lookout {
+  /** Rows past the marks that the caller has. */
+  readonly known: ReadonlyArray<DeliveryId>
+  /** Of so many at most it also loads what a post needs, where there are fewer than `fewMost`. */
+  readonly loadMost: number
+  readonly fewMost: number
+  /** Whether the answer is to tell what is open also when there is something new: to ask takes as long as to load. */
+  readonly whole: boolean
+  /** Between two looks. */
+  readonly pauseMs: number
+  /** For so long at most. */
+  readonly patienceMs: number
 }
 
 export interface Heads {
@@ -101,12 +121,16 @@ export interface Refill extends LaneRef {
 export class Queue extends Context.Tag("@posthorn/persistence/Queue")<
   Queue,
   {
-    /** What became due past the watermarks, without the rows of the endpoints in `skip`: looks at `lookMost` in each shard. */
+    /**
+     * What became due past the watermarks, without the rows of the endpoints in `skip`: looks at `lookMost` in each shard. With
+     * a lookout all watermarks are the same moment, without an id, and nothing is skipped.
+     */
     readonly due: (
       marks: ReadonlyArray<Watermark>,
       skip: ReadonlyArray<string>,
       perShard: number,
-      lookMost: number
+      lookMost: number,
+      lookout: Lookout | null
     ) => Effect.Effect<Due, SqlError>
     /** The first row that is due of each endpoint, whatever shard, going on after one of them (null: from the beginning). */
     readonly heads: (after: LaneRef | null, most: number) => Effect.Effect<Heads, SqlError>
@@ -146,7 +170,7 @@ const PLACE = [
   ["shard", Schema.NullOr(Count)],
   ["attempts", Schema.Null],
   ["take_ups", Schema.Null],
-  ["delivery_ids", Schema.String],
+  ["delivery_ids", Schema.NullOr(Schema.String)],
   ["dues", Schema.String]
 ] as const
 type Place = RowOf<typeof PLACE>
@@ -162,9 +186,19 @@ const HEAD = [
   ["is_due", Schema.Boolean]
 ] as const
 
+/** `posthorn.sighted`: with what was loaded, or with nulls. */
+const [, ...OF_LOADED] = LOADED
+const NOT_LOADED = OF_LOADED.map(([name]) => [name, Schema.Null] as const)
+const SIGHTED = [...RUN, ...OF_LOADED] as const
+type Sighted = RowOf<typeof SIGHTED>
+
 const DUE = {
   ...statement("posthorn.due($1, $2, $3, $4, $5, $6)", RUN),
   row: Schema.Union(rowOf(RUN), rowOf(PLACE))
+}
+const AWAIT_DUE = {
+  ...statement("posthorn.await_due($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", SIGHTED),
+  row: Schema.Union(rowOf(SIGHTED), rowOf([...RUN, ...NOT_LOADED]), rowOf([...PLACE, ...NOT_LOADED]))
 }
 const DUE_OF = statement("posthorn.due_of($1, $2, $3, $4, $5)", RUN)
 const HEADS = statement("posthorn.heads($1, $2, $3)", HEAD)
@@ -196,6 +230,10 @@ const waiting = (runs: ReadonlyArray<Runs>): ReadonlyArray<Waiting> => {
 
 const isPlace = (run: Runs | Place): run is Place => run[1] === null
 
+const isLoaded = (run: Sighted | ReadonlyArray<unknown>): run is Sighted => run[RUN.length] !== null
+
+const loadedRow = (run: Sighted) => [1, ...run.slice(RUN.length)] as ReadonlyArray<unknown> as LoadedRow
+
 const openOf = (text: string): ReadonlyArray<Open> =>
   text === ""
     ? []
@@ -220,19 +258,52 @@ const due = (
       perShard,
       lookMost
     ]),
-    (runs): Due => {
-      const places = runs.filter(isPlace)
-      const whole = places.find(([, , shard]) => shard === null)!
-      return {
-        horizon: Number(whole[6]),
-        open: openOf(whole[5]),
-        rows: waiting(runs.filter((one): one is Runs => !isPlace(one))),
-        stopped: places.flatMap(([, , shard, , , deliveryId, due]) =>
-          shard === null ? [] : [{ shard, deliveryId, due: Number(due) }]
-        )
-      }
+    (runs) => seen(runs)
+  )
+
+const awaitDue = (
+  run: Run,
+  known: KnownEndpoints,
+  marks: ReadonlyArray<Watermark>,
+  perShard: number,
+  lookMost: number,
+  lookout: Lookout
+) =>
+  Effect.map(
+    run(AWAIT_DUE, [
+      plain(marks, (mark) => mark.shard),
+      marks[0]!.due,
+      plain(lookout.known, (id) => id),
+      perShard,
+      lookMost,
+      lookout.fewMost,
+      lookout.loadMost,
+      String(lookout.whole),
+      lookout.pauseMs,
+      lookout.patienceMs
+    ]),
+    (runs) => {
+      const loaded = new Map<DeliveryId, Loaded>()
+      for (const run of runs) if (isLoaded(run)) loaded.set(run[5], loadedOf(known, run[1], loadedRow(run)))
+      return seen(runs as ReadonlyArray<unknown> as ReadonlyArray<Runs | Place>, loaded)
     }
   )
+
+const NOTHING: ReadonlyMap<DeliveryId, Loaded> = new Map()
+
+const seen = (runs: ReadonlyArray<Runs | Place>, loaded = NOTHING): Due => {
+  const places = runs.filter(isPlace)
+  const whole = places.find(([, , shard]) => shard === null)!
+  return {
+    horizon: Number(whole[6]),
+    open: whole[5] === null ? null : openOf(whole[5]),
+    rows: waiting(runs.filter((one): one is Runs => !isPlace(one))),
+    loaded,
+    stopped: places.flatMap(([, , shard, , , deliveryId, due]) =>
+      shard === null ? [] : [{ shard, deliveryId: deliveryId!, due: Number(due) }]
+    )
+  }
+}
 
 const heads = (run: Run, after: LaneRef | null, most: number) =>
   Effect.map(run(HEADS, [after?.workspaceId ?? "", after?.endpointId ?? "", most]), (all): Heads => {
@@ -259,6 +330,14 @@ const dueOf = (run: Run, refills: ReadonlyArray<Refill>) =>
     waiting
   )
 
+const loadedOf = (known: KnownEndpoints, endpointId: EndpointId, row: LoadedRow): Loaded => ({
+  eventType: row[1],
+  payload: row[2],
+  traceId: row[3],
+  endpoint: known.now(endpointId, row),
+  failures: row[4]
+})
+
 const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waiting>) =>
   Effect.map(
     run(LOAD, [
@@ -269,16 +348,7 @@ const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waiting>) =>
     ]),
     (found) => {
       const loaded: Array<Loaded | null> = new Array(rows.length).fill(null)
-      for (const row of found) {
-        const { endpointId } = rows[row[0] - 1]!
-        loaded[row[0] - 1] = {
-          eventType: row[1],
-          payload: row[2],
-          traceId: row[3],
-          endpoint: known.now(endpointId, row),
-          failures: row[4]
-        }
-      }
+      for (const row of found) loaded[row[0] - 1] = loadedOf(known, rows[row[0] - 1]!.endpointId, row)
       return loaded
     }
   )
@@ -293,7 +363,10 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
     const { run } = yield* Prepared
     const known = new KnownEndpoints()
     return {
-      due: (marks, skip, perShard, lookMost) => due(run, marks, skip, perShard, lookMost),
+      due: (marks, skip, perShard, lookMost, lookout) =>
+        lookout === null
+          ? due(run, marks, skip, perShard, lookMost)
+          : awaitDue(run, known, marks, perShard, lookMost, lookout),
       heads: (after, most) => heads(run, after, most),
       nextDue: (shards) => Effect.map(run(NEXT_DUE, [plain(shards, (shard) => shard)]), ([row]) => row![0]),
       dueOf: (refills) => dueOf(run, refills),

@@ -170,6 +170,40 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
   )
 
   it.scoped(
+    "§3.1 look, while they wait for something due, at no row that is not, however many there are since their plan was made",
+    () =>
+      Effect.gen(function* () {
+        const query = yield* connect
+        const workspaceId = newId("workspace")
+        /** One look, and what is due. */
+        const wait = (past: string) =>
+          query(
+            `select count(*) from posthorn.await_due(array(select generate_series(0, 31))::smallint[], ${past}, '{}', 100, 100, 100,
+              9, false, 1000, 1)`
+          )
+        yield* wait("0")
+        yield* query("insert into posthorn.workspaces (id, slug, name) values ($1, 'awaited', 'A')", [
+          workspaceId
+        ])
+        yield* query(
+          `insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
+            select $1, 'whd_' || n, 'whe_1', n % 32, now() + (n % 2 * 2 - 1) * interval '1 hour'
+            from generate_series(1, $2::integer) n`,
+          [workspaceId, WAITING]
+        )
+        const fetched = Effect.map(query(FETCHED), ({ rows }) => rows[0]!.n as number)
+        yield* query("begin")
+        const before = yield* fetched
+        yield* wait("posthorn.micros(now())")
+        const after = yield* fetched
+        yield* query("commit")
+
+        expect(after - before).toBe(0)
+        yield* query("truncate posthorn.workspaces, posthorn.queue cascade")
+      })
+  )
+
+  it.scoped(
     "decision §7 removes attempts with their delivery by its key, however many others came since",
     () =>
       Effect.gen(function* () {

@@ -30,6 +30,7 @@ import type { Observed } from "@posthorn/persistence/Records"
 import { Signal } from "./internal/Signal.ts"
 import { Waiters } from "./internal/Waiters.ts"
 import { Agenda } from "./lanes/Agenda.ts"
+import { Early } from "./lanes/Early.ts"
 import type { Lane, Pace, Row } from "./lanes/Lane.ts"
 import { reserveOf } from "./lanes/Places.ts"
 import { Settled } from "./lanes/Settled.ts"
@@ -59,6 +60,7 @@ export class Lanes extends WaitingRoom {
   /** For DeadLetters: something was given up. */
   readonly givenUp = new Signal()
   readonly suspects = new Suspects()
+  readonly early = new Early()
   readonly slots: Slots
   readonly later: (milliseconds: number, run: () => void) => void
   /** Picked, and its attempt not over. */

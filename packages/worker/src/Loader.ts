@@ -9,6 +9,7 @@
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { MAX_TAKE_UPS } from "@posthorn/domain/Verdict"
+import type { Loaded } from "@posthorn/persistence/Queue"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, telling } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
@@ -38,14 +39,20 @@ export const makeLoader = ({ clock, lanes, ownership, queue, tuning }: Parts): E
     })
   }
 
+  const makeReady = (rows: ReadonlyArray<Row>, found: ReadonlyArray<Loaded | null>, at: number) => {
+    const loaded = rows.filter((row, n) => lanes.loaded(row, found[n] ?? null, at))
+    slots.look(elapsed(clock))
+    return Effect.map(countSuspects(loaded), (innocent) => lanes.makeReady(innocent))
+  }
+
+  /** What the Reader has loaded already goes first. */
   const load = (rows: ReadonlyArray<Row>): Effect.Effect<void, SqlError> =>
     Effect.gen(function* () {
-      const found = yield* queue.load(rows)
-      const now = elapsed(clock)
-      const loaded = rows.filter((row, n) => lanes.loaded(row, found[n] ?? null, now))
-      const innocent = yield* countSuspects(loaded)
-      slots.look(now)
-      lanes.makeReady(innocent)
+      const { early } = lanes
+      const found = early.take(rows, elapsed(clock) - tuning.freshMs)
+      if (found.size > 0) yield* makeReady([...found.keys()], [...found.values()], early.at)
+      const rest = found.size === 0 ? rows : rows.filter((row) => !found.has(row))
+      if (rest.length > 0) yield* makeReady(rest, yield* queue.load(rest), elapsed(clock))
     })
 
   /** What was loaded for slots that did not become free is given back, and not so much is loaded ahead any more. */

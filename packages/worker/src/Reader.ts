@@ -14,7 +14,7 @@
  * Source: decision §7 (Due times are judged by the database's clock), docs/adr/0010-engine.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import type { Due, Waiting } from "@posthorn/persistence/Queue"
+import type { Due, Lookout, Waiting } from "@posthorn/persistence/Queue"
 import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, telling } from "@posthorn/telemetry/Trouble"
@@ -26,6 +26,9 @@ import type { ReaderParts } from "./Parts.ts"
 import { schedulesOf } from "./Schedules.ts"
 import { Sweep } from "./Sweep.ts"
 
+/** To go back to: there is nothing behind. */
+const NOWHERE = Number.POSITIVE_INFINITY
+
 export class Reader {
   private readonly trouble = makeTrouble("The queue cannot be read", "The queue can be read again")
   private readonly parts: ReaderParts
@@ -36,6 +39,9 @@ export class Reader {
   /** The last read stopped at its limit: the next one goes on from there. */
   private unfinished = false
   private listening = false
+  /** What the last read showed and the next one would show again. */
+  private known: Lookout["known"] = []
+  private lookout: Lookout | null = null
 
   constructor(parts: ReaderParts) {
     this.parts = parts
@@ -91,7 +97,9 @@ export class Reader {
       if (agenda.haveShardsChanged()) self.alertness.rouse()
       yield* self.unparkEnabled(elapsed(self.parts.clock))
       yield* self.refillLanes
-      const [more] = yield* Effect.all([self.readOn, self.alertness.wakeUp], { concurrency: 2 })
+      const more = yield* self.alertness.isRoused
+        ? Effect.zipLeft(self.readOn, self.alertness.wakeUp, { concurrent: true })
+        : self.readOn
       self.unfinished = more
       const sweeping = self.parts.lanes.room > 0 && (yield* self.sweep.step)
       if (more || sweeping || (self.parts.lanes.hasThin && self.parts.lanes.room > 0)) return
@@ -99,10 +107,25 @@ export class Reader {
       if (!agenda.knowsNextDue && shards.length > 0)
         agenda.foundNextDue(yield* self.parts.queue.nextDue(shards))
       if (yield* self.alertness.fallAsleep(shards)) return
+      self.lookout = self.lookOut(shards)
+      if (self.lookout !== null) return
       const until = agenda.untilDue(elapsed(self.parts.clock))
       yield* agenda.wake.waitAtMost(Math.max(1, Math.min(self.alertness.pause(shards), Math.ceil(until))))
     })
   })
+
+  /** Whether the next read goes on looking by itself: so what is new is on its way here the sooner, and at less cost. */
+  private lookOut(shards: ReadonlyArray<number>): Lookout | null {
+    const { known, parts } = this
+    const { agenda } = parts.lanes
+    const mayStay = !agenda.wake.isRaised && parts.lanes.room > 0 && known.length <= parts.tuning.knownMost
+    if (!mayStay || parts.lanes.skip(NOWHERE).length > 0) return null
+    const lookout = this.alertness.lookout(shards)
+    const { earlyMost, fewMost, wholeFrom } = parts.tuning
+    const whole = known.length >= wholeFrom || this.alertness.hasOld
+    const loadMost = Math.max(0, Math.min(earlyMost, parts.lanes.slots.free))
+    return lookout && { ...lookout, known, fewMost, loadMost, whole }
+  }
 
   /** True when a shard may have more. */
   private readonly readOn: Effect.Effect<boolean, SqlError> = Effect.suspend(() => {
@@ -114,8 +137,11 @@ export class Reader {
       shardLeast,
       Math.min(shardMost, Math.ceil(Math.min(room, readMost) / tenures.length))
     )
+    const skip = this.parts.lanes.skip(backTo)
+    const lookout = skip.length === 0 && areSame(tenures) ? this.lookout : null
+    this.lookout = null
     this.parts.lanes.readStarted()
-    return this.parts.queue.due(tenures, this.parts.lanes.skip(backTo), perShard, lookMost).pipe(
+    return this.parts.queue.due(tenures, skip, perShard, lookMost, lookout).pipe(
       Effect.map((due) => this.accept(tenures, due, perShard)),
       Effect.ensuring(Effect.sync(() => this.parts.lanes.readEnded()))
     )
@@ -124,7 +150,7 @@ export class Reader {
   /** To when; infinity when there is nothing behind. */
   private goBack(tenures: ReadonlyArray<Tenure>): number {
     const hears = this.listening || this.unfinished
-    const to = this.parts.lanes.agenda.begin(hears ? Number.POSITIVE_INFINITY : this.recently)
+    const to = this.parts.lanes.agenda.begin(hears ? NOWHERE : this.recently)
     for (const tenure of tenures) {
       if (tenure.due < to) continue
       tenure.due = Math.max(0, to)
@@ -135,7 +161,9 @@ export class Reader {
 
   private accept(read: ReadonlyArray<Tenure>, due: Due, perShard: number): boolean {
     const { agenda } = this.parts.lanes
+    this.parts.lanes.early.put(due.rows, due.loaded, elapsed(this.parts.clock))
     this.parts.lanes.add(due.rows)
+    if (due.open === null) return this.goOn(due)
     const before = agenda.horizon
     const unread = new Set(read.filter(({ isNew }) => isNew).map(({ shard }) => shard))
     const { anyTime, back } = this.alertness.looked(due.open, due.horizon, before, (shard) =>
@@ -144,8 +172,16 @@ export class Reader {
     // Only now: a sweep of before this read might have passed by what was committed in between.
     if (anyTime || read.some(({ isNew, lost }) => isNew && !lost)) this.sweep.begin()
     if (due.rows.some((row) => row.due >= before)) this.alertness.stir()
+    this.known = due.rows.filter((row) => row.due >= back).map(({ deliveryId }) => deliveryId)
     agenda.looked(due.horizon, back, elapsed(this.parts.clock))
     return this.moveMarks(read, due, perShard)
+  }
+
+  /** Only something new was found: the next read begins where this one did, and knows it. */
+  private goOn({ rows }: Due): false {
+    this.known = rows.map(({ deliveryId }) => deliveryId)
+    this.alertness.stir()
+    return false
   }
 
   /** Each to where the read stopped. */
@@ -193,3 +229,7 @@ export class Reader {
     })
   }
 }
+
+/** Read to the same moment, whole. */
+const areSame = (tenures: ReadonlyArray<Tenure>): boolean =>
+  tenures.every(({ deliveryId, due, isNew }) => !isNew && due === tenures[0]!.due && deliveryId === "")

@@ -17,9 +17,18 @@ export const tuned = {
   /** Before a take-up that ended in a defect is counted, and between tries. */
   defectPauseMs: 1_000,
 
-  /** The first pause between reads after something was found; how long it is quiet before a worker sleeps. */
+  /** The first pause between looks after something was found; how long it is quiet before a worker sleeps. */
   alertMs: 1,
   restMs: 100,
+  /** For so long at least a read that finds nothing goes on looking, within the database. */
+  lookoutMs: 5,
+  /** Rows that are known and would be shown again: with more of them a read does not go on looking. */
+  knownMost: 64,
+  /** From so many on the watermark moves past them, for which a read has to ask who is publishing. */
+  wholeFrom: 16,
+  /** Fewer rows than these such a read finds in a quicker way, and loads so many of them at once. */
+  fewMost: 100,
+  earlyMost: 8,
   /** Between reads while a transaction that has published is still open. */
   openPollMs: 25,
   /** Between reads while asleep, while notifications are not heard, and after one that failed. */

@@ -7,7 +7,7 @@ import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { Effect, TestClock } from "effect"
 import { makeReplays } from "../src/Replays.ts"
 import { tuned } from "../src/Tuning.ts"
-import { readerOf } from "./Reading.ts"
+import { lookingOut, readerOf } from "./Reading.ts"
 
 const YEAR_MS = 365 * 86_400_000
 
@@ -28,7 +28,11 @@ const watched = () => {
   const sweeps: Array<LaneRef | null> = []
   const asked: Array<string> = []
   const queue: Queue["Type"] = {
-    due: () => Effect.sync((): Due => ({ horizon: 1_000_000_000, open: [], rows: [row], stopped: [] })),
+    due: (_marks, _skip, _perShard, _lookMost, lookout) =>
+      Effect.map(
+        lookingOut(lookout, () => false),
+        (): Due => ({ horizon: 1_000_000_000, open: [], rows: [row], loaded: new Map(), stopped: [] })
+      ),
     heads: (after) =>
       Effect.sync(() => {
         sweeps.push(after)

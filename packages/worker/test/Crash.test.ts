@@ -44,7 +44,7 @@ it.scopedLive(
       yield* Deferred.await(locked)
       doomed.signal("SIGCONT")
       yield* within(10, connectionsNamed("posthorn work"), (all) =>
-        all.some(({ query, waits }) => waits === "Lock" && query.includes("posthorn.load"))
+        all.some(({ query, waits }) => waits === "Lock" && /posthorn\.(load|await_due)/.test(query))
       )
 
       doomed.signal("SIGKILL")

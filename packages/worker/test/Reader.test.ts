@@ -3,7 +3,7 @@ import type { Due, Queue, Waiting } from "@posthorn/persistence/Queue"
 import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { Clock, Effect, TestClock } from "effect"
 import { tuned } from "../src/Tuning.ts"
-import { readerOf } from "./Reading.ts"
+import { lookingOut, readerOf } from "./Reading.ts"
 
 /** Nobody publishes, so they can always be had. */
 const locks: SleepLocks = { take: (shards) => Effect.succeed(shards), giveBack: Effect.void }
@@ -18,15 +18,24 @@ const waiting = (due: number): Waiting => ({
   takeUps: 0
 })
 
+const nothing = () => false
+
 /** A queue that holds one row, and tells when it was read. */
 const holding = (row: Waiting) => {
   const reads: Array<number> = []
   const read = Effect.map(Clock.currentTimeMillis, (now): Due => {
     reads.push(now)
-    return { horizon: now * 1000, open: [], rows: row.due <= now * 1000 ? [row] : [], stopped: [] }
+    return {
+      horizon: now * 1000,
+      open: [],
+      rows: row.due <= now * 1000 ? [row] : [],
+      loaded: new Map(),
+      stopped: []
+    }
   })
   const queue: Queue["Type"] = {
-    due: () => read,
+    due: (_marks, _skip, _perShard, _lookMost, lookout) =>
+      Effect.zipRight(lookingOut(lookout, nothing), read),
     heads: () => Effect.succeed({ rows: [], next: null }),
     nextDue: () => Effect.map(Clock.currentTimeMillis, (now) => (row.due > now * 1000 ? row.due : null)),
     dueOf: () => Effect.succeed([]),
@@ -63,6 +72,45 @@ describe("the reader", () => {
   )
 })
 
+describe("a look while a transaction that has published is open", () => {
+  it.scoped("§3.1 goes back to before it published, until that is long ago", () =>
+    Effect.gen(function* () {
+      const looks: Array<{ readonly from: number; readonly at: number; readonly isOpen: boolean }> = []
+      let isOpen = false
+      const look = (from: number) =>
+        Effect.map(Clock.currentTimeMillis, (now): Due => {
+          looks.push({ from, at: now * 1000, isOpen })
+          const open = isOpen ? [{ transaction: "1/1", shard: 0 }] : []
+          return { horizon: now * 1000, open, rows: [], loaded: new Map(), stopped: [] }
+        })
+      const queue: Queue["Type"] = {
+        ...holding(waiting(0)).queue,
+        nextDue: () => Effect.succeed(null),
+        due: ([mark], _skip, _perShard, _lookMost, lookout) =>
+          Effect.zipRight(lookingOut(lookout, nothing), look(mark!.due))
+      }
+      yield* TestClock.adjust(10_000)
+      const { lanes, reader } = yield* readerOf(queue)
+      reader.hearing(locks)
+      lanes.take(0, null)
+      yield* Effect.forkScoped(reader.run)
+      yield* TestClock.adjust(20)
+      isOpen = true
+      yield* TestClock.adjust(3 * tuned.restMs)
+
+      const first = looks.findIndex((one) => one.isOpen)
+      const since = looks[first - 1]!.at - 1_000
+      const isYoung = (at: number) => since > at - tuned.restMs * 1_000
+      const later = looks.slice(first, -1)
+      assert.deepStrictEqual(
+        looks.slice(first + 1).map(({ from }) => from),
+        later.map(({ at }) => (isYoung(at) ? since : at - 1_000))
+      )
+      assert.isTrue(later.some(({ at }) => isYoung(at)) && later.some(({ at }) => !isYoung(at)))
+    })
+  )
+})
+
 describe("a sweep", () => {
   const row = waiting(1)
 
@@ -70,10 +118,10 @@ describe("a sweep", () => {
   const queueWith = (steps: number, stepMs: number, rows: () => ReadonlyArray<Waiting>) => {
     const seen = { heads: 0, due: 0 }
     const queue: Queue["Type"] = {
-      due: () =>
-        Effect.sync(() => {
+      due: (_marks, _skip, _perShard, _lookMost, lookout) =>
+        Effect.map(lookingOut(lookout, nothing), () => {
           seen.due += 1
-          return { horizon: 1_000_000_000, open: [], rows: [], stopped: [] }
+          return { horizon: 1_000_000_000, open: [], rows: [], loaded: new Map(), stopped: [] }
         }),
       heads: () =>
         Effect.map(Effect.sleep(stepMs), () => {

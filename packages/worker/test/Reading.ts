@@ -1,5 +1,5 @@
 /** A reader by itself, with a queue of the test's and a hub that nobody else speaks to. */
-import type { Queue } from "@posthorn/persistence/Queue"
+import type { Lookout, Queue } from "@posthorn/persistence/Queue"
 import { Effect } from "effect"
 import { Lanes } from "../src/Lanes.ts"
 import { Reader } from "../src/Reader.ts"
@@ -10,3 +10,17 @@ export const readerOf = (queue: Queue["Type"]) =>
     const lanes = new Lanes({ endpointConcurrency: 10 })
     return { lanes, reader: new Reader({ queue, lanes, clock, tuning: tuned }) }
   })
+
+/** What `due` does before it reads: looks until there is something new, or until the time is over. */
+export const lookingOut = (
+  lookout: Lookout | null,
+  isNew: (known: Lookout["known"]) => boolean
+): Effect.Effect<void> => {
+  const look = (left: Lookout): Effect.Effect<void> =>
+    left.patienceMs <= 0 || isNew(left.known)
+      ? Effect.void
+      : Effect.flatMap(Effect.sleep(left.pauseMs), () =>
+          look({ ...left, patienceMs: left.patienceMs - left.pauseMs })
+        )
+  return lookout === null ? Effect.void : Effect.suspend(() => look(lookout))
+}

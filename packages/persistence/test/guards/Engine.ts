@@ -131,7 +131,7 @@ export const engine: ReadonlyArray<Scenario> = [
   {
     title:
       "of those who hold a lock, the transactions that have published to these shards and are still open are named",
-    of: ["due", "wake"],
+    of: ["due", "publishing", "wake"],
     play: async (stage) => {
       const acme = await stage.workspace()
       const shard = Number(await stage.value("select posthorn.shard_of($1)", await stage.endpoint(acme)))

@@ -1,9 +1,9 @@
 /**
  * How soon a worker looks for work again, and whether publishers have to wake it.
  *
- * Awake, it looks by itself: at once after it found something, then with pauses that grow with the quiet. Each look tells
- * which transactions have published and not committed yet. When one of them has ended, the next look goes back to before
- * it began to publish: so what commits late is found by whoever looks, and nobody is notified.
+ * Awake, it looks by itself: each millisecond at first, then with pauses that grow with the quiet. Each look tells which
+ * transactions have published and not committed yet. While they are young, and once when they have ended, the next look goes
+ * back to before they began to publish: so what commits late is found by whoever looks, and nobody is notified.
  *
  * After a quiet moment it sleeps: it takes the sleep locks of its shards (`posthorn.wake` in migrations/0002), looks once
  * more, and then waits. A publisher that finds the lock taken notifies. A shard with a transaction that is still open is
@@ -11,7 +11,7 @@
  *
  * All of this only saves time; the poll and the sweep make it correct. Source: docs/adr/0015-publishing.md.
  */
-import type { Open } from "@posthorn/persistence/Queue"
+import type { Lookout, Open } from "@posthorn/persistence/Queue"
 import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { type Clock, Effect } from "effect"
@@ -39,6 +39,8 @@ export class Alertness {
   /** Transactions that were open at the last look, and since when they may have published. */
   private open = new Map<string, number>()
   private openShards: ReadonlySet<number> = new Set()
+  /** Some were open for so long that looks do not go back for them any more. */
+  hasOld = false
 
   constructor(tuning: TuningValues, clock: Clock.Clock) {
     this.tuning = tuning
@@ -68,6 +70,10 @@ export class Alertness {
     this.quietSince = elapsed(this.clock)
   }
 
+  get isRoused(): boolean {
+    return this.roused
+  }
+
   /** Lets publishers know that it is awake. */
   readonly wakeUp: Effect.Effect<void> = Effect.suspend(() => {
     if (!this.roused) return Effect.void
@@ -93,7 +99,10 @@ export class Alertness {
     this.open = still
     this.openShards = new Set(open.map(({ shard }) => shard))
     const since = ended.map(([, moment]) => moment).filter((moment) => moment !== ANY_TIME)
-    return { back: Math.min(moment - CUT, ...since), anyTime: since.length < ended.length }
+    // The next look may find them ended, and shows what they made at once. Not for long: it passes all that came since.
+    const young = Array.from(still.values()).filter((since) => since > moment - this.tuning.restMs * 1_000)
+    this.hasOld = young.length < still.size
+    return { back: Math.min(moment - CUT, ...since, ...young), anyTime: since.length < ended.length }
   }
 
   /** Whether it has just fallen asleep, for some shards at least: then it has to look once more. */
@@ -116,12 +125,24 @@ export class Alertness {
     )
   }
 
-  /** The longest pause before the next look. */
+  /** How the next look goes on until it finds something; null when it is to look once. */
+  lookout(shards: ReadonlyArray<number>): Pick<Lookout, "patienceMs" | "pauseMs"> | null {
+    const { alertMs, lookoutMs, openPollMs, restMs } = this.tuning
+    if (this.locks === null || this.quiet >= restMs || this.sleeps(shards)) return null
+    const patienceMs = Math.min(Math.max(lookoutMs, Math.ceil(this.quiet / 2)), openPollMs)
+    return { patienceMs, pauseMs: Math.max(alertMs, Math.floor(patienceMs / 10)) }
+  }
+
+  /** The longest pause before the next look, when that is to look once. */
   pause(shards: ReadonlyArray<number>): number {
     const { alertMs, deafPollMs, openPollMs, pollMs } = this.tuning
     if (this.locks === null) return deafPollMs
-    if (!this.roused && shards.every((shard) => this.asleep.has(shard))) return pollMs
+    if (this.sleeps(shards)) return pollMs
     return Math.min(Math.max(alertMs, Math.ceil(this.quiet / 2)), openPollMs)
+  }
+
+  private sleeps(shards: ReadonlyArray<number>): boolean {
+    return !this.roused && shards.every((shard) => this.asleep.has(shard))
   }
 
   private get quiet(): number {

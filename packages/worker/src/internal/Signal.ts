@@ -13,6 +13,10 @@ export class Signal {
     this.waiter?.()
   }
 
+  get isRaised(): boolean {
+    return this.happened
+  }
+
   /** Until raised. One waiter at a time. */
   readonly wait: Effect.Effect<void> = Effect.async<void>((resume) => {
     const done = () => {

@@ -25,6 +25,7 @@ export const troublesOf = (chance: Chance, longest: number, { servers, workers }
       { who: worker(), statement: "posthorn.record" },
       { who: worker(), statement: "posthorn.load" },
       { who: worker(), statement: "posthorn.due" },
+      { who: worker(), statement: "posthorn.await_due" },
       { who: servers[0]!, statement: "COMMIT" },
       { who: servers[0]!, statement: "publish_events" }
     ])

@@ -13,6 +13,7 @@ import { type Outgoing, Receiver } from "../../src/Receiver.ts"
 import { Tuning } from "../../src/Tuning.ts"
 import { Wakeups } from "../../src/Wakeups.ts"
 import { defaults, WorkerConfig } from "../../src/WorkerConfig.ts"
+import { lookingOut } from "../Reading.ts"
 import { HANG_MS } from "./Answers.ts"
 import type { Climate } from "./Climate.ts"
 import type { Model } from "./Model.ts"
@@ -35,7 +36,15 @@ export const services = (
   { box, climate, model, receive, shares, statement, trueTime }: Surroundings
 ) => {
   const queue: Context.Tag.Service<Queue> = {
-    due: (...asked) => statement("due", () => model.due(...asked)),
+    due: (marks, skip, perShard, lookMost, lookout) =>
+      Effect.zipRight(
+        lookingOut(lookout, (known) => model.hasNew(marks, known)),
+        statement("due", () => {
+          const isBare = lookout !== null && !lookout.whole && model.hasNew(marks, lookout.known)
+          const due = model.due(marks, skip, perShard, lookMost, lookout?.loadMost ?? 0)
+          return isBare ? { ...due, open: null } : due
+        })
+      ),
     heads: (after, most) => statement("heads", () => model.heads(after, most)),
     nextDue: (shards) => statement("nextDue", () => model.nextDue(shards)),
     dueOf: (lanes) => statement("dueOf", () => model.dueOf(lanes)),

@@ -34,16 +34,19 @@ const stepsOf = (world: Judged): ReadonlyMap<string, Array<Step>> => {
     const key = `${endpointId} at worker ${worker}`
     steps.set(key, [...(steps.get(key) ?? []), step])
   }
-  for (const { again = false, at, deliveryId, worker } of world.posts)
-    if (!again) add(worker, endpointOf(world, deliveryId).endpointId, { kind: "post", at })
   const over = overAt(world)
-  for (const answer of world.answered) {
-    const { at, deliveryId, status, worker } = answer
-    const delivered = status !== null && status >= 200 && status < 300
+  const isDelivered = ({ status }: Answered) => status !== null && status >= 200 && status < 300
+  const addAnswer = (answer: Answered) => {
+    const { at, deliveryId, worker } = answer
     const { endpointId } = endpointOf(world, deliveryId)
     add(worker, endpointId, { kind: "over", at: over(answer) })
-    add(worker, endpointId, { kind: "answer", at, delivered })
+    add(worker, endpointId, { kind: "answer", at, delivered: isDelivered(answer) })
   }
+  // A success stands before the posts of its instant: what waits for it may be loaded already, and is sent then and there.
+  for (const answer of world.answered) if (isDelivered(answer)) addAnswer(answer)
+  for (const { again = false, at, deliveryId, worker } of world.posts)
+    if (!again) add(worker, endpointOf(world, deliveryId).endpointId, { kind: "post", at })
+  for (const answer of world.answered) if (!isDelivered(answer)) addAnswer(answer)
   const workers = new Set(world.posts.map(({ worker }) => worker))
   for (const fact of world.model.facts) {
     const recovered = fact.kind === "recorded" && fact.observed.status === "delivered"

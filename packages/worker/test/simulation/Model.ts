@@ -102,7 +102,21 @@ export class Model {
       .sort((a, b) => a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : 1))
   }
 
-  due(marks: ReadonlyArray<Watermark>, skip: ReadonlyArray<string>, perShard: number, lookMost: number): Due {
+  /** What a lookout waits for. */
+  hasNew(marks: ReadonlyArray<Watermark>, known: ReadonlyArray<string>): boolean {
+    const shards = new Set(marks.map(({ shard }) => shard))
+    return this.dueRows().some(
+      (row) => shards.has(row.shard) && row.due >= marks[0]!.due && !known.includes(row.deliveryId)
+    )
+  }
+
+  due(
+    marks: ReadonlyArray<Watermark>,
+    skip: ReadonlyArray<string>,
+    perShard: number,
+    lookMost: number,
+    loadMost: number
+  ): Due {
     const all = this.dueRows()
     const rows: Array<Waiting> = []
     const stopped: Array<Watermark> = []
@@ -117,7 +131,12 @@ export class Model {
     const open = [...this.open]
       .filter(([, shard]) => marks.some((mark) => mark.shard === shard))
       .map(([transaction, shard]) => ({ transaction, shard }))
-    return { horizon: this.micros, open, rows, stopped }
+    const loaded = new Map<string, Loaded>()
+    for (const row of rows.slice(0, loadMost)) {
+      const [one] = this.load([row])
+      if (one) loaded.set(row.deliveryId, one)
+    }
+    return { horizon: this.micros, open, rows, loaded, stopped }
   }
 
   heads(after: LaneRef | null, most: number): Heads {

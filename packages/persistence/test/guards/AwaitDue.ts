@@ -1,0 +1,135 @@
+/** Waiting for what is due: what it waits for, and what comes with it. */
+import assert from "node:assert/strict"
+import type { Row, Scenario, Session, Stage } from "./Stage.ts"
+
+/** It waits for so long where it has to; only less than that would be wrong. */
+const PATIENCE_MS = 150
+/** Nobody waits for so long: it is answered before. */
+const LONG_MS = 60_000
+
+interface Asked {
+  readonly past?: number
+  readonly known?: ReadonlyArray<string>
+  readonly patienceMs?: number
+  readonly fewMost?: number
+  readonly loadMost?: number
+  readonly whole?: boolean
+}
+
+const awaitDue = async (
+  session: Session,
+  shards: ReadonlyArray<number>,
+  { past = 0, known = [], patienceMs = PATIENCE_MS, fewMost = 9, loadMost = 9, whole = false }: Asked
+) => {
+  const began = performance.now()
+  const rows = await session.rows(
+    "select * from posthorn.await_due($1, $2, $3, 1, 100, $4, $5, $6, 1, $7) order by shard nulls first, delivery_ids",
+    shards,
+    past,
+    known,
+    fewMost,
+    loadMost,
+    whole,
+    patienceMs
+  )
+  return { rows, tookMs: performance.now() - began }
+}
+
+const waited = async (stage: Stage, shards: ReadonlyArray<number>, asked: Asked) =>
+  (await awaitDue(stage, shards, asked)).tookMs >= PATIENCE_MS - 1
+
+/** One row of an endpoint in shard 1, due a minute ago, and two of another in shard 2. */
+const scene = async (stage: Stage) => {
+  const acme = await stage.workspace()
+  const one = await stage.endpoint(acme, { types: ["a"] })
+  await stage.endpoint(acme, { types: ["b"] })
+  await stage.deliveries(acme, "acme", 1, "a")
+  await stage.deliveries(acme, "acme", 2, "b")
+  await stage.rows(
+    `update posthorn.queue set shard = case when endpoint_id = $1 then 1 else 2 end,
+      due_at = date_trunc('second', now()) - interval '1 minute'`,
+    one
+  )
+  const { due, id } = await stage.row(
+    "select delivery_id as id, posthorn.micros(due_at) as due from posthorn.queue where shard = 1"
+  )
+  const others = await stage.rows("select delivery_id as id from posthorn.queue where shard = 2 order by 1")
+  return { first: id as string, mark: Number(due), others: others.map(({ id }) => id as string) }
+}
+
+const loaded = (rows: ReadonlyArray<Row>) =>
+  rows
+    .filter(({ event_type }) => event_type !== null)
+    .map(({ delivery_ids, event_type }) => [delivery_ids, event_type])
+
+export const awaiting: ReadonlyArray<Scenario> = [
+  {
+    title:
+      "who waits for something due is answered at once when there is something new, and else when the time is over",
+    of: ["await_due"],
+    play: async (stage) => {
+      const { first, mark } = await scene(stage)
+      assert.equal(await waited(stage, [3], {}), true, "for other shards")
+      assert.equal(await waited(stage, [1], { past: mark + 1 }), true, "for what was due before")
+      assert.equal(await waited(stage, [1], { past: mark, known: [first] }), true, "for what is known")
+
+      const { rows, tookMs } = await awaitDue(stage, [1], { past: mark, patienceMs: LONG_MS })
+      assert.ok(tookMs < LONG_MS)
+      assert.deepEqual(loaded(rows), [[first, "a"]])
+
+      await stage.rows("update posthorn.queue set due_at = now() + interval '1 hour' where shard = 1")
+      assert.equal(await waited(stage, [1], {}), true, "for what is due later")
+      const worker = await stage.other()
+      const waiting = awaitDue(worker, [1], { patienceMs: LONG_MS })
+      await stage.rows("update posthorn.queue set due_at = now() where shard = 1")
+      assert.deepEqual(loaded((await waiting).rows), [[first, "a"]])
+    }
+  },
+  {
+    title: "with what is awaited comes what its post needs, of so many that are not known",
+    of: ["await_due"],
+    play: async (stage) => {
+      const { first, others } = await scene(stage)
+      const all = [[first, "a"], ...others.map((id) => [id, "b"])]
+      const { rows } = await awaitDue(stage, [1, 2], {})
+      assert.equal(rows.length, 1 + all.length)
+      assert.deepEqual(loaded(rows), all)
+      assert.deepEqual(loaded((await awaitDue(stage, [1, 2], { loadMost: 2 })).rows), all.slice(0, 2))
+      const { rows: again } = await awaitDue(stage, [1, 2], { known: [first] })
+      assert.equal(again.length, 1 + all.length)
+      assert.deepEqual(loaded(again), all.slice(1))
+    }
+  },
+  {
+    title:
+      "who waits for something due is told who is publishing when nothing is new, or when that was asked",
+    of: ["await_due"],
+    play: async (stage) => {
+      await scene(stage)
+      const open = async (shard: number, asked: Asked) =>
+        (await awaitDue(stage, [shard], asked)).rows[0]!.delivery_ids
+      assert.equal(await open(1, {}), null)
+      assert.equal(await open(1, { whole: true }), "")
+      assert.equal(await open(3, {}), "")
+    }
+  },
+  {
+    title:
+      "what is awaited is what is due in these shards from then on, and with many of them what `due` shows",
+    of: ["await_due"],
+    play: async (stage) => {
+      const { first, mark, others } = await scene(stage)
+      const shown = async (shards: ReadonlyArray<number>, asked: Asked = {}) =>
+        (await awaitDue(stage, shards, { patienceMs: 0, ...asked })).rows.flatMap(
+          ({ delivery_ids, shard }) => (shard === null ? [] : [delivery_ids])
+        )
+      assert.deepEqual(await shown([1]), [first])
+      assert.deepEqual(await shown([2], { past: mark + 1 }), [])
+      assert.deepEqual(await shown([1, 2], { fewMost: 4 }), [first, ...others])
+      // One of each shard.
+      assert.deepEqual(await shown([1, 2], { fewMost: 3 }), [first, others[0]])
+      await stage.rows("update posthorn.queue set due_at = now() + interval '1 hour' where shard = 1")
+      assert.deepEqual(await shown([1, 2]), others)
+    }
+  }
+]

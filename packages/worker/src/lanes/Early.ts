@@ -1,0 +1,41 @@
+/**
+ * What the last read has loaded along with what it found: a delivery that comes alone is sent without another statement.
+ * Kept until the next read, as long as it is fresh; so it is never much.
+ */
+import type { Loaded, Waiting } from "@posthorn/persistence/Queue"
+import type { Row } from "./Lane.ts"
+
+interface Found {
+  readonly attempts: number
+  readonly loaded: Loaded
+}
+
+const NONE: ReadonlyMap<Row, Loaded> = new Map()
+
+export class Early {
+  private readonly found = new Map<string, Found>()
+  /** When it was loaded. */
+  at = Number.NEGATIVE_INFINITY
+
+  put(rows: ReadonlyArray<Waiting>, loaded: ReadonlyMap<string, Loaded>, now: number): void {
+    this.found.clear()
+    this.at = now
+    if (loaded.size === 0) return
+    for (const { attempts, deliveryId } of rows) {
+      const one = loaded.get(deliveryId)
+      if (one !== undefined) this.found.set(deliveryId, { attempts, loaded: one })
+    }
+  }
+
+  /** What was loaded for these since then. Not what stands in the database behind a row that was read before: another attempt. */
+  take(rows: ReadonlyArray<Row>, since: number): ReadonlyMap<Row, Loaded> {
+    if (this.found.size === 0 || this.at < since) return NONE
+    const taken = new Map<Row, Loaded>()
+    for (const row of rows) {
+      const one = this.found.get(row.deliveryId)
+      if (one?.attempts === row.attempts) taken.set(row, one.loaded)
+    }
+    this.found.clear()
+    return taken
+  }
+}
