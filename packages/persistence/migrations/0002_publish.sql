@@ -204,8 +204,6 @@ begin
     from unnest(workspace_slugs, event_types, payloads, idempotency_keys, trace_ids)
       with ordinality as g(slug, event_type, payload, key, trace_id, place)
     cross join lateral (select g.payload::text as payload offset 0) i
-    -- There may be more keys than events.
-    where g.place <= cardinality(event_types)
   )
   select array(select g.fault from given g order by g.place), array(
     select row(k.slug, k.event_type, w.id, a.enabled, a.disabled, a.asleep)::posthorn.audience
@@ -247,6 +245,7 @@ begin
         when cardinality(a.enabled) > most_deliveries then posthorn.too_many(cardinality(a.enabled), most_deliveries)
       end as refusal offset 0
     ) r
+    -- There may be more keys than events.
     where g.place <= cardinality(event_types) order by g.place
   );
   -- With no endpoint locked, nothing keeps the workspace from being deleted.
@@ -397,6 +396,51 @@ begin
   return plan;
 end $$;
 
+create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
+
+-- One event without a key, which is what nearly all are, and what an application pays for within its own transaction. Null, and
+-- nothing is stored: it makes no delivery, or too many, or it is refused. To few endpoints it goes by plain
+-- statements, which take half as long as those for arrays of events; but each row costs more so than in a set.
+create function posthorn.publish_one(
+  workspace_slug text, event_type text, payload text, trace_id text, most_deliveries integer
+) returns posthorn.published language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_variable
+declare
+  audience posthorn.audience;
+  began bigint;
+  moment timestamptz;
+  event text;
+  endpoint text;
+  delivery text;
+  ids text[] := '{}';
+begin
+  if not (posthorn.refusal_of(event_type, payload, null, trace_id) is null) then return null; end if;
+  audience := posthorn.audience_of(workspace_slug, event_type, null);
+  if audience.enabled is null or cardinality(audience.enabled) > most_deliveries then return null; end if;
+  began := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
+  moment := to_timestamp((began / 1000)::float8 / 1000);
+  event := posthorn.id_of('evt_', began);
+  trace_id := coalesce(trace_id, posthorn.own_trace(event));
+  if cardinality(audience.enabled) > 3 or audience.disabled is not null then
+    ids := array(select posthorn.id_of('whd_', began) from unnest(audience.enabled));
+    perform posthorn.store(array[row(1, audience.workspace_id, event, event_type, payload, trace_id, null, audience.enabled, ids,
+      audience.disabled, false, null)::posthorn.planned], moment);
+  else
+    insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, created_at)
+    values (audience.workspace_id, event, event_type, payload, trace_id, cardinality(audience.enabled), 0, moment);
+    foreach endpoint in array audience.enabled loop
+      delivery := posthorn.id_of('whd_', began);
+      insert into posthorn.deliveries
+        (workspace_id, id, endpoint_id, event_id, event_type, trace_id, next_attempt_at, created_at)
+      values (audience.workspace_id, delivery, endpoint, event, event_type, trace_id, moment, moment);
+      insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
+      values (audience.workspace_id, delivery, endpoint, posthorn.shard_of(endpoint), moment);
+      ids := ids || delivery;
+    end loop;
+  end if;
+  return row(event, event_type, ids, false)::posthorn.published;
+end $$;
+
 create type posthorn.outcome as (
   place integer, id text, event_type text, delivery_ids text[], duplicate boolean, code text, message text, hint text
 );
@@ -411,15 +455,22 @@ create function posthorn.publish_each(
   most_deliveries integer, patient boolean default true
 ) returns setof posthorn.outcome
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
+declare
+  one posthorn.published;
 begin
+  if cardinality(event_types) = 1 and idempotency_keys[1] is null then
+    one := posthorn.publish_one(workspace_slugs[1], event_types[1], payloads[1]::text, trace_ids[1], most_deliveries);
+    if one is not null then
+      return next row(1, one.id, one.event_type, one.delivery_ids, false, null, null, null)::posthorn.outcome;
+      return;
+    end if;
+  end if;
   return query
     select p.place, p.id, p.event_type, case when (p.refusal).code is null then coalesce(p.delivery_ids, '{}') else '{}' end,
       p.duplicate, (p.refusal).code, (p.refusal).message, (p.refusal).hint
     from unnest(posthorn.carry_out(workspace_slugs, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
       patient)) p;
 end $$;
-
-create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
 
 -- Refuses a batch that would make too many deliveries, before anything is made: refusing 120,000 must not cost what making them
 -- does. Events under keys that are known are not counted: they make none.
@@ -484,40 +535,14 @@ create function posthorn.publish(
 ) returns posthorn.published
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
-  body constant text := payload;
-  audience posthorn.audience;
-  event text;
-  ids text[];
-  began bigint;
-  moment timestamptz;
+  one posthorn.published;
 begin
-  if idempotency_key is null and posthorn.refusal_of(event_type, body, null, trace_id) is null then
-    audience := posthorn.audience_of(workspace_slug, event_type, null);
+  if idempotency_key is null then
+    one := posthorn.publish_one(workspace_slug, event_type, payload::text, trace_id, null);
+    if one is not null then return one; end if;
   end if;
-  if audience.enabled is null or audience.disabled is not null then
-    return posthorn.answer((posthorn.carry_out(array[workspace_slug], array[event_type], array[payload], array[idempotency_key],
-      array[trace_id], null, true))[1]);
-  end if;
-  -- What nearly all are, and what an application pays for within its own transaction: stored without arrays of events, it
-  -- takes 0.4 ms instead of 0.65.
-  began := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
-  moment := to_timestamp((began / 1000)::float8 / 1000);
-  event := posthorn.id_of('evt_', began);
-  trace_id := coalesce(trace_id, posthorn.own_trace(event));
-  insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, created_at)
-  values (audience.workspace_id, event, publish.event_type, body, publish.trace_id, cardinality(audience.enabled), 0, moment);
-  with made as (
-    insert into posthorn.deliveries
-      (workspace_id, id, endpoint_id, event_id, event_type, trace_id, next_attempt_at, created_at)
-    select audience.workspace_id, posthorn.id_of('whd_', began), e, event, publish.event_type, publish.trace_id, moment, moment
-    from unnest(audience.enabled) as e
-    returning id, endpoint_id
-  ), queued as (
-    insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
-    select audience.workspace_id, id, endpoint_id, posthorn.shard_of(endpoint_id), moment from made
-  )
-  select array_agg(id order by id) into ids from made;
-  return row(event, publish.event_type, ids, false)::posthorn.published;
+  return posthorn.answer((posthorn.carry_out(array[workspace_slug], array[event_type], array[payload], array[idempotency_key],
+    array[trace_id], null, true))[1]);
 end $$;
 
 -- The same for a caller who has few connections: what another transaction holds, such as a key that it published with, is
@@ -545,5 +570,5 @@ begin
 end $$;
 
 revoke all on function posthorn.publish, posthorn.publish_events, posthorn.publish_each, posthorn.try_publish_events,
-  posthorn.try_publish_each, posthorn.announce, posthorn.store, posthorn.plan, posthorn.keyed, posthorn.take_keys,
-  posthorn.carry_out from public;
+  posthorn.try_publish_each, posthorn.publish_one, posthorn.announce, posthorn.store, posthorn.plan, posthorn.keyed,
+  posthorn.take_keys, posthorn.carry_out from public;

@@ -95,7 +95,7 @@ $$;
 -- The deliveries of some times, each by endpoint, status and duration: of all endpoints (null), or of one for each time. In the
 -- order of the index that leads to them, so that no plan takes another one and reads the whole history.
 create function posthorn.deliveries_of(workspace text, since timestamptz[], lasting interval, endpoints text[])
-returns table (hour timestamptz, endpoint_id text, status text, ms integer, n integer) language plpgsql stable
+returns table (hour timestamptz, endpoint_id text, status posthorn.delivery_status, ms integer, n integer) language plpgsql stable
 set search_path = pg_catalog, posthorn, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin

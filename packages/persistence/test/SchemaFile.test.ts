@@ -19,6 +19,13 @@ const TYPES = `
   from pg_type t join pg_class c on c.oid = t.typrelid and c.relkind = 'c'
   where t.typnamespace = 'posthorn'::regnamespace order by t.typname`
 
+const DOMAINS = `
+  select format('create domain posthorn.%s as %s%s %s;', t.typname, format_type(t.typbasetype, t.typtypmod),
+    case when t.typcollation <> b.typcollation then format(' collate "%s"', n.collname) end,
+    (select string_agg(pg_get_constraintdef(k.oid), ' ' order by k.conname) from pg_constraint k where k.contypid = t.oid)) as text
+  from pg_type t join pg_type b on b.oid = t.typbasetype left join pg_collation n on n.oid = t.typcollation
+  where t.typnamespace = 'posthorn'::regnamespace and t.typtype = 'd' order by t.typname`
+
 const TABLES = `
   select format(E'create table posthorn.%s (\\n%s\\n)%s;', c.relname,
     (select string_agg('  ' || line, E',\\n' order by rank, line_order, line) from (
@@ -55,6 +62,7 @@ layer(TestPg)("schema.sql", (it) => {
         )
 
       const parts = yield* Effect.all([
+        textOf(DOMAINS, "\n").pipe(Effect.map((text) => `${text}\n`)),
         textOf(TABLES, "\n\n"),
         textOf(TYPES, "\n\n"),
         textOf(FUNCTIONS, "\n")

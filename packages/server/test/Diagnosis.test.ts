@@ -195,9 +195,9 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
       const sql = yield* SqlClient
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)
-      yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, created_at)
-        select ${ws.workspaceId}, posthorn.new_id('whd_'), ${endpointId}, 'a.b', '1', 't', 'dead_lettered', now()
-        from generate_series(1, 10010)`
+      yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+        select ${ws.workspaceId}, posthorn.new_id('whd_'), ${endpointId}, 'a.b', '1', 't', now() from generate_series(1, 10010)`
+      yield* sql`update posthorn.deliveries set status = 'dead_lettered' where endpoint_id = ${endpointId}`
 
       const { findings } = yield* diagnosisOf(ws, endpointId)
 

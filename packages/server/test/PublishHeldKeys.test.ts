@@ -47,6 +47,9 @@ const publish = ({ call }: Entered, idempotencyKey?: string, n = 1) =>
 const forked = (calls: ReadonlyArray<Effect.Effect<Answer<Loose>>>) =>
   Effect.forkDaemon(Effect.all(calls, { concurrency: "unbounded" }))
 
+/** Far less than the 10 s for which those wait whose key is held, and enough for a busy machine. */
+const OTHERS_MS = 5_000
+
 /** The slowest of ten rounds of another workspace's everyday calls. */
 const othersWait = (other: Entered) =>
   Effect.gen(function* () {
@@ -70,7 +73,7 @@ layer(testServer({ database }), { excludeTestServices: true })("a held idempoten
         ...Array.from({ length: CALLS }, () => publish(ws, "k")),
         publish(ws, "k", 2)
       ])
-      expect(yield* othersWait(other)).toBeLessThan(2_000)
+      expect(yield* othersWait(other)).toBeLessThan(OTHERS_MS)
       yield* holder.commit
       const answers = yield* Fiber.join(waiting)
 
@@ -110,7 +113,7 @@ layer(testServer({ database }), { excludeTestServices: true })("a held idempoten
         })
       )
       const waiting = yield* forked([...keys.map((key) => publish(ws, key)), ...batches])
-      expect(yield* othersWait(other)).toBeLessThan(3_000)
+      expect(yield* othersWait(other)).toBeLessThan(OTHERS_MS)
       yield* holder.commit
       const answers = yield* Fiber.join(waiting)
 

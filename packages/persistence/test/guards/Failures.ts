@@ -56,7 +56,7 @@ const scenarios: ReadonlyArray<Scenario> = [
   },
   {
     title: "a delivery that is delivered at once does not call the function that lists failures",
-    of: ["trigger deliveries_fail", "trigger deliveries_failed"],
+    of: ["trigger deliveries_fail"],
     play: async (stage) => {
       const acme = await stage.workspace()
       await stage.endpoint(acme)
@@ -69,19 +69,6 @@ const scenarios: ReadonlyArray<Scenario> = [
       const names = called.map(({ name }) => name)
       assert.ok(names.includes("record"))
       assert.ok(!names.includes("note_failure"))
-    }
-  },
-  {
-    title: "a delivery that is stored as failed is listed, and one that is stored as pending is not",
-    of: ["trigger deliveries_failed"],
-    play: async (stage) => {
-      const { acme, deliveries } = await scene(stage, 2)
-      await becomes(stage, deliveries[0]!, "dead_lettered")
-      await twinOf(stage, acme, "endpoints", "deliveries")
-      assert.deepEqual(
-        (await listed(stage)).map(({ id }) => id),
-        [deliveries[0]!.id, deliveries[0]!.id]
-      )
     }
   },
   {

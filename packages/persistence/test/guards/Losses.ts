@@ -41,11 +41,12 @@ const scenarios: ReadonlyArray<Scenario> = [
       )
       // A test send: it has no event.
       await stage.rows(
-        `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status, created_at)
-         values ($1, 'whd_test', $2, 'test', '1', 'x', 'failed_permanent', now())`,
+        `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+         values ($1, 'whd_test', $2, 'test', '1', 'x', now())`,
         acme,
         endpoint
       )
+      await stage.rows("update posthorn.deliveries set status = 'failed_permanent' where id = 'whd_test'")
       const { endpoint: off } = await missing(stage, acme, 2)
       const twin = await twinOf(stage, acme, "endpoints", "events", "deliveries", "missed_events")
       assert.deepEqual(await losses(stage, acme, endpoint), [3, 1, 0])

@@ -10,6 +10,7 @@ import { losing } from "./Losses.ts"
 import { ofEvent } from "./OfEvent.ts"
 import { publishing } from "./Publish.ts"
 import { keys } from "./PublishKeys.ts"
+import { publishingOne } from "./PublishOne.ts"
 import { recordings } from "./Record.ts"
 import { replaying } from "./Replay.ts"
 import { replaySteps } from "./ReplaySteps.ts"
@@ -25,6 +26,7 @@ import { doors } from "./Tokens.ts"
 export const scenarios: ReadonlyArray<Scenario> = [
   ...tables,
   ...publishing,
+  ...publishingOne,
   ...ofEvent,
   ...lists,
   ...keys,

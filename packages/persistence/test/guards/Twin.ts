@@ -13,10 +13,13 @@ type Table =
   | "queue"
   | "replays"
 
+/** The list of failures is kept by updates of deliveries; whoever inserts failed ones writes it too. */
+const alongWith = (table: Table) => (table === "deliveries" ? [table, "failed_deliveries"] : [table])
+
 /** A workspace with the same rows in these tables. */
 export const twinOf = async (stage: Stage, workspace: string, ...tables: ReadonlyArray<Table>) => {
   const twin = await stage.workspace("twin")
-  for (const table of tables)
+  for (const table of tables.flatMap(alongWith))
     await stage.rows(
       `insert into posthorn.${table}
        select (jsonb_populate_record(t, jsonb_build_object('workspace_id', $2::text))).* from posthorn.${table} t
