@@ -274,7 +274,8 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys over time",
       const first = yield* Effect.fork(rotate)
       const locked = Effect.promise(async () => {
         const { rows } = await client.query(
-          "select count(*)::integer as n from pg_locks where locktype = 'advisory' and objsubid = 1"
+          `select count(*)::integer as n from pg_locks where locktype = 'advisory' and objsubid = 1
+             and database = (select oid from pg_database where datname = current_database())`
         )
         return rows[0].n as number
       })
@@ -376,7 +377,8 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys of batches"
       const first = yield* Effect.fork(batch)
       const waits = Effect.promise(async () => {
         const { rows } = await client.query(
-          "select count(*)::integer as n from pg_locks where not granted and locktype = 'transactionid'"
+          `select count(*)::integer as n from pg_locks join pg_stat_activity using (pid)
+           where not granted and locktype = 'transactionid' and datname = current_database()`
         )
         return rows[0].n as number
       })

@@ -185,7 +185,11 @@ export const engine: ReadonlyArray<Scenario> = [
       assert.deepEqual(await Effect.runPromise(locks.take([shard])), [shard])
       await Effect.runPromise(locks.giveBack)
       assert.equal(
-        await stage.value("select count(*) from pg_locks where classid = $1::oid", WAKE_CLASS),
+        await stage.value(
+          `select count(*) from pg_locks where classid = $1::oid
+             and database = (select oid from pg_database where datname = current_database())`,
+          WAKE_CLASS
+        ),
         "0"
       )
     }
