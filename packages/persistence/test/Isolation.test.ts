@@ -78,7 +78,9 @@ it.scopedLive(
         yield* run("begin isolation level read committed")
         yield* run("select posthorn.publish('acme', 'a.b', '{}')")
         const deleting = yield* Effect.fork(sql`delete from posthorn.endpoints where id = 'whe_1'`)
-        const waits = sql<{ n: number }>`select count(*)::integer as n from pg_locks join pg_stat_activity using (pid)
+        const waits = sql<{
+          n: number
+        }>`select count(*)::integer as n from pg_locks join pg_stat_activity using (pid)
           where not granted and datname = current_database()`
         yield* Effect.repeat(waits, { until: ([row]) => row!.n > 0, schedule: Schedule.spaced("20 millis") })
 
