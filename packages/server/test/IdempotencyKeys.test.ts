@@ -377,8 +377,9 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys of batches"
       const first = yield* Effect.fork(batch)
       const waits = Effect.promise(async () => {
         const { rows } = await client.query(
-          `select count(*)::integer as n from pg_locks join pg_stat_activity using (pid)
-           where not granted and locktype = 'transactionid' and datname = current_database()`
+          `select count(*)::integer as n from pg_locks w
+           where not granted and locktype = 'transactionid' and exists (select from pg_locks l where l.pid = w.pid
+             and l.database = (select oid from pg_database where datname = current_database()))`
         )
         return rows[0].n as number
       })
