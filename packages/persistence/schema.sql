@@ -564,7 +564,7 @@ create type posthorn.waiting as (
 -- posthorn.id_of(prefix text, microseconds bigint) returns text
 -- posthorn.is_awake(shard smallint) returns boolean
 -- posthorn.keyed(plan posthorn.planned[], moment timestamp with time zone, patient boolean) returns posthorn.planned[]
--- posthorn.list_deliveries(workspace text, endpoint text, before text, most integer, room integer, OUT many integer, OUT ids text, OUT endpoint_ids text, OUT event_ids text, OUT event_types text, OUT statuses text, OUT attempts text, OUT next_attempt_ats text, OUT payloads text, OUT replayed_froms text, OUT last_http_statuses text, OUT last_failure_reasons text, OUT last_duration_mses text, OUT last_attempt_ats text, OUT created_ats text) returns record
+-- posthorn.list_deliveries(workspace text, endpoint text, before text, most integer, room integer) returns text
 -- posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded
 -- posthorn.losses(workspace text, endpoint text, most integer, OUT stopped integer, OUT stopped_since timestamp with time zone, OUT newest_id text, OUT never_sent integer, OUT more_stopped boolean, OUT missed integer, OUT missed_since timestamp with time zone, OUT more_missed boolean) returns record
 -- posthorn.made_at(id text) returns timestamp with time zone

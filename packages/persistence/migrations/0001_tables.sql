@@ -241,30 +241,25 @@ begin atomic
 end;
 
 -- A page of deliveries, newest first, from below an id: of an endpoint, or of the workspace where that is null; one more
--- than the page may hold, if there are so many. Each column is a list with commas, in which an empty text stands for null: a row
--- for each delivery would cost its reader 4 us more. Payloads have U+0001 between them, which no JSON holds; they are left out
--- where `room` is null, and are null where one of them takes more bytes than `room`: then somebody else has to end the page.
+-- than the page may hold, if there are so many. How many, then each column as a list with commas, in which an empty text stands
+-- for null, with U+0002 between them: a row for each delivery would cost its reader 4 us more, and a column for each list PostgreSQL
+-- 60 us more for all. Payloads are the last, with U+0001 between them: JSON holds neither. They are left out where `room` is null,
+-- and where one of them takes more bytes than `room`: then somebody else has to end the page.
 --
 -- A function, so that it is planned once per connection. Whatever the statistics say, it walks the one index that has the order
 -- it asks for: that `endpoint_id` is equal to something is not told, as then the primary key would have it as well.
 -- Without sorting, so that rows are gathered in the order in which they are found.
-create function posthorn.list_deliveries(
-  workspace text, endpoint text, before text, most integer, room integer,
-  out many integer, out ids text, out endpoint_ids text, out event_ids text, out event_types text, out statuses text,
-  out attempts text, out next_attempt_ats text, out payloads text, out replayed_froms text, out last_http_statuses text,
-  out last_failure_reasons text, out last_duration_mses text, out last_attempt_ats text, out created_ats text
-) language plpgsql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC'
+create function posthorn.list_deliveries(workspace text, endpoint text, before text, most integer, room integer) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
-  select count(*), string_agg(p.id, ','), string_agg(p.endpoint_id, ','), string_agg(coalesce(p.event_id, ''), ','),
-    string_agg(p.event_type, ','), string_agg(p.status, ','), string_agg(p.attempts::text, ','),
-    string_agg(coalesce(p.next_attempt_at::text, ''), ','),
-    case when count(p.fitting) = count(*) then string_agg(p.fitting, E'\x01') end,
+  return concat_ws(E'\x02', count(*), string_agg(p.id, ','), string_agg(p.endpoint_id, ','),
+    string_agg(coalesce(p.event_id, ''), ','), string_agg(p.event_type, ','), string_agg(p.status, ','),
+    string_agg(p.attempts::text, ','), string_agg(coalesce(p.next_attempt_at::text, ''), ','),
     string_agg(coalesce(p.replayed_from, ''), ','), string_agg(coalesce(p.last_http_status::text, ''), ','),
     string_agg(coalesce(p.last_failure_reason, ''), ','), string_agg(coalesce(p.last_duration_ms::text, ''), ','),
-    string_agg(coalesce(p.last_attempt_at::text, ''), ','), string_agg(p.created_at::text, ',')
-  into many, ids, endpoint_ids, event_ids, event_types, statuses, attempts, next_attempt_ats, payloads, replayed_froms,
-    last_http_statuses, last_failure_reasons, last_duration_mses, last_attempt_ats, created_ats
+    string_agg(coalesce(p.last_attempt_at::text, ''), ','), string_agg(p.created_at::text, ','),
+    case when count(p.fitting) = count(*) then string_agg(p.fitting, E'\x01') end)
   from (
     select w.*, case when octet_length(w.whole_payload) <= room then w.whole_payload end as fitting
     from (

@@ -14,33 +14,11 @@ import { Effect, Schema } from "effect"
 import { toRfc3339 } from "../Database.ts"
 import { rows, writtenRows } from "../Rows.ts"
 import { PAGE_BYTES } from "../Statement.ts"
-import { Count, columnsOf } from "./Columns.ts"
 
-/** With commas, in the order of the page; null when there is no delivery. */
-const List = Schema.NullOr(Schema.String)
+const Found = Schema.Struct({ page: Schema.String })
 
-/** The columns of `posthorn.list_deliveries`. */
-const Listed = Schema.Struct({
-  many: Count,
-  ids: List,
-  endpointIds: List,
-  eventIds: List,
-  eventTypes: List,
-  statuses: List,
-  attempts: List,
-  nextAttemptAts: List,
-  payloads: List,
-  replayedFroms: List,
-  lastHttpStatuses: List,
-  lastFailureReasons: List,
-  lastDurationMses: List,
-  lastAttemptAts: List,
-  createdAts: List
-})
-type Listed = typeof Listed.Type
-
-/** Between payloads: no JSON holds it. */
-const BETWEEN = "\u0001"
+/** Between the parts of what `posthorn.list_deliveries` gives, and between payloads: no JSON holds them. */
+const [BETWEEN_LISTS, BETWEEN_PAYLOADS] = ["\u0002", "\u0001"]
 
 /** Above every id. */
 export const NEWEST = "whd_g"
@@ -48,27 +26,41 @@ export const NEWEST = "whd_g"
 /** What is put between quotation marks has nothing to escape; a text of which that is not so is left to others. */
 const PLAIN = /^[\w.,]*$/
 
-const listOf = (text: string | null) => text!.split(",")
 const text = (value: string) => (value === "" ? "null" : `"${value}"`)
 const number = (value: string) => (value === "" ? "null" : value)
 const time = (value: string) => (value === "" ? "null" : `"${toRfc3339(value)}"`)
 
+/** What was found: how many, and each column as a list, in the order of the page. */
+const read = (page: string) => {
+  const [many, ...parts] = page.split(BETWEEN_LISTS)
+  const list = (place: number) => parts[place]!.split(",")
+  if (parts.length === 0) return undefined
+  return {
+    many: Number(many),
+    isPlain: PLAIN.test(parts[3]!),
+    ids: list(0),
+    endpointIds: list(1),
+    eventIds: list(2),
+    eventTypes: list(3),
+    statuses: list(4),
+    attempts: list(5),
+    nextAttemptAts: list(6),
+    replayedFroms: list(7),
+    lastHttpStatuses: list(8),
+    lastFailureReasons: list(9),
+    lastDurationMses: list(10),
+    lastAttemptAts: list(11),
+    createdAts: list(12),
+    payloads: parts[13]?.split(BETWEEN_PAYLOADS)
+  }
+}
+type Lists = NonNullable<ReturnType<typeof read>>
+
 /** The first `count` items, with commas between them. */
-const itemsOf = (page: Listed, count: number): string => {
-  const ids = listOf(page.ids)
-  const endpointIds = listOf(page.endpointIds)
-  const eventIds = listOf(page.eventIds)
-  const eventTypes = listOf(page.eventTypes)
-  const statuses = listOf(page.statuses)
-  const attempts = listOf(page.attempts)
-  const nextAttemptAts = listOf(page.nextAttemptAts)
-  const payloads = page.payloads?.split(BETWEEN)
-  const replayedFroms = listOf(page.replayedFroms)
-  const lastHttpStatuses = listOf(page.lastHttpStatuses)
-  const lastFailureReasons = listOf(page.lastFailureReasons)
-  const lastDurationMses = listOf(page.lastDurationMses)
-  const lastAttemptAts = listOf(page.lastAttemptAts)
-  const createdAts = listOf(page.createdAts)
+const itemsOf = (lists: Lists, count: number): string => {
+  const { attempts, createdAts, endpointIds, eventIds, eventTypes, ids, payloads, statuses } = lists
+  const { lastAttemptAts, lastDurationMses, lastFailureReasons, lastHttpStatuses } = lists
+  const { nextAttemptAts, replayedFroms } = lists
   let items = ""
   for (let n = 0; n < count; n++)
     items +=
@@ -82,8 +74,8 @@ const itemsOf = (page: Listed, count: number): string => {
 }
 
 /** Where the list goes on. */
-const cursorAfter = ({ createdAts, ids }: Listed, count: number) =>
-  cursorAt(byTime, { at: toRfc3339(listOf(createdAts)[count - 1]!), id: listOf(ids)[count - 1]! })
+const cursorAfter = ({ createdAts, ids }: Lists, count: number) =>
+  cursorAt(byTime, { at: toRfc3339(createdAts[count - 1]!), id: ids[count - 1]! })
 
 export interface Wanted {
   /** None for all of the workspace. */
@@ -102,8 +94,6 @@ export interface Listing<Row, Item> {
 
 const NOTHING: Listing<never, never> = { isEmpty: true, page: emptyPage }
 
-const columns = columnsOf(Listed)
-
 /** Undefined when a payload may take more than its share of `PAGE_BYTES`: so many of them are within it, whatever each takes. */
 export const makeWrittenPages =
   <Item>(sql: SqlClient, item: Schema.Schema<Item>) =>
@@ -112,16 +102,17 @@ export const makeWrittenPages =
     { before, endpointId = null, limit, omitPayload = false }: Wanted
   ): Effect.Effect<Listing<never, Item> | undefined, SqlError> => {
     const room = omitPayload ? null : Math.floor((PAGE_BYTES - 1) / limit)
-    const statement = rows(sql, Listed)`select ${sql.literal(columns)}
-      from posthorn.list_deliveries(${workspaceId}, ${endpointId}, ${before}, ${limit}, ${room})`
-    return Effect.flatMap(statement, ([page]): Effect.Effect<Listing<never, Item> | undefined> => {
-      const { eventTypes, many, payloads } = page!
-      if (many === 0) return Effect.succeed(NOTHING)
-      if ((payloads === null && !omitPayload) || !PLAIN.test(eventTypes!)) return Effect.succeed(undefined)
+    const statement = rows(sql, Found)`select posthorn.list_deliveries(
+      ${workspaceId}, ${endpointId}, ${before}, ${limit}, ${room}) as page`
+    return Effect.flatMap(statement, ([found]): Effect.Effect<Listing<never, Item> | undefined> => {
+      const lists = read(found!.page)
+      if (lists === undefined) return Effect.succeed(NOTHING)
+      const { isPlain, many, payloads } = lists
+      if (!isPlain || (payloads === undefined && !omitPayload)) return Effect.succeed(undefined)
       const count = Math.min(many, limit)
-      const cursor = many > limit ? `"${cursorAfter(page!, count)}"` : "null"
+      const cursor = many > limit ? `"${cursorAfter(lists, count)}"` : "null"
       return Effect.map(
-        writtenRows(item, itemsOf(page!, count), "posthorn.list_deliveries"),
+        writtenRows(item, itemsOf(lists, count), "posthorn.list_deliveries"),
         ({ text: items }) => ({
           isEmpty: false,
           page: jsonOf<Page<Item>>(`{"items":${items},"nextCursor":${cursor}}`)
