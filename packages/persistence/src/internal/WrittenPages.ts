@@ -23,7 +23,7 @@ const [BETWEEN_LISTS, BETWEEN_PAYLOADS] = ["\u0002", "\u0001"]
 /** Above every id. */
 export const NEWEST = "whd_g"
 
-/** What is put between quotation marks has nothing to escape; a text of which that is not so is left to others. */
+/** Event types, the only texts here that somebody else has written, have nothing to escape; with one that has, rows are made. */
 const PLAIN = /^[\w.,]*$/
 
 const text = (value: string) => (value === "" ? "null" : `"${value}"`)
