@@ -14,12 +14,18 @@ import { EndpointsRepo } from "../src/EndpointsRepo.ts"
 const GROUP = 100
 const WAITING = 10_000
 const LOOK_MOST = 1_000
-/** Rows of the queue that this transaction has looked at. */
-const FETCHED =
-  "select idx_tup_fetch::integer as n from pg_stat_xact_user_tables where relid = 'posthorn.queue'::regclass"
+/** Rows of the queue that this transaction has looked at, by an index or without one. */
+const FETCHED = `select (seq_tup_read + idx_tup_fetch)::integer as n from pg_stat_xact_user_tables
+  where relid = 'posthorn.queue'::regclass`
 /** Measured 8 (2 of them for the event's payload) and 27; 12 and 30 to 35 when an index is read that has the key somewhere, or a whole one. */
 const PAGES_TO_LOAD = 9
 const PAGES_TO_RECORD = 28
+/**
+ * Groups that are measured, of which the cheapest counts. A session also reads the catalog's pages in between, for what it
+ * has to plan or look up anew: a call took 18.8 pages for each delivery, instead of 8, after another session had made 1,500
+ * tables. A plan that reads too much does so for each group.
+ */
+const TURNS = 3
 
 const connect = Effect.gen(function* () {
   const url = yield* TestDatabaseUrl
@@ -109,12 +115,20 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
         yield* query("drop table picked")
 
         yield* publish(WAITING)
-        yield* query(picked(GROUP))
-        const loading = yield* pagesOf(query, LOAD)
-        const recording = yield* pagesOf(query, RECORD)
+        const turns = yield* Effect.replicateEffect(
+          Effect.gen(function* () {
+            yield* query(picked(GROUP))
+            const loading = yield* pagesOf(query, LOAD)
+            const recording = yield* pagesOf(query, RECORD)
+            yield* query("drop table picked")
+            return { loading, recording }
+          }),
+          TURNS
+        )
 
-        expect(loading / GROUP).toBeLessThan(PAGES_TO_LOAD)
-        expect(recording / GROUP).toBeLessThan(PAGES_TO_RECORD)
+        const least = (of: (turn: (typeof turns)[number]) => number) => Math.min(...turns.map(of)) / GROUP
+        expect(least(({ loading }) => loading)).toBeLessThan(PAGES_TO_LOAD)
+        expect(least(({ recording }) => recording)).toBeLessThan(PAGES_TO_RECORD)
         yield* query(
           "truncate posthorn.workspaces, posthorn.events, posthorn.deliveries, posthorn.queue cascade"
         )
