@@ -38,6 +38,10 @@ const awaitDue = async (
 const waited = async (stage: Stage, shards: ReadonlyArray<number>, asked: Asked) =>
   (await awaitDue(stage, shards, asked)).tookMs >= PATIENCE_MS - 1
 
+/** Between two looks. */
+const sleeps = async (stage: Stage, who: Session) =>
+  (await stage.value("select wait_event from pg_stat_activity where pid = $1", who.pid)) === "PgSleep"
+
 /** One row of an endpoint in shard 1, due a minute ago, and two of another in shard 2. */
 const scene = async (stage: Stage) => {
   const acme = await stage.workspace()
@@ -81,6 +85,7 @@ export const awaiting: ReadonlyArray<Scenario> = [
       assert.equal(await waited(stage, [1], {}), true, "for what is due later")
       const worker = await stage.other()
       const waiting = awaitDue(worker, [1], { patienceMs: LONG_MS })
+      await stage.until("it has looked in vain", () => sleeps(stage, worker))
       await stage.rows("update posthorn.queue set due_at = now() where shard = 1")
       assert.deepEqual(loaded((await waiting).rows), [[first, "a"]])
     }
