@@ -91,7 +91,10 @@ export const byOrdinal = order(
   ({ ordinal }: { readonly ordinal: number }) => ({ ordinal })
 )
 
-/** Where a list goes on after this position. As its schema encodes it, which takes 20 us more: the members are a row's own. */
+/**
+ * Where a list goes on after this position. As the order's schema encodes it, which takes 20 us more: the members are a row's own. The
+ * order says only of which type that is.
+ */
 export const cursorAt = <P>(_order: Order<never, P>, position: P): string => btoa(JSON.stringify(position))
 
 /**

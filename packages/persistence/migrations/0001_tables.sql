@@ -250,7 +250,7 @@ end;
 -- it asks for: that `endpoint_id` is equal to something is not told, as then the primary key would have it as well.
 -- Without sorting, so that rows are gathered in the order in which they are found.
 create function posthorn.list_deliveries(workspace text, endpoint text, before text, most integer, room integer) returns text
-language plpgsql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC'
+language plpgsql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   return concat_ws(E'\x02', count(*), string_agg(p.id, ','), string_agg(p.endpoint_id, ','),

@@ -398,9 +398,10 @@ end $$;
 
 create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
 
--- One event without a key, which is what nearly all are, and what an application pays for within its own transaction. Null, and
--- nothing is stored: it makes no delivery, or too many, or it is refused. To few endpoints it goes by plain
--- statements, which take half as long as those for arrays of events; but each row costs more so than in a set.
+-- One event without a key, which is what nearly all are, and what an application pays for within its own transaction. Gives
+-- null, and stores nothing, when the event makes no delivery, makes too many, or is refused: then the caller goes the other way,
+-- and its endpoints are looked up once more. To few endpoints it goes by plain statements, which take half as long as those for
+-- arrays of events; but each row costs more so than in a set.
 create function posthorn.publish_one(
   workspace_slug text, event_type text, payload text, trace_id text, most_deliveries integer
 ) returns posthorn.published language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -458,7 +459,7 @@ language plpgsql security definer set search_path = pg_catalog, posthorn, pg_tem
 declare
   one posthorn.published;
 begin
-  if cardinality(event_types) = 1 and idempotency_keys[1] is null then
+  if cardinality(event_types) = 1 and coalesce(num_nonnulls(variadic idempotency_keys), 0) = 0 then
     one := posthorn.publish_one(workspace_slugs[1], event_types[1], payloads[1]::text, trace_ids[1], most_deliveries);
     if one is not null then
       return next row(1, one.id, one.event_type, one.delivery_ids, false, null, null, null)::posthorn.outcome;

@@ -207,13 +207,14 @@ declare
   few posthorn.queue[];
   fresh posthorn.queue[];
 begin
-  while moment < until loop
+  -- Counted, because the clock may be set back meanwhile; so it may while it sleeps, so the caller cancels what takes too long.
+  for look in 1..ceil(patience_ms / pause_ms)::integer loop
     -- In the order of the index, or a plan made for an empty queue would take another one.
     perform from posthorn.queue q
     where q.shard = any (shards) and q.due_at >= past and q.due_at <= moment and q.delivery_id <> all (known)
     order by q.shard, q.due_at, q.delivery_id limit 1;
     is_new := found;
-    exit when is_new;
+    exit when is_new or moment >= until;
     perform pg_sleep(pause_ms / 1000);
     moment := clock_timestamp();
   end loop;

@@ -41,9 +41,11 @@ export const statement = <const C extends Columns>(call: string, columns: C): St
   row: rowOf(columns)
 })
 
+/** Past `mostMs`, if given, the statement is cancelled and fails. PostgreSQL's own timeouts go by a clock that may be set back. */
 export type Run = <A>(
   statement: Statement<A>,
-  values: ReadonlyArray<string | number>
+  values: ReadonlyArray<string | number>,
+  mostMs?: number
 ) => Effect.Effect<ReadonlyArray<A>, SqlError>
 
 export class Prepared extends Context.Tag("@posthorn/persistence/Prepared")<
@@ -71,12 +73,29 @@ const poolOf = (config: PgClientConfig) => {
 const end = (pool: pg.Pool) =>
   Effect.ignore(Effect.timeout(Effect.interruptible(Effect.tryPromise(() => pool.end())), CLOSE_TIMEOUT_MS))
 
+type Answer = (error: Error | null, result: pg.QueryArrayResult) => void
+
+/** As `pool.query`, from another of whose connections it is cancelled. */
+const within = (pool: pg.Pool, query: pg.QueryArrayConfig, mostMs: number, answer: Answer): void =>
+  pool.connect((failed, client, release) => {
+    if (client === undefined) return answer(failed!, undefined!)
+    const { processID } = client as unknown as { readonly processID: number }
+    const cancel = () => pool.query("select pg_cancel_backend($1)", [processID], () => undefined)
+    const timer = setTimeout(cancel, mostMs)
+    client.query(query, (error: Error | null, result: pg.QueryArrayResult) => {
+      clearTimeout(timer)
+      release(error ?? undefined)
+      answer(error, result)
+    })
+  })
+
 const runOn =
   (pool: pg.Pool): Run =>
-  ({ name, row, text }, values) =>
+  ({ name, row, text }, values, mostMs) =>
     Effect.async((resume) => {
       const began = performance.now()
-      pool.query({ name, text, values: [...values], rowMode: "array" }, (error, result) => {
+      const query = { name, text, values: [...values], rowMode: "array" as const }
+      const answer: Answer = (error, result) => {
         statementSeconds.observe((performance.now() - began) / 1000, name)
         // The driver says null, its types say undefined.
         resume(
@@ -84,7 +103,9 @@ const runOn =
             ? Effect.fail(new SqlError({ cause: error, message: `Failed to execute ${name}` }))
             : rowsOf(row, result.rows, text)
         )
-      })
+      }
+      if (mostMs === undefined) pool.query(query, answer)
+      else within(pool, query, mostMs, answer)
     })
 
 /** To the database that the pool of `PgClient` is connected to. */

@@ -261,6 +261,9 @@ const due = (
     (runs) => seen(runs)
   )
 
+/** Past its patience, until a look is cancelled: while it sleeps, PostgreSQL goes by the server's clock, which may be set back. */
+const OVERDUE_MS = 1_000
+
 const awaitDue = (
   run: Run,
   known: KnownEndpoints,
@@ -270,18 +273,22 @@ const awaitDue = (
   lookout: Lookout
 ) =>
   Effect.map(
-    run(AWAIT_DUE, [
-      plain(marks, (mark) => mark.shard),
-      marks[0]!.due,
-      plain(lookout.known, (id) => id),
-      perShard,
-      lookMost,
-      lookout.fewMost,
-      lookout.loadMost,
-      String(lookout.whole),
-      lookout.pauseMs,
-      lookout.patienceMs
-    ]),
+    run(
+      AWAIT_DUE,
+      [
+        plain(marks, (mark) => mark.shard),
+        marks[0]!.due,
+        plain(lookout.known, (id) => id),
+        perShard,
+        lookMost,
+        lookout.fewMost,
+        lookout.loadMost,
+        String(lookout.whole),
+        lookout.pauseMs,
+        lookout.patienceMs
+      ],
+      lookout.patienceMs + OVERDUE_MS
+    ),
     (runs) => {
       const loaded = new Map<DeliveryId, Loaded>()
       for (const run of runs) if (isLoaded(run)) loaded.set(run[5], loadedOf(known, run[1], loadedRow(run)))

@@ -5,7 +5,6 @@
  * The first `quota` calls of a window pass and every further one is refused, exactly. Every answer to a call that was
  * counted says so in the headers of the IETF draft, refusals included. Source: spec §8, decision §6.
  */
-
 import { andThen } from "@posthorn/domain/AtOnce"
 import type { Bucket, Quota } from "@posthorn/domain/Bucket"
 import { RateLimited } from "@posthorn/domain/Errors"

@@ -152,7 +152,7 @@ layer(testServer(), { excludeTestServices: true })("a page of deliveries", (it) 
     })
   )
 
-  it.scoped("§2.2 says times in UTC, whatever the database's time zone is", () =>
+  it.scoped("§2.2 says times in UTC, whatever the database's time zone and style of dates are", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -160,6 +160,7 @@ layer(testServer(), { excludeTestServices: true })("a page of deliveries", (it) 
       const page = (yield* ws.call("GET", "/webhooks/deliveries?limit=5")).text
       const url = yield* TestDatabaseUrl
       yield* sql`do $$ begin execute format('alter database %I set timezone = %L', current_database(), 'Asia/Kathmandu'); end $$`
+      yield* sql`do $$ begin execute format('alter database %I set datestyle = %L', current_database(), 'SQL, DMY'); end $$`
 
       // Connections that are opened from now on have it.
       const listing = yield* Effect.flatMap(DeliveriesRepo, (deliveries) =>
@@ -170,6 +171,7 @@ layer(testServer(), { excludeTestServices: true })("a page of deliveries", (it) 
       )
 
       yield* sql`do $$ begin execute format('alter database %I reset timezone', current_database()); end $$`
+      yield* sql`do $$ begin execute format('alter database %I reset datestyle', current_database()); end $$`
       expect((listing.page as { readonly text: string }).text).toBe(page)
       expect(listing.isEmpty).toBe(false)
     }).pipe(Effect.orDie)

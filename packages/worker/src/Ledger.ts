@@ -189,6 +189,7 @@ export class Ledger {
     const told = tellDisabled(group, disabled)
     if (disabled.length > 0) {
       lanes.giveBackReady(({ endpointId }) => disabled.includes(endpointId))
+      lanes.early.forget()
       Meters.disabled(disabled.length)
     }
     for (const [place, row] of group.entries()) {

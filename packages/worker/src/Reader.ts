@@ -39,6 +39,8 @@ export class Reader {
   /** The last read stopped at its limit: the next one goes on from there. */
   private unfinished = false
   private listening = false
+  /** Up to when many came: for what may be new among them nobody goes back before it is. */
+  private crowd = 0
   /** What the last read showed and the next one would show again. */
   private known: Lookout["known"] = []
   private lookout: Lookout | null = null
@@ -141,8 +143,12 @@ export class Reader {
     const lookout = skip.length === 0 && areSame(tenures) ? this.lookout : null
     this.lookout = null
     this.parts.lanes.readStarted()
+    const latest = elapsed(this.parts.clock) + (lookout?.patienceMs ?? 0) + this.parts.tuning.freshMs
     return this.parts.queue.due(tenures, skip, perShard, lookMost, lookout).pipe(
-      Effect.map((due) => this.accept(tenures, due, perShard)),
+      Effect.map((due) => {
+        this.parts.lanes.early.put(due.rows, due.loaded, elapsed(this.parts.clock), latest)
+        return this.accept(tenures, due, perShard)
+      }),
       Effect.ensuring(Effect.sync(() => this.parts.lanes.readEnded()))
     )
   })
@@ -161,20 +167,23 @@ export class Reader {
 
   private accept(read: ReadonlyArray<Tenure>, due: Due, perShard: number): boolean {
     const { agenda } = this.parts.lanes
-    this.parts.lanes.early.put(due.rows, due.loaded, elapsed(this.parts.clock))
     this.parts.lanes.add(due.rows)
     if (due.open === null) return this.goOn(due)
     const before = agenda.horizon
     const unread = new Set(read.filter(({ isNew }) => isNew).map(({ shard }) => shard))
-    const { anyTime, back } = this.alertness.looked(due.open, due.horizon, before, (shard) =>
+    const { anyTime, back, soon } = this.alertness.looked(due.open, due.horizon, before, (shard) =>
       unread.has(shard)
     )
     // Only now: a sweep of before this read might have passed by what was committed in between.
     if (anyTime || read.some(({ isNew, lost }) => isNew && !lost)) this.sweep.begin()
     if (due.rows.some((row) => row.due >= before)) this.alertness.stir()
-    this.known = due.rows.filter((row) => row.due >= back).map(({ deliveryId }) => deliveryId)
-    agenda.looked(due.horizon, back, elapsed(this.parts.clock))
-    return this.moveMarks(read, due, perShard)
+    const more = this.moveMarks(read, due, perShard)
+    const isCrowd = more || due.rows.filter((row) => row.due >= soon).length > this.parts.tuning.knownMost
+    if (isCrowd) this.crowd = due.horizon
+    const next = soon <= this.crowd ? back : soon
+    this.known = due.rows.filter((row) => row.due >= next).map(({ deliveryId }) => deliveryId)
+    agenda.looked(due.horizon, next, elapsed(this.parts.clock))
+    return more
   }
 
   /** Only something new was found: the next read begins where this one did, and knows it. */

@@ -45,10 +45,10 @@ const loading = Effect.gen(function* () {
     })
   const parts = { clock, lanes, ownership: { certain: () => true }, queue: { load }, tuning: tuned }
   yield* Effect.forkScoped(makeLoader(parts as unknown as Parts))
-  const read = (rows: ReadonlyArray<Waiting>, shown: ReadonlyArray<Waiting>) =>
+  const read = (rows: ReadonlyArray<Waiting>, shown: ReadonlyArray<Waiting>, late = 0) =>
     Effect.sync(() => {
       const loaded = new Map(shown.map(({ deliveryId }) => [deliveryId, of("shown")]))
-      lanes.early.put(shown, loaded, elapsed(clock))
+      lanes.early.put(shown, loaded, elapsed(clock), elapsed(clock) - late)
       lanes.add(rows)
       return { lanes }
     })
@@ -79,6 +79,28 @@ describe("what a read has loaded", () => {
       yield* TestClock.adjust(1)
       assert.deepStrictEqual(asked, ["a"])
     })
+  )
+
+  it.scoped("decision §7 (Snapshot) is asked for again when its answer came late", () =>
+    Effect.gen(function* () {
+      const { asked, read } = yield* loading
+      yield* read([waiting("a")], [waiting("a")], 1)
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(asked, ["a"])
+    })
+  )
+
+  it.scoped(
+    "decision §7 (Snapshot) is asked for again when it was forgotten, as its endpoint was disabled",
+    () =>
+      Effect.gen(function* () {
+        const { asked, read } = yield* loading
+        const { lanes } = yield* read([], [waiting("a")])
+        lanes.early.forget()
+        lanes.add([waiting("a")])
+        yield* TestClock.adjust(1)
+        assert.deepStrictEqual(asked, ["a"])
+      })
   )
 
   it.scoped("decision §7 (Snapshot) is asked for again when it is not fresh any more", () =>

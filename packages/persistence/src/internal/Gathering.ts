@@ -63,10 +63,18 @@ export const makeGathering = <A, B>(
     }
 
     /** A turn later, when what is sent next has left: it is under way while these are answered. */
+    /** Whoever is told goes on at once: one that throws keeps no other from its answer. */
     const tell = (taken: ReadonlyArray<Waiting<A, B>>, exit: Exit.Exit<ReadonlyArray<B>, SqlError>) =>
-      setImmediate(() =>
-        taken.forEach(({ resume }, place) => resume(Exit.map(exit, (outcomes) => outcomes[place]!)))
-      )
+      setImmediate(() => {
+        for (const [place, { resume }] of taken.entries())
+          try {
+            resume(Exit.map(exit, (outcomes) => outcomes[place]!))
+          } catch (defect) {
+            setImmediate(() => {
+              throw defect
+            })
+          }
+      })
 
     const sendTogether = (taken: ReadonlyArray<Waiting<A, B>>) => {
       const names = new Set(taken.map(({ item }) => lineOf(item)))

@@ -2,8 +2,8 @@
  * The HTTP server: the way of a request from Node to whoever answers it.
  *
  * Everything is answered straight on Node's request and response: the platform's own server takes half as long again
- * per request. A fiber runs what is no step (`domain/AtOnce`): a publish needs none. An operation is given up `ANSWER_MS` after all of its request has arrived, with 503; anything else, when
- * its connection is gone.
+ * per request. A fiber runs what is no step (`domain/AtOnce`); a publish needs none. An operation is given up `ANSWER_MS` after
+ * its body was waited for, with 503; anything else, when its connection is gone.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { HttpServer } from "@effect/platform"

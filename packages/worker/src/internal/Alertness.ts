@@ -23,9 +23,13 @@ const CUT = 1_000
 /** It was open in a shard before that was looked at for the first time: nobody knows since when. */
 const ANY_TIME = Number.NEGATIVE_INFINITY
 
-/** The moment to go back to, as before that nothing is new; or there is something new and nobody knows since when. */
+/**
+ * The moment to go back to, as before that nothing is new; or there is something new and nobody knows since when. `soon`: behind
+ * that there may be something new before long; to go back there at once is sooner, and costs reading again what came since.
+ */
 export interface Looked {
   readonly back: number
+  readonly soon: number
   readonly anyTime: boolean
 }
 
@@ -102,7 +106,8 @@ export class Alertness {
     // The next look may find them ended, and shows what they made at once. Not for long: it passes all that came since.
     const young = Array.from(still.values()).filter((since) => since > moment - this.tuning.restMs * 1_000)
     this.hasOld = young.length < still.size
-    return { back: Math.min(moment - CUT, ...since, ...young), anyTime: since.length < ended.length }
+    const back = Math.min(moment - CUT, ...since)
+    return { back, soon: Math.min(back, ...young), anyTime: since.length < ended.length }
   }
 
   /** Whether it has just fallen asleep, for some shards at least: then it has to look once more. */

@@ -17,14 +17,20 @@ export class Early {
   /** When it was loaded. */
   at = Number.NEGATIVE_INFINITY
 
-  put(rows: ReadonlyArray<Waiting>, loaded: ReadonlyMap<string, Loaded>, now: number): void {
+  /** Nothing of an answer that comes after `latest`: nobody knows for how long it was under way. */
+  put(rows: ReadonlyArray<Waiting>, loaded: ReadonlyMap<string, Loaded>, now: number, latest: number): void {
     this.found.clear()
     this.at = now
-    if (loaded.size === 0) return
+    if (loaded.size === 0 || now > latest) return
     for (const { attempts, deliveryId } of rows) {
       const one = loaded.get(deliveryId)
       if (one !== undefined) this.found.set(deliveryId, { attempts, loaded: one })
     }
+  }
+
+  /** What was loaded may be so no more. */
+  forget(): void {
+    this.found.clear()
   }
 
   /** What was loaded for these since then. Not what stands in the database behind a row that was read before: another attempt. */

@@ -253,7 +253,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     mood: "deaf",
     engine: () => {
       const { looked } = Alertness.prototype
-      Alertness.prototype.looked = (_open, moment) => ({ back: moment, anyTime: false })
+      Alertness.prototype.looked = (_open, moment) => ({ back: moment, soon: moment, anyTime: false })
       return () => {
         Alertness.prototype.looked = looked
       }
