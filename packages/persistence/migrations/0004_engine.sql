@@ -207,7 +207,7 @@ declare
   few posthorn.queue[];
   fresh posthorn.queue[];
 begin
-  -- Counted, because the clock may be set back meanwhile; so it may while it sleeps, so the caller cancels what takes too long.
+  -- Counted too, because the clock may be set back meanwhile. If that happens while it sleeps, the caller cancels it in the end.
   for look in 1..ceil(patience_ms / pause_ms)::integer loop
     -- In the order of the index, or a plan made for an empty queue would take another one.
     perform from posthorn.queue q
