@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { Due, Queue, Waiting } from "@posthorn/persistence/Queue"
+import type { Due, Lookout, Queue, Waiting } from "@posthorn/persistence/Queue"
 import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { Clock, Effect, TestClock } from "effect"
 import { tuned } from "../src/Tuning.ts"
@@ -107,6 +107,112 @@ describe("a look while a transaction that has published is open", () => {
         later.map(({ at }) => (isYoung(at) ? since : at - 1_000))
       )
       assert.isTrue(later.some(({ at }) => isYoung(at)) && later.some(({ at }) => !isYoung(at)))
+    })
+  )
+})
+
+describe("a read that found something and did not ask who is publishing", () => {
+  const EVERY_MS = 3
+
+  it.scoped(
+    "§3.1 is gone on from where it began, and names what it has shown, until it has named enough",
+    () =>
+      Effect.gen(function* () {
+        const due = (n: number) => 10_000 + n * EVERY_MS
+        const rows = Array.from({ length: 2 * tuned.wholeFrom }, (_, n) => ({
+          ...waiting(due(n)),
+          deliveryId: `whd_${n}`
+        }))
+        const looks: Array<{ readonly from: number; readonly lookout: Lookout | null; readonly due: Due }> =
+          []
+        const shown = (from: number) =>
+          Effect.map(Clock.currentTimeMillis, (now) =>
+            rows.filter((row) => row.due >= from && row.due <= now * 1000)
+          )
+        const read = (from: number, lookout: Lookout | null): Effect.Effect<Due> =>
+          Effect.gen(function* () {
+            // What a call takes, or a read that is always answered at once would hold up the test's clock.
+            yield* Effect.sleep(1)
+            const asked = yield* Clock.currentTimeMillis
+            const rows = yield* shown(from)
+            const isNew = rows.some(({ deliveryId }) => !lookout?.known.includes(deliveryId))
+            if (lookout !== null && !isNew && lookout.patienceMs > 0) {
+              yield* Effect.sleep(lookout.pauseMs)
+              return yield* read(from, { ...lookout, patienceMs: lookout.patienceMs - lookout.pauseMs - 1 })
+            }
+            const isBare = lookout !== null && !lookout.whole && isNew
+            return { horizon: asked * 1000, open: isBare ? null : [], rows, loaded: new Map(), stopped: [] }
+          })
+        const queue: Queue["Type"] = {
+          ...holding(waiting(0)).queue,
+          nextDue: () => Effect.succeed(null),
+          due: ([mark], _skip, _perShard, _lookMost, lookout) =>
+            Effect.tap(read(mark!.due, lookout), (due) => {
+              looks.push({ from: mark!.due, lookout, due })
+            })
+        }
+        yield* TestClock.adjust(due(0) - 20)
+        const { lanes, reader } = yield* readerOf(queue)
+        reader.hearing(locks)
+        lanes.take(0, null)
+        yield* Effect.forkScoped(reader.run)
+        yield* TestClock.adjust(due(rows.length) + 20 - (due(0) - 20))
+
+        const ids = ({ rows }: Due) => rows.map(({ deliveryId }) => deliveryId)
+        const bare = looks.slice(0, -1).flatMap(({ due, from }, n) => {
+          const next = looks[n + 1]!
+          return due.open === null ? [{ due, from, next }] : []
+        })
+        assert.isAtLeast(bare.length, tuned.wholeFrom)
+        for (const { due, from, next } of bare) {
+          assert.strictEqual(next.from, from)
+          assert.deepStrictEqual(next.lookout?.known, ids(due))
+          assert.strictEqual(next.lookout?.whole, due.rows.length >= tuned.wholeFrom)
+        }
+        // Once it has asked, it goes on from there.
+        const whole = looks.findIndex(({ lookout }) => lookout?.whole)
+        assert.isAbove(looks[whole + 1]!.from, looks[whole]!.from)
+        assert.isBelow(looks[whole + 1]!.lookout!.known.length, tuned.wholeFrom)
+        assert.strictEqual(lanes.waiting, rows.length)
+      })
+  )
+
+  it.scoped("§3.1 is not waited in once it would have to name too much", () =>
+    Effect.gen(function* () {
+      const rows = Array.from({ length: tuned.knownMost + 1 }, (_, n) => ({
+        ...waiting(1),
+        deliveryId: `whd_${n}`
+      }))
+      const known: Array<number> = []
+      let count = 0
+      const queue: Queue["Type"] = {
+        ...holding(waiting(0)).queue,
+        nextDue: () => Effect.succeed(null),
+        due: (_marks, _skip, _perShard, _lookMost, lookout) =>
+          Effect.map(Effect.sleep(1), () => {
+            if (lookout !== null) {
+              known.push(lookout.known.length)
+              count = rows.length
+            }
+            const shown = rows.slice(0, count)
+            return {
+              horizon: 1_000_000,
+              open: shown.length > 0 && lookout !== null ? null : [],
+              rows: shown,
+              loaded: new Map(),
+              stopped: []
+            }
+          })
+      }
+      const { lanes, reader } = yield* readerOf(queue)
+      reader.hearing(locks)
+      lanes.take(0, null)
+      yield* Effect.forkScoped(reader.run)
+      yield* TestClock.adjust(tuned.restMs)
+
+      assert.strictEqual(lanes.waiting, rows.length)
+      assert.isAbove(known.length, 0)
+      assert.isAtMost(Math.max(...known), tuned.knownMost)
     })
   )
 })
