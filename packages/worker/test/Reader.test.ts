@@ -3,7 +3,7 @@ import type { Due, Lookout, Queue, Waiting } from "@posthorn/persistence/Queue"
 import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { Clock, Effect, TestClock } from "effect"
 import { tuned } from "../src/Tuning.ts"
-import { lookingOut, readerOf } from "./Reading.ts"
+import { lookingOut, quietQueue, readerOf } from "./Reading.ts"
 
 /** Nobody publishes, so they can always be had. */
 const locks: SleepLocks = { take: (shards) => Effect.succeed(shards), giveBack: Effect.void }
@@ -34,14 +34,10 @@ const holding = (row: Waiting) => {
     }
   })
   const queue: Queue["Type"] = {
+    ...quietQueue,
     due: (_marks, _skip, _perShard, _lookMost, lookout) =>
       Effect.zipRight(lookingOut(lookout, nothing), read),
-    heads: () => Effect.succeed({ rows: [], next: null }),
-    nextDue: () => Effect.map(Clock.currentTimeMillis, (now) => (row.due > now * 1000 ? row.due : null)),
-    dueOf: () => Effect.succeed([]),
-    load: () => Effect.succeed([]),
-    takeUp: () => Effect.succeed(new Map()),
-    disabledAmong: () => Effect.succeed([])
+    nextDue: () => Effect.map(Clock.currentTimeMillis, (now) => (row.due > now * 1000 ? row.due : null))
   }
   return { queue, reads }
 }
@@ -224,6 +220,7 @@ describe("a sweep", () => {
   const queueWith = (steps: number, stepMs: number, rows: () => ReadonlyArray<Waiting>) => {
     const seen = { heads: 0, due: 0 }
     const queue: Queue["Type"] = {
+      ...quietQueue,
       due: (_marks, _skip, _perShard, _lookMost, lookout) =>
         Effect.map(lookingOut(lookout, nothing), () => {
           seen.due += 1
@@ -234,11 +231,7 @@ describe("a sweep", () => {
           seen.heads += 1
           return { rows: rows(), next: seen.heads % steps === 0 ? null : row }
         }),
-      nextDue: () => Effect.succeed(null),
-      dueOf: () => Effect.sync(rows),
-      load: () => Effect.succeed([]),
-      takeUp: () => Effect.succeed(new Map()),
-      disabledAmong: () => Effect.succeed([])
+      dueOf: () => Effect.sync(rows)
     }
     return { queue, seen }
   }

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Due, Queue, Waiting, Watermark } from "@posthorn/persistence/Queue"
 import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { Clock, Effect, TestClock } from "effect"
-import { lookingOut, readerOf } from "./Reading.ts"
+import { lookingOut, quietQueue, readerOf } from "./Reading.ts"
 
 const locks: SleepLocks = { take: () => Effect.succeed([]), giveBack: Effect.void }
 
@@ -25,17 +25,12 @@ const crowded = (count: number, dueMs: number, openMs: number) => {
       return { horizon: now * 1_000, open, rows, loaded: new Map(), stopped: [] }
     })
   const queue: Queue["Type"] = {
+    ...quietQueue,
     due: ([mark], _skip, perShard, _lookMost, lookout) =>
       Effect.zipRight(
         lookingOut(lookout, () => false),
         look(mark!, perShard)
-      ),
-    heads: () => Effect.succeed({ rows: [], next: null }),
-    nextDue: () => Effect.succeed(null),
-    dueOf: () => Effect.succeed([]),
-    load: () => Effect.succeed([]),
-    takeUp: () => Effect.succeed(new Map()),
-    disabledAmong: () => Effect.succeed([])
+      )
   }
   return { froms, queue }
 }

@@ -11,6 +11,16 @@ export const readerOf = (queue: Queue["Type"]) =>
     return { lanes, reader: new Reader({ queue, lanes, clock, tuning: tuned }) }
   })
 
+/** Where nothing waits, but for what `due` of the test's shows. */
+export const quietQueue: Omit<Queue["Type"], "due"> = {
+  heads: () => Effect.succeed({ rows: [], next: null }),
+  nextDue: () => Effect.succeed(null),
+  dueOf: () => Effect.succeed([]),
+  load: () => Effect.succeed([]),
+  takeUp: () => Effect.succeed(new Map()),
+  disabledAmong: () => Effect.succeed([])
+}
+
 /** What `due` does before it reads: looks until there is something new, or until the time is over. */
 export const lookingOut = (
   lookout: Lookout | null,

@@ -62,8 +62,10 @@ export const makeGathering = <A, B>(
       return taken
     }
 
-    /** A turn later, when what is sent next has left: it is under way while these are answered. */
-    /** Whoever is told goes on at once: one that throws keeps no other from its answer. */
+    /**
+     * A turn later, when what is sent next has left: it is under way while these are answered. Whoever is told goes on at once:
+     * one that throws keeps no other from its answer.
+     */
     const tell = (taken: ReadonlyArray<Waiting<A, B>>, exit: Exit.Exit<ReadonlyArray<B>, SqlError>) =>
       setImmediate(() => {
         for (const [place, { resume }] of taken.entries())
