@@ -70,6 +70,24 @@ describe("the zoo", () => {
     }
   })
 
+  it.scopedLive("§4.1 hears a reset also when the process stood still before it", () =>
+    Effect.gen(function* () {
+      const receiver = yield* makeReceiver({
+        behaviours: {
+          "/reset": (a) => {
+            a.raw("HTTP/1.1 200 OK\r\n\r\npart of it").reset()
+            Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 40)
+          }
+        }
+      })
+      const { send } = yield* dispatcher()
+
+      const observation = yield* send(to(receiver.url("/reset")))
+
+      expect(seen(observation)).toEqual({ httpStatus: 200, failureReason: null, responseBody: null })
+    })
+  )
+
   it.scopedLive("keeps memory flat while twenty endless answers come at once", () =>
     Effect.gen(function* () {
       const { send } = yield* dispatcher()

@@ -50,9 +50,12 @@ export class Answer {
     this.socket.end()
   }
 
-  /** Ends the connection with a reset, once what was written has been read: a reset may overtake what has not. */
+  /**
+   * Ends the connection with a reset, once what was written has been read: one that is found together with unread bytes
+   * looks like an orderly end (libuv). A reader in this process reads before the immediate, also after the process stood still.
+   */
   reset(): void {
-    setTimeout(() => resetSocket(this.socket), 20)
+    setTimeout(() => setImmediate(resetSocket, this.socket), 20)
   }
 
   /** Writes `chunk` again and again, as fast as the other side reads, until it goes away. */

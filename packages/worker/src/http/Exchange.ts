@@ -10,6 +10,9 @@
  * closed. What had already arrived with the prefix in one read is let through, so a slightly longer body does not cost
  * a connection, and the next send a handshake.
  *
+ * A body without a length that a reset cuts short is kept as far as it came when the reset is found together with its last
+ * bytes: Node then tells an orderly end.
+ *
  * A kept-alive connection that ends before any byte of an answer was probably closed by the receiver while idle. Then,
  * once, the request goes out again on a fresh connection, within the same deadline (decision §7). It may arrive twice,
  * as any delivery may (spec §6).
