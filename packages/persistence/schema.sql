@@ -607,5 +607,6 @@ create type posthorn.waiting as (
 -- posthorn.wake(shards smallint[]) returns void
 -- posthorn.wake_class() returns integer
 -- posthorn.was_visible(version xid, moment pg_snapshot) returns boolean
+-- posthorn.who_wants(workspace_slug text, event_type text, except_endpoint text) returns SETOF posthorn.audience
 -- posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns SETOF text
 -- posthorn.write_attempts(workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], fixed_headers text, moment timestamp with time zone, OUT recorded integer, OUT dead_lettered integer, OUT stored integer[], OUT locked text[]) returns record

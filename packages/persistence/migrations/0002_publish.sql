@@ -137,14 +137,13 @@ create type posthorn.audience as (
 );
 
 -- Leaves out `except_endpoint`. Endpoints are locked as a foreign key would: one that is deleted meanwhile drops out here and
--- fails nobody's transaction, and none of these, nor the workspace, is gone before the caller's transaction ends. Workers
--- of the enabled ones are woken.
-create function posthorn.audience_of(workspace_slug text, event_type text, except_endpoint text) returns posthorn.audience
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  audience posthorn.audience;
-begin
-  select workspace_slug, event_type, w.id, a.enabled, a.disabled, a.asleep into audience
+-- fails nobody's transaction, and none of these, nor the workspace, is gone before the caller's transaction ends.
+-- `stable`, although it locks: PostgreSQL writes only such a function into the statement that selects from it, so that one
+-- statement finds the audiences of many kinds of events. Called anywhere else it raises an error.
+create function posthorn.who_wants(workspace_slug text, event_type text, except_endpoint text) returns setof posthorn.audience
+language sql stable rows 1
+begin atomic
+  select workspace_slug, event_type, w.id, a.enabled, a.disabled, a.asleep
   from posthorn.workspaces w cross join lateral (
     select array_agg(e.id) filter (where e.enabled) as enabled, array_agg(e.id) filter (where not e.enabled) as disabled,
       array_agg(e.shard) filter (where e.enabled and not posthorn.is_awake(e.shard)) as asleep
@@ -159,6 +158,15 @@ begin
     ) e
   ) a
   where w.slug = workspace_slug;
+end;
+
+-- The same of one kind of event; and workers of the enabled ones are woken.
+create function posthorn.audience_of(workspace_slug text, event_type text, except_endpoint text) returns posthorn.audience
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  audience posthorn.audience;
+begin
+  select * into audience from posthorn.who_wants(workspace_slug, event_type, except_endpoint);
   if audience.asleep is not null then perform posthorn.notify_sleepers(audience.asleep); end if;
   return audience;
 end $$;
@@ -206,20 +214,8 @@ begin
     cross join lateral (select g.payload::text as payload offset 0) i
   )
   select array(select g.fault from given g order by g.place), array(
-    select row(k.slug, k.event_type, w.id, a.enabled, a.disabled, a.asleep)::posthorn.audience
-    from (select distinct g.slug, g.event_type from given g where (g.fault).code is null) k
-    join posthorn.workspaces w on w.slug = k.slug
-    cross join lateral (
-      select array_agg(e.id) filter (where e.enabled) as enabled, array_agg(e.id) filter (where not e.enabled) as disabled,
-        array_agg(e.shard) filter (where e.enabled and not posthorn.is_awake(e.shard)) as asleep
-      from (
-        select distinct s.endpoint_id as id from posthorn.subscriptions s
-        where s.workspace_id = w.id and s.pattern = any (posthorn.patterns_of(k.event_type)) order by 1
-      ) s cross join lateral (
-        select e.id, e.enabled, posthorn.shard_of(e.id) as shard from posthorn.endpoints e
-        where e.workspace_id = w.id and e.id = s.id for key share
-      ) e
-    ) a
+    select a from (select distinct g.slug, g.event_type from given g where (g.fault).code is null) k
+    cross join lateral posthorn.who_wants(k.slug, k.event_type, null) a
   ) into faults, audiences;
   foreach one in array audiences loop
     if one.asleep is not null then perform posthorn.notify_sleepers(one.asleep); end if;

@@ -15,7 +15,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   {
     title:
       "an event goes to each endpoint that is enabled and wants it, is missed by those that are disabled, and by no other",
-    of: ["plan", "audience_of", "store", "publish"],
+    of: ["plan", "who_wants", "store", "publish"],
     play: async (stage) => {
       const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
       const wants = await stage.endpoint(acme, { types: ["a.*"] })
@@ -45,7 +45,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   },
   {
     title: "an event of Posthorn itself is not sent to the endpoint that it is about",
-    of: ["announce", "audience_of"],
+    of: ["announce", "who_wants"],
     play: async (stage) => {
       const acme = await stage.workspace()
       const [about, told] = [await stage.endpoint(acme), await stage.endpoint(acme)]
@@ -58,7 +58,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   },
   {
     title: "workers that sleep are told when there is something to do, and only then",
-    of: ["store", "audience_of", "publish", "plan"],
+    of: ["store", "audience_of", "who_wants", "publish", "plan"],
     play: async (stage) => {
       const acme = await stage.workspace()
       await stage.endpoint(acme, { types: ["a"] })
@@ -135,7 +135,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   {
     title:
       "an endpoint that is being deleted is waited for, and then left out; one that does not want the event is not looked at",
-    of: ["audience_of", "plan"],
+    of: ["who_wants", "plan"],
     play: async (stage) => {
       const acme = await stage.workspace()
       const kept = await stage.endpoint(acme, { types: ["a"] })
@@ -188,7 +188,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   },
   {
     title: "a workspace that is not there is refused, also when it went a moment ago",
-    of: ["plan", "hold_workspaces", "answer", "audience_of", "publish"],
+    of: ["plan", "hold_workspaces", "answer", "who_wants", "publish"],
     play: async (stage) => {
       const acme = await stage.workspace()
       assert.equal(await stage.code("select posthorn.publish('nobody', 'a', '1')"), "PH404")
@@ -241,7 +241,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   {
     title:
       "the same key gives the same answer, in its workspace and for a day; another event under it is refused",
-    of: ["take_keys", "keyed", "compact_json", "publish", "carry_out", "audience_of"],
+    of: ["take_keys", "keyed", "compact_json", "publish", "carry_out", "who_wants"],
     play: async (stage) => {
       const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
       for (const workspace of [acme, other]) await stage.endpoint(workspace)
@@ -349,7 +349,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   {
     title:
       "events that have nothing to do with each other have an outcome each, and what is refused leaves nothing behind, not even its key",
-    of: ["plan", "keyed", "take_keys", "carry_out", "publish_each", "audience_of"],
+    of: ["plan", "keyed", "take_keys", "carry_out", "publish_each", "who_wants"],
     play: async (stage) => {
       const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
       await stage.endpoint(acme, { types: ["a", "many"] })
