@@ -395,9 +395,9 @@ end $$;
 create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
 
 -- One event without a key, which is what nearly all are, and what an application pays for within its own transaction. Gives
--- null, and stores nothing, when the event makes no delivery, makes too many, or is refused: then the caller goes the other way,
--- and its endpoints are looked up once more. To few endpoints it goes by plain statements, which take half as long as those for
--- arrays of events; but each row costs more so than in a set.
+-- null, and stores nothing, when the event is refused or would make too many deliveries: then the caller goes the other way, which
+-- says why, and looks the endpoints up once more. To few endpoints it goes by plain statements, which take half as long as those
+-- for arrays of events; but each row costs more so than in a set.
 create function posthorn.publish_one(
   workspace_slug text, event_type text, payload text, trace_id text, most_deliveries integer
 ) returns posthorn.published language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -413,12 +413,17 @@ declare
 begin
   if not (posthorn.refusal_of(event_type, payload, null, trace_id) is null) then return null; end if;
   audience := posthorn.audience_of(workspace_slug, event_type, null);
-  if audience.enabled is null or cardinality(audience.enabled) > most_deliveries then return null; end if;
+  if audience.enabled is null or cardinality(audience.enabled) > most_deliveries then
+    if audience.enabled is not null then return null; end if;
+    -- With no endpoint locked, nothing keeps the workspace from being deleted.
+    perform from posthorn.workspaces w where w.id = audience.workspace_id for key share;
+    if not found then return null; end if;
+  end if;
   began := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
   moment := to_timestamp((began / 1000)::float8 / 1000);
   event := posthorn.id_of('evt_', began);
   trace_id := coalesce(trace_id, posthorn.own_trace(event));
-  if cardinality(audience.enabled) > 3 or audience.disabled is not null then
+  if coalesce(cardinality(audience.enabled), 4) > 3 or audience.disabled is not null then
     ids := array(select posthorn.id_of('whd_', began) from unnest(audience.enabled));
     perform posthorn.store(array[row(1, audience.workspace_id, event, event_type, payload, trace_id, null, audience.enabled, ids,
       audience.disabled, false, null)::posthorn.planned], moment);

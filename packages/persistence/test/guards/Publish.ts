@@ -188,7 +188,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   },
   {
     title: "a workspace that is not there is refused, also when it went a moment ago",
-    of: ["plan", "hold_workspaces", "answer", "who_wants", "publish"],
+    of: ["plan", "hold_workspaces", "answer", "who_wants", "publish", "publish_one"],
     play: async (stage) => {
       const acme = await stage.workspace()
       assert.equal(await stage.code("select posthorn.publish('nobody', 'a', '1')"), "PH404")

@@ -55,6 +55,33 @@ export const publishingOne: ReadonlyArray<Scenario> = [
     }
   },
   {
+    title: "who wants an event by itself is looked up once, also when it is nobody",
+    of: [],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      await stage.endpoint(acme, { types: ["on"] })
+      await stage.endpoint(acme, { types: ["off"], enabled: false })
+      for (const publish of ways(stage)) {
+        const looks = async () =>
+          (await stage.value(
+            `select (seq_scan + idx_scan)::integer from pg_stat_xact_user_tables
+             where relid = 'posthorn.subscriptions'::regclass`
+          )) as number
+        const looksOf = async (type: string) => {
+          await stage.rows("begin")
+          const before = await looks()
+          await publish(type)
+          const after = await looks()
+          await stage.rows("commit")
+          return after - before
+        }
+        const wanted = await looksOf("on")
+        assert.ok(wanted > 0)
+        for (const type of ["off", "unwanted"]) assert.equal(await looksOf(type), wanted)
+      }
+    }
+  },
+  {
     title: "an event by itself makes no more deliveries than it may, and nothing when it would",
     of: ["publish_one", "publish_each"],
     play: async (stage) => {
