@@ -568,6 +568,7 @@ create type posthorn.waiting as (
 -- posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded
 -- posthorn.losses(workspace text, endpoint text, most integer, OUT stopped integer, OUT stopped_since timestamp with time zone, OUT newest_id text, OUT never_sent integer, OUT more_stopped boolean, OUT missed integer, OUT missed_since timestamp with time zone, OUT more_missed boolean) returns record
 -- posthorn.made_at(id text) returns timestamp with time zone
+-- posthorn.may_nest_deeper(payload text, depth integer) returns boolean
 -- posthorn.micros(moment timestamp with time zone) returns bigint
 -- posthorn.nests_deeper(payload text, depth integer) returns boolean
 -- posthorn.new_id(prefix text) returns text
