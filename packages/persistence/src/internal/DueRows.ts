@@ -1,0 +1,62 @@
+/**
+ * Rows of the queue as a worker gets them: PostgreSQL gathers those of one endpoint into runs (`posthorn.waiting`), and here
+ * each becomes a delivery that waits. Guarantees each endpoint's in the order in which its lane takes them. Which rows there are is
+ * up to the statement that was asked.
+ */
+import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
+import { Schema } from "effect"
+import type { RowOf } from "../Prepared.ts"
+import { Count, Id } from "./Columns.ts"
+
+export interface LaneRef {
+  readonly workspaceId: WorkspaceId
+  readonly endpointId: EndpointId
+}
+
+/** A delivery that waits: all the memory it takes until it is its turn. */
+export interface Waiting {
+  readonly workspaceId: WorkspaceId
+  readonly deliveryId: DeliveryId
+  readonly endpointId: EndpointId
+  readonly shard: number
+  readonly due: number
+  /** Attempts recorded so far; the next one's ordinal is one more. */
+  readonly attempts: number
+  /** Take-ups in a row that left no observation, as far as they were written down. */
+  readonly takeUps: number
+}
+
+/** `posthorn.waiting`. */
+export const RUN = [
+  ["workspace_id", Id("workspace")],
+  ["endpoint_id", Id("endpoint")],
+  ["shard", Count],
+  ["attempts", Count],
+  ["take_ups", Count],
+  ["delivery_ids", Schema.String],
+  ["dues", Schema.String]
+] as const
+export type Runs = RowOf<typeof RUN>
+
+const byDue = (a: Waiting, b: Waiting) =>
+  a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : a.deliveryId > b.deliveryId ? 1 : 0)
+
+/**
+ * One object for each delivery; what the deliveries of an endpoint share, they share in memory. Each endpoint's by due
+ * time: they come so, but for an endpoint with several runs.
+ */
+export const waiting = (runs: ReadonlyArray<Runs>): ReadonlyArray<Waiting> => {
+  const rows: Array<Waiting> = []
+  const endpoints = new Set<string>()
+  for (const run of runs) {
+    const [workspaceId, endpointId, shard, attempts, takeUps, ids, times] = run
+    endpoints.add(endpointId)
+    const dues = times.split(",")
+    const deliveryIds = ids.split(",")
+    for (let n = 0; n < dues.length; n++) {
+      const due = Number(dues[n])
+      rows.push({ workspaceId, deliveryId: deliveryIds[n]!, endpointId, shard, due, attempts, takeUps })
+    }
+  }
+  return endpoints.size === runs.length ? rows : rows.sort(byDue)
+}

@@ -1,0 +1,45 @@
+/**
+ * What a post needs, as it stands in the database now: payload, event type and endpoint. Of an endpoint that has not changed only
+ * the version is read again (KnownEndpoints.ts). Takes nothing; for how long what was loaded may be sent is the worker's to say.
+ */
+import type { EndpointId } from "@posthorn/domain/Ids"
+import { Effect } from "effect"
+import { plain, type Run, statement } from "../Prepared.ts"
+import type { Waiting } from "./DueRows.ts"
+import { type DispatchEndpoint, type KnownEndpoints, LOADED, type LoadedRow } from "./KnownEndpoints.ts"
+
+/** What a post needs. */
+export interface Loaded {
+  readonly eventType: string
+  /** JSON text, exactly as published. */
+  readonly payload: string
+  readonly traceId: string
+  readonly endpoint: DispatchEndpoint
+  /** Recorded attempts in a row of the endpoint that were not delivered. */
+  readonly failures: number
+}
+
+const LOAD = statement("posthorn.load($1, $2, $3, $4)", LOADED)
+
+export const loadedOf = (known: KnownEndpoints, endpointId: EndpointId, row: LoadedRow): Loaded => ({
+  eventType: row[1],
+  payload: row[2],
+  traceId: row[3],
+  endpoint: known.now(endpointId, row),
+  failures: row[4]
+})
+
+export const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waiting>) =>
+  Effect.map(
+    run(LOAD, [
+      plain(rows, (row) => row.workspaceId),
+      plain(rows, (row) => row.deliveryId),
+      plain(rows, (row) => row.attempts),
+      plain(rows, (row) => known.version(row.endpointId))
+    ]),
+    (found) => {
+      const loaded: Array<Loaded | null> = new Array(rows.length).fill(null)
+      for (const row of found) loaded[row[0] - 1] = loadedOf(known, rows[row[0] - 1]!.endpointId, row)
+      return loaded
+    }
+  )
