@@ -1,6 +1,10 @@
 /**
  * What the last read has loaded along with what it found: a delivery that comes alone is sent without another statement.
  * Kept until the next read, as long as it is fresh; so it is never much.
+ *
+ * Not in the rows, as what is loaded for those whose turn it is: these here may have to wait, for a slow lane or a lower place in
+ * the order. Each would keep its payload for as long, and all that wait would have to be gone through when it is too old or may
+ * be true no more. Here the next read lets go of all of it at once, and so does `forget`.
  */
 import type { Loaded, Waiting } from "@posthorn/persistence/Queue"
 import type { Row } from "./Lane.ts"
