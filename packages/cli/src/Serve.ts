@@ -15,6 +15,7 @@ import { freePort } from "./FreePort.ts"
 import { required, requireReady, resolve } from "./Production.ts"
 import { addressesOf, baseUrlOf, databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
 import { settings } from "./Settings.ts"
+import { keepShortLivedYoung } from "./ShortLived.ts"
 import { telemetryOf } from "./Telemetry.ts"
 import { say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
@@ -52,6 +53,7 @@ export const serverOf = (resolved: Resolved) =>
   )
 
 export const serve = Effect.gen(function* () {
+  keepShortLivedYoung()
   const given = yield* settings
   yield* required(given, ["DATABASE_URL", "ENCRYPTION_KEY", "OPERATOR_TOKEN"])
   yield* requireReady(given)
