@@ -1,6 +1,10 @@
-/** Prints how many bytes of objects that nobody keeps are made among the old ones, after V8 has seen many of their kind live long. */
+/**
+ * A process of its own, because the settings are of a process. Prints how many bytes of objects that nobody keeps are made among
+ * the old ones after V8 has seen many of their kind live long, and how many running fibers Effect keeps in its set.
+ */
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
+import { Effect, Fiber } from "effect"
 import { keepShortLivedYoung } from "../src/ShortLived.ts"
 
 keepShortLivedYoung()
@@ -22,4 +26,8 @@ collect()
 const before = oldBytes()
 let made = 0
 for (let n = 0; n < 50_000; n++) made += make(n).list.length
-process.stdout.write(JSON.stringify({ made, bytes: oldBytes() - before }))
+const bytes = oldBytes() - before
+
+const fiber = Effect.runFork(Effect.async<void>(() => undefined))
+const isRunning = fiber.unsafePoll() === null
+process.stdout.write(JSON.stringify({ made, bytes, isRunning, roots: Fiber.unsafeRoots().length }))
