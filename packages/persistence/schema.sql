@@ -1,7 +1,14 @@
 -- What all migrations together make, for reading: migrations/ is what is run, and has the reasons and the functions' bodies.
 -- Written by `npm test -- SchemaFile -u`, never by hand.
 
+create domain posthorn.attempt_status as text collate "C" CHECK ((VALUE = ANY (ARRAY['delivered'::text, 'failed'::text, 'failed_permanent'::text])));
 create domain posthorn.delivery_status as text collate "C" CHECK ((VALUE = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])));
+create domain posthorn.duration_ms as integer CHECK ((VALUE >= 0));
+create domain posthorn.failure_reason as text collate "C" CHECK ((VALUE = ANY (ARRAY['http_status'::text, 'request_timeout'::text, 'connection_failed'::text, 'dns_failed'::text, 'tls_failed'::text, 'invalid_response'::text, 'invalid_url'::text])));
+create domain posthorn.kept_body as text CHECK ((octet_length(VALUE) <= 2048));
+create domain posthorn.kept_headers as text CHECK ((octet_length(VALUE) <= 8192));
+create domain posthorn.ordinal as smallint CHECK ((VALUE >= 1));
+create domain posthorn.sent_url as text CHECK ((length(VALUE) <= 2048));
 
 create table posthorn.api_tokens (
   workspace_id text collate "C" not null,
@@ -31,27 +38,20 @@ CREATE INDEX api_tokens_open ON posthorn.api_tokens USING btree (workspace_id, C
 create table posthorn.attempts (
   workspace_id text collate "C" not null,
   delivery_id text collate "C" not null,
-  ordinal smallint not null,
+  ordinal posthorn.ordinal not null,
   id text collate "C" not null,
-  status text collate "C" not null,
+  status posthorn.attempt_status not null,
   at timestamp(3) with time zone not null,
-  duration_ms integer not null,
+  duration_ms posthorn.duration_ms not null,
   http_status smallint,
-  failure_reason text collate "C",
-  url text not null,
+  failure_reason posthorn.failure_reason,
+  url posthorn.sent_url not null,
   request_headers text not null,
-  response_headers text,
-  response_body text,
+  response_headers posthorn.kept_headers,
+  response_body posthorn.kept_body,
   trace_id text collate "C" not null,
   constraint attempts_pkey PRIMARY KEY (workspace_id, delivery_id, ordinal),
-  constraint attempts_check CHECK (((status = 'delivered'::text) = (failure_reason IS NULL))),
-  constraint attempts_duration_ms_check CHECK ((duration_ms >= 0)),
-  constraint attempts_failure_reason_check CHECK ((failure_reason = ANY (ARRAY['http_status'::text, 'request_timeout'::text, 'connection_failed'::text, 'dns_failed'::text, 'tls_failed'::text, 'invalid_response'::text, 'invalid_url'::text]))),
-  constraint attempts_ordinal_check CHECK ((ordinal >= 1)),
-  constraint attempts_response_body_check CHECK ((octet_length(response_body) <= 2048)),
-  constraint attempts_response_headers_check CHECK ((octet_length(response_headers) <= 8192)),
-  constraint attempts_status_check CHECK ((status = ANY (ARRAY['delivered'::text, 'failed'::text, 'failed_permanent'::text]))),
-  constraint attempts_url_check CHECK ((length(url) <= 2048))
+  constraint attempts_check CHECK ((((status)::text = 'delivered'::text) = (failure_reason IS NULL)))
 );
 CREATE TRIGGER attempts_immutable BEFORE UPDATE ON posthorn.attempts FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 CREATE TRIGGER attempts_kept AFTER DELETE ON posthorn.attempts REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.refuse_lone_removal();

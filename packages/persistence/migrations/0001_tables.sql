@@ -299,26 +299,35 @@ create index queue_endpoint on posthorn.queue (workspace_id, endpoint_id, due_at
 -- The newest, as of events.
 alter table posthorn.queue add primary key (workspace_id, delivery_id);
 
+-- What an attempt may hold. Domains, as delivery_status is: with their checks in the table, recording takes 24 us more for each call.
+create domain posthorn.ordinal as smallint check (value >= 1);
+create domain posthorn.attempt_status as text collate "C" check (value in ('delivered', 'failed', 'failed_permanent'));
+create domain posthorn.duration_ms as integer check (value >= 0);
+create domain posthorn.failure_reason as text collate "C" check (value in ('http_status', 'request_timeout', 'connection_failed',
+  'dns_failed', 'tls_failed', 'invalid_response', 'invalid_url'));
+create domain posthorn.sent_url as text check (length(value) <= 2048);
+create domain posthorn.kept_headers as text check (octet_length(value) <= 8192);
+create domain posthorn.kept_body as text check (octet_length(value) <= 2048);
+
 -- One row per HTTP attempt; the database refuses to change it, and removes it with its delivery (attempts_follow). Not by
 -- a foreign key: that looks the delivery up once more for each row, 8 us of the 45 that recording one costs, to learn what
 -- posthorn.record, the only writer, knows already, since it changes the delivery in the same statement.
 create table posthorn.attempts (
   workspace_id text collate "C" not null,
   delivery_id text collate "C" not null,
-  ordinal smallint not null check (ordinal >= 1),
+  ordinal posthorn.ordinal not null,
   id text collate "C" not null,
-  status text collate "C" not null check (status in ('delivered', 'failed', 'failed_permanent')),
+  status posthorn.attempt_status not null,
   at timestamptz(3) not null,
-  duration_ms integer not null check (duration_ms >= 0),
+  duration_ms posthorn.duration_ms not null,
   http_status smallint,
-  failure_reason text collate "C" check (failure_reason in ('http_status', 'request_timeout', 'connection_failed',
-    'dns_failed', 'tls_failed', 'invalid_response', 'invalid_url')),
+  failure_reason posthorn.failure_reason,
   -- As dispatched; when it was refused instead, as the endpoint had it.
-  url text not null check (length(url) <= 2048),
+  url posthorn.sent_url not null,
   request_headers text not null,
   -- A JSON object of the few that tell why; null for none.
-  response_headers text check (octet_length(response_headers) <= 8192),
-  response_body text check (octet_length(response_body) <= 2048),
+  response_headers posthorn.kept_headers,
+  response_body posthorn.kept_body,
   trace_id text collate "C" not null,
   primary key (workspace_id, delivery_id, ordinal),
   check ((status = 'delivered') = (failure_reason is null))

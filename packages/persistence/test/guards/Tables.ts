@@ -1,6 +1,7 @@
 /** Evidence stays as it is and goes with what it is about; subscriptions follow their endpoint. */
 import assert from "node:assert/strict"
-import type { Scenario } from "./Stage.ts"
+import { FailureReason } from "@posthorn/domain/Verdict"
+import type { Row, Scenario } from "./Stage.ts"
 
 const scenarios: ReadonlyArray<Scenario> = [
   {
@@ -46,6 +47,50 @@ const scenarios: ReadonlyArray<Scenario> = [
       assert.deepEqual(await stage.rows("select delivery_id from posthorn.attempts"), [
         { delivery_id: kept!.id }
       ])
+    }
+  },
+  {
+    title: "what no attempt can be is refused, whoever writes it, and what just may be is not",
+    of: [],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const told = {
+        workspace_id: acme,
+        id: "wha_1",
+        url: "https://example.com/",
+        request_headers: "{}",
+        trace_id: "t"
+      }
+      const code = (changed: Row) =>
+        stage.code(
+          `insert into posthorn.attempts select (jsonb_populate_record(null::posthorn.attempts, $1::jsonb || jsonb_build_object(
+             'delivery_id', posthorn.new_id('whd_'), 'at', now()))).*`,
+          JSON.stringify({ ...told, ordinal: 1, status: "delivered", duration_ms: 0, ...changed })
+        )
+      for (const [column, refused, taken] of [
+        ["ordinal", 0, 1],
+        ["status", "pending", "delivered"],
+        ["duration_ms", -1, 0],
+        ["url", "u".repeat(2049), "\u00fc".repeat(2048)],
+        ["response_headers", "\u00fc".repeat(4097), "h".repeat(8192)],
+        ["response_body", "\u00fc".repeat(1025), "b".repeat(2048)]
+      ] as const) {
+        assert.equal(await code({ [column]: refused }), "23514", column)
+        assert.equal(await code({ [column]: taken }), null, column)
+      }
+      for (const column of ["ordinal", "status", "duration_ms", "url"])
+        assert.equal(await code({ [column]: null }), "23502", column)
+      for (const column of ["failure_reason", "response_headers", "response_body"])
+        assert.equal(await code({ [column]: null }), null, column)
+      for (const status of ["failed", "failed_permanent"])
+        for (const failure_reason of FailureReason.literals)
+          assert.equal(await code({ status, failure_reason }), null)
+      for (const [status, failure_reason] of [
+        ["failed", "no reason"],
+        ["failed", null],
+        ["delivered", "http_status"]
+      ])
+        assert.equal(await code({ status, failure_reason }), "23514")
     }
   },
   {
