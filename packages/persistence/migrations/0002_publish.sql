@@ -108,8 +108,14 @@ create type posthorn.planned as (
 create function posthorn.wake_class() returns integer language sql immutable parallel safe
   return 7067003;
 
+-- One more object of that class: whoever publishes holds it too, for workers that wait until somebody has committed
+-- (await_due). While one waits, a publisher does not get it, and needs it not.
+create function posthorn.publishers() returns integer language sql immutable parallel safe
+  return posthorn.shard_count();
+
 create function posthorn.is_awake(shard smallint) returns boolean language sql volatile
-  return pg_try_advisory_xact_lock_shared(posthorn.wake_class(), shard);
+  return pg_try_advisory_xact_lock_shared(posthorn.wake_class(), posthorn.publishers()) is not null
+    and pg_try_advisory_xact_lock_shared(posthorn.wake_class(), shard);
 
 -- Each shard once: a notification has 8,000 bytes at most. Due times are cut to the millisecond.
 create function posthorn.notify_sleepers(shards smallint[]) returns void language sql volatile

@@ -187,7 +187,8 @@ create type posthorn.sighted as (
 
 -- `due` for a worker that expects something: looks every `pause_ms` for a row of these shards that is due at or after `past_due`
 -- and none of the `known`, for `patience_ms` at most, and answers what `due` would then, from that moment on. A look that
--- finds nothing costs a tenth of one that is asked for from outside, and who has waited here has the answer sooner.
+-- finds nothing costs a tenth of one that is asked for from outside, and who has waited here has the answer sooner. While
+-- somebody is publishing it looks as soon as that is committed: those who publish hold a lock until then, and never wait for it.
 -- Fewer than `few_most` rows come one by one, and the first `load_most` that are not known with what `load` gives: a delivery that
 -- comes alone, as most do while there is little to do, is sent one statement sooner.
 -- Unless the answer is to be `whole`, it does not tell who is publishing where there is something new, because to ask takes as
@@ -203,6 +204,7 @@ declare
   moment timestamptz := clock_timestamp();
   until constant timestamptz := moment + patience_ms * interval '1 millisecond';
   is_new boolean := false;
+  nobody boolean;
   open text;
   few posthorn.queue[];
   fresh posthorn.queue[];
@@ -215,7 +217,17 @@ begin
     order by q.shard, q.due_at, q.delivery_id limit 1;
     is_new := found;
     exit when is_new or moment >= until;
-    perform pg_sleep(pause_ms / 1000);
+    -- Until those who are publishing have committed, or for a pause. The error gives the lock and the setting back.
+    begin
+      nobody := pg_try_advisory_xact_lock(posthorn.wake_class(), posthorn.publishers());
+      if not nobody then
+        perform set_config('lock_timeout', ceil(pause_ms)::text, true);
+        perform pg_advisory_xact_lock(posthorn.wake_class(), posthorn.publishers());
+      end if;
+      raise lock_not_available;
+    exception when lock_not_available then null;
+    end;
+    if nobody then perform pg_sleep(pause_ms / 1000); end if;
     moment := clock_timestamp();
   end loop;
   moment := clock_timestamp();

@@ -114,6 +114,14 @@ export const due = (
     (runs) => seen(runs)
   )
 
+/**
+ * Until what the last answer made ready has gone out: this statement wakes a process of PostgreSQL, which may take the processor
+ * for half a millisecond. The HTTP client watches an idle connection for one turn of the event loop before it writes.
+ */
+const afterPosts = Effect.async<void>((resume) => {
+  setImmediate(() => setImmediate(() => resume(Effect.void)))
+})
+
 /** Past its patience, until a look is cancelled: while it sleeps, PostgreSQL goes by the server's clock, which may be set back. */
 const OVERDUE_MS = 1_000
 
@@ -126,21 +134,24 @@ export const awaitDue = (
   lookout: Lookout
 ) =>
   Effect.map(
-    run(
-      AWAIT_DUE,
-      [
-        plain(marks, (mark) => mark.shard),
-        marks[0]!.due,
-        plain(lookout.known, (id) => id),
-        perShard,
-        lookMost,
-        lookout.fewMost,
-        lookout.loadMost,
-        String(lookout.whole),
-        lookout.pauseMs,
-        lookout.patienceMs
-      ],
-      lookout.patienceMs + OVERDUE_MS
+    Effect.zipRight(
+      afterPosts,
+      run(
+        AWAIT_DUE,
+        [
+          plain(marks, (mark) => mark.shard),
+          marks[0]!.due,
+          plain(lookout.known, (id) => id),
+          perShard,
+          lookMost,
+          lookout.fewMost,
+          lookout.loadMost,
+          String(lookout.whole),
+          lookout.pauseMs,
+          lookout.patienceMs
+        ],
+        lookout.patienceMs + OVERDUE_MS
+      )
     ),
     (runs) => {
       const loaded = new Map<DeliveryId, Loaded>()

@@ -10,6 +10,7 @@ const LONG_MS = 60_000
 interface Asked {
   readonly past?: number
   readonly known?: ReadonlyArray<string>
+  readonly pauseMs?: number
   readonly patienceMs?: number
   readonly fewMost?: number
   readonly loadMost?: number
@@ -19,17 +20,26 @@ interface Asked {
 const awaitDue = async (
   session: Session,
   shards: ReadonlyArray<number>,
-  { past = 0, known = [], patienceMs = PATIENCE_MS, fewMost = 9, loadMost = 9, whole = false }: Asked
+  {
+    past = 0,
+    known = [],
+    pauseMs = 1,
+    patienceMs = PATIENCE_MS,
+    fewMost = 9,
+    loadMost = 9,
+    whole = false
+  }: Asked
 ) => {
   const began = performance.now()
   const rows = await session.rows(
-    "select * from posthorn.await_due($1, $2, $3, 1, 100, $4, $5, $6, 1, $7) order by shard nulls first, delivery_ids",
+    "select * from posthorn.await_due($1, $2, $3, 1, 100, $4, $5, $6, $7, $8) order by shard nulls first, delivery_ids",
     shards,
     past,
     known,
     fewMost,
     loadMost,
     whole,
+    pauseMs,
     patienceMs
   )
   return { rows, tookMs: performance.now() - began }
@@ -41,6 +51,10 @@ const waited = async (stage: Stage, shards: ReadonlyArray<number>, asked: Asked)
 /** Between two looks. */
 const sleeps = async (stage: Stage, who: Session) =>
   (await stage.value("select wait_event from pg_stat_activity where pid = $1", who.pid)) === "PgSleep"
+
+/** For somebody who publishes to commit. */
+const waits = async (stage: Stage, who: Session) =>
+  (await stage.value("select wait_event_type from pg_stat_activity where pid = $1", who.pid)) === "Lock"
 
 /** One row of an endpoint in shard 1, due a minute ago, and two of another in shard 2. */
 const scene = async (stage: Stage) => {
@@ -88,6 +102,39 @@ export const awaiting: ReadonlyArray<Scenario> = [
       await stage.until("it has looked in vain", () => sleeps(stage, worker))
       await stage.rows("update posthorn.queue set due_at = now() where shard = 1")
       assert.deepEqual(loaded((await waiting).rows), [[first, "a"]])
+    }
+  },
+  {
+    title:
+      "who waits for something due while somebody publishes is answered once that is committed, and holds up nobody who publishes",
+    of: ["await_due", "is_awake"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      await stage.endpoint(acme)
+      const shards = Array.from({ length: 32 }, (_, shard) => shard)
+      const publish = async (who: Session) => {
+        await who.rows("begin")
+        await who.rows("select posthorn.publish('acme', 'a', '1')")
+      }
+      const locks = (who: Session) =>
+        stage.value("select count(*) from pg_locks where locktype = 'advisory' and pid = $1", who.pid)
+      const [publisher, another, worker] = [await stage.other(), await stage.other(), await stage.other()]
+      await publish(publisher)
+      const answer = awaitDue(worker, shards, { pauseMs: LONG_MS, patienceMs: 2 * LONG_MS })
+      await stage.until("it waits for the publisher", () => waits(stage, worker))
+      await publish(another)
+      await publisher.rows("commit")
+      const { rows, tookMs } = await answer
+      assert.equal(loaded(rows).length, 1)
+      assert.ok(tookMs < LONG_MS)
+      assert.equal(await locks(worker), "0")
+
+      const known = rows.flatMap(({ delivery_ids, shard }) => (shard === null ? [] : [String(delivery_ids)]))
+      const late = await awaitDue(worker, shards, { known, pauseMs: 20 })
+      assert.ok(late.tookMs >= PATIENCE_MS - 1, "nobody commits")
+      assert.equal(loaded(late.rows).length, 0)
+      assert.equal(await locks(worker), "0")
+      await another.rows("commit")
     }
   },
   {

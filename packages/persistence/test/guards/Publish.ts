@@ -58,7 +58,7 @@ export const publishing: ReadonlyArray<Scenario> = [
   },
   {
     title: "workers that sleep are told when there is something to do, and only then",
-    of: ["store", "audience_of", "who_wants", "publish", "plan"],
+    of: ["store", "audience_of", "who_wants", "publish", "plan", "is_awake"],
     play: async (stage) => {
       const acme = await stage.workspace()
       await stage.endpoint(acme, { types: ["a"] })
