@@ -54,7 +54,7 @@ const pickup = (result) => {
     row(
       "idle",
       "CPU < 1 %, PostgreSQL included",
-      `worker ${two(us.idleNodePercent)} %, with its own sessions ${two(us.idleOwnPercent)} %, with all of PostgreSQL ${two(us.idlePercent)} %`,
+      `worker ${two(us.idleNodePercent)} %, with its own sessions ${two(us.idleOwnPercent)} %, with all of PostgreSQL ${two(us.idlePercent)} %; the server alone ${two(us.serverAlonePercent)} %`,
       us.idlePercent < 1
     )
   ]

@@ -1,7 +1,8 @@
 /**
  * How long a message waits when little is going on: one transaction per message at a steady rate. `fromCommit` counts
  * from the moment the producer learns of its commit, `fromCall` from before its statement, so it contains the
- * producer's own commit. Then the idle cost: CPU of worker and server while nothing is published.
+ * producer's own commit. Then the idle cost: CPU of worker and server while nothing is published, once what the load left behind
+ * is over; and that of the server alone, when the worker has ended.
  */
 import pg from "pg"
 import { contestants, jobsFor, key } from "../Contestants.mjs"
@@ -23,7 +24,9 @@ import {
 /** Not the minimal loop: it reads past a moment once, so it never sees what commits late. */
 const compared = ["posthorn", "graphile", "bullmq"]
 const WARM_UP = 3000
-const IDLE_SECONDS = 10
+const IDLE_SECONDS = 15
+/** Pools close what they have not needed for 10 s. */
+const SETTLE_MS = 12_000
 const OURS = "bench producers"
 
 /** The worker's sessions: all but ours. */
@@ -40,6 +43,25 @@ const cpuOfEach = (pids) => pids.map((pid) => preciseCpuOf(pid))
 
 /** Of those that are still there: pools close what they have not needed for long. */
 const spent = (from, to) => to.reduce((sum, seconds, n) => sum + Math.max(0, seconds - from[n]), 0)
+
+/** Percents of a core while nothing happens. */
+const atRest = async (bench, sessions, worker) => {
+  const look = () => ({
+    at: now(),
+    node: worker === null ? 0 : preciseCpuOf(worker),
+    postgres: bench.postgres.cpu(),
+    sessions: cpuOfEach(sessions)
+  })
+  const from = look()
+  await sleep(IDLE_SECONDS * 1000)
+  const to = look()
+  const percent = (seconds) => (seconds / (to.at - from.at)) * 100_000
+  return {
+    node: percent(to.node - from.node),
+    postgres: percent(to.postgres - from.postgres),
+    sessions: percent(spent(from.sessions, to.sessions))
+  }
+}
 
 /** Publishes at the rate; gives, by the time stamp in the payload, when each call returned. */
 const steadily = async (contestant, context, rate, seconds) => {
@@ -83,15 +105,12 @@ const once = (bench, contestant, { rate, seconds }) =>
     const steady = costs(before, await reading(bench, contestant, [child.pid]), rate * seconds)
     const { hits } = await bench.sink.report(key, true)
     const facts = await verdict(bench, contestant, context, warm + rate * seconds)
-    await sleep(2000)
-    const sessions = await sessionsOf(context)
-    const sessionsFrom = cpuOfEach(sessions)
-    const idleFrom = await reading(bench, contestant, [child.pid])
-    await sleep(IDLE_SECONDS * 1000)
-    const idle = costs(idleFrom, await reading(bench, contestant, [child.pid]), 1000)
-    const idleSessions = spent(sessionsFrom, cpuOfEach(sessions))
+    await sleep(SETTLE_MS)
+    const idle = await atRest(bench, await sessionsOf(context), child.pid)
     await endWorker(child)
     await context.producers.end()
+    await sleep(SETTLE_MS / 10)
+    const alone = await atRest(bench, [], null)
     const measured = hits.slice(warm).filter(([, , sent]) => returned.has(sent.toFixed(3)))
     const fromCall = measured.map(([, arrived, sent]) => arrived - sent)
     const fromCommit = measured.map(([, arrived, sent]) =>
@@ -103,9 +122,10 @@ const once = (bench, contestant, { rate, seconds }) =>
       p50FromCommit: quantile(fromCommit, 0.5),
       p99FromCommit: quantile(fromCommit, 0.99),
       busyPercent: (steady.cpu / 1000) * rate * 100,
-      idleNodePercent: (idle.node / idle.seconds) * 100,
-      idleOwnPercent: ((idle.node + idleSessions) / idle.seconds) * 100,
-      idlePercent: (idle.cpu / idle.seconds) * 100,
+      idleNodePercent: idle.node,
+      idleOwnPercent: idle.node + idle.sessions,
+      idlePercent: idle.node + idle.postgres,
+      serverAlonePercent: alone.postgres,
       lost: facts.lost,
       duplicated: facts.duplicated
     }
@@ -123,7 +143,7 @@ export const pickup = async (bench, options) => {
       bench.say(
         `  ${rep + 1}/${options.reps} ${contestant.label.padEnd(36)} p50 ${run.p50.toFixed(1)} ms, p99 ${run.p99.toFixed(1)} ms ` +
           `(after the commit ${run.p50FromCommit.toFixed(1)}, ${run.p99FromCommit.toFixed(1)}); ` +
-          `CPU busy ${run.busyPercent.toFixed(0)} %, idle ${run.idlePercent.toFixed(1)} % (worker ${run.idleNodePercent.toFixed(1)} %, with its own sessions ${run.idleOwnPercent.toFixed(1)} %)`
+          `CPU busy ${run.busyPercent.toFixed(0)} %, idle ${run.idlePercent.toFixed(1)} % (worker ${run.idleNodePercent.toFixed(1)} %, with its own sessions ${run.idleOwnPercent.toFixed(1)} %; the server alone ${run.serverAlonePercent.toFixed(1)} %)`
       )
     }
   }
