@@ -29,7 +29,8 @@ export default defineConfig({
     setupFiles: [fileURLToPath(new URL("packages/testkit/src/CheckedRows.ts", import.meta.url))],
     pool: "forks",
     poolOptions: { forks: { maxForks: 3 } },
-    testTimeout: 60_000,
-    hookTimeout: 60_000
+    // For what waits in vain. The slowest test needs 25 s alone, and a busy machine several times as long.
+    testTimeout: 240_000,
+    hookTimeout: 240_000
   }
 })

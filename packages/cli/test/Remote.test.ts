@@ -100,14 +100,14 @@ beforeAll(async () => {
   const [, base, key] = /export POSTHORN_URL=(\S+) POSTHORN_TOKEN=(\S+)/.exec(said) ?? []
   url = base ?? said
   token = key ?? ""
-}, 120_000)
+}, 240_000)
 
 afterAll(async () => {
   const gone = ended(dev)
   dev.kill("SIGTERM")
   await gone
   rmSync(folder, { recursive: true, force: true })
-}, 60_000)
+}, 240_000)
 
 describe("posthorn send", () => {
   it("decision §2 publishes to the last digit, from an argument, a file and standard input", async () => {
@@ -175,7 +175,7 @@ describe("posthorn send", () => {
 
     for (const id of ["../members", "x/../../api-tokens", "a?limit=1#", "%2e%2e"])
       expect(await about(id), id).toEqual(unknown)
-  }, 60_000)
+  }, 240_000)
 })
 
 describe("looking", () => {
@@ -268,7 +268,7 @@ describe("posthorn recover", () => {
         .map(({ body }) => JSON.parse(body).payload)
         .sort()
     ).toEqual([0, 1, 2, 3, 4])
-  }, 60_000)
+  }, 240_000)
 })
 
 describe("posthorn listen", () => {
@@ -340,7 +340,7 @@ describe("posthorn listen", () => {
     expect(copied.body).toBe(original.body)
     for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature", "content-type", "x-trace-id"])
       expect(copied.headers[name]).toBe(original.headers[name])
-  }, 60_000)
+  }, 240_000)
 })
 
 describe("posthorn verify", () => {

@@ -157,7 +157,7 @@ it.scopedLive(
         call("GET", at("/overview"), token),
         ({ body }) => (body.queue as Json).waiting
       )
-      yield* Effect.repeat(waiting, { until: (n) => n === 0 }).pipe(Effect.timeout("10 seconds"))
+      yield* Effect.repeat(waiting, { until: (n) => n === 0 }).pipe(Effect.timeout("30 seconds"))
       const failed = yield* call("GET", at(`/webhooks/${bad.id}/deliveries`), token)
       did("replay", yield* call("POST", at(`/webhooks/deliveries/${failed.body.items[0]!.id}/replay`), token))
       did("test", yield* call("POST", at(`/webhooks/${good.id}/test-event`), token))

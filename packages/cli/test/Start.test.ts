@@ -96,7 +96,7 @@ const lineOf = (out: string, label: string) => out.split("\n").find((line) => li
 beforeAll(async () => {
   const { bundle } = (await import(join(root, "scripts", "bundle.mjs"))) as { bundle: () => Promise<void> }
   await bundle()
-}, 60_000)
+}, 240_000)
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -122,14 +122,14 @@ describe("npm start", () => {
     const { url } = JSON.parse(readFileSync(join(dataDir, "postgres.json"), "utf8"))
     assert.match(url, /^postgresql:\/\/postgres:\S+@127\.0\.0\.1:\d+\/postgres$/)
     assert.include(lineOf(second.out, "psql"), join(dataDir, "postgres.json"))
-  }, 60_000)
+  }, 240_000)
 
   it("decision §1 says so when the environment replaces dev's own targets", async () => {
     const { out } = await startAndStop({ DATA_DIR: join(folder, "closed"), DELIVERY_ALLOWED_TARGETS: "" })
 
     assert.include(lineOf(out, "Demo workspace"), "no demo endpoint")
     assert.notInclude(out, "First webhook")
-  }, 60_000)
+  }, 240_000)
 })
 
 describe("what a role loads", () => {
@@ -219,7 +219,7 @@ describe("a stop that takes a moment", () => {
 
     assert.include(said, "Warning: with HOST=0.0.0.0 the network can reach this dev instance")
     assert.strictEqual(said.split(STOPPING).length, 2)
-  }, 60_000)
+  }, 240_000)
 })
 
 describe("a start that cannot be", () => {

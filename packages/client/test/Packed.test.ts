@@ -41,6 +41,6 @@ layer(testServer(), { excludeTestServices: true })("the packed client", (it) => 
         expect(published.out).toContain(body.id)
         expect(types).toEqual({ code: 0, out: "", err: "" })
       }),
-    120_000
+    240_000
   )
 })

@@ -43,7 +43,7 @@ export const recall = (url: Redacted.Redacted | string) =>
 export const until = (condition: () => boolean) =>
   Effect.sync(condition).pipe(
     Effect.repeat({ until: (met) => met, schedule: Schedule.spaced("10 millis") }),
-    Effect.timeout("10 seconds")
+    Effect.timeout("30 seconds")
   )
 
 /** Starts in a scope of its own, so that the server is down again when `use` has ended. */

@@ -136,7 +136,7 @@ layer(TestPg, { excludeTestServices: true })("the migrator", (it) => {
       expect(index.steps.length).toBe(2)
       expect(applied.flat()).toEqual([index])
       expect(made).toEqual({ valid: true })
-    }).pipe(Effect.provide(own), Effect.timeout("30 seconds"))
+    }).pipe(Effect.provide(own), Effect.timeout("120 seconds"))
   )
 
   it.effect("§9 waiting for a lock lets others through, and goes on when the lock is free", () =>
@@ -161,12 +161,12 @@ layer(TestPg, { excludeTestServices: true })("the migrator", (it) => {
         Effect.repeat({ until: (rows) => rows.length > 0 })
       )
       // Stands behind the migration, which gives up before the holder does.
-      yield* sql`select 1 from posthorn.events limit 1`.pipe(Effect.timeout("10 seconds"))
+      yield* sql`select 1 from posthorn.events limit 1`.pipe(Effect.timeout("120 seconds"))
       yield* Deferred.succeed(release, undefined)
       yield* Fiber.join(holder)
 
       expect(refused).toMatch(/later.*lock timeout.*tried for 0 s; wait for, or end, the transaction/)
       expect(yield* Fiber.join(migrating)).toEqual([column])
-    }).pipe(Effect.provide(own), Effect.timeout("50 seconds"))
+    }).pipe(Effect.provide(own), Effect.timeout("120 seconds"))
   )
 })

@@ -150,7 +150,7 @@ layer(testServer({ workspaceLimits: { endpoints: 10_000, tokens: 10_000 } }), { 
 
             expect(yield* pictureOf(b.workspaceId)).toEqual(before)
           }),
-        60_000
+        240_000
       )
     }
 

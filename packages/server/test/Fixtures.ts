@@ -113,5 +113,5 @@ export const nextNotification = (channel: string) =>
       client.once("notification", ({ payload }) => resolve(payload ?? ""))
     )
     yield* Effect.promise(() => client.query(`listen ${channel}`))
-    return Effect.promise(() => heard).pipe(Effect.timeout("5 seconds"))
+    return Effect.promise(() => heard).pipe(Effect.timeout("30 seconds"))
   })

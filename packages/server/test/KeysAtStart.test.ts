@@ -53,6 +53,6 @@ layer(TestPg, { excludeTestServices: true, timeout: "60 seconds" })("serve and w
         expect(right).toContain("delivering")
         expect(right).not.toContain("signing secrets")
       }),
-    60_000
+    240_000
   )
 })

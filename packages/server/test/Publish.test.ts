@@ -243,7 +243,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
         const waiting = sql`select from pg_stat_activity
           where datname = current_database() and wait_event_type = 'Lock' and query like '%publish_events%'`.pipe(
           Effect.repeat({ until: (rows) => rows.length > 0 }),
-          Effect.timeout("5 seconds")
+          Effect.timeout("30 seconds")
         )
         const raceWith = (end: "commit" | "rollback") =>
           Effect.gen(function* () {

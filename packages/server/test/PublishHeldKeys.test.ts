@@ -141,7 +141,7 @@ layer(testServer({ database }), { excludeTestServices: true })("a held idempoten
         )
         expect(left.rows).toEqual([])
       }),
-    30_000
+    240_000
   )
 
   it.scoped(

@@ -2,6 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { createServer } from "node:net"
 import { expect, it } from "@effect/vitest"
+import { atBest } from "@posthorn/testkit/AtBest"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { describe } from "vitest"
 import { RateCounters } from "../src/RateCounters.ts"
@@ -69,20 +70,37 @@ const shared = (one: Context.Tag.Service<RateCounters>, other: Context.Tag.Servi
     }
   })
 
+/** What it gives, and how many milliseconds it took. */
+const timed = <A>(self: Effect.Effect<A>) =>
+  Effect.suspend(() => {
+    const began = performance.now()
+    return Effect.map(self, (value) => [value, performance.now() - began] as const)
+  })
+
 describe.skipIf(!installed)("Redis (needs the program redis-server)", () => {
   it.scopedLive("§8 two processes share one count, and each window ends", () =>
     Effect.gen(function* () {
       const port = yield* freePort
       yield* redisAt(port)
       const [one, other] = [yield* countersAt(port), yield* countersAt(port)]
-      yield* shared(one, other)
 
-      const counts = yield* Effect.all(
-        Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? one : other).hit("key", 300)),
-        { concurrency: "unbounded" }
-      )
-      yield* Effect.sleep(Math.max(...counts.map(({ leftMs }) => leftMs)) + 20)
-      const next = yield* one.hit("key", 300)
+      let round = 0
+      const together = Effect.gen(function* () {
+        const key = `key ${round++}`
+        yield* shared(one, other)
+        return yield* timed(
+          Effect.gen(function* () {
+            const counts = yield* Effect.all(
+              Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? one : other).hit(key, 300)),
+              { concurrency: "unbounded" }
+            )
+            yield* Effect.sleep(Math.max(...counts.map(({ leftMs }) => leftMs)) + 20)
+            return { counts, next: yield* one.hit(key, 300) }
+          })
+        )
+      })
+      // A machine that stands still in a window, or for as long as Redis may take, is in the way.
+      const [{ counts, next }] = yield* atBest(450, together, ([, ms]) => ms)
 
       expect(counts.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual(
         Array.from({ length: 40 }, (_, at) => at + 1)
@@ -102,9 +120,14 @@ describe.skipIf(!installed)("Redis (needs the program redis-server)", () => {
         yield* shared(one, other)
 
         yield* ended(redis, "SIGKILL")
-        const began = performance.now()
-        const counts = yield* Effect.all(Array.from({ length: 200 }, () => one.hit("alone", 10_000)))
-        const took = performance.now() - began
+        let round = 0
+        const alone = timed(
+          Effect.suspend(() => {
+            const key = `alone ${round++}`
+            return Effect.all(Array.from({ length: 200 }, () => one.hit(key, 60_000)))
+          })
+        )
+        const [counts, took] = yield* atBest(500, alone, ([, ms]) => ms)
         yield* redisAt(port)
         yield* shared(one, other)
 
@@ -122,14 +145,15 @@ describe.skipIf(!installed)("Redis (needs the program redis-server)", () => {
       yield* Effect.addFinalizer(() => Effect.sync(() => redis.kill("SIGCONT")))
 
       redis.kill("SIGSTOP")
-      const began = performance.now()
-      yield* one.hit("hung", 10_000)
-      const first = performance.now() - began
-      yield* Effect.all(Array.from({ length: 100 }, () => one.hit("hung", 10_000)))
-      const rest = performance.now() - began - first
+      const hit = one.hit("hung", 60_000)
+      // Each time late enough for it to ask Redis again.
+      const asking = Effect.zipRight(Effect.sleep("1100 millis"), timed(hit))
+      const [, first] = yield* atBest(400, asking, ([, ms]) => ms)
+      const rest = timed(Effect.all(Array.from({ length: 100 }, () => hit)))
+      const [, least] = yield* atBest(100, rest, ([, ms]) => ms)
 
       expect(first).toBeLessThan(400)
-      expect(rest).toBeLessThan(100)
+      expect(least).toBeLessThan(100)
     })
   )
 })

@@ -193,7 +193,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
               resume(Effect.succeed(received))
             }
           })
-        }).pipe(Effect.timeout("10 seconds"), Effect.orDie)
+        }).pipe(Effect.timeout("30 seconds"), Effect.orDie)
         yield* Fiber.join(others)
 
         const stored = (yield* storedOf(ws)).filter(({ payload }) => payload !== '"other"')

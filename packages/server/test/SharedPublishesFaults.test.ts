@@ -91,7 +91,7 @@ it.scopedLive(
       for (const { id, n } of accepted) expect(again[n]!.body).toMatchObject({ id, duplicate: true })
       expect(again.map(({ status }) => status)).toEqual(numbers(400).map(() => 202))
       expect(events.map(({ payload }) => Number(payload)).sort((a, b) => a - b)).toEqual(numbers(400))
-    }).pipe(Effect.timeout("55 seconds"))
+    }).pipe(Effect.timeout("180 seconds"))
 )
 
 it.scopedLive(
@@ -117,7 +117,7 @@ it.scopedLive(
       expect(accepted.length).toBeGreaterThan(0)
       expect(accepted.filter(({ body }) => !ids.has(body.id))).toEqual([])
       for (const { status } of answers) expect([202, 503]).toContain(status)
-    }).pipe(Effect.timeout("55 seconds"))
+    }).pipe(Effect.timeout("180 seconds"))
 )
 
 it.scopedLive(
@@ -152,5 +152,5 @@ it.scopedLive(
       expect(answers.map(({ status }) => status)).toEqual(numbers(CROWD).map(() => 202))
       for (const n of numbers(CROWD)) expect(again[CROWD + n]!.body.duplicate).toBe(true)
       expect(events).toHaveLength(2 * CROWD)
-    }).pipe(Effect.timeout("55 seconds"))
+    }).pipe(Effect.timeout("180 seconds"))
 )

@@ -47,7 +47,7 @@ it.live("decision §1 what is in flight when the server stops is answered, and t
 
     expect(answer).toMatch(/^HTTP\/1\.1 202 /)
     expect(answer).toMatch(/connection: close/i)
-  }).pipe(Effect.timeout("15 seconds"))
+  }).pipe(Effect.timeout("60 seconds"))
 )
 
 it.live("decision §5 a request that reaches a server while it stops is a 503 of the common shape", () =>
@@ -81,7 +81,7 @@ it.live("decision §5 a request that reaches a server while it stops is a 503 of
     })
     expect(answer.headers["x-trace-id"]).toBe(answer.body.traceId)
     expect(answer.headers.connection).toBe("close")
-  }).pipe(Effect.timeout("15 seconds"))
+  }).pipe(Effect.timeout("60 seconds"))
 )
 
 it.live(
@@ -102,7 +102,7 @@ it.live(
 
       expect([...before, served.status, during]).toEqual([200, 200, 200, 503])
       expect(Exit.isFailure(after)).toBe(true)
-    }).pipe(Effect.timeout("15 seconds"))
+    }).pipe(Effect.timeout("60 seconds"))
 )
 
 it.live(

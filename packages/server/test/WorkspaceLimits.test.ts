@@ -58,7 +58,7 @@ layer(testServer(), { excludeTestServices: true })("the limits of a workspace", 
           where datname = current_database() and wait_event_type = 'Lock'`
         )
         yield* Effect.repeat(waiting, { until: (held) => held.length === 4 }).pipe(
-          Effect.timeout("10 seconds")
+          Effect.timeout("30 seconds")
         )
         yield* Effect.promise(() => aside.query("rollback"))
         const answers = yield* Fiber.join(creating)
@@ -245,7 +245,7 @@ layer(testServer({ database: asServed }), { excludeTestServices: true })("one te
           )
         )
         yield* Effect.repeat(waiting, { until: (n) => n === CONNECTIONS / 3 }).pipe(
-          Effect.timeout("10 seconds")
+          Effect.timeout("30 seconds")
         )
         const answers = yield* Effect.all(
           Array.from({ length: 8 }, () => other.call("GET", "/overview")),

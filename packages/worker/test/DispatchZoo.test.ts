@@ -108,5 +108,5 @@ describe("the zoo", () => {
       expect(open).toBe(idle)
       expect(idle).toBeGreaterThan(0)
       yield* receiver.waitForConnections(idle)
-    }).pipe(Effect.timeout("5 seconds"), Effect.runPromise))
+    }).pipe(Effect.timeout("30 seconds"), Effect.runPromise))
 })

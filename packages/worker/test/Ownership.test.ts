@@ -58,7 +58,7 @@ it.scopedLive(
       expect(fifth.log()).toBe("")
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
-  90_000
+  240_000
 )
 
 it.scopedLive(
@@ -85,5 +85,5 @@ it.scopedLive(
       expect(repeatsIn(receiver.received)).toBe(0)
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
-  60_000
+  240_000
 )

@@ -79,5 +79,5 @@ it.scopedLive(
       )
       expect(yield* within(10, counts, ([unrecorded]) => unrecorded === 0)).toEqual([0, 140, 140])
     }).pipe(Effect.provide(Setting)),
-  90_000
+  240_000
 )

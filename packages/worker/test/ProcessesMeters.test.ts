@@ -94,7 +94,7 @@ it.scopedLive(
       )
       expect(health).toEqual([200, 200])
     }).pipe(Effect.provide(Setting)),
-  60_000
+  240_000
 )
 
 interface Span {
@@ -190,7 +190,7 @@ it.scopedLive(
       )
       expect(new Set(got.map(({ key }) => key))).toEqual(new Set(["a key"]))
     }).pipe(Effect.provide(Setting)),
-  60_000
+  240_000
 )
 
 it.scopedLive(
@@ -209,5 +209,5 @@ it.scopedLive(
       yield* within(30, Effect.sync(worker.log), (log) => log.includes("Telemetry cannot be sent"))
       expect(worker.log().split("Telemetry cannot be sent")).toHaveLength(2)
     }).pipe(Effect.provide(Setting)),
-  60_000
+  240_000
 )

@@ -89,7 +89,7 @@ it.scopedLive(
       expect((yield* api("GET", `/webhooks/${endpoint.id}`)).body).toMatchObject({ consecutiveFailures: 14 })
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
-  60_000
+  240_000
 )
 
 it.scopedLive(
@@ -127,7 +127,7 @@ it.scopedLive(
       ).toEqual([{ n: 1 }])
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
-  60_000
+  240_000
 )
 
 it.scopedLive(
@@ -169,5 +169,5 @@ it.scopedLive(
       yield* within(10, tally, (seen) => seen.delivered === 4)
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
-  60_000
+  240_000
 )

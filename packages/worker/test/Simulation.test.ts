@@ -12,7 +12,7 @@ const SEEDS = 300
 const IN_ONE_TEST = 50
 const CALM_SEEDS = 30
 const MUTANT_SEEDS = 80
-const DEADLINE_MS = 120_000
+const DEADLINE_MS = 240_000
 
 /**
  * Seeds of worlds that showed something once. 1008 (among the calm ones): a read that was under way while its shard was

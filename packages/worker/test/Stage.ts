@@ -18,8 +18,9 @@ export const RETRY_DELAY_MS = 20
 export const settings: WorkerSettings = {
   ...defaults,
   retryDelayMs: RETRY_DELAY_MS,
-  requestTimeoutMs: 1_500,
-  bodyTimeoutMs: 500,
+  // Longer than a busy machine stands still: what is not late must not look late.
+  requestTimeoutMs: 6_000,
+  bodyTimeoutMs: 2_000,
   allowedTargets: Either.getOrThrow(parseAllowedTargets("127.0.0.1", true)),
   version: "0.0.0-test"
 }
@@ -150,7 +151,7 @@ export const seen = (answer: unknown) => ({ stillSees: JSON.stringify(answer)?.s
 export const until = <A, E, R>(question: Effect.Effect<A, E, R>, right: (answer: A) => boolean) =>
   question.pipe(
     Effect.flatMap((answer) => (right(answer) ? Effect.succeed(answer) : Effect.fail(seen(answer)))),
-    Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurUpTo("15 seconds"))))
+    Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurUpTo("40 seconds"))))
   )
 
 /** Nothing is left to do in the workspace. */

@@ -105,6 +105,6 @@ layer(Setting, { excludeTestServices: true })("20,000 deliveries of disabled end
         assert.isAtLeast(read.sweeps, 8)
         assert.isEmpty(receiver.receivedAt("/disabled"))
       }),
-    90_000
+    240_000
   )
 })

@@ -63,7 +63,7 @@ export const burials: ReadonlyArray<Scenario> = [
       const other = await stage.other()
       await other.rows("begin")
       await other.rows("select from posthorn.deliveries where id = $1 for update", held!.id)
-      await stage.rows("set statement_timeout = '1s'")
+      await stage.rows("set statement_timeout = '8s'")
       assert.equal(await bury(stage, 10), 1)
       await stage.rows("reset statement_timeout")
       assert.deepEqual(await stage.rows("select delivery_id from posthorn.dead_letters"), [
@@ -79,7 +79,7 @@ export const burials: ReadonlyArray<Scenario> = [
       const other = await stage.other()
       await other.rows("begin")
       await other.rows("select from posthorn.dead_letters for update")
-      await stage.rows("set statement_timeout = '3s'")
+      await stage.rows("set statement_timeout = '8s'")
       const code = await stage.code("select posthorn.bury(1)")
       await stage.rows("reset statement_timeout")
       assert.equal(code, "55P03")

@@ -459,7 +459,7 @@ export const engine: ReadonlyArray<Scenario> = [
         acme,
         first!.id
       )
-      await stage.rows("set statement_timeout = '3s'")
+      await stage.rows("set statement_timeout = '8s'")
       const code = await takeUp(stage, [first!], LIMIT + 1).then(
         () => null,
         (error: { readonly code: string }) => error.code
@@ -479,7 +479,7 @@ export const engine: ReadonlyArray<Scenario> = [
       await other.rows("begin")
       await other.rows("select from posthorn.queue where delivery_id = $1 for update", held.id)
       await other.rows("select from posthorn.deliveries where id = $1 for update", doomed.id)
-      await stage.rows("set statement_timeout = '1s'")
+      await stage.rows("set statement_timeout = '8s'")
       assert.deepEqual(await takeUp(stage, [held, free, doomed], LIMIT + 1), [
         { id: held.id, outcome: "held" },
         { id: free.id, outcome: "counted" },

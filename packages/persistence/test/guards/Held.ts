@@ -13,7 +13,7 @@ const scene = async (stage: Stage, failures: readonly [number, number] = [0, 0])
 }
 
 const ask = async (stage: Stage, of: ReadonlyArray<readonly [Delivery, status: string]>) => {
-  await stage.rows("set statement_timeout = '1s'")
+  await stage.rows("set statement_timeout = '8s'")
   const found = await stage.rows(
     "select posthorn.held($1, $2, $3, $4) as endpoint",
     of.map(([{ workspace }]) => workspace),

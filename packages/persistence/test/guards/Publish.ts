@@ -111,7 +111,7 @@ export const publishing: ReadonlyArray<Scenario> = [
       const acme = await stage.workspace()
       await stage.endpoint(acme, { types: ["a"] })
       const other = await stage.other()
-      await stage.rows("set lock_timeout = '2s'")
+      await stage.rows("set lock_timeout = '8s'")
       for (const publish of ways(stage)) {
         await other.rows("begin")
         await other.rows("select from posthorn.endpoints for update")
@@ -140,7 +140,7 @@ export const publishing: ReadonlyArray<Scenario> = [
       const acme = await stage.workspace()
       const kept = await stage.endpoint(acme, { types: ["a"] })
       const other = await stage.other()
-      await stage.rows("set lock_timeout = '2s'")
+      await stage.rows("set lock_timeout = '8s'")
       for (const publish of ways(stage)) {
         const [going, elsewhere] = [
           await stage.endpoint(acme, { types: ["a"] }),
@@ -338,7 +338,7 @@ export const publishing: ReadonlyArray<Scenario> = [
       const other = await stage.other()
       await other.rows("begin")
       await other.rows("select posthorn.publish('acme', 'a', '1', 'k')")
-      await stage.rows("set statement_timeout = '3s'")
+      await stage.rows("set statement_timeout = '8s'")
       const code = await stage.code(
         "select posthorn.try_publish_events('acme', array['a'], array['1']::json[], array['k'], null, null)"
       )
@@ -423,7 +423,7 @@ export const publishing: ReadonlyArray<Scenario> = [
       const other = await stage.other()
       await other.rows("begin")
       await other.rows("select posthorn.publish('acme', 'a', '1', 'held')")
-      await stage.rows("set statement_timeout = '3s'")
+      await stage.rows("set statement_timeout = '8s'")
       const events = [
         ["acme", "a", "1", "held"],
         ["acme", "a", "2", "free"],

@@ -92,7 +92,7 @@ export const keys: ReadonlyArray<Scenario> = [
         other.rows("delete from posthorn.workspaces where id = $1", workspace)
       await other.rows("begin")
       await remove(idle)
-      await stage.rows("set lock_timeout = '2s'")
+      await stage.rows("set lock_timeout = '8s'")
       assert.notEqual((await stage.publish("unwanting", "a")).id, undefined)
       await stage.rows("reset lock_timeout")
       await other.rows("rollback")

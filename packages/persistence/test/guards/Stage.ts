@@ -34,7 +34,11 @@ export interface Delivery {
 }
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c"
-const WAIT_MS = 5_000
+/**
+ * How long something may take that does not wait, here and as `statement_timeout` and `lock_timeout` in scenarios: longer than
+ * a busy machine stands still, and shorter than what `mutation/Scene.ts` gives a scenario that a mutant makes wait for ever.
+ */
+const WAIT_MS = 8_000
 const RETRY_MS = 3_600_000
 
 export class Session {
@@ -99,6 +103,7 @@ export class Stage extends Session {
     for (const { client } of this.others.splice(0)) await client.end()
     await this.repos.close()
     await this.client.query("rollback")
+    await this.client.query("reset all")
     await this.client.query(`truncate posthorn.workspaces, posthorn.events, posthorn.deliveries, posthorn.queue, posthorn.attempts,
       posthorn.failed_deliveries, posthorn.daily_runs, posthorn.hour_counts, posthorn.stale_hours, posthorn.ended_hours cascade;
       update posthorn.shards set owner = null, suspect_until = null, suspect_snapshot = null`)
