@@ -108,7 +108,7 @@ const refused = (why: string) => ({
 const UNKNOWN =
   "nobody known vouches for its certificate: name its authority with sslrootcert=/path/to/ca.pem. Check DATABASE_URL."
 
-layer(live, { excludeTestServices: true, timeout: "2 minutes" })("DATABASE_URL with TLS", (it) => {
+layer(live, { excludeTestServices: true, timeout: "240 seconds" })("DATABASE_URL with TLS", (it) => {
   it.effect(
     "decision §1 connects when the authority is named, and not when nobody vouches for the server",
     () =>

@@ -31,7 +31,7 @@ const said = (role: string, databaseUrl: string, key: Buffer) =>
     return Effect.sync(() => void child.kill("SIGKILL"))
   })
 
-layer(TestPg, { excludeTestServices: true, timeout: "60 seconds" })("serve and work at the start", (it) => {
+layer(TestPg, { excludeTestServices: true, timeout: "240 seconds" })("serve and work at the start", (it) => {
   it.effect(
     "decision §1 say how many signing secrets their master keys open, when it is not all of them",
     () =>

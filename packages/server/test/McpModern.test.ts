@@ -94,7 +94,7 @@ const tour = (transportTo: typeof overHttp | typeof overStdio) =>
     expect(JSON.stringify(prompt.messages)).toContain(endpointId)
   })
 
-layer(testServer(), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(testServer(), { excludeTestServices: true, timeout: "240 seconds" })(
   "protocol revision 2026-07-28",
   (it) => {
     it.scoped(

@@ -107,7 +107,7 @@ const story = (transportTo: (url: string, token: string) => Transport) =>
     )
   })
 
-layer(setting, { excludeTestServices: true, timeout: "60 seconds" })(
+layer(setting, { excludeTestServices: true, timeout: "240 seconds" })(
   "an agent with the SDK's client",
   (it) => {
     it.scoped("§1 sets up, watches, diagnoses and repairs an endpoint over HTTP", () => story(overHttp))

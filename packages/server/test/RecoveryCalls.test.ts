@@ -119,7 +119,7 @@ const agent = ({ url }: Place) =>
     return { use, used }
   })
 
-layer(afterAnOutage, { excludeTestServices: true, timeout: "60 seconds" })("after an outage", (it) => {
+layer(afterAnOutage, { excludeTestServices: true, timeout: "240 seconds" })("after an outage", (it) => {
   it.effect("decision §10 one command gets all of it back, once the endpoint is enabled", () =>
     Effect.gen(function* () {
       const place = yield* After
@@ -163,7 +163,7 @@ layer(afterAnOutage, { excludeTestServices: true, timeout: "60 seconds" })("afte
       const started = yield* follow(start, { since: count.arguments!.since })
       yield* place.receiver.waitFor(before + events + 1, "/agent")
       yield* within(
-        10,
+        30,
         place.api("GET", `/webhooks/replays/${started.id}`),
         ({ body }) => body.state === "done"
       )

@@ -203,7 +203,7 @@ const working = (
     return endpointId
   })
 
-layer(setting, { excludeTestServices: true, timeout: "60 seconds" })(
+layer(setting, { excludeTestServices: true, timeout: "240 seconds" })(
   "an agent that knows only the tools",
   (it) => {
     it.scoped(

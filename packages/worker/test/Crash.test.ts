@@ -29,7 +29,7 @@ it.scopedLive(
       const acme = yield* workspace
       yield* endpoints(acme, 10, () => receiver.url("/ok"))
       const doomed = yield* startWorker()
-      yield* shared(10, 32)
+      yield* shared(25, 32)
       // Stopped while the table is being locked, so that it finds the work only when it can no longer read it.
       doomed.signal("SIGSTOP")
       yield* publishTo(acme, 10, 4)
@@ -43,7 +43,7 @@ it.scopedLive(
       )
       yield* Deferred.await(locked)
       doomed.signal("SIGCONT")
-      yield* within(10, connectionsNamed("posthorn work"), (all) =>
+      yield* within(25, connectionsNamed("posthorn work"), (all) =>
         all.some(({ query, waits }) => waits === "Lock" && /posthorn\.(load|await_due)/.test(query))
       )
 
@@ -51,7 +51,7 @@ it.scopedLive(
       yield* doomed.ended
       yield* Deferred.succeed(killed, undefined)
       yield* startWorker()
-      const took = yield* timed(within(20, tally, (seen) => seen.delivered === 40))
+      const took = yield* timed(within(25, tally, (seen) => seen.delivered === 40))
 
       expect(took).toBeLessThan(TAKE_OVER_MS)
       expect(receiver.received).toHaveLength(40)
@@ -79,7 +79,7 @@ it.scopedLive(
       const took = yield* timed(receiver.waitFor(41))
       expect(took).toBeLessThan(TAKE_OVER_MS)
 
-      yield* within(20, tally, (seen) => seen.delivered === 200)
+      yield* within(25, tally, (seen) => seen.delivered === 200)
       expect(repeatsIn(receiver.received)).toBe(40)
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
@@ -106,11 +106,11 @@ it.scopedLive(
       yield* publishTo(acme, 20, 50)
       yield* doomed.ended
       // Its last statement may still be running without it.
-      yield* within(5, connectionsNamed("posthorn work"), (left) => left.length === 0)
+      yield* within(25, connectionsNamed("posthorn work"), (left) => left.length === 0)
       const unwritten = receiver.received.length - (yield* attemptsStored)
 
       yield* startWorker()
-      yield* within(20, tally, (seen) => seen.delivered === 1_000)
+      yield* within(25, tally, (seen) => seen.delivered === 1_000)
 
       expect(unwritten).toBeGreaterThan(0)
       expect(repeatsIn(receiver.received)).toBe(unwritten)

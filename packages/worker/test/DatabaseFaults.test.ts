@@ -82,7 +82,7 @@ it.scopedLive(
       yield* readOnly("on")
       const before = yield* refusals
       for (const answer of open.splice(0)) answer()
-      yield* within(10, refusals, (n) => n >= before + 3)
+      yield* within(25, refusals, (n) => n >= before + 3)
       expect(yield* tally).toEqual({ pending: 400 })
       yield* readOnly("off")
       const took = yield* timed(within(30, tally, (seen) => seen.delivered === 400))
@@ -115,7 +115,7 @@ it.scopedLive(
         end $$;
         create trigger refuse before insert on posthorn.attempts for each row execute function refuse()`)
       worker.signal("SIGCONT")
-      yield* within(10, tally, (seen) => seen.delivered === 199)
+      yield* within(25, tally, (seen) => seen.delivered === 199)
 
       // Seven times it ended without anything that could be written down.
       yield* within(30, tally, (seen) => seen.dead_lettered === 1)

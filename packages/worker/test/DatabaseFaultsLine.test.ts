@@ -20,7 +20,7 @@ const busyWorker = Effect.gen(function* () {
   const acme = yield* workspace
   const port = yield* freePort
   const worker = yield* startWorker({ DATABASE_URL: through(line, url), METRICS_PORT: String(port) })
-  yield* shared(10, 32)
+  yield* shared(25, 32)
   return { acme, line, receiver, worker, meters: scrape(`http://127.0.0.1:${port}`) }
 })
 
@@ -35,7 +35,7 @@ it.scopedLive(
 
       yield* line.goBlack
       // Longer than the database waits for a sign of life: it has given its shards away.
-      yield* shared(10)
+      yield* shared(25)
       yield* line.lightUp
       const took = yield* timed(within(30, tally, (seen) => seen.delivered === 400))
 
@@ -79,13 +79,13 @@ it.scopedLive(
       yield* Effect.yieldNow()
       yield* publishTo(acme, 10, 3)
       yield* lost
-      yield* within(20, tally, (seen) => seen.failed === 30)
+      yield* within(25, tally, (seen) => seen.failed === 30)
 
       expect(broken).toBeDefined()
       expect(receiver.received).toHaveLength(30)
       expect(worker.running()).toBe(true)
       // And leaves nothing out: what the lost answer told is on record as this worker's own.
-      const told = yield* within(10, meters, (now) => now.sum("posthorn_attempts_unrecorded") === 0)
+      const told = yield* within(25, meters, (now) => now.sum("posthorn_attempts_unrecorded") === 0)
       expect(told.sum("posthorn_attempts_total", { status: "failed" })).toBe(30)
       expect(told.sum("posthorn_attempt_duration_seconds_count")).toBe(30)
       yield* lawsHold

@@ -43,7 +43,7 @@ it.scopedLive(
 
         yield* cluster.stop
         for (const answer of open.splice(0)) answer()
-        yield* within(10, Effect.sync(worker.log), (log) => log.includes("The shards are lost for now"))
+        yield* within(25, Effect.sync(worker.log), (log) => log.includes("The shards are lost for now"))
         yield* cluster.start
         const took = yield* timed(within(30, tally, (seen) => seen.delivered === 400))
 

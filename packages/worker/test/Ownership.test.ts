@@ -25,11 +25,11 @@ it.scopedLive(
       const acme = yield* workspace
       yield* endpoints(acme, 40, () => receiver.url("/ok"))
       const first = yield* startWorker()
-      yield* shared(5, 32)
+      yield* shared(25, 32)
       const second = yield* startWorker()
-      yield* shared(5, 16, 16)
+      yield* shared(25, 16, 16)
       const [third] = yield* Effect.all([startWorker(), startWorker()], { concurrency: 2 })
-      yield* shared(10, 8, 8, 8, 8)
+      yield* shared(25, 8, 8, 8, 8)
 
       yield* publishTo(acme, 40, 50)
       yield* within(30, tally, (seen) => seen.delivered === 2_000)
@@ -38,19 +38,19 @@ it.scopedLive(
 
       second.signal("SIGTERM")
       yield* second.ended
-      yield* shared(5, 11, 11, 10)
+      yield* shared(25, 11, 11, 10)
       third.signal("SIGKILL")
-      expect(yield* timed(shared(10, 16, 16))).toBeLessThan(10_000)
+      expect(yield* timed(shared(25, 16, 16))).toBeLessThan(10_000)
 
       // While shares move from hand to hand nothing is sent twice either.
       yield* publishTo(acme, 40, 25)
       const fifth = yield* startWorker()
       yield* publishTo(acme, 40, 25)
-      yield* shared(10, 11, 11, 10)
+      yield* shared(25, 11, 11, 10)
       first.signal("SIGTERM")
       yield* publishTo(acme, 40, 25)
       expect(yield* first.ended).toEqual({ code: 0, signal: null })
-      yield* shared(10, 16, 16)
+      yield* shared(25, 16, 16)
       yield* within(30, tally, (seen) => seen.delivered === 5_000)
 
       expect(receiver.received).toHaveLength(5_000)
@@ -78,8 +78,8 @@ it.scopedLive(
       // The newcomer has nothing but shards without requests in flight.
       expect(receiver.received).toHaveLength(40)
       for (const answer of open.splice(0)) answer()
-      yield* shared(10, 16, 16)
-      yield* within(20, tally, (seen) => seen.delivered === 100)
+      yield* shared(25, 16, 16)
+      yield* within(25, tally, (seen) => seen.delivered === 100)
 
       expect(receiver.received).toHaveLength(100)
       expect(repeatsIn(receiver.received)).toBe(0)

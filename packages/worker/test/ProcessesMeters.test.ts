@@ -42,8 +42,12 @@ it.scopedLive(
         api("GET", `/webhooks/${broken.id}`),
         ({ body }) => !body.enabled && body.consecutiveFailures >= 20
       )
-      yield* within(10, scrape(origin), (now) => now.sum("posthorn_attempts_in_flight") === 0)
-      const stored = yield* within(10, attemptsStored, (n) => n >= 40)
+      yield* within(
+        30,
+        scrape(origin),
+        (now) => now.sum("posthorn_attempts_in_flight") + now.sum("posthorn_attempts_unrecorded") === 0
+      )
+      const stored = yield* within(25, attemptsStored, (n) => n >= 40)
       const [ours, theirs] = [yield* scrape(origin), yield* scrape(api.origin)]
 
       const recorded = yield* sql<{ status: string; n: number }>`

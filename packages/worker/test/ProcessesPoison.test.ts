@@ -31,8 +31,8 @@ it.scopedLive(
         yield* worker.ended
       }
       const last = yield* startWorker()
-      yield* shared(10, 32)
-      yield* within(10, tally, (seen) => seen.dead_lettered === 1 && seen.delivered === NEIGHBOURS)
+      yield* shared(25, 32)
+      yield* within(25, tally, (seen) => seen.dead_lettered === 1 && seen.delivered === NEIGHBOURS)
 
       expect(receiver.receivedAt("/hang")).toHaveLength(7)
       // One that was answered just before a kill is sent again: at least once.

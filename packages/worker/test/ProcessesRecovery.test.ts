@@ -91,7 +91,7 @@ it.scopedLive(
       /** Until so many are replayed and some of them in flight: no answer comes, so the job gets no further meanwhile. */
       const heldAt = (replayed: number) =>
         Effect.gen(function* () {
-          yield* within(20, job, ({ body }) => body.replayed >= replayed)
+          yield* within(25, job, ({ body }) => body.replayed >= replayed)
           mood.holding = true
           yield* within(
             20,

@@ -26,12 +26,12 @@ it.scopedLive(
       const made = yield* endpoints(acme, 3, (n) => receiver.url(["/ok", "/held", "/ok"][n]!))
       yield* startWorker()
       yield* publishTo(acme, 1, 250)
-      yield* within(20, tally, (seen) => seen.delivered === 250)
+      yield* within(25, tally, (seen) => seen.delivered === 250)
       const [source] = yield* publishTo(acme, 1)
-      yield* within(20, tally, (seen) => seen.delivered === 251)
+      yield* within(25, tally, (seen) => seen.delivered === 251)
       // One in flight, one that waits for its endpoint, one that is a replay of what will be removed.
       yield* disable(made[2]!.id)
-      yield* shared(10, 32)
+      yield* shared(25, 32)
       yield* sql`with d as (
           insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, replayed_from, created_at)
           select ${acme.id}, posthorn.new_id('whd_'), id, 'a.b', '1', replace(gen_random_uuid()::text, '-', ''), ${source!}, now()
@@ -55,7 +55,7 @@ it.scopedLive(
       ])
 
       for (const answer of open.splice(0)) answer()
-      yield* within(10, tally, (seen) => seen.delivered === 1)
+      yield* within(25, tally, (seen) => seen.delivered === 1)
       expect(yield* retention.run).toMatchObject({ deliveries: 1 })
       expect(yield* tally).toEqual({ pending: 1 })
       yield* lawsHold

@@ -62,7 +62,7 @@ it.scopedLive(
       })
       const [id] = event.deliveryIds
 
-      yield* within(20, tally, (seen) => seen.dead_lettered === 1)
+      yield* within(25, tally, (seen) => seen.dead_lettered === 1)
 
       const steps = yield* planned(id!)
       expect(steps.map(({ k }) => k)).toEqual([1, 2, 3, 4, 5, 6])
@@ -85,7 +85,7 @@ it.scopedLive(
       expect(replay.body).toMatchObject({ status: "pending", attempts: 0, replayedFrom: id })
       yield* receiver.waitFor(8)
       expect(idOf(receiver.received[7]!)).toBe(replay.body.id)
-      yield* within(20, tally, (seen) => seen.dead_lettered === 2)
+      yield* within(25, tally, (seen) => seen.dead_lettered === 2)
       expect((yield* api("GET", `/webhooks/${endpoint.id}`)).body).toMatchObject({ consecutiveFailures: 14 })
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
@@ -108,17 +108,17 @@ it.scopedLive(
       yield* Effect.replicateEffect(api("POST", "/events", { eventType: "a.b", payload: 1 }), 25)
       yield* startWorker(worker)
 
-      yield* within(20, api("GET", path), ({ body }) => !body.enabled)
+      yield* within(25, api("GET", path), ({ body }) => !body.enabled)
       expect(yield* tally).toEqual({ failed_permanent: 20, pending: 5 })
       expect((yield* api("POST", `${path}/test-event`)).status).toBe(409)
       expect((yield* api("POST", "/events", { eventType: "a.b", payload: 1 })).body.deliveryIds).toEqual([])
       // Another worker reads all that is due from the beginning, and leaves it as it is.
       yield* startWorker(worker)
-      yield* shared(10, 16, 16)
+      yield* shared(25, 16, 16)
       expect(receiver.received).toHaveLength(20)
 
       yield* api("PATCH", path, { url: receiver.url("/ok"), enabled: true })
-      yield* within(20, tally, (seen) => seen.delivered === 5)
+      yield* within(25, tally, (seen) => seen.delivered === 5)
       expect((yield* api("GET", path)).body).toMatchObject({ enabled: true, consecutiveFailures: 0 })
       expect(receiver.received).toHaveLength(25)
       expect(
@@ -166,7 +166,7 @@ it.scopedLive(
       const [, , , last] = yield* receiver.waitFor(4)
       expect(headersOf(last!)["webhook-signature"]!.split(" ")).toHaveLength(1)
       verify({ secrets: [second.signingSecret], headers: headersOf(last!), body: last!.body })
-      yield* within(10, tally, (seen) => seen.delivered === 4)
+      yield* within(25, tally, (seen) => seen.delivered === 4)
       yield* lawsHold
     }).pipe(Effect.provide(Setting)),
   240_000

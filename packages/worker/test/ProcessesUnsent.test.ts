@@ -34,7 +34,7 @@ it.scopedLive(
       const acme = yield* workspace
       yield* endpoints(acme, 10, () => receiver.url("/ok"))
       const idle = yield* startWorker()
-      yield* shared(10, 32)
+      yield* shared(25, 32)
       idle.signal("SIGKILL")
       yield* idle.ended
       yield* publishTo(acme, 10, 30)
@@ -85,10 +85,10 @@ it.scopedLive(
             execute function note_take_up()`)
 
         yield* cluster.stop
-        yield* within(10, Effect.sync(worker.log), (log) => log.includes("The shards are lost for now"))
+        yield* within(25, Effect.sync(worker.log), (log) => log.includes("The shards are lost for now"))
         yield* line.slowDown(SLOW_MS)
         yield* cluster.start
-        yield* shared(20, 32)
+        yield* shared(25, 32)
         for (const answer of open.splice(0)) answer()
         yield* within(
           30,

@@ -83,7 +83,7 @@ it.scopedLive(
       const acme = yield* workspace
       yield* endpoints(acme, 10, () => receiver.url("/hang"))
       const worker = yield* startWorker({ DELIVERY_REQUEST_TIMEOUT: "2 seconds" })
-      yield* shared(10, 32)
+      yield* shared(25, 32)
       yield* publishTo(acme, 10, 5)
       yield* receiver.waitFor(20)
 

@@ -147,11 +147,14 @@ export const queued = ({ id }: Workspace) =>
 /** What is told of an answer that never came right: the test runner chokes on thousands of values. */
 export const seen = (answer: unknown) => ({ stillSees: JSON.stringify(answer)?.slice(0, 500) })
 
-/** Asks until the answer is right; a test that waits in vain ends by its own deadline and says what it saw. */
+/**
+ * Asks until the answer is right, for less than the time between two sweeps: what only these would find is late. A test that
+ * waits in vain says what it saw.
+ */
 export const until = <A, E, R>(question: Effect.Effect<A, E, R>, right: (answer: A) => boolean) =>
   question.pipe(
     Effect.flatMap((answer) => (right(answer) ? Effect.succeed(answer) : Effect.fail(seen(answer)))),
-    Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurUpTo("40 seconds"))))
+    Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurUpTo("20 seconds"))))
   )
 
 /** Nothing is left to do in the workspace. */

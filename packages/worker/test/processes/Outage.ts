@@ -61,7 +61,7 @@ export const suffer = (api: Api, url: string, eventType: string, { deadLettered,
     yield* publish(deadLettered)
     yield* within(60, given, ({ enabled, up }) => enabled && up === deadLettered)
     yield* publish(LAST)
-    yield* within(20, api("GET", path), ({ body }) => !body.enabled)
+    yield* within(25, api("GET", path), ({ body }) => !body.enabled)
     yield* publish(missed)
     return { endpointId: endpoint.id, since, events } satisfies Outage
   })

@@ -9,7 +9,10 @@ import { expect } from "vitest"
 import { endpoint, seen, type Workspace } from "../Setting.ts"
 import { WRONG } from "./Wrong.ts"
 
-/** Asks until the answer is right, or fails after so many seconds with what it saw last. */
+/**
+ * Asks until the answer is right, or fails after so many seconds with what it saw last. 25 are longer than a busy machine stands
+ * still, and shorter than the time between two sweeps: what only these would find is late.
+ */
 export const within = <A, E, R>(
   seconds: number,
   question: Effect.Effect<A, E, R>,
