@@ -4,6 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { freePort } from "@posthorn/testkit/FreePort"
+import { Effect } from "effect"
 import { afterAll, assert, beforeAll, expect, it } from "vitest"
 
 const root = fileURLToPath(new URL("../../..", import.meta.url))
@@ -59,7 +61,7 @@ it("spec §1 a newcomer's first endpoint receives, breaks, is looked into and is
   const guide = readFileSync(join(root, "docs", "first-endpoint.md"), "utf8")
   const blocks = [...guide.matchAll(/^```bash\n([\s\S]*?)^```/gm)].map(([, block]) => block)
   // A second is plenty for a person; a busy machine may need more.
-  const port = String(20_000 + (process.pid % 20_000))
+  const port = String(await Effect.runPromise(freePort))
 
   assert.isDefined(line)
   expect(blocks.length).toBe(8)

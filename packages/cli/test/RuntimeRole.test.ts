@@ -9,12 +9,12 @@ import { loopbackTargets } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/Database"
 import { migrate } from "@posthorn/persistence/Migrator"
 import * as Retention from "@posthorn/persistence/Retention"
+import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { execute, randomName, withDatabase } from "@posthorn/testkit/TestCluster"
 import { ConfigProvider, Effect, Layer, Redacted } from "effect"
 import pg from "pg"
 import { inject } from "vitest"
-import { freePort } from "../src/FreePort.ts"
 import { reEncrypt } from "../src/ReEncrypt.ts"
 import { serverOf } from "../src/Serve.ts"
 import { settings } from "../src/Settings.ts"
@@ -95,7 +95,7 @@ const callAt = (base: string) => (method: string, path: string, token: string, b
 /** `serve` and `work` as the commands build them, in this process. */
 const start = (url: string) =>
   Effect.gen(function* () {
-    const port = yield* freePort(0, "127.0.0.1")
+    const port = yield* freePort
     const given = yield* settings
     const resolved = {
       settings: given,

@@ -5,9 +5,10 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { createServer, type IncomingMessage } from "node:http"
-import { type AddressInfo, createServer as createSocket } from "node:net"
+import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { freePort } from "@posthorn/testkit/FreePort"
 import {
   dropDatabase,
   execute,
@@ -32,15 +33,6 @@ export const build = async () => {
   await bundle()
   buildConsole()
 }
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createSocket()
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 
 const said = (child: ChildProcess, text: string) =>
   new Promise<void>((resolve, reject) => {
@@ -85,7 +77,7 @@ export const startStage = async (
   const name = randomName("console")
   await Effect.runPromise(execute(cluster.url, `create database ${name} template ${cluster.template}`))
   const databaseUrl = withDatabase(cluster.url, name)
-  const port = await freePort()
+  const port = await Effect.runPromise(freePort)
   const url = `http://localhost:${port}`
   const env = {
     PATH: process.env.PATH,

@@ -59,8 +59,8 @@ const THROWAWAY = {
   full_page_writes: "off",
   synchronous_commit: "off",
   autovacuum_naptime: "1h",
-  // A client that is frozen, or cut off, while it logs in holds up everybody's DROP DATABASE for so long.
-  authentication_timeout: "2s"
+  // A client that is frozen, or cut off, while it logs in holds up everybody's DROP DATABASE for so long; after 5 s that fails.
+  authentication_timeout: "4s"
 }
 
 /** A port of 127.0.0.1 that was free a moment ago: the wished one, or with 0 any. */

@@ -1,8 +1,8 @@
 /** With a real redis-server, on a port of its own; skipped where there is none. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { createServer } from "node:net"
 import { expect, it } from "@effect/vitest"
 import { atBest } from "@posthorn/testkit/AtBest"
+import { freePort } from "@posthorn/testkit/FreePort"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { describe } from "vitest"
 import { RateCounters } from "../src/RateCounters.ts"
@@ -16,14 +16,6 @@ const installed = (() => {
     return false
   }
 })()
-
-const freePort = Effect.async<number>((resume) => {
-  const probe = createServer()
-  probe.listen(0, "127.0.0.1", () => {
-    const { port } = probe.address() as { port: number }
-    probe.close(() => resume(Effect.succeed(port)))
-  })
-})
 
 /** Started, and able to talk. */
 const redisAt = (port: number): Effect.Effect<ChildProcess, never, Scope.Scope> =>

@@ -10,6 +10,7 @@ import * as EmbeddedPostgres from "@posthorn/embedded-postgres/EmbeddedPostgres"
 import * as Database from "@posthorn/persistence/Database"
 import { migrate } from "@posthorn/persistence/Migrator"
 import { Effect, Exit, Redacted, Scope } from "effect"
+import { freePort } from "./FreePort.ts"
 
 export interface OwnCluster {
   readonly url: Redacted.Redacted
@@ -42,7 +43,10 @@ const emptyIn = (dataDir: string): Effect.Effect<OwnCluster, never, Scope.Scope>
   Effect.gen(function* () {
     let running = yield* Scope.make()
     yield* Effect.addFinalizer(() => Scope.close(running, Exit.void))
-    const { port, url } = yield* Scope.extend(EmbeddedPostgres.start({ dataDir }), running)
+    const { port, url } = yield* Scope.extend(
+      EmbeddedPostgres.start({ dataDir, port: yield* freePort }),
+      running
+    )
     return {
       url: Redacted.make(Redacted.value(url)),
       stop: Effect.suspend(() => Scope.close(running, Exit.void)),

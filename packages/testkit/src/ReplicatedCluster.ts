@@ -117,13 +117,10 @@ const followIn = (cluster: string, primary: URL) => {
   write(cluster, "standby.signal", "")
 }
 
-const startAt = (dataDir: string, port?: number) =>
+const startAt = (dataDir: string, port: number) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
-    const started = yield* Scope.extend(
-      EmbeddedPostgres.start({ dataDir, ...(port !== undefined && { port }) }),
-      scope
-    )
+    const started = yield* Scope.extend(EmbeddedPostgres.start({ dataDir, port }), scope)
     return { dataDir, url: Redacted.value(started.url), port: started.port, scope } satisfies Server
   }).pipe(Effect.orDie)
 
@@ -166,7 +163,7 @@ const folders = Effect.acquireRelease(
 /** Migrated, and replicating. */
 export const make: Effect.Effect<ReplicatedCluster, never, Scope.Scope> = Effect.gen(function* () {
   const folder = yield* folders
-  const first = yield* startAt(join(folder, "a"))
+  const first = yield* startAt(join(folder, "a"), yield* freePort)
   yield* Effect.provide(
     migrate,
     Database.layer({ url: Redacted.make(first.url), applicationName: "posthorn-migrate", maxConnections: 2 })

@@ -309,7 +309,8 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
         Effect.forkScoped
       )
       yield* until(
-        sql`select from pg_stat_activity where state = 'idle in transaction' and query like '%replay_step%'`,
+        sql`select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'
+          and query like '%replay_step%'`,
         (rows) => rows.length > 0
       )
 
