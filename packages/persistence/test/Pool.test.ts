@@ -81,7 +81,7 @@ it.scopedLive(
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const options = { url, applicationName: "silent", maxConnections: 1 }
-      const silent = yield* Layer.build(Database.layer({ ...options, idleInTransaction: "300 millis" }))
+      const silent = yield* Layer.build(Database.layer({ ...options, idleInTransaction: "3 seconds" }))
       const other = yield* Layer.build(Database.layer(options))
       const sql = yield* SqlClient.SqlClient.pipe(Effect.provide(silent))
       const theirs = yield* SqlClient.SqlClient.pipe(Effect.provide(other))
