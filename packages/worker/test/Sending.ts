@@ -4,7 +4,10 @@ import { Effect } from "effect"
 import { type DispatchOptions, type OutgoingRequest, open } from "../src/http/Dispatch.ts"
 import type { Observation } from "../src/http/Observation.ts"
 
-/** Longer than a busy machine stands still: what is not late must not look late. */
+/**
+ * Longer than a busy machine stands still, and than it takes for the whole zoo, which is visited at once: what is not late must
+ * not look late.
+ */
 export const REQUEST_TIMEOUT_MS = 12_000
 export const BODY_TIMEOUT_MS = 3000
 /** What a deadline may be late by on a machine that is busy with the rest of the tests. */
