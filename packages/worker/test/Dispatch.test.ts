@@ -79,6 +79,35 @@ describe("deadlines", () => {
     }).pipe(Effect.timeout("30 seconds"))
   )
 
+  it.scopedLive("§8 hears what came before a deadline that passed while this process stood still", () =>
+    Effect.gen(function* () {
+      const standStill = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+      const receiver = yield* makeReceiver({
+        behaviours: {
+          "/head": (a) => {
+            a.reply(200, "ok")
+            standStill()
+          },
+          "/body": (a) => {
+            a.raw("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n")
+            // Once its head has been read, and where the event loop looks at timers next.
+            setTimeout(() => {
+              setImmediate(() => {
+                a.raw("ok")
+                standStill()
+              })
+            }, 50)
+          }
+        }
+      })
+      const { send } = yield* dispatcher({ requestTimeoutMs: 400, bodyTimeoutMs: 400 })
+
+      const observations = yield* Effect.forEach(["/head", "/body"], (path) => send(to(receiver.url(path))))
+
+      expect(observations.map(seen)).toEqual([ok, ok])
+    })
+  )
+
   it.scopedLive("§8 counts the wait for an address against the deadline", () =>
     Effect.gen(function* () {
       const { send } = yield* dispatcher({ requestTimeoutMs: 100, resolve: () => undefined })

@@ -4,7 +4,8 @@
  *   connecting ─► request sent ─► head ─► body ─► settled
  *   └──────── requestTimeoutMs ──────┘└─ bodyTimeoutMs ─┘      both absolute: no byte of the receiver extends them
  *
- * Guarantees: settles exactly once, unless cancelled; within both deadlines; holds at most `bodyLimitBytes` and one
+ * Guarantees: settles exactly once, unless cancelled; within both deadlines, but what had come by then is heard first, as this
+ * process may have stood still: that it did is not the receiver's doing; holds at most `bodyLimitBytes` and one
  * read more in memory. The status alone decides: whatever ends the body early only makes it absent (null), except
  * reaching the limit, which gives the prefix. What was not read to its end is not left in the pool: the connection is
  * closed. What had already arrived with the prefix in one read is let through, so a slightly longer body does not cost
@@ -71,6 +72,10 @@ export class Exchange implements ConnectionUser {
     this.connection.dispatch(options, this)
   }
 
+  get deadline(): NodeJS.Timeout {
+    return this.timer
+  }
+
   /** Gives up without an observation. */
   cancel(): void {
     if (this.settled) return
@@ -79,7 +84,9 @@ export class Exchange implements ConnectionUser {
     this.connections.drop(this.connection)
   }
 
-  onDeadline(): void {
+  /** `timer` has run out; meanwhile there may be an answer, or the head, with which another deadline began. */
+  onDeadline(timer: NodeJS.Timeout): void {
+    if (this.settled || this.timer !== timer) return
     if (this.status === null) this.fail("request_timeout")
     else this.settle(null)
   }
@@ -181,5 +188,11 @@ export class Exchange implements ConnectionUser {
   }
 }
 
-/** One function for all timers: no closure per request. */
-const late = (exchange: Exchange): void => exchange.onDeadline()
+/**
+ * One function for all timers: no closure per request. After a standstill Node looks at timers first, then at what came, then
+ * at this immediate.
+ */
+const late = (exchange: Exchange): void => {
+  setImmediate(expire, exchange, exchange.deadline)
+}
+const expire = (exchange: Exchange, deadline: NodeJS.Timeout): void => exchange.onDeadline(deadline)
