@@ -41,7 +41,7 @@ const isWhole = (text: string) => {
 export const sendRaw = (
   url: string,
   send: (socket: Socket) => void,
-  patience: Duration.DurationInput = "10 seconds"
+  patience: Duration.DurationInput = "30 seconds"
 ): Effect.Effect<RawAnswer> =>
   Effect.async<RawAnswer>((resume) => {
     const { hostname, port } = new URL(url)
