@@ -41,7 +41,9 @@ const problemOfSession = (wanted: string | undefined) =>
     ? undefined
     : `has target_session_attrs=${wanted}, but Posthorn always needs the server that accepts writes: leave it out`
 
-export const databaseUrl = (raw: string): Either.Either<Redacted.Redacted, string> => {
+export const databaseUrl = (text: string): Either.Either<Redacted.Redacted, string> => {
+  // As it is pasted: PostgreSQL would be asked for a database whose name ends with the space.
+  const raw = text.trim()
   const hosts = hostsOf(raw)
   if (hosts === null) return Either.left("is not a PostgreSQL URL")
   const url = new URL(hosts[0]!)

@@ -2,7 +2,8 @@
 import { type Variable, variables } from "./Variables.ts"
 
 const HEAD = `# The settings of Posthorn; docs/operate.md says more. Made by: npm run env-example
-# What has a # in front is a default, or an example of what is off.
+# What has a # in front is a default, or an example of what is off. Posthorn reads its environment, no file: after
+# cp .env.example .env, a shell takes it by: set -a; . ./.env; set +a
 `
 
 /** What serve and work cannot do without. */

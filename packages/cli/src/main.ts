@@ -4,6 +4,7 @@ import { runMain } from "@effect/platform-node/NodeRuntime"
 import { Effect } from "effect"
 import { explain } from "./Explain.ts"
 import { loggingLive } from "./Logging.ts"
+import { commandFirst } from "./remote/Arguments.ts"
 import { announceStop } from "./Stopping.ts"
 import { complain, say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
@@ -96,21 +97,41 @@ const warnOfVariables = loaded(async () => {
   return Effect.forEach(lines, (line) => complain(`posthorn: Warning: ${line}`), { discard: true })
 })
 
-const [name, ...rest] = process.argv.slice(2)
+const ABOUT_ITSELF: ReadonlySet<string> = new Set(["--version", "-v", "--help", "-h", "--completions"])
+
+/** `posthorn --json deliveries` as `posthorn deliveries --json`. */
+const [name, ...rest] = ((words: ReadonlyArray<string>) =>
+  words[0]?.startsWith("-") === true && !ABOUT_ITSELF.has(words[0]) ? commandFirst(words) : words)(
+  process.argv.slice(2)
+)
+
+const asksForHelp = (words: ReadonlyArray<string>) => words.length === 1 && /^(--help|-h)$/.test(words[0]!)
+
+/** The command that was meant by a word a letter or two off. */
+const guessed = (word: string) =>
+  Effect.promise(async () =>
+    (await import("./Guess.ts")).guess(word, [...Object.keys(commands), ...REMOTE, "console-link"])
+  )
+
+const misused = (name: string) =>
+  Effect.gen(function* () {
+    const near = isCommand(name) ? undefined : yield* guessed(name)
+    yield* complain(
+      isCommand(name)
+        ? `posthorn ${name} takes no arguments: it is set by variables, such as PORT=9000; see posthorn help`
+        : `posthorn knows no command ${name}: ${near === undefined ? "see posthorn help" : `did you mean ${near}?`}`
+    )
+    process.exitCode = 2
+  })
 
 const program = Effect.gen(function* () {
   if (name === "--version" || name === "-v") return yield* say(VERSION)
+  if (name === "help" && rest.length === 1 && REMOTE.has(rest[0]!)) return yield* remote([rest[0]!, "--help"])
   if (name === undefined || name === "help" || name === "--help" || name === "-h") return yield* say(HELP)
+  if (isCommand(name) && asksForHelp(rest)) return yield* say(HELP)
   if (name === "console-link") return yield* consoleLink(rest)
   if (REMOTE.has(name)) return yield* remote([name, ...rest])
-  if (!isCommand(name) || rest.length > 0) {
-    yield* complain(
-      isCommand(name)
-        ? `posthorn ${name} takes no arguments: see posthorn help`
-        : `posthorn knows no command ${name}: see posthorn help`
-    )
-    return yield* Effect.sync(() => (process.exitCode = 2))
-  }
+  if (!isCommand(name) || rest.length > 0) return yield* misused(name)
   if (LASTING.has(name)) yield* announceStop
   if (name !== "mcp") yield* warnOfVariables
   return yield* commands[name]

@@ -66,7 +66,7 @@ it("spec §1 a newcomer's first endpoint receives, breaks, is looked into and is
   assert.isDefined(line)
   expect(blocks.length).toBe(8)
   const out = await shell(
-    [line, ...blocks, "kill %3"]
+    [line, ...blocks, "kill $RECEIVER"]
       .join("\n")
       .replaceAll("3000", port)
       .replaceAll("/tmp/", `${folder}/`)

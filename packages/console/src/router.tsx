@@ -7,6 +7,7 @@ import {
   redirect
 } from "@tanstack/react-router"
 import { Start } from "./session/Start.tsx"
+import { loaded } from "./shell/loaded.ts"
 import { NotFound } from "./shell/NotFound.tsx"
 import { Shell } from "./shell/Shell.tsx"
 
@@ -29,7 +30,8 @@ const start = createRoute({ getParentRoute: () => root, path: "/", component: St
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
-  component: lazyRouteComponent(() => import("./session/SignIn.tsx"), "SignIn")
+  validateSearch: members("to"),
+  component: lazyRouteComponent(() => loaded(() => import("./session/SignIn.tsx")), "SignIn")
 })
 
 export const workspace = createRoute({ getParentRoute: () => root, path: "/w/$slug", component: Shell })
@@ -42,7 +44,7 @@ const page = <const Path extends string>(
   createRoute({
     getParentRoute: () => workspace,
     path,
-    component: lazyRouteComponent(load as never, name as never) as never
+    component: lazyRouteComponent((() => loaded(load)) as never, name as never) as never
   })
 
 const index = createRoute({
@@ -57,21 +59,21 @@ export const deliveries = createRoute({
   getParentRoute: () => workspace,
   path: "/deliveries",
   validateSearch: members("status", "eventType", "endpointId", "eventId", "within", "since", "until"),
-  component: lazyRouteComponent(() => import("./pages/Deliveries.tsx"), "Deliveries")
+  component: lazyRouteComponent(() => loaded(() => import("./pages/Deliveries.tsx")), "Deliveries")
 })
 
 export const endpoint = createRoute({
   getParentRoute: () => workspace,
   path: "/endpoints/$endpointId",
   validateSearch: members("tab", "status"),
-  component: lazyRouteComponent(() => import("./pages/endpoint/Endpoint.tsx"), "Endpoint")
+  component: lazyRouteComponent(() => loaded(() => import("./pages/endpoint/Endpoint.tsx")), "Endpoint")
 })
 
 export const events = createRoute({
   getParentRoute: () => workspace,
   path: "/events",
   validateSearch: members("eventType", "within"),
-  component: lazyRouteComponent(() => import("./pages/Events.tsx"), "Events")
+  component: lazyRouteComponent(() => loaded(() => import("./pages/Events.tsx")), "Events")
 })
 
 const tree = root.addChildren([

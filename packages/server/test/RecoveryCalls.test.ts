@@ -135,7 +135,7 @@ layer(afterAnOutage, { excludeTestServices: true, timeout: "240 seconds" })("aft
       expect([refused.code, refused.out]).toEqual([1, ""])
       expect(refused.err).toContain("is disabled")
       expect(recovered.err).toContain(
-        `Endpoint ${endpointId}: ${DEAD_LETTERED} deliveries that failed and ${MISSED} missed events since `
+        `Endpoint ${endpointId}: ${DEAD_LETTERED} deliveries given up or refused and ${MISSED} missed events since `
       )
       expect(recovered).toMatchObject({ code: 0, out: `All ${JOB} were replayed; nothing remains.\n` })
       expect(gotSince(place, "/command", before)).toEqual(each(events))

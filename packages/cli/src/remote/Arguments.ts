@@ -34,6 +34,13 @@ const sorted = (words: ReadonlyArray<string>) => {
   return { options, rest }
 }
 
+/** What stands before the name of the command goes behind it. */
+export const commandFirst = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const { options, rest } = sorted(words)
+  const [name, ...more] = rest
+  return name === undefined ? words : [name, ...options, ...more]
+}
+
 /** Commands that have commands within them. */
 const GROUPS = new Set(["endpoints"])
 

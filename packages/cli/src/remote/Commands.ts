@@ -11,6 +11,7 @@ import { complain, say } from "../Terminal.ts"
 import { VERSION } from "../Version.ts"
 import { ordered } from "./Arguments.ts"
 import * as Endpoints from "./EndpointCommands.ts"
+import { plainly, tidy } from "./Help.ts"
 import { listen } from "./Listen.ts"
 import { attempts, deliveries, trace } from "./Look.ts"
 import { CommandFailed, misused, type Posthorn, layer as posthorn, type Where } from "./Posthorn.ts"
@@ -212,15 +213,20 @@ const tree = Command.make("posthorn").pipe(
 )
 
 const ANSI = /\u001b\[[0-9;]*m/g
+const USAGE = /^USAGE$/m
 
 /** What the library has to say, without colour but on a terminal; its complaints on standard error. */
-const consoleOf = (original: Console.Console): Console.Console => {
+const consoleOf = (original: Console.Console, group: string): Console.Console => {
   const plainFor = (stream: NodeJS.WriteStream, lines: ReadonlyArray<unknown>) =>
     (stream.isTTY ? lines.join(" ") : lines.join(" ").replace(ANSI, "")).trimEnd()
+  const page = (lines: ReadonlyArray<unknown>) => {
+    const text = lines.join(" ").replace(ANSI, "")
+    return USAGE.test(text) ? tidy(text, group) : plainFor(process.stdout, lines)
+  }
   return {
     ...original,
-    log: (...lines) => say(plainFor(process.stdout, lines)),
-    error: (...lines) => complain(`posthorn: ${plainFor(process.stderr, lines)}`)
+    log: (...lines) => say(page(lines)),
+    error: (...lines) => complain(`posthorn: ${plainly(plainFor(process.stderr, lines))}`)
   }
 }
 
@@ -256,5 +262,8 @@ export const run = (given: ReadonlyArray<string>) =>
       )
     }),
     Effect.provide(Layer.merge(NodeContext.layer, CliConfig.layer({ showBuiltIns: false }))),
-    (effect) => Effect.flatMap(Effect.console, (original) => Effect.withConsole(effect, consoleOf(original)))
+    (effect) =>
+      Effect.flatMap(Effect.console, (original) =>
+        Effect.withConsole(effect, consoleOf(original, given[0] === "endpoints" ? "endpoints" : ""))
+      )
   )

@@ -81,15 +81,44 @@ export const rotate = (endpointId: string, json: boolean) =>
       yield* talk(`Shown this once. The one before signs too until ${value.previousSecretExpiresAt}.`)
   })
 
-/** The command line for a step, where there is one; else the tool's name. */
-const stepOf = (step: {
+interface Step {
   readonly operation: string | null
   readonly arguments: unknown
+  readonly fillIn: ReadonlyArray<string>
   readonly why: string
-}) =>
-  step.operation === null
-    ? `→ ${step.why}`
-    : `→ ${step.operation} ${JSON.stringify(step.arguments)}: ${step.why}`
+}
+
+/** The command line that takes a step; undefined where there is none. */
+const commandOf = ({ arguments: given, fillIn, operation }: Step, endpointId: string): string | undefined => {
+  const { deliveryId, dryRun, includeMissed, since } = (given ?? {}) as Readonly<Record<string, unknown>>
+  switch (operation) {
+    case "listWebhookDeliveryAttempts":
+      return `posthorn attempts ${deliveryId}`
+    case "getWebhookEndpoint":
+      return "posthorn endpoints list"
+    case "updateWebhookEndpoint":
+      return fillIn.includes("enabled") ? `posthorn endpoints enable ${endpointId}` : undefined
+    case "rotateWebhookSecret":
+      return `posthorn endpoints rotate ${endpointId}`
+    case "replayWebhookDelivery":
+      return `posthorn replay ${deliveryId ?? "whd_…"}`
+    case "startReplay":
+      return [
+        `posthorn recover ${endpointId} --since ${since ?? "…"}`,
+        ...(includeMissed === true ? ["--include-missed"] : []),
+        ...(dryRun === true ? ["--dry-run"] : [])
+      ].join(" ")
+    default:
+      return undefined
+  }
+}
+
+/** What to do and, where there is one, the command that does it; else the operation, if it is one. */
+const linesOf = (step: Step, endpointId: string): ReadonlyArray<string> => {
+  const command = commandOf(step, endpointId)
+  if (command !== undefined) return [`  → ${step.why}`, `      ${command}`]
+  return [`  → ${step.why}${step.operation === null ? "" : ` (${step.operation}, or in the console)`}`]
+}
 
 export const diagnose = (endpointId: string, json: boolean) =>
   Effect.gen(function* () {
@@ -104,7 +133,7 @@ export const diagnose = (endpointId: string, json: boolean) =>
           "",
           heading(finding.summary),
           `  ${finding.because} (${finding.confidence} confidence)`,
-          ...finding.nextSteps.map((step) => `  ${stepOf(step)}`)
+          ...finding.nextSteps.flatMap((step) => linesOf(step, endpointId))
         ])
       ].join("\n")
     )

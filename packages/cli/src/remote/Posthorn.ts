@@ -66,6 +66,9 @@ const baseOf = (text: string) => {
       )
 }
 
+/** What a header can carry. Anything else would fail before it is sent, as if nobody were there. */
+const VISIBLE = /^[\x21-\x7e]+$/
+
 const connection = ({ token, url }: Where) =>
   Effect.gen(function* () {
     const address = yield* setting("POSTHORN_URL", url)
@@ -74,7 +77,12 @@ const connection = ({ token, url }: Where) =>
       return yield* misused("Which Posthorn? Set POSTHORN_URL, or give --url https://hooks.example.com")
     if (Option.isNone(secret))
       return yield* misused("Who is asking? Set POSTHORN_TOKEN, or give --token phk_…")
-    return { baseUrl: yield* baseOf(address.value.trim()), token: Redacted.make(secret.value.trim()) }
+    const text = secret.value.trim()
+    if (!VISIBLE.test(text))
+      return yield* misused(
+        "POSTHORN_TOKEN (or --token) holds characters that no token has: copy it again, without spaces, line breaks or quotes"
+      )
+    return { baseUrl: yield* baseOf(address.value.trim()), token: Redacted.make(text) }
   })
 
 interface Problem {

@@ -36,6 +36,10 @@ const rangeOf = ({ includeMissed, since, until }: Recover) =>
     const to = Option.match(until, { onNone: () => null, onSome: (text) => momentOf(text, now) })
     if (from === undefined)
       return yield* misused(`--since is "${since}", but must be like 2h, 30m, 1d or 2026-11-22T09:00:00Z`)
+    if (Date.parse(from) > now)
+      return yield* misused(
+        `--since is ${from}, which is still to come: it is now ${new Date(now).toISOString()}`
+      )
     if (to === undefined) return yield* misused("--until must be like 2h, 30m, 1d or 2026-11-22T09:00:00Z")
     if (to !== null && to <= from)
       return yield* misused(`--until is not after --since: nothing lies between ${from} and ${to}`)
@@ -58,7 +62,7 @@ const countOf = (endpointId: string, range: Range) =>
 
 const whatOf = (matched: number, missed: number) => {
   const failed = matched - missed
-  return `${failed} ${failed === 1 ? "delivery" : "deliveries"} that failed${missed > 0 ? ` and ${missed} missed ${missed === 1 ? "event" : "events"}` : ""}`
+  return `${failed} ${failed === 1 ? "delivery" : "deliveries"} given up or refused${missed > 0 ? ` and ${missed} missed ${missed === 1 ? "event" : "events"}` : ""}`
 }
 
 const isTerminal = () => process.stdin.isTTY === true && process.stderr.isTTY === true

@@ -27,6 +27,19 @@ commit;`
     ]
   },
   {
+    title: "Command line",
+    about:
+      "Publish, look, recover, and receive on your own machine. From a clone, posthorn is node build/posthorn.mjs.",
+    blocks: [
+      {
+        label: "Shell",
+        text: `export POSTHORN_URL=${origin}
+posthorn deliveries --watch
+posthorn listen http://localhost:3000/webhooks`
+      }
+    ]
+  },
+  {
     title: "Typed client",
     about: "@posthorn/client, for programs on Effect.",
     blocks: [
@@ -138,7 +151,7 @@ export const Connect = () => {
               {blocks.map(({ label, text }) => (
                 <div key={label} className="grid gap-1.5">
                   {blocks.length > 1 ? <h3 className="text-xs font-medium text-faint">{label}</h3> : null}
-                  <Code text={text} label={`${title}: ${label}`} />
+                  <Code text={text} label={`${title}: ${label}`} whole />
                 </div>
               ))}
             </div>

@@ -1,6 +1,6 @@
 /** Deliveries of every endpoint. Its filters are in the address, so that what one sees can be sent to another. */
 import { useNavigate, useSearch } from "@tanstack/react-router"
-import { useEffect, useMemo, useState } from "react"
+import { useEffect, useId, useMemo, useState } from "react"
 import { live, useList } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
 import { Button } from "../ui/Button.tsx"
@@ -40,6 +40,7 @@ const EVENT_TYPE = /^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$/
 /** A text that is applied with Enter, or when it is left. */
 export const EventTypeFilter = ({ value, apply }: { value: string; apply: (value: string) => void }) => {
   const [text, setText] = useState(value)
+  const wrongId = useId()
   useEffect(() => setText(value), [value])
   const isWrong = text !== "" && !EVENT_TYPE.test(text)
   const commit = () => (isWrong || text === value ? undefined : apply(text))
@@ -56,13 +57,18 @@ export const EventTypeFilter = ({ value, apply }: { value: string; apply: (value
         type="search"
         aria-label="Event type"
         aria-invalid={isWrong}
-        title={isWrong ? "Dotted words such as invoice.paid" : ""}
+        aria-describedby={isWrong ? wrongId : undefined}
         placeholder="Event type, such as invoice.paid"
         value={text}
         onChange={(event) => setText(event.target.value)}
         onBlur={commit}
         className={`${inputClass} h-8 border-line-strong`}
       />
+      {isWrong ? (
+        <p id={wrongId} role="status" className="pt-1 text-xs text-bad">
+          Write the whole type, dotted words such as invoice.paid: parts of it and * find nothing here.
+        </p>
+      ) : null}
     </form>
   )
 }
@@ -71,7 +77,7 @@ export const Deliveries = () => {
   const { slug } = useSession()
   const search = useSearch({ from: "/w/$slug/deliveries" })
   const navigate = useNavigate({ from: "/w/$slug/deliveries" })
-  const { endpoints, nameOf } = useEndpoints()
+  const { endpoints, isDisabled, nameOf } = useEndpoints()
   const { on, toggle } = useLive()
   const { endpointId, eventId, eventType, since, status, until, within } = search
   const request = useMemo(
@@ -140,7 +146,7 @@ export const Deliveries = () => {
         <List
           label="Deliveries"
           query={query}
-          columns={deliveryColumns(slug, nameOf)}
+          columns={deliveryColumns(slug, isDisabled, nameOf)}
           empty={
             isFiltered ? (
               <NothingMatches what="deliveries" clear={clear} />

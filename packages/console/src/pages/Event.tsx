@@ -19,7 +19,7 @@ import { useEndpoints } from "./useEndpoints.ts"
 export const Event = () => {
   const { slug } = useSession()
   const { eventId } = useParams({ from: "/w/$slug/events/$eventId" })
-  const { nameOf } = useEndpoints()
+  const { isDisabled, nameOf } = useEndpoints()
   const { data, error, refetch } = useQuery({
     queryKey: [slug, "getEvent", eventId],
     queryFn: async ({ signal }) => {
@@ -76,7 +76,7 @@ export const Event = () => {
           <List
             label="Deliveries of this event"
             query={deliveries}
-            columns={deliveryColumns(slug, nameOf)}
+            columns={deliveryColumns(slug, isDisabled, nameOf)}
             empty={<p className="px-5 py-5 text-sm text-soft">No enabled endpoint wanted its type.</p>}
           />
         </Card>

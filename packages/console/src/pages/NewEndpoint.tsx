@@ -106,7 +106,13 @@ export const NewEndpoint = () => {
           }}
         >
           <Card>
-            <EndpointFields draft={draft} change={setDraft} />
+            <EndpointFields
+              draft={draft}
+              change={(next) => {
+                setDraft(next)
+                if (create.isError) create.reset()
+              }}
+            />
           </Card>
           <div className="mt-4 grid gap-4">
             <Refusal error={create.error} />

@@ -13,17 +13,10 @@ import { Time } from "../ui/Time.tsx"
 
 type Row = ItemOf<"listNotifications">
 
-const Subject = ({
-  deliveryId,
-  endpointId,
-  slug
-}: {
-  deliveryId: string | null
-  endpointId: string | null
-  slug: string
-}) => {
+/** Of a disabled endpoint the notification names the delivery that failed last, too. */
+const Subject = ({ deliveryId, endpointId, kind, slug }: Row & { slug: string }) => {
   const style = "inline-flex min-h-6 items-center rounded text-accent-text hover:underline"
-  if (deliveryId !== null)
+  if (deliveryId !== null && (kind !== "endpoint_disabled" || endpointId === null))
     return (
       <Link to="/w/$slug/deliveries/$deliveryId" params={{ slug, deliveryId }} className={style}>
         Open delivery

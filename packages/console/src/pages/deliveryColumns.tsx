@@ -23,6 +23,7 @@ const lastAnswer = ({ lastDurationMs, lastFailureReason, lastHttpStatus }: Deliv
 
 export const deliveryColumns = (
   slug: string,
+  isDisabled: (endpointId: string) => boolean,
   endpointName?: (endpointId: string) => string
 ): ReadonlyArray<Column<DeliveryRow>> => [
   {
@@ -34,6 +35,7 @@ export const deliveryColumns = (
   {
     head: "Event type",
     narrow: "plain",
+    className: "max-w-72",
     cell: ({ eventType, id, replayedFrom }) => (
       <span className="flex min-w-0 items-center gap-2">
         <Link
@@ -41,7 +43,9 @@ export const deliveryColumns = (
           params={{ slug, deliveryId: id }}
           className="inline-flex min-h-6 min-w-0 items-center rounded font-medium hover:underline"
         >
-          <span className="truncate">{eventType}</span>
+          <span className="truncate" title={eventType}>
+            {eventType}
+          </span>
         </Link>
         {replayedFrom === null ? null : <span className="text-xs text-faint">replay</span>}
       </span>
@@ -76,9 +80,13 @@ export const deliveryColumns = (
     head: "Next attempt",
     narrow: "hide",
     className: "w-28",
-    cell: ({ nextAttemptAt, status }) =>
+    cell: ({ endpointId, nextAttemptAt, status }) =>
       nextAttemptAt === null || status === "delivered" ? (
         <span className="text-faint">–</span>
+      ) : isDisabled(endpointId) ? (
+        <span className="whitespace-nowrap text-soft" title="Its endpoint is disabled">
+          when enabled
+        </span>
       ) : (
         <Until at={nextAttemptAt} />
       )

@@ -13,8 +13,11 @@ export const useEndpoints = () => {
     { enabled: may("listWebhookEndpoints") }
   )
   const urls = new Map((items ?? []).map(({ id, url }) => [id, url]))
+  const disabled = new Set((items ?? []).filter(({ enabled }) => !enabled).map(({ id }) => id))
   return {
     endpoints: items ?? [],
+    /** What waits for a disabled endpoint is not sent before it is enabled. */
+    isDisabled: (id: string) => disabled.has(id),
     nameOf: (id: string) => {
       const url = urls.get(id)
       return url === undefined ? id : shortUrl(url)

@@ -3,7 +3,7 @@
  * which is sent once and kept nowhere.
  */
 import { useQueryClient } from "@tanstack/react-query"
-import { useNavigate } from "@tanstack/react-router"
+import { useRouter, useSearch } from "@tanstack/react-router"
 import { useEffect, useRef, useState } from "react"
 import { setTrouble } from "../api/queries.ts"
 import { Button } from "../ui/Button.tsx"
@@ -17,13 +17,20 @@ import { useWelcome, welcomeKey } from "./useWelcome.ts"
 /** The code in the address, which is gone from it when this returns. */
 const takeCode = () => {
   const code = new URLSearchParams(location.hash.slice(1)).get("code")
-  if (location.hash !== "") history.replaceState(history.state, "", location.pathname)
+  if (location.hash !== "") history.replaceState(history.state, "", location.pathname + location.search)
   return code
 }
 
-const useSignIn = () => {
+/** What was asked for before the sign-in, if it is a page of this workspace: nothing else is gone to. */
+const pageWithin = (slug: string, asked: string | undefined) =>
+  asked?.startsWith(`/w/${slug}/`) === true && !asked.includes("//") ? asked : undefined
+
+/** As it is pasted: with spaces around it, or with the word that stands before it in a header. */
+const tokenOf = (text: string) => text.trim().replace(/^bearer\s+/i, "")
+
+const useSignIn = (asked: string | undefined) => {
   const client = useQueryClient()
-  const navigate = useNavigate()
+  const router = useRouter()
   const [state, setState] = useState<{ busy: boolean; error: unknown }>({ busy: false, error: null })
   const open = async (credential: Parameters<typeof signIn>[0]) => {
     setState({ busy: true, error: null })
@@ -32,7 +39,7 @@ const useSignIn = () => {
       setTrouble(null)
       client.removeQueries({ queryKey: [slug] })
       await client.resetQueries({ queryKey: welcomeKey })
-      await navigate({ to: "/w/$slug/overview", params: { slug }, replace: true })
+      router.history.replace(`/console${pageWithin(slug, asked) ?? `/w/${slug}/overview`}`)
     } catch (error) {
       setState({ busy: false, error })
     }
@@ -51,9 +58,10 @@ const sentence = (error: unknown, byLink: boolean) =>
 
 export const SignIn = () => {
   const { data } = useWelcome()
+  const { to } = useSearch({ from: "/sign-in" })
   const [link, setLink] = useState(takeCode)
   const [token, setToken] = useState("")
-  const { busy, error, open } = useSignIn()
+  const { busy, error, open } = useSignIn(to)
   const started = useRef<string | null>(null)
 
   useEffect(() => {
@@ -90,7 +98,7 @@ export const SignIn = () => {
         className="grid gap-4"
         onSubmit={(event) => {
           event.preventDefault()
-          if (token.trim() !== "") open({ token: token.trim() })
+          if (tokenOf(token) !== "") open({ token: tokenOf(token) })
         }}
       >
         <TextField
@@ -100,6 +108,7 @@ export const SignIn = () => {
           placeholder="phk_…"
           type="password"
           mono
+          autoFocus={link === null}
           about="Sent once, and not kept in this browser. You can do here what the token may do."
         />
         <Refusal error={error === null ? null : sentence(error, token === "")} />

@@ -9,6 +9,7 @@ import { setTheme, type Theme, useTheme } from "../session/theme.ts"
 import { welcomeKey } from "../session/useWelcome.ts"
 import { IconButton } from "../ui/Button.tsx"
 import { Icon, type IconName } from "../ui/Icon.tsx"
+import { COMMAND_K } from "./keys.ts"
 import { places } from "./places.ts"
 
 const Places = () => {
@@ -176,7 +177,7 @@ export const Navigation = ({
             Go to …
           </span>
           <kbd className="text-xs" aria-hidden="true">
-            ⌘K
+            {COMMAND_K}
           </kbd>
         </button>
         <nav aria-label="Main" className="flex-1">

@@ -1,11 +1,11 @@
 /** The frame around every page of a workspace: navigation, what is wrong with the whole page, keys. */
 import { useQueryClient } from "@tanstack/react-query"
-import { Navigate, Outlet, useLocation, useParams } from "@tanstack/react-router"
+import { Link, Navigate, Outlet, useLocation, useParams } from "@tanstack/react-router"
 import { lazy, Suspense, useEffect, useState } from "react"
 import { queryClient, setTrouble, useTrouble } from "../api/queries.ts"
-import { fetchWelcome, SessionProvider } from "../session/session.tsx"
+import { fetchWelcome, SessionProvider, type Welcome } from "../session/session.tsx"
 import { useWelcome, welcomeKey } from "../session/useWelcome.ts"
-import { Button } from "../ui/Button.tsx"
+import { Button, buttonClass } from "../ui/Button.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Failed, Loading } from "../ui/States.tsx"
 import { useKeys } from "./keys.ts"
@@ -95,12 +95,38 @@ const Frame = ({ slug }: { slug: string }) => {
   )
 }
 
+/** Nobody is signed in, or to another workspace only: the sign-in remembers what was asked for. */
+const NoSession = ({ sessions, slug }: { slug: string; sessions: Welcome["sessions"] }) => {
+  const { href } = useLocation()
+  const [other] = sessions
+  if (other === undefined) return <Navigate to="/sign-in" search={{ to: href }} replace />
+  const { name, slug: open } = other.workspace
+  return (
+    <main className="mx-auto grid min-h-dvh max-w-md content-center justify-items-start gap-4 px-6">
+      <Icon name="key" size={22} className="text-faint" />
+      <h1 className="text-2xl font-semibold tracking-tight">Another workspace</h1>
+      <p className="text-soft">
+        You are signed in to {name}, not to {slug}. Sign in there with one of its API tokens, or open a link
+        to it.
+      </p>
+      <div className="flex flex-wrap gap-2">
+        <Link to="/w/$slug/overview" params={{ slug: open }} className={buttonClass("primary")}>
+          Go to {name}
+        </Link>
+        <Link to="/sign-in" search={{ to: href }} className={buttonClass("plain")}>
+          Sign in to {slug}
+        </Link>
+      </div>
+    </main>
+  )
+}
+
 export const Shell = () => {
   const { slug } = useParams({ from: "/w/$slug" })
   const { data, error, refetch } = useWelcome()
   if (data === undefined) return error === null ? <Loading /> : <Failed error={error} retry={refetch} />
   const session = data.sessions.find(({ workspace }) => workspace.slug === slug)
-  if (session === undefined) return <Navigate to="/sign-in" replace />
+  if (session === undefined) return <NoSession slug={slug} sessions={data.sessions} />
   return (
     <SessionProvider value={{ session, welcome: data }}>
       <Frame slug={slug} />

@@ -8,6 +8,9 @@ import { places } from "./places.ts"
 
 const KEY = "posthorn-keys"
 
+/** How ⌘K is pressed here. */
+export const COMMAND_K = /Mac|iP(hone|ad|od)/.test(navigator.platform) ? "⌘K" : "Ctrl K"
+
 const readEnabled = () => {
   try {
     return localStorage.getItem(KEY) !== "off"

@@ -9,7 +9,7 @@ export interface Hour {
 
 const lost = (hour: Hour) => hour.failedPermanent + hour.deadLettered
 const total = (hour: Hour) => hour.delivered + hour.failed + lost(hour)
-const clock = (hour: string) => new Date(hour).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+const clock = (hour: string) => new Date(hour).toLocaleTimeString([], { hour: "numeric", minute: "2-digit" })
 
 const Bars = ({
   hours,

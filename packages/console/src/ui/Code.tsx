@@ -5,12 +5,15 @@ export const Code = ({
   text,
   label,
   wrap = false,
-  tall = false
+  tall = false,
+  whole = false
 }: {
   text: string
   label: string
   wrap?: boolean
   tall?: boolean
+  /** Never scrolled downwards. */
+  whole?: boolean
 }) => (
   <div className="relative min-w-0 rounded-md border bg-sunken text-start">
     <pre
@@ -19,7 +22,7 @@ export const Code = ({
       role="region"
       aria-label={label}
       dir="auto"
-      className={`overflow-auto p-3 pe-20 text-xs leading-5 ${tall ? "max-h-[32rem]" : "max-h-72"} ${wrap ? "break-all whitespace-pre-wrap" : ""}`}
+      className={`overflow-auto p-3 pe-20 text-xs leading-5 ${whole ? "" : tall ? "max-h-[32rem]" : "max-h-72"} ${wrap ? "break-all whitespace-pre-wrap" : ""}`}
     >
       {text}
     </pre>

@@ -47,7 +47,7 @@ const wrongAddress =
       summary: what(facts) + (reason === undefined ? "." : " since the URL was changed."),
       ...because(reason),
       steps: [
-        ...(reason === undefined ? [compare(id, `Compare its URL with the receiver's. ${remedy}`)] : []),
+        ...(reason === undefined ? [compare(id, "Compare its URL with the receiver's.")] : []),
         fixUrl(id, remedy)
       ]
     }
@@ -181,7 +181,7 @@ export const causes: Readonly<Record<Kind, (facts: Facts) => Cause>> = {
   ),
   unreachable: wrongAddress(
     () => "No connection to the receiver can be made",
-    "Check that the receiver is up and lets Posthorn's addresses in."
+    "Correct its host or port, if they are wrong. Else see that the receiver is up and lets Posthorn's addresses in."
   ),
   not_http: wrongAddress(
     () => "What answers is not HTTP, or gives no usable status",

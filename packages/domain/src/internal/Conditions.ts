@@ -60,7 +60,7 @@ export const disabled = (evidence: Evidence, streak: Streak | undefined): Findin
   const steps = [
     enable(
       id,
-      "true, once the cause is gone: starts the streak anew and lets waiting deliveries go on. Before that it is soon disabled again."
+      "Enable it (enabled: true) once the cause is gone: the streak starts anew and waiting deliveries go on. Before that it is soon disabled again."
     ),
     test(id)
   ]
@@ -204,7 +204,7 @@ export const fine = (evidence: Evidence): Finding => {
       ...(neverSeen(evidence) ? storeFirst : []),
       test(endpoint.id),
       compare(endpoint.id, "Compare its eventTypes with what is published."),
-      seeTypes("Shows what is published.")
+      seeTypes("Look at what is published.")
     ]
   })
 }

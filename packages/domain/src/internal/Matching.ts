@@ -63,7 +63,7 @@ export const unmatched = (evidence: Evidence): Finding | undefined => {
     confidence: guesses.length > 0 ? "high" : "medium",
     because: `It subscribes to ${named(endpoint.eventTypes)}. Published in the last 30 days: ${named(types)}.`,
     nextSteps: [
-      seeTypes("Shows every type that was published, and how many endpoints match it."),
+      seeTypes("Look at every type that was published, and how many endpoints match it."),
       fixEventTypes(
         endpoint.id,
         "All that it shall subscribe to, spelt as it is published: what is left out ends. Events published before are not sent."

@@ -59,15 +59,15 @@ export const replay = (why: string) => replayDelivery({}, why, "deliveryId")
 export const countLost = (endpointId: EndpointId, since: string | null, includeMissed = false) =>
   startReplay(
     { endpointId, since, dryRun: true, ...(includeMissed ? { includeMissed } : {}) },
-    "Only counts what a replay would send."
+    "Count what a replay would send; this sends nothing."
   )
 /** The same for all, so the caller says from when on. */
 export const replayAll = (endpointId: EndpointId, why: string, includeMissed = false) =>
   startReplay({ endpointId, ...(includeMissed ? { includeMissed } : {}) }, why, "since")
 export const test = (endpointId: EndpointId) =>
-  sendTest({ endpointId }, "Shows at once whether it works; watch the delivery it gives.")
+  sendTest({ endpointId }, "Send a test event, and watch its delivery: it shows at once whether it works.")
 export const look = (deliveryId: DeliveryId) =>
-  listAttempts({ deliveryId }, "Shows what was sent and what came back.")
+  listAttempts({ deliveryId }, "Look at what was sent and what came back.")
 export const compare = (endpointId: EndpointId, why: string) => readEndpoint({ endpointId }, why)
 export const seeTypes = (why: string) => listTypes({}, why)
 

@@ -141,6 +141,8 @@ const About = ({ delivery }: { delivery: DeliveryDetail }) => {
 
 const Attempts = ({ delivery, payload }: { delivery: DeliveryDetail; payload: string }) => {
   const { may } = useSession()
+  const { isDisabled } = useEndpoints()
+  const isHeld = isMoving(delivery) && isDisabled(delivery.endpointId)
   const query = useList(
     "listWebhookDeliveryAttempts",
     { path: { deliveryId: delivery.id } },
@@ -154,7 +156,10 @@ const Attempts = ({ delivery, payload }: { delivery: DeliveryDetail; payload: st
     )
   const { error, items, refetch } = query
   return (
-    <Card title="Attempts" about={statusWords[delivery.status].means}>
+    <Card
+      title="Attempts"
+      about={isHeld ? "Waits: its endpoint is disabled." : statusWords[delivery.status].means}
+    >
       {items === undefined ? (
         error === null ? (
           <Loading rows={3} />
@@ -162,7 +167,7 @@ const Attempts = ({ delivery, payload }: { delivery: DeliveryDetail; payload: st
           <Failed error={error} retry={refetch} />
         )
       ) : (
-        <Timeline delivery={delivery} attempts={items} payload={payload} />
+        <Timeline delivery={delivery} attempts={items} payload={payload} isHeld={isHeld} />
       )}
     </Card>
   )

@@ -101,7 +101,7 @@ const Made = ({ attempt, isLast, payload }: { attempt: Attempt; isLast: boolean;
 }
 
 /** Those to come: the next with its countdown, the rest as far as they are from now on. */
-const ToCome = ({ delivery }: { delivery: DeliveryDetail }) => {
+const ToCome = ({ delivery, isHeld }: { delivery: DeliveryDetail; isHeld: boolean }) => {
   const left = useCountdown(delivery.nextAttemptAt)
   if (delivery.status !== "pending" && delivery.status !== "failed") return null
   const next = delivery.attempts + 1
@@ -115,7 +115,7 @@ const ToCome = ({ delivery }: { delivery: DeliveryDetail }) => {
             Attempt {next} of {LADDER}
           </span>
           <span className="text-faint" role="timer">
-            {left === null ? "any moment" : `in ${left}`}
+            {isHeld ? "once its endpoint is enabled" : left === null ? "any moment" : `in ${left}`}
           </span>
         </p>
       </li>
@@ -135,9 +135,12 @@ const ToCome = ({ delivery }: { delivery: DeliveryDetail }) => {
 export const Timeline = ({
   attempts,
   delivery,
+  isHeld,
   payload
 }: {
   delivery: DeliveryDetail
+  /** Its endpoint is disabled. */
+  isHeld: boolean
   attempts: ReadonlyArray<Attempt>
   payload: string
 }) => (
@@ -145,6 +148,6 @@ export const Timeline = ({
     {attempts.map((attempt, index) => (
       <Made key={attempt.id} attempt={attempt} isLast={index === attempts.length - 1} payload={payload} />
     ))}
-    <ToCome delivery={delivery} />
+    <ToCome delivery={delivery} isHeld={isHeld} />
   </ol>
 )

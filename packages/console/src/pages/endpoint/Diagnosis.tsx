@@ -43,7 +43,7 @@ const StepAction = ({ endpoint, step }: { endpoint: EndpointDetail; step: Step }
       return may("sendTestEvent") && endpoint.enabled ? <Test endpointId={endpoint.id} look="plain" /> : null
     case "updateWebhookEndpoint":
       if (!may("updateWebhookEndpoint")) return null
-      return endpoint.enabled ? (
+      return endpoint.enabled || !step.fillIn.includes("enabled") ? (
         to("settings", "Open settings")
       ) : (
         <Link
@@ -107,7 +107,7 @@ const FindingCard = ({ endpoint, finding }: { endpoint: EndpointDetail; finding:
           )}
           {finding.inARow > 0 ? <span>{finding.inARow} in a row</span> : null}
           <span>{finding.confidence} confidence</span>
-          {finding.changedBefore === null ? null : (
+          {finding.changedBefore === null || finding.code.startsWith("disabled_") ? null : (
             <span>
               Before it began: {finding.changedBefore.action} ({finding.changedBefore.fields.join(", ")}),{" "}
               <Time at={finding.changedBefore.at} />

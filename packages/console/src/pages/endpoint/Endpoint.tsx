@@ -203,7 +203,7 @@ const Loaded = ({ endpoint, open }: { endpoint: EndpointDetail; open: string }) 
       ) : open === "try" ? (
         <TryIt endpoint={endpoint} />
       ) : (
-        <EndpointDeliveries endpointId={endpoint.id} />
+        <EndpointDeliveries endpointId={endpoint.id} enabled={endpoint.enabled} />
       )}
     </Page>
   )

@@ -41,7 +41,7 @@ const Stats = ({ endpointId }: { endpointId: string }) => {
   )
 }
 
-export const EndpointDeliveries = ({ endpointId }: { endpointId: string }) => {
+export const EndpointDeliveries = ({ enabled, endpointId }: { enabled: boolean; endpointId: string }) => {
   const { slug } = useSession()
   const { status } = useSearch({ from: "/w/$slug/endpoints/$endpointId" })
   const navigate = useNavigate({ from: "/w/$slug/endpoints/$endpointId" })
@@ -63,7 +63,7 @@ export const EndpointDeliveries = ({ endpointId }: { endpointId: string }) => {
         <List
           label="Deliveries of this endpoint"
           query={query}
-          columns={deliveryColumns(slug)}
+          columns={deliveryColumns(slug, () => !enabled)}
           empty={
             status === undefined ? (
               <Empty icon="deliveries" title="Nothing was sent to it yet">

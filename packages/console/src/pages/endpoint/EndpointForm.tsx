@@ -1,5 +1,5 @@
-/** The fields of an endpoint. Its URL is judged while it is typed, by the very rule that the server has. */
-import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
+/** The fields of an endpoint. Its URL is judged while it is typed, by the rule that every server has. */
+import { nothingAllowed, parseAllowedTargets } from "@posthorn/domain/AllowedTargets"
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { Either } from "effect"
 import { useDeferredValue, useState } from "react"
@@ -16,19 +16,42 @@ export interface Draft {
 
 const PATTERN = /^(?:\*|[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*(\.\*)?)$/
 
-/** What the rule says of it; undefined while nothing is wrong, or nothing typed. */
-const useVerdict = (url: string) => {
-  const typed = useDeferredValue(url.trim())
-  if (typed === "") return { problem: undefined, fine: false }
-  const judged = validateWebhookUrl(typed, nothingAllowed)
-  return Either.isRight(judged)
-    ? { problem: undefined, fine: true }
-    : { problem: describeReason(judged.left), fine: false }
+/** What DELIVERY_ALLOWED_TARGETS and DELIVERY_ALLOW_HTTP can allow: only the server knows whether they do. */
+const everythingAllowed = (url: string) => {
+  if (!URL.canParse(url)) return nothingAllowed
+  return Either.getOrElse(parseAllowedTargets(new URL(url).hostname, true), () => nothingAllowed)
 }
 
-const UrlField = ({ change, url }: { url: string; change: (url: string) => void }) => {
-  const { fine, problem } = useVerdict(url)
-  // A server may be set to allow more than the rule: so this warns, and does not stop.
+interface Verdict {
+  /** Nothing while all is well, or nothing is typed. */
+  readonly problem?: string
+  /** No mistake where the operator allows it. */
+  readonly maybe?: string
+  readonly fine?: boolean
+}
+
+const judge = (url: string): Verdict => {
+  if (url === "") return {}
+  const judged = validateWebhookUrl(url, nothingAllowed)
+  if (Either.isRight(judged)) return { fine: true }
+  const problem = describeReason(judged.left)
+  return Either.isRight(validateWebhookUrl(url, everythingAllowed(url)))
+    ? { maybe: `${problem} This server takes others only where its operator allows it.` }
+    : { problem }
+}
+
+const UrlField = ({
+  change,
+  saved,
+  url
+}: {
+  url: string
+  /** What the server has taken already needs no verdict. */
+  saved: string | undefined
+  change: (url: string) => void
+}) => {
+  const typed = useDeferredValue(url.trim())
+  const { fine, maybe, problem } = typed === saved ? {} : judge(typed)
   return (
     <TextField
       label="URL"
@@ -43,7 +66,7 @@ const UrlField = ({ change, url }: { url: string; change: (url: string) => void 
             <Icon name="check" size={12} /> Can be delivered to
           </span>
         ) : (
-          "A public https address. This server may allow others besides; it decides when you save."
+          (maybe ?? "A public https address, or another that this server's operator allows.")
         )
       }
     />
@@ -139,9 +162,17 @@ const TypesField = ({
   )
 }
 
-export const EndpointFields = ({ change, draft }: { draft: Draft; change: (draft: Draft) => void }) => (
+export const EndpointFields = ({
+  change,
+  draft,
+  saved
+}: {
+  draft: Draft
+  saved?: Draft
+  change: (draft: Draft) => void
+}) => (
   <div className="grid gap-5">
-    <UrlField url={draft.url} change={(url) => change({ ...draft, url })} />
+    <UrlField url={draft.url} saved={saved?.url} change={(url) => change({ ...draft, url })} />
     <TextField
       label="Description"
       value={draft.description}

@@ -44,7 +44,14 @@ const Edit = ({ endpoint }: { endpoint: EndpointDetail }) => {
     >
       <Card title="Settings">
         <div className="grid max-w-2xl gap-5">
-          <EndpointFields draft={draft} change={setDraft} />
+          <EndpointFields
+            draft={draft}
+            saved={draftOf(endpoint)}
+            change={(next) => {
+              setDraft(next)
+              if (update.isError) update.reset()
+            }}
+          />
           <Refusal error={update.error} />
           <div className="flex items-center gap-3">
             <Button
