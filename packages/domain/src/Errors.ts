@@ -41,10 +41,10 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("Invali
   })
 }) {
   override get message() {
-    const first = this.issues[0]
-    return first === undefined
-      ? "The request is not valid."
-      : `${first.path === "" ? "The request" : first.path}: ${first.message}`
+    const [first, ...others] = this.issues
+    if (first === undefined) return "The request is not valid."
+    const more = others.length === 0 ? "" : ` (and ${others.length} more: see issues)`
+    return `${first.path === "" ? "The request" : first.path}: ${first.message}${more}`
   }
 }
 

@@ -22,6 +22,7 @@ layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
         expect(JSON.parse(embedded)).toEqual(document.body)
         expect(document.body.servers[0]!.url).toBe("http://posthorn.test")
         expect(page.text).not.toMatch(/<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?:https?:)?\/\//)
+        expect(page.text).toContain('<link rel="icon" href="/console/favicon.svg">')
         expect(page.headers.get("content-security-policy")).toContain("default-src 'none'")
       })
   )

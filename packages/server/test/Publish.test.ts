@@ -87,6 +87,21 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
     })
   )
 
+  it.effect("decision §4 a refusal names the first mistake, and says how many more there are", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+
+      const several = yield* post(ws.call, { type: "a.b", data: {} })
+      const one = yield* post(ws.call, { eventType: "a.b" })
+
+      expect(several.body).toMatchObject({
+        detail: "/eventType: is missing (and 3 more: see issues)",
+        issues: [{}, {}, {}, {}]
+      })
+      expect(one.body).toMatchObject({ detail: "/payload: is missing" })
+    })
+  )
+
   it.effect("decision §4 publishes a batch of 1 to 1,000 events, answered in their order", () =>
     Effect.gen(function* () {
       const ws = yield* entered

@@ -222,7 +222,7 @@ const Choice = ({ endpoint, start }: { endpoint: EndpointDetail; start: (replay:
         {counted === undefined ? (
           "Counting …"
         ) : nothing ? (
-          "There is nothing to replay."
+          `There is nothing to replay.${endpoint.enabled ? "" : " What still waits goes on by itself once the endpoint is enabled."}`
         ) : (
           <>
             <strong>{plural(counted.matched, "delivery", "deliveries")}</strong>

@@ -103,7 +103,7 @@ export const HourChart = ({ hours }: { hours: ReadonlyArray<Hour> }) => {
   return (
     <figure>
       <p className="text-end text-xs text-faint tabular-nums" aria-hidden="true">
-        {most.toLocaleString()} an hour
+        {hours.some((hour) => total(hour) > 0) ? `${most.toLocaleString()} an hour` : "none"}
       </p>
       <div className="relative h-44" aria-hidden="true">
         <div className="absolute inset-x-0 top-1 border-t border-dashed" />

@@ -57,6 +57,9 @@ addEventListener("hashchange", lead)
 </script>
 `
 
+/** Without one the browser asks for /favicon.ico, and says in its console that there is none. */
+const icon = '<link rel="icon" href="/console/favicon.svg">'
+
 const policy = (origin: string) =>
   [
     "default-src 'none'",
@@ -80,7 +83,7 @@ export const referencePage = (document: object, baseUrl: string) =>
     const generated = yield* Effect.promise(() => HttpServerResponse.toWeb(made).text())
     const html = generated.replace(EMBEDDED, (_, open, close) => `${open}${embedded(document)}${close}`)
     const withAnchors = html.replace("<script id=", () => `${anchors}<script id=`)
-    const page = yield* asset(withAnchors, {
+    const page = yield* asset(withAnchors.replace("<head>", `<head>${icon}`), {
       contentType: "text/html; charset=utf-8",
       headers: {
         "content-security-policy": policy(new URL(baseUrl).origin),
