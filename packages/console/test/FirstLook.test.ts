@@ -101,7 +101,7 @@ describe.skipIf(chromiumPath() === undefined)("the console at first sight", () =
 
   it("decision §9 the scopes of a new token stand below each other", async () => {
     const page = await visit("/api-tokens")
-    await page.getByRole("button", { name: "New token" }).click()
+    await page.getByRole("button", { name: "New token" }).first().click()
     const boxes = await page
       .getByRole("group", { name: "Scopes" })
       .locator("label")

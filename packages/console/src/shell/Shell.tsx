@@ -98,8 +98,10 @@ const Frame = ({ slug }: { slug: string }) => {
 /** Nobody is signed in, or to another workspace only: the sign-in remembers what was asked for. */
 const NoSession = ({ sessions, slug }: { slug: string; sessions: Welcome["sessions"] }) => {
   const { href } = useLocation()
+  // Once: while the sign-in is loaded, the location is the sign-in's own already.
+  const [asked] = useState(href)
   const [other] = sessions
-  if (other === undefined) return <Navigate to="/sign-in" search={{ to: href }} replace />
+  if (other === undefined) return <Navigate to="/sign-in" search={{ to: asked }} replace />
   const { name, slug: open } = other.workspace
   return (
     <main className="mx-auto grid min-h-dvh max-w-md content-center justify-items-start gap-4 px-6">
@@ -113,7 +115,7 @@ const NoSession = ({ sessions, slug }: { slug: string; sessions: Welcome["sessio
         <Link to="/w/$slug/overview" params={{ slug: open }} className={buttonClass("primary")}>
           Go to {name}
         </Link>
-        <Link to="/sign-in" search={{ to: href }} className={buttonClass("plain")}>
+        <Link to="/sign-in" search={{ to: asked }} className={buttonClass("plain")}>
           Sign in to {slug}
         </Link>
       </div>
