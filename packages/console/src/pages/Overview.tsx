@@ -102,7 +102,7 @@ const useConcerns = (): ReadonlyArray<Concern> | undefined => {
       (one, other) =>
         Number(one.enabled) - Number(other.enabled) || other.consecutiveFailures - one.consecutiveFailures
     )
-    .map(({ consecutiveFailures, enabled, id, url }) => ({
+    .map(({ consecutiveFailures, disabledReason, enabled, id, url }) => ({
       id,
       endpointId: id,
       icon: enabled ? "warning" : "pause",
@@ -115,7 +115,9 @@ const useConcerns = (): ReadonlyArray<Concern> | undefined => {
           <span className="block text-sm text-soft">
             {enabled
               ? `Failed ${consecutiveFailures} times in a row; at 20 it is disabled.`
-              : "Disabled after 20 failures in a row. Nothing is sent to it."}
+              : disabledReason === "manual"
+                ? `Disabled by hand, after it failed ${consecutiveFailures} times in a row. Nothing is sent to it.`
+                : "Disabled after 20 failures in a row. Nothing is sent to it."}
           </span>
         </>
       )

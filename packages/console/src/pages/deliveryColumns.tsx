@@ -9,6 +9,9 @@ export type DeliveryRow = ItemOf<"listWorkspaceDeliveries">
 
 const LADDER = 7
 
+/** Texts share what room the other columns leave, and are cut off there: no column goes out of sight. */
+const SHARE = "w-1/4 max-w-0"
+
 const lastAnswer = ({ lastDurationMs, lastFailureReason, lastHttpStatus }: DeliveryRow) => {
   const text = reasonOf(lastFailureReason, lastHttpStatus)
   return text === "" ? (
@@ -28,14 +31,14 @@ export const deliveryColumns = (
 ): ReadonlyArray<Column<DeliveryRow>> => [
   {
     head: "Status",
-    className: "w-32",
+    className: "whitespace-nowrap",
     narrow: "first",
     cell: ({ status }) => <StatusBadge status={status} />
   },
   {
     head: "Event type",
     narrow: "plain",
-    className: "max-w-72",
+    className: SHARE,
     cell: ({ eventType, id, replayedFrom }) => (
       <span className="flex min-w-0 items-center gap-2">
         <Link
@@ -57,7 +60,7 @@ export const deliveryColumns = (
         {
           head: "Endpoint",
           narrow: "plain" as const,
-          className: "max-w-64",
+          className: SHARE,
           cell: ({ endpointId }: DeliveryRow) => (
             <span className="block truncate text-soft" title={endpointName(endpointId)}>
               {endpointName(endpointId)}
@@ -68,18 +71,18 @@ export const deliveryColumns = (
   {
     head: "Attempts",
     narrow: "hide",
-    className: "w-24 whitespace-nowrap",
+    className: "whitespace-nowrap",
     cell: ({ attempts }) => (
       <span className="text-soft tabular-nums">
         {attempts} <span className="text-faint">of {LADDER}</span>
       </span>
     )
   },
-  { head: "Last answer", narrow: "plain", className: "max-w-72", cell: lastAnswer },
+  { head: "Last answer", narrow: "plain", className: SHARE, cell: lastAnswer },
   {
     head: "Next attempt",
     narrow: "hide",
-    className: "w-28",
+    className: "whitespace-nowrap",
     cell: ({ endpointId, nextAttemptAt, status }) =>
       nextAttemptAt === null || status === "delivered" ? (
         <span className="text-faint">–</span>
@@ -94,7 +97,7 @@ export const deliveryColumns = (
   {
     head: "Created",
     narrow: "end",
-    className: "w-28 text-soft",
+    className: "whitespace-nowrap text-soft",
     cell: ({ createdAt }) => <Time at={createdAt} />
   }
 ]

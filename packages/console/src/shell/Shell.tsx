@@ -1,6 +1,6 @@
 /** The frame around every page of a workspace: navigation, what is wrong with the whole page, keys. */
 import { useQueryClient } from "@tanstack/react-query"
-import { Link, Navigate, Outlet, useLocation, useParams } from "@tanstack/react-router"
+import { Link, Outlet, useLocation, useParams, useRouter } from "@tanstack/react-router"
 import { lazy, Suspense, useEffect, useState } from "react"
 import { queryClient, setTrouble, useTrouble } from "../api/queries.ts"
 import { fetchWelcome, SessionProvider, type Welcome } from "../session/session.tsx"
@@ -97,11 +97,15 @@ const Frame = ({ slug }: { slug: string }) => {
 
 /** Nobody is signed in, or to another workspace only: the sign-in remembers what was asked for. */
 const NoSession = ({ sessions, slug }: { slug: string; sessions: Welcome["sessions"] }) => {
-  const { href } = useLocation()
-  // Once: while the sign-in is loaded, the location is the sign-in's own already.
-  const [asked] = useState(href)
+  const router = useRouter()
+  // Once, and gone to once: while the sign-in is loaded, the location is the sign-in's own already.
+  const [asked] = useState(() => router.state.location.href)
   const [other] = sessions
-  if (other === undefined) return <Navigate to="/sign-in" search={{ to: asked }} replace />
+  const isOut = other === undefined
+  useEffect(() => {
+    if (isOut) router.navigate({ to: "/sign-in", search: { to: asked }, replace: true })
+  }, [asked, isOut, router])
+  if (other === undefined) return <Loading />
   const { name, slug: open } = other.workspace
   return (
     <main className="mx-auto grid min-h-dvh max-w-md content-center justify-items-start gap-4 px-6">

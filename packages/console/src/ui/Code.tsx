@@ -15,18 +15,18 @@ export const Code = ({
   /** Never scrolled downwards. */
   whole?: boolean
 }) => (
-  <div className="relative min-w-0 rounded-md border bg-sunken text-start">
+  <div className="flex min-w-0 items-start rounded-md border bg-sunken text-start">
     <pre
       // A region that scrolls must be reachable with the keyboard.
       tabIndex={0}
       role="region"
       aria-label={label}
       dir="auto"
-      className={`overflow-auto p-3 pe-20 text-xs leading-5 ${whole ? "" : tall ? "max-h-[32rem]" : "max-h-72"} ${wrap ? "break-all whitespace-pre-wrap" : ""}`}
+      className={`min-w-0 flex-1 overflow-auto p-3 text-xs leading-5 ${whole ? "" : tall ? "max-h-[32rem]" : "max-h-72"} ${wrap ? "break-all whitespace-pre-wrap" : ""}`}
     >
       {text}
     </pre>
-    <div className="absolute end-2 top-2 rounded-md bg-sunken">
+    <div className="shrink-0 py-2 pe-2">
       <CopyButton text={text} />
     </div>
   </div>
