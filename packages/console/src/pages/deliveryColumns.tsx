@@ -10,14 +10,14 @@ export type DeliveryRow = ItemOf<"listWorkspaceDeliveries">
 const LADDER = 7
 
 /** Texts share what room the other columns leave, and are cut off there: no column goes out of sight. */
-const SHARE = "w-1/4 max-w-0"
+const SHARE = "w-[22%] max-w-0"
 
 const lastAnswer = ({ lastDurationMs, lastFailureReason, lastHttpStatus }: DeliveryRow) => {
   const text = reasonOf(lastFailureReason, lastHttpStatus)
   return text === "" ? (
     <span className="text-faint">–</span>
   ) : (
-    <span className="block truncate text-soft">
+    <span className="block truncate text-soft" title={text}>
       {text}
       {lastDurationMs === null ? "" : <span className="text-faint"> · {duration(lastDurationMs)}</span>}
     </span>
@@ -78,7 +78,7 @@ export const deliveryColumns = (
       </span>
     )
   },
-  { head: "Last answer", narrow: "plain", className: SHARE, cell: lastAnswer },
+  { head: "Last answer", narrow: "plain", className: "w-[34%] max-w-0", cell: lastAnswer },
   {
     head: "Next attempt",
     narrow: "hide",
