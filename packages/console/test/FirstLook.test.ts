@@ -161,6 +161,7 @@ describe.skipIf(chromiumPath() === undefined)("the console at first sight", () =
     const field = page.getByLabel("API token")
     await field.waitFor()
     expect(await field.evaluate((input) => input === document.activeElement)).toBe(true)
+    await page.getByText(`posthorn console-link ${slug}`).waitFor()
     await field.fill(` Bearer ${token}\n`)
     await page.keyboard.press("Enter")
     await page.waitForURL("**/deliveries?status=failed")

@@ -25,6 +25,10 @@ const takeCode = () => {
 const pageWithin = (slug: string, asked: string | undefined) =>
   asked?.startsWith(`/w/${slug}/`) === true && !asked.includes("//") ? asked : undefined
 
+/** For the command that makes a link; whoever wrote the address may have put anything into it. */
+const workspaceOf = (asked: string | undefined) =>
+  /^\/w\/([a-z0-9-]+)\//.exec(asked ?? "")?.[1] ?? "WORKSPACE"
+
 /** As it is pasted: with spaces around it, or with the word that stands before it in a header. */
 const tokenOf = (text: string) => text.trim().replace(/^bearer\s+/i, "")
 
@@ -118,7 +122,7 @@ export const SignIn = () => {
       </form>
       <div className="grid gap-2 border-t pt-5 text-sm text-soft">
         <p>Whoever runs this server can make a link that opens the console once:</p>
-        <Code text="posthorn console-link <workspace>" label="Command" />
+        <Code text={`posthorn console-link ${workspaceOf(to)}`} label="Command" />
       </div>
     </main>
   )
