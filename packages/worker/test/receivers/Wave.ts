@@ -87,7 +87,7 @@ const recordedOf = (workspaces: ReadonlyArray<Workspace>) =>
       select d.id, split_part(regexp_replace(e.url, '^http://[^/]+', ''), '?', 1) as path, d.status, d.created_at::text as at,
         array(select a.http_status from posthorn.attempts a where a.workspace_id = d.workspace_id and a.delivery_id = d.id
           order by a.ordinal) as "httpStatuses",
-        array(select a.failure_reason from posthorn.attempts a where a.workspace_id = d.workspace_id
+        array(select a.failure_reason::text from posthorn.attempts a where a.workspace_id = d.workspace_id
           and a.delivery_id = d.id order by a.ordinal) as reasons,
         (select count(a.response_body)::integer from posthorn.attempts a where a.workspace_id = d.workspace_id
           and a.delivery_id = d.id) as bodies
