@@ -1,7 +1,8 @@
 /**
  * Breaks the rules that are written in TypeScript, one operator, literal or condition at a time, and sees which test notices:
- * `npm run mutate:ts`. The rules are those of scripts/mutants/Targets.ts: what an answer means, which URLs and
- * addresses are accepted, what scopes and roles allow, whom the gate and sessions let in, and which text is a token.
+ * `npm run mutate:ts`. The rules are those of scripts/mutants/Targets.ts: what an answer means and what is kept of it,
+ * which URLs and addresses are accepted, what scopes and roles allow, whom the gate, sessions and tokens let in, how requests
+ * are signed and verified, and how secrets are sealed.
  *
  * Tries what `scripts/mutants/caught.json` does not list, or lists with a test that is gone; `-- --all` tries everything, `--
  * --only <text>` what has the text in its name. What survives needs a test, or its reason in the list (`"survives": "…"`).

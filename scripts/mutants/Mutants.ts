@@ -45,13 +45,10 @@ const OPERATORS: Readonly<Record<string, ReadonlyArray<string>>> = {
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && typeof (value as Node).type === "string"
 
-const childrenOf = (node: Node): ReadonlyArray<Node> =>
-  Object.values(node).flatMap((value) =>
-    Array.isArray(value)
-      ? value.flatMap((each) => (isNode(each) ? [each] : isNode(each?.expression) ? [each.expression] : []))
-      : isNode(value)
-        ? [value]
-        : []
+/** Also what stands in something without a type of its own: a method's function, an argument, a part of a pattern. */
+const childrenOf = (value: unknown): ReadonlyArray<Node> =>
+  Object.values(value as object).flatMap((each: unknown) =>
+    isNode(each) ? [each] : typeof each === "object" && each !== null ? childrenOf(each) : []
   )
 
 /** Types are erased, and imports and exports say what things are called. */

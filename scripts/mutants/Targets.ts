@@ -27,5 +27,35 @@ export const targets: ReadonlyArray<Target> = [
   {
     file: "packages/capabilities/src/TokenText.ts",
     tests: ["packages/capabilities/test/TokenText.test.ts"]
+  },
+  {
+    file: "packages/capabilities/src/Identities.ts",
+    tests: [
+      "packages/capabilities/test/Identities.test.ts",
+      "packages/capabilities/test/IdentitiesRemembered.test.ts"
+    ]
+  },
+  {
+    file: "packages/capabilities/src/ApiTokens.ts",
+    tests: ["packages/server/test/ApiTokens.test.ts", "packages/server/test/TokenLineage.test.ts"]
+  },
+  {
+    file: "packages/domain/src/AllowedTargets.ts",
+    tests: ["packages/domain/test/AllowedTargets.test.ts", "packages/domain/test/WebhookUrl.test.ts"]
+  },
+  { file: "packages/signature/src/Sign.ts", tests: ["packages/signature/test/Signature.test.ts"] },
+  { file: "packages/signature/src/Secret.ts", tests: ["packages/signature/test/Signature.test.ts"] },
+  { file: "packages/signature/src/Verify.ts", tests: ["packages/signature/test/Signature.test.ts"] },
+  { file: "packages/persistence/src/SecretBox.ts", tests: ["packages/persistence/test/SecretBox.test.ts"] },
+  {
+    file: "packages/worker/src/http/AddressGuard.ts",
+    tests: ["packages/worker/test/DispatchConnecting.test.ts"]
+  },
+  { file: "packages/worker/src/http/BodyPrefix.ts", tests: ["packages/worker/test/BodyPrefix.test.ts"] },
+  { file: "packages/worker/src/http/KeptHeaders.ts", tests: ["packages/worker/test/KeptHeaders.test.ts"] },
+  { file: "packages/worker/src/http/Failures.ts", tests: ["packages/worker/test/Failures.test.ts"] },
+  {
+    file: "packages/worker/src/http/InterimAnswers.ts",
+    tests: ["packages/worker/test/InterimAnswers.test.ts"]
   }
 ]

@@ -202,7 +202,7 @@ export const promises: ReadonlyArray<Promised> = [
   {
     where: "SECURITY.md",
     words:
-      "each guard of the SQL has been taken away once, and a test fails without it; so has each rule in TypeScript about answers, URLs, addresses, scopes, the gate, the text of tokens, and sessions",
+      "each guard of the SQL has been taken away once, and a test fails without it; so has each rule in TypeScript about answers, URLs, addresses, scopes, the gate, tokens, sessions, signatures and sealed secrets",
     tests: ["persistence/test/Guards", "persistence/test/MutantList", "persistence/test/MutantScan"],
     commands: ["npm run mutate:sql -- --check", "npm run mutate:ts -- --check"]
   }

@@ -6,6 +6,7 @@ import {
   allowsHost,
   isLoopback,
   isTooWide,
+  loopbackTargets,
   nothingAllowed,
   parseAllowedTargets,
   productionProblems
@@ -94,6 +95,12 @@ describe("decision §8 what an entry allows", () => {
     expect(judge("http://localhost:3000/", targets("localhost", false))).toBe("<not_https>")
   })
 
+  it("lets `dev` reach this machine, also over http:, and nothing else", () => {
+    for (const url of ["http://127.0.0.1:3000/", "https://[::1]/", "http://localhost/"])
+      expect(judge(url, loopbackTargets)).toBe(url)
+    expect(judge("http://10.0.0.1/", loopbackTargets)).toBe("<not_https>")
+  })
+
   it("answers at connect time for addresses as a lookup returns them, and for hosts as URL.hostname writes them", () => {
     const allowed = targets("10.0.0.0/24:443, [fd00::]/64, receiver.internal")
 
@@ -153,11 +160,24 @@ describe("decision §1 DELIVERY_ALLOWED_TARGETS", () => {
     expect(problem(entry)).toContain(`"${entry}"`)
   })
 
+  it("allows the last port, and shows a network of the same kind", () => {
+    expect(targets("localhost:65535").entries[0]?.port).toBe(65_535)
+    expect(problem("10.0.0.0/33")).toContain("such as 10.1.2.0/24")
+    expect(problem("[::]/129")).toContain("such as [fd00::]/64")
+  })
+
   it("names every bad entry, on one line of plain text", () => {
     const line = problem(`10.0.0.1,a b,\u0007\n\u001b[31m,${"x".repeat(5000)}!`)
 
     expect(line.match(/is not a target|is neither/g)).toHaveLength(3)
     expect(line).toMatch(/^[\x20-\x7e]{1,700}$/)
+  })
+
+  it("shows 80 characters of an entry, and of a longer one the first 77", () => {
+    const long = `${"0123456789".repeat(8)}!`
+
+    expect(problem(`!${long.slice(0, 79)}`)).toContain(`"!${long.slice(0, 79)}"`)
+    expect(problem(`!${long.slice(0, 80)}`)).toContain(`"!${long.slice(0, 76)}..."`)
   })
 
   it("never throws", () => {

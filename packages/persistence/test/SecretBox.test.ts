@@ -6,6 +6,9 @@ import { Redacted } from "effect"
 const key = () => Redacted.make(new Uint8Array(randomBytes(32)))
 const row = { workspaceId: "wsp_1", endpointId: "whe_1" }
 const secret = "whsec_Pbt4SEoBXUXC7CEeMnsftufAM0Zw/P9O+HqUYDogcuM="
+/** `secret`, sealed for `row` under the key of the bytes 0 to 31: key id, nonce, ciphertext, tag. */
+const SEALED_BEFORE =
+  "IdPuCoMKa0ad7gFbqPUo5Ss+qVsfk663qzrpxUrWoVYZ0EkYbUjMPjCJLLkYWFmRfEFYn5103OTNO1HNqGNf5XrXRquAWpR1B8LPmbU5iOvM86jRtis="
 
 describe("SecretBox", () => {
   it("decision §7 opens what it sealed, and shows nothing of it", () => {
@@ -28,6 +31,25 @@ describe("SecretBox", () => {
     assert.throws(() => box.open({ ...row, endpointId: "whe_2" }, sealed), /ENCRYPTION_KEY/)
     assert.throws(() => box.open({ ...row, workspaceId: "wsp_2" }, sealed), /ENCRYPTION_KEY/)
     assert.throws(() => box.open(row, changed), /ENCRYPTION_KEY/)
+  })
+
+  it("decision §7 opens what an earlier release sealed", () => {
+    const box = SecretBox.make([Redacted.make(new Uint8Array(32).map((_, i) => i))])
+
+    const opened = box.open(row, Buffer.from(SEALED_BEFORE, "base64"))
+
+    assert.strictEqual(Redacted.value(opened), secret)
+  })
+
+  it("decision §7 does not open an answer under another idempotency key, nor as an endpoint's secret", () => {
+    const box = SecretBox.make([key()])
+    const answer = { workspaceId: "wsp_1", idempotencyKey: "whe_1" }
+
+    const sealed = box.seal(answer, Redacted.make(secret))
+
+    assert.strictEqual(Redacted.value(box.open(answer, sealed)), secret)
+    assert.throws(() => box.open({ ...answer, idempotencyKey: "whe_2" }, sealed), /ENCRYPTION_KEY/)
+    assert.throws(() => box.open(row, sealed), /ENCRYPTION_KEY/)
   })
 
   it("decision §1 opens with any of its keys and seals with the newest", () => {

@@ -136,6 +136,7 @@ describe("§4.1 verify", () => {
 
     expect(seen).toEqual(["timestamp_too_new", "verified", "verified", "verified", "timestamp_too_old"])
     expect(reasonOf({ ...good, now: at + 61, toleranceSeconds: 60 })).toBe("timestamp_too_old")
+    expect(reasonOf({ ...good, now: at - 1, toleranceSeconds: 0 })).toBe("timestamp_too_new")
     expect(reasonOf({ ...good, now: Number.NaN })).toBe("timestamp_too_old")
   })
 
@@ -221,9 +222,10 @@ describe("§4.1 sign", () => {
     expect(header.split(" ")).toHaveLength(2)
   })
 
-  it("refuses what no receiver could verify", () => {
+  it("refuses what no receiver could verify, and signs for the first second of all", () => {
     const fine = { id: "whd_1", timestamp: 1, body: "", secrets: [secret] }
 
+    expect(sign({ ...fine, timestamp: 0 })).toBe(signWithKeys("whd_1", 0, "", [decodeSecret(secret)]))
     for (const wrong of [{ id: "" }, { id: "a.b" }, { timestamp: 1.5 }, { timestamp: -1 }, { secrets: [] }]) {
       expect(() => sign({ ...fine, ...wrong })).toThrow(TypeError)
     }

@@ -40,6 +40,12 @@ describe("storedBody", () => {
     ["a character over two chunks", [Buffer.from("€").subarray(0, 1), Buffer.from("€").subarray(1)], "€"],
     ["an unfinished character at the end of a whole body", [Buffer.from("a€").subarray(0, 3)], "a\uFFFD"],
     ["a character that the limit tears", [`${"x".repeat(LIMIT - 1)}€`], "x".repeat(LIMIT - 1)],
+    [
+      "a character that is torn where reading stopped",
+      [Buffer.from(`${"x".repeat(LIMIT - 3)}😀`).subarray(0, LIMIT)],
+      "x".repeat(LIMIT - 3)
+    ],
+    ["a NUL, replaced", ["a\0b"], "a\uFFFDb"],
     ["bytes that grow when replaced", [Buffer.alloc(LIMIT, 0xff)], "\uFFFD".repeat(5)],
     ["more than the limit", ["x".repeat(LIMIT + 1)], "x".repeat(LIMIT)]
   ])("§2.3 stores %s", (_, chunks, text) => {

@@ -28,9 +28,12 @@ describe("connecting", () => {
     Effect.gen(function* () {
       const notFound = Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" })
 
+      // The system's own answer, without asking anybody: no part of a name is that long.
+      const system = observe(`https://${"a".repeat(64)}.example/`)
       const error = observe("https://nowhere.example/", { resolve: (_, callback) => callback(notFound, []) })
       const empty = observe("https://nowhere.example/", { resolve: (_, callback) => callback(null, []) })
 
+      expect(yield* system).toEqual(failed("dns_failed"))
       expect(yield* error).toEqual(failed("dns_failed"))
       expect(yield* empty).toEqual(failed("dns_failed"))
     })

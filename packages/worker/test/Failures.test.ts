@@ -10,6 +10,11 @@ describe("Failures", () => {
     [new AddressRefused(), false, "connection_failed"],
     [coded("ECONNREFUSED"), false, "connection_failed"],
     [coded("ECONNRESET"), true, "connection_failed"],
+    [coded("EPIPE"), true, "connection_failed"],
+    [coded("ETIMEDOUT"), true, "connection_failed"],
+    [coded("EHOSTUNREACH"), true, "connection_failed"],
+    [coded("ENETUNREACH"), true, "connection_failed"],
+    [coded("ECONNABORTED"), true, "connection_failed"],
     [coded("CERT_HAS_EXPIRED"), true, "tls_failed"],
     [coded("ERR_TLS_CERT_ALTNAME_INVALID"), true, "tls_failed"],
     [coded("EPROTO"), true, "tls_failed"]

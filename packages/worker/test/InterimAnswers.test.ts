@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { ANSWER_LIMIT_BYTES, InterimAnswers } from "../src/http/InterimAnswers.ts"
+import { InterimAnswers } from "../src/http/InterimAnswers.ts"
 
 const FINAL = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nHTTP/1.1 100 in the body\r\n\r\n"
 
@@ -34,11 +34,23 @@ describe("InterimAnswers", () => {
     const head = `HTTP/1.1 103 Hints\r\nx: ${"y".repeat(9000)}`
 
     expect(passed(head.slice(0, 5000), head.slice(5000))).toBe(head)
+    expect(passed(head.slice(0, 8192))).toBe("")
+    expect(passed(head.slice(0, 8193))).toBe(head.slice(0, 8193))
+  })
+
+  it("takes interim answers away from each answer of a connection", () => {
+    const answers = new InterimAnswers()
+    const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n")
+
+    for (let answer = 0; answer < 2; answer++) {
+      answers.begin()
+      expect(answers.pass(Buffer.concat([interim, Buffer.from(FINAL)]))?.toString()).toBe(FINAL)
+    }
   })
 
   it("counts every byte of one answer, and says when it is too much", () => {
     const answers = new InterimAnswers()
-    const half = Buffer.alloc(ANSWER_LIMIT_BYTES / 2, "x")
+    const half = Buffer.alloc(512 * 1024, "x")
 
     answers.pass(half)
     answers.pass(half)

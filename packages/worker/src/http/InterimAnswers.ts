@@ -8,7 +8,7 @@
  * The count bounds what a receiver can make us parse: interim answers without end, a reason phrase or a chunk
  * extension without end. Above `ANSWER_LIMIT_BYTES` the exchange ends. It also tells whether any byte arrived at all.
  */
-export const ANSWER_LIMIT_BYTES = 1024 * 1024
+const ANSWER_LIMIT_BYTES = 1024 * 1024
 
 /** One interim answer larger than this is left to the parser, which refuses it. */
 const INTERIM_LIMIT_BYTES = 8192
