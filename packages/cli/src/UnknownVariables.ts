@@ -3,7 +3,7 @@
  * obeyed by nobody and noticed by nobody. Only names are looked at, never values; they warn and do not stop the start.
  * Source: decision §1.
  */
-import { edits } from "@posthorn/domain/Spelling"
+import { nearest } from "@posthorn/domain/Spelling"
 
 const PREFIXES = /^(DELIVERY|WORKER|RATE_LIMIT|LIMIT|POSTHORN|CONSOLE|ENCRYPTION|OPERATOR)_/
 
@@ -16,14 +16,6 @@ const MOST_EDITS = 2
 
 const mostEdits = (word: string) => Math.max(MOST_EDITS, Math.floor(word.length / 5))
 
-/** Words whose lengths alone are too far apart are not compared: with all of them, a start took 20 ms longer. */
-const nearest = (name: string, known: ReadonlyArray<string>) =>
-  known
-    .filter((other) => Math.abs(other.length - name.length) <= mostEdits(other))
-    .map((other) => ({ other, apart: edits(name, other) }))
-    .filter(({ apart, other }) => apart <= mostEdits(other))
-    .sort((a, b) => a.apart - b.apart)[0]
-
 /** One line for each variable that is set and not known, though it looks like one of ours. */
 export const unknownVariables = (
   set: ReadonlyArray<string>,
@@ -32,7 +24,7 @@ export const unknownVariables = (
   set
     .filter((name) => !known.includes(name) && !OTHERS.test(name))
     .flatMap((name) => {
-      const near = nearest(name, known)
+      const near = nearest(name, known, mostEdits)
       const ours = PREFIXES.test(name)
       const mistyped =
         near !== undefined &&

@@ -100,10 +100,10 @@ const warnOfVariables = loaded(async () => {
 const ABOUT_ITSELF: ReadonlySet<string> = new Set(["--version", "-v", "--help", "-h", "--completions"])
 
 /** `posthorn --json deliveries` as `posthorn deliveries --json`. */
-const [name, ...rest] = ((words: ReadonlyArray<string>) =>
-  words[0]?.startsWith("-") === true && !ABOUT_ITSELF.has(words[0]) ? commandFirst(words) : words)(
-  process.argv.slice(2)
-)
+const inOrder = (words: ReadonlyArray<string>) =>
+  words[0]?.startsWith("-") === true && !ABOUT_ITSELF.has(words[0]) ? commandFirst(words) : words
+
+const [name, ...rest] = inOrder(process.argv.slice(2))
 
 const asksForHelp = (words: ReadonlyArray<string>) => words.length === 1 && /^(--help|-h)$/.test(words[0]!)
 
@@ -115,13 +115,14 @@ const guessed = (word: string) =>
 
 const misused = (name: string) =>
   Effect.gen(function* () {
-    const near = isCommand(name) ? undefined : yield* guessed(name)
-    yield* complain(
-      isCommand(name)
-        ? `posthorn ${name} takes no arguments: it is set by variables, such as PORT=9000; see posthorn help`
-        : `posthorn knows no command ${name}: ${near === undefined ? "see posthorn help" : `did you mean ${near}?`}`
-    )
     process.exitCode = 2
+    if (isCommand(name))
+      return yield* complain(
+        `posthorn ${name} takes no arguments: it is set by variables, such as PORT=9000; see posthorn help`
+      )
+    const near = yield* guessed(name)
+    const hint = near === undefined ? "see posthorn help" : `did you mean ${near}?`
+    yield* complain(`posthorn knows no command ${name}: ${hint}`)
   })
 
 const program = Effect.gen(function* () {

@@ -66,6 +66,24 @@ export const openBrowser = async (
   return { context, page: await context.newPage(), faults }
 }
 
+/** The browsers of one test. */
+export const openedBrowsers = () => {
+  const opened: Array<Watched> = []
+  return {
+    open: async (...given: Parameters<typeof openBrowser>) => {
+      const watched = await openBrowser(...given)
+      opened.push(watched)
+      return watched
+    },
+    /** Closes them; everything that must never happen and was seen in them. */
+    close: async (): Promise<ReadonlyArray<string>> => {
+      const closed = opened.splice(0)
+      for (const { context } of closed) await context.close()
+      return closed.flatMap(({ faults }) => faults)
+    }
+  }
+}
+
 /** Signed in by a link. */
 export const enter = async (page: Page, stage: Stage, slug: string, grant: unknown = {}) => {
   await page.goto(await stage.link(slug, grant))

@@ -2,7 +2,7 @@
 import type {} from "@posthorn/testkit/GlobalSetup"
 import { type Browser, chromium, type Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest"
-import { enter, openBrowser, settled, type Watched } from "./Browser.ts"
+import { enter, openedBrowsers, settled } from "./Browser.ts"
 import { build, chromiumPath, type Stage, startReceiver, startStage } from "./Stage.ts"
 
 const executablePath = chromiumPath()
@@ -17,7 +17,7 @@ describe.skipIf(executablePath === undefined)("the console in Chromium", () => {
   let stage: Stage
   let browser: Browser
   let receiver: Awaited<ReturnType<typeof startReceiver>>
-  const opened: Array<Watched> = []
+  const opened = openedBrowsers()
   let workspaces = 0
 
   beforeAll(async () => {
@@ -36,17 +36,10 @@ describe.skipIf(executablePath === undefined)("the console in Chromium", () => {
 
   afterEach(async () => {
     receiver.answer.status = 200
-    for (const { context, faults } of opened.splice(0)) {
-      await context.close()
-      expect(faults).toEqual([])
-    }
+    expect(await opened.close()).toEqual([])
   })
 
-  const open = async (options = {}) => {
-    const watched = await openBrowser(browser, stage, options)
-    opened.push(watched)
-    return watched
-  }
+  const open = (options = {}) => opened.open(browser, stage, options)
 
   const makeWorkspace = async () => {
     const slug = `team-${++workspaces}`

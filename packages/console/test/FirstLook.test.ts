@@ -5,7 +5,7 @@
 import type {} from "@posthorn/testkit/GlobalSetup"
 import { type Browser, chromium, type Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest"
-import { enter, openBrowser, settled, type Watched } from "./Browser.ts"
+import { enter, openedBrowsers, settled } from "./Browser.ts"
 import { build, chromiumPath, type Stage, startReceiver, startStage } from "./Stage.ts"
 
 const LONG = `order.${"very_long_name".repeat(8)}`
@@ -14,7 +14,7 @@ describe.skipIf(chromiumPath() === undefined)("the console at first sight", () =
   let stage: Stage
   let browser: Browser
   let receiver: Awaited<ReturnType<typeof startReceiver>>
-  const opened: Array<Watched> = []
+  const opened = openedBrowsers()
   const slug = "first"
   let endpointId = ""
   let disabledId = ""
@@ -51,17 +51,10 @@ describe.skipIf(chromiumPath() === undefined)("the console at first sight", () =
   })
 
   afterEach(async () => {
-    for (const { context, faults } of opened.splice(0)) {
-      await context.close()
-      expect(faults).toEqual([])
-    }
+    expect(await opened.close()).toEqual([])
   })
 
-  const open = async (options = {}) => {
-    const watched = await openBrowser(browser, stage, options)
-    opened.push(watched)
-    return watched
-  }
+  const open = (options = {}) => opened.open(browser, stage, options)
   const visit = async (path: string, options = {}): Promise<Page> => {
     const { page } = await open(options)
     await enter(page, stage, slug)
