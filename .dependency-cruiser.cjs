@@ -66,10 +66,21 @@ module.exports = {
         path: "@effect/sql-pg|node_modules/pg/"
       }
     ),
+    forbid("client-below-statements", "the client knows no table", "^packages/persistence/src/client", {
+      path: "^packages/persistence/src/(?!client)"
+    }),
+    forbid(
+      "repositories-below-operations",
+      "what requests ask for does not depend on what operators run",
+      "^packages/persistence/src/repositories",
+      {
+        path: "^packages/persistence/src/operations"
+      }
+    ),
     forbid(
       "doors-keep-apart",
-      "REST and MCP share Calls and Operations, not each other's parts",
-      "^packages/server/src/http/(?!Edge)",
+      "the transports share the gate and the operations, not each other's parts",
+      "^packages/server/src/(api|gate|http/(?!Server))",
       {
         path: "^packages/server/src/mcp"
       }
@@ -88,9 +99,9 @@ module.exports = {
     forbid(
       "loops-speak-to-the-hub",
       "the engine's loops know Lanes and never each other",
-      "^packages/worker/src/(Reader|Loader|Pool|Ledger|TakeUps|DeadLetters)[.]ts",
+      "^packages/worker/src/loops/(Poller|Loader|Slots|Recorder|LostClaims|DeadLetters|Replays|Housekeeping|Listener)[.]ts",
       {
-        path: "^packages/worker/src/(Engine|Reader|Loader|Pool|Ledger|TakeUps|DeadLetters)[.]ts"
+        path: "^packages/worker/src/(Engine|loops/(Poller|Loader|Slots|Recorder|LostClaims|DeadLetters|Replays|Housekeeping|Listener))[.]ts"
       }
     ),
     forbid("http-client-stands-alone", "it knows nothing of deliveries", "^packages/worker/src/http", {

@@ -1,16 +1,18 @@
 /**
- * The one test configuration: a project per package, each test file in a process of its own.
+ * The one test configuration, passed with --config. A test file's name says how it runs:
  *
- * A plain config with `projects`, passed with --config: vitest 3 prints a deprecation line for a workspace file that
- * exports a list, and vitest 4 ignores it.
+ * - `Foo.test.ts`: in a thread that it shares with others, so it must leave nothing behind. Loading the dependencies takes
+ *   2.5 s of processor time, which the files of a thread spend once.
+ * - `Foo.alone.test.ts`: in a process of its own, because it measures or changes what belongs to the process: memory,
+ *   processor time, environment, signals, meters, global functions.
+ * - `Foo.deep.test.ts`: in `npm run test:deep` only, in a process of its own. What it tries at length, a test in `npm test`
+ *   tries in part.
  */
-import { readdirSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
-const packages = readdirSync(new URL("packages", import.meta.url))
-
-/** `npm run mutate:sql` has one source file read from elsewhere. */
+/** `npm run mutate:ts` has one source file read from elsewhere. */
 const { TEST_SOURCE, TEST_SOURCE_INSTEAD } = process.env
 const mutant = {
   name: "mutant",
@@ -18,17 +20,28 @@ const mutant = {
   load: (id: string) => (id === TEST_SOURCE ? readFileSync(TEST_SOURCE_INSTEAD!, "utf8") : undefined)
 }
 
+/** Projects run one after another: what is measured in one is not disturbed by the others. */
+const project = (name: string, groupOrder: number, pool: "forks" | "threads", include: string) => ({
+  extends: true as const,
+  test: { name, pool, include: [include], sequence: { groupOrder } }
+})
+
 export default defineConfig({
   plugins: [mutant],
   test: {
-    projects: packages.map((name) => ({
-      extends: true as const,
-      test: { name, include: [`packages/${name}/test/**/*.test.ts`] }
-    })),
+    projects: [
+      project("shared", 0, "threads", "packages/*/test/**/!(*.alone|*.deep).test.ts"),
+      project("alone", 1, "forks", "packages/*/test/**/*.alone.test.ts"),
+      project("deep", 2, "forks", "packages/*/test/**/*.deep.test.ts")
+    ],
     globalSetup: ["packages/testkit/src/GlobalSetup.ts"],
-    setupFiles: [fileURLToPath(new URL("packages/testkit/src/CheckedRows.ts", import.meta.url))],
-    pool: "forks",
-    poolOptions: { forks: { maxForks: 3 } },
+    setupFiles: ["CheckedRows", "PlainIt"].map((name) =>
+      fileURLToPath(new URL(`packages/testkit/src/${name}.ts`, import.meta.url))
+    ),
+    // As many at the least as at the most: a thread that tinypool ends for being idle can be ended twice, which fails the run.
+    poolOptions: { threads: { minThreads: 3, maxThreads: 3, isolate: false }, forks: { maxForks: 2 } },
+    // A test that passes at the second try is named as unsteady (scripts/TestCount.mjs).
+    retry: process.env.CI ? 1 : 0,
     // For what waits in vain. The slowest test needs 25 s alone, and a busy machine several times as long.
     testTimeout: 240_000,
     hookTimeout: 240_000

@@ -1,8 +1,9 @@
 /**
- * A vitest reporter that only counts, for the last line of `npm test`. A test file that could not be loaded counts as one
- * failure: its tests are not known.
+ * A vitest reporter for the last lines of `npm test`: it counts, and names the tests that passed at the second try. A test
+ * file that could not be loaded counts as one failure: its tests are not known.
  */
 import { writeFileSync } from "node:fs"
+import { relative } from "node:path"
 
 const countOf = (module) => {
   const states = [...module.children.allTests()].map((test) => test.result().state)
@@ -19,7 +20,12 @@ export default class TestCount {
   onTestRunEnd(modules) {
     const counts = modules.map(countOf)
     const sum = (key) => counts.reduce((total, count) => total + count[key], 0)
-    const totals = { passed: sum("passed"), failed: sum("failed"), skipped: sum("skipped") }
+    const unsteady = modules.flatMap((module) =>
+      [...module.children.allTests("passed")]
+        .filter((test) => test.diagnostic()?.flaky === true)
+        .map((test) => `${relative(process.cwd(), module.moduleId)}: ${test.fullName}`)
+    )
+    const totals = { passed: sum("passed"), failed: sum("failed"), skipped: sum("skipped"), unsteady }
     writeFileSync(process.env.POSTHORN_TEST_COUNT, JSON.stringify(totals))
   }
 }

@@ -1,12 +1,12 @@
 /**
- * Bundles the posthorn command into `build/`: `posthorn.mjs`, and beside it a chunk for each command and for what
+ * `node scripts/bundle.mjs`: bundles the posthorn command into `build/`: `posthorn.mjs`, and beside it a chunk for each command and for what
  * several of them share, so that a command reads no more than it needs. It starts in 0.2 to 0.7 s, where running the
  * sources through a loader takes 3.5 to 4 s. The same folder is all there is in the Docker image.
  *
  * Nothing is done when no source is newer than the bundle. Folders of files that the sources read at run time (SQL
- * migrations, guides) are copied beside it, see `assetFolders`.
+ * migrations, guides) are copied beside it, see `assetFolders`. `--from FOLDER --out FOLDER` bundles another checkout into
+ * another folder; `--hash` says what a bundle made now would be, and writes nothing.
  */
-
 import { createHash } from "node:crypto"
 import {
   copyFileSync,
@@ -21,12 +21,19 @@ import {
   writeFileSync
 } from "node:fs"
 import { createRequire } from "node:module"
-import { dirname, join, relative } from "node:path"
+import { dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
 import { noticesOf } from "./Notices.mjs"
 
-const root = fileURLToPath(new URL("..", import.meta.url))
-const build = join(root, "build")
+const isCommand = process.argv[1] === fileURLToPath(import.meta.url)
+const given = isCommand
+  ? parseArgs({ options: { from: { type: "string" }, hash: { type: "boolean" }, out: { type: "string" } } })
+      .values
+  : {}
+
+const root = resolve(given.from ?? fileURLToPath(new URL("..", import.meta.url)))
+const build = given.out === undefined ? join(root, "build") : resolve(given.out)
 const entry = join(root, "packages", "cli", "src", "main.ts")
 
 export const bundleFile = join(build, "posthorn.mjs")
@@ -217,7 +224,7 @@ const hashOfBundle = async () => {
   return hash.digest("hex")
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  if (process.argv.includes("--hash")) console.log(await hashOfBundle())
+if (isCommand) {
+  if (given.hash) console.log(await hashOfBundle())
   else await bundle()
 }

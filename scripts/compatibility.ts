@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { lastRelease } from "../packages/persistence/test/upgrades/LastRelease.ts"
+import { lastRelease } from "../packages/persistence/test/migrations/LastRelease.ts"
 import { breaksBetween } from "../packages/server/test/compatibility/Breaks.ts"
 import { optionsOf } from "./Options.ts"
 

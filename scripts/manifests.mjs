@@ -1,6 +1,7 @@
 /**
  * Checks what others run as it stands here: the Kubernetes manifests against the types of Kubernetes' API (an unknown or missing
- * field does not compile), what they name of each other, and the workflows by actionlint. `npm run manifests`.
+ * field does not compile), what they name of each other, the image's user and what is kept out of it, and the workflows by
+ * actionlint. `npm run manifests`. The image is built, and runs an installation, in .github/workflows/ci.yml.
  *
  * Where `kubectl` is installed, it puts the manifests together as a cluster would get them.
  *
@@ -120,6 +121,17 @@ const carelessPods = () =>
     return holds ? [] : [`${nameOf(object)} has more rights than it needs, or no bounds`]
   })
 
+const carelessImage = () => {
+  const text = (name) => readFileSync(join(root, "docker", name), "utf8")
+  const stage = text("Dockerfile")
+    .split(/^FROM /m)
+    .at(-1)
+  return [
+    ...(/^USER [1-9]\d*:[1-9]\d*$/m.test(stage) ? [] : ["the image's USER is not a number above 0"]),
+    ...(text("Dockerfile.dockerignore").split("\n").includes("**/.env") ? [] : ["**/.env is not ignored"])
+  ]
+}
+
 const unpinned = (name, text) =>
   [...text.matchAll(/uses: (\S+)(.*)/g)]
     .filter(([, action, comment]) => !/@[0-9a-f]{40}$/.test(action) || !/# v\d/.test(comment))
@@ -157,5 +169,6 @@ check(`${objects.length} objects are as Kubernetes' API has them`, typeErrors())
 check("what they name of each other exists", danglingNames())
 check("every pod runs with no more rights than it needs", carelessPods())
 put()
+check("the image runs as an ordinary user, and no .env file comes near it", carelessImage())
 check("the workflows are sound, their actions pinned", await workflowProblems())
 process.exit(problems === 0 ? 0 : 1)

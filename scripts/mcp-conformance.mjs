@@ -1,11 +1,11 @@
 /**
  * `npm run mcp:conformance`: the official MCP conformance suite, three times.
  *
- * First against `posthorn dev` on a throw-away folder (or MCP_URL with MCP_TOKEN), through a loopback proxy that adds the
- * bearer token, which the suite cannot send. Then against the same adapter with the suite's own fixtures in the place of
- * our tools, for what can only be tested on names of the suite's, in both revisions of the protocol. Scenarios that we are not for are listed with a reason
- * each in tools/mcp-conformance; one that fails and is not listed fails the run, and so does one that is listed and
- * passes. The suite needs Node 22, which npx fetches. Where it cannot be had the run is skipped and says so.
+ * First against `posthorn dev` on a throw-away folder, through a loopback proxy that adds the bearer token, which the suite
+ * cannot send. Then, in both revisions of the protocol, against the same adapter with the suite's own fixtures in the place of
+ * our tools: some scenarios call tools of the suite's names. Scenarios that do not apply are listed with a reason each in
+ * tools/mcp-conformance; one that fails and is not listed fails the run, and so does one that is listed and passes. The suite
+ * needs Node 22, which npx fetches. Where the suite cannot be had, the run is skipped and says so.
  */
 import { spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -137,9 +137,8 @@ if (!canBeHad()) {
 ensureInstalled()
 await bundle()
 try {
-  const { MCP_TOKEN, MCP_URL } = process.env
-  const server = MCP_URL === undefined ? await startServer() : { url: MCP_URL, token: MCP_TOKEN ?? "" }
-  const real = await runSuite(`http://127.0.0.1:${await startProxy(server)}`, "expected-failures.yml")
+  const port = await startProxy(await startServer())
+  const real = await runSuite(`http://127.0.0.1:${port}`, "expected-failures.yml")
   const fixtures = await startFixtures()
   const adapter = await runSuite(fixtures, "adapter-expected-failures.yml")
   const newest = await runSuite(fixtures, "adapter-expected-failures-2026-07-28.yml", NEWEST)

@@ -6,8 +6,8 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { judge } from "../packages/persistence/test/upgrades/Judge.ts"
-import { lastRelease, migrationsAt } from "../packages/persistence/test/upgrades/LastRelease.ts"
+import { judge } from "../packages/persistence/test/migrations/Judge.ts"
+import { lastRelease, migrationsAt } from "../packages/persistence/test/migrations/LastRelease.ts"
 import { optionsOf } from "./Options.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))

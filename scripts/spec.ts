@@ -2,19 +2,25 @@
  * Which sections of docs/spec.md no test proves: `tsx scripts/spec.ts`.
  *
  * A test proves a section when its title, or the title of the `describe` around it, begins with that section's number:
- * "§3.1 copies a dead-lettered delivery into a new pending row". Several may be named: "§2.1 §8 …". Exits 1 when a section
- * that has rules is proved by none, when an exception is no longer needed, and when a title names a section that the
- * specification does not have. It counts sections; whether a test proves every rule of its section, people judge.
+ * "§3.1 copies a dead-lettered delivery into a new pending row". Several may be named: "§2.1 §8 …". Exits 1 when no test
+ * names a section that has labelled rules, when an exception is no longer needed, and when a title names a section that
+ * the specification does not have. It counts sections; whether a test proves every rule of its section, people judge.
  */
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
-import { sectionsNamedBy, sectionsOfSpec, testFilesIn, titlesIn } from "./Sections.ts"
 
 /** Sections that may stay unproved, and why. */
 const exceptions: Readonly<Record<string, string>> = {}
 
 const root = fileURLToPath(new URL("..", import.meta.url))
+
+interface Section {
+  readonly number: string
+  readonly title: string
+  /** Labelled rules, such as `§3.1 (c)`. */
+  readonly rules: number
+}
 
 interface Proof {
   readonly section: string
@@ -22,16 +28,46 @@ interface Proof {
   readonly title: string
 }
 
-const SPEC = "spec §"
+const HEADING = /^#{2,3} §(\d+(?:\.\d+)?) (.+)$/
+/** A rule stands at the start of a list item or of a table row, as `**§3.1 (c)**`. */
+const RULE = /^[-|] \*\*§(\d+(?:\.\d+)?) \([a-z]\)\*\*/
+
+const sectionsOf = (text: string): ReadonlyArray<Section> => {
+  const lines = text.split("\n")
+  const rules = lines.flatMap((line) => RULE.exec(line)?.[1] ?? [])
+  return lines.flatMap((line) => {
+    const [, number, title] = HEADING.exec(line) ?? []
+    if (number === undefined || title === undefined) return []
+    return [{ number, title, rules: rules.filter((section) => section === number).length }]
+  })
+}
+
+/** A title that begins with a section: the first argument of a call, or of the call that `each` or `prop` makes. */
+const TITLE = /\(\s*(["'`])(§\d(?:(?!\1).)*)\1/g
+const NAMED = /§(\d+(?:\.\d+)?)(?:, | and | )?/y
+
+/** "§2.3 §6 refuses …" names 2.3 and 6. */
+const sectionsNamedBy = (title: string): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  NAMED.lastIndex = 0
+  for (let match = NAMED.exec(title); match !== null; match = NAMED.exec(title)) found.push(match[1]!)
+  return found
+}
+
+/** Test files, and what several of them share: a title may stand there, too. */
+const testFilesIn = (folder: string): ReadonlyArray<string> =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : testFilesIn(path)
+    return entry.name.endsWith(".ts") && path.includes("/test/") ? [path] : []
+  })
 
 const proofsIn = (path: string): ReadonlyArray<Proof> =>
-  titlesIn(readFileSync(path, "utf8")).flatMap((title) =>
-    sectionsNamedBy(title)
-      .filter((section) => section.startsWith(SPEC))
-      .map((section) => ({ section: section.slice(SPEC.length), file: relative(root, path), title }))
+  Array.from(readFileSync(path, "utf8").matchAll(TITLE), ([, , title]) => title!).flatMap((title) =>
+    sectionsNamedBy(title).map((section) => ({ section, file: relative(root, path), title }))
   )
 
-const sections = sectionsOfSpec(readFileSync(join(root, "docs", "spec.md"), "utf8"))
+const sections = sectionsOf(readFileSync(join(root, "docs", "spec.md"), "utf8"))
 const proofs = testFilesIn(join(root, "packages")).flatMap(proofsIn)
 const known = new Set(sections.map(({ number }) => number))
 const proofsOf = (section: string) => proofs.filter((proof) => proof.section === section).length

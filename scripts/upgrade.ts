@@ -5,7 +5,7 @@
  */
 import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
-import { lastRelease } from "../packages/persistence/test/upgrades/LastRelease.ts"
+import { lastRelease } from "../packages/persistence/test/migrations/LastRelease.ts"
 import { upgrade } from "../packages/worker/test/upgrade/Upgrade.ts"
 import { optionsOf } from "./Options.ts"
 

@@ -501,26 +501,6 @@ create type posthorn.refusal as (
   hint text
 );
 
-create type posthorn.sighted as (
-  workspace_id text,
-  endpoint_id text,
-  shard smallint,
-  attempts smallint,
-  take_ups smallint,
-  delivery_ids text,
-  dues text,
-  event_type text,
-  payload text,
-  trace_id text,
-  failures integer,
-  version text,
-  url text,
-  enabled boolean,
-  generation integer,
-  secret bytea,
-  previous_secret bytea
-);
-
 create type posthorn.waiting as (
   workspace_id text,
   endpoint_id text,
@@ -533,7 +513,6 @@ create type posthorn.waiting as (
 -- posthorn.announce(workspace text, event_type text, payload text, trace_id text, except_endpoint text DEFAULT NULL::text) returns void
 -- posthorn.answer(one posthorn.planned) returns posthorn.published
 -- posthorn.audience_of(workspace_slug text, event_type text, except_endpoint text) returns posthorn.audience
--- posthorn.await_due(shards smallint[], past_due bigint, known text[], per_shard integer, look_most integer, few_most integer, load_most integer, whole boolean, pause_ms double precision, patience_ms double precision) returns SETOF posthorn.sighted
 -- posthorn.begin_daily_run(wanted_job text) returns boolean
 -- posthorn.bury(batch integer, OUT looked integer, OUT marked integer) returns record
 -- posthorn.carry_out(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean) returns posthorn.planned[]
@@ -564,15 +543,16 @@ create type posthorn.waiting as (
 -- posthorn.id_of(prefix text, microseconds bigint) returns text
 -- posthorn.is_awake(shard smallint) returns boolean
 -- posthorn.keyed(plan posthorn.planned[], moment timestamp with time zone, patient boolean) returns posthorn.planned[]
--- posthorn.list_deliveries(workspace text, endpoint text, before text, most integer, room integer) returns text
 -- posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded
 -- posthorn.losses(workspace text, endpoint text, most integer, OUT stopped integer, OUT stopped_since timestamp with time zone, OUT newest_id text, OUT never_sent integer, OUT more_stopped boolean, OUT missed integer, OUT missed_since timestamp with time zone, OUT more_missed boolean) returns record
 -- posthorn.made_at(id text) returns timestamp with time zone
+-- posthorn.matching_endpoints(workspace_slug text, event_type text, except_endpoint text) returns SETOF posthorn.audience
 -- posthorn.may_nest_deeper(payload text, depth integer) returns boolean
 -- posthorn.micros(moment timestamp with time zone) returns bigint
 -- posthorn.nests_deeper(payload text, depth integer) returns boolean
 -- posthorn.new_id(prefix text) returns text
 -- posthorn.new_trace_id() returns text
+-- posthorn.newest_deliveries(workspace text, endpoint text, before text, most integer) returns SETOF posthorn.deliveries
 -- posthorn.next_due(shards smallint[]) returns bigint
 -- posthorn.notify_sleepers(shards smallint[]) returns void
 -- posthorn.own_trace(event_id text) returns text
@@ -583,7 +563,6 @@ create type posthorn.waiting as (
 -- posthorn.publish_each(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean DEFAULT true) returns SETOF posthorn.outcome
 -- posthorn.publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text DEFAULT NULL::text, most_deliveries integer DEFAULT NULL::integer) returns SETOF posthorn.published
 -- posthorn.publish_one(workspace_slug text, event_type text, payload text, trace_id text, most_deliveries integer) returns posthorn.published
--- posthorn.publishers() returns integer
 -- posthorn.publishing(shards smallint[]) returns text
 -- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer) returns TABLE(recorded integer, dead_lettered integer, disabled text[], too_late integer[], moment_micros bigint)
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
@@ -609,6 +588,5 @@ create type posthorn.waiting as (
 -- posthorn.wake(shards smallint[]) returns void
 -- posthorn.wake_class() returns integer
 -- posthorn.was_visible(version xid, moment pg_snapshot) returns boolean
--- posthorn.who_wants(workspace_slug text, event_type text, except_endpoint text) returns SETOF posthorn.audience
 -- posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns SETOF text
 -- posthorn.write_attempts(workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], fixed_headers text, moment timestamp with time zone, OUT recorded integer, OUT dead_lettered integer, OUT stored integer[], OUT locked text[]) returns record

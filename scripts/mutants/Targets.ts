@@ -15,9 +15,9 @@ export const targets: ReadonlyArray<Target> = [
     file: "packages/domain/src/Permission.ts",
     tests: ["packages/domain/test/Permission.test.ts", "packages/domain/test/Names.test.ts"]
   },
-  { file: "packages/server/src/Gate.ts", tests: ["packages/server/test/Gate.test.ts"] },
+  { file: "packages/server/src/gate/Gate.ts", tests: ["packages/server/test/Gate.test.ts"] },
   {
-    file: "packages/server/src/console/SessionDoor.ts",
+    file: "packages/server/src/console/SessionAuthentication.ts",
     tests: ["packages/server/test/ConsoleDoor.test.ts", "packages/server/test/ConsoleBrowser.test.ts"]
   },
   {
@@ -46,10 +46,13 @@ export const targets: ReadonlyArray<Target> = [
   { file: "packages/signature/src/Sign.ts", tests: ["packages/signature/test/Signature.test.ts"] },
   { file: "packages/signature/src/Secret.ts", tests: ["packages/signature/test/Signature.test.ts"] },
   { file: "packages/signature/src/Verify.ts", tests: ["packages/signature/test/Signature.test.ts"] },
-  { file: "packages/persistence/src/SecretBox.ts", tests: ["packages/persistence/test/SecretBox.test.ts"] },
+  {
+    file: "packages/persistence/src/client/SecretBox.ts",
+    tests: ["packages/persistence/test/client/SecretBox.test.ts"]
+  },
   {
     file: "packages/worker/src/http/AddressGuard.ts",
-    tests: ["packages/worker/test/DispatchConnecting.test.ts"]
+    tests: ["packages/worker/test/DispatchConnecting.alone.test.ts"]
   },
   { file: "packages/worker/src/http/BodyPrefix.ts", tests: ["packages/worker/test/BodyPrefix.test.ts"] },
   { file: "packages/worker/src/http/KeptHeaders.ts", tests: ["packages/worker/test/KeptHeaders.test.ts"] },

@@ -1,5 +1,5 @@
 /**
- * `npm run openapi:clients`: generates a client with openapi-typescript and one with orval, compiles both strictly, and
+ * `npm run openapi:clients`: generates a client with openapi-typescript and one with oazapfts, compiles both strictly, and
  * runs them against a live server, which is started here (`posthorn dev` with a database of its own) and stopped.
  */
 import { spawn } from "node:child_process"
@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { bin, document, install, quiet, root, run } from "./run.mjs"
+import { bin, document, install, root, run } from "./run.mjs"
 
 const freePort = () =>
   new Promise((resolve) => {
@@ -42,7 +42,7 @@ const withServer = async (use) => {
   const port = await freePort()
   const operatorToken = randomBytes(32).toString("hex")
   const env = {
-    ...quiet,
+    ...process.env,
     DATA_DIR: folder,
     PORT: String(port),
     OPERATOR_TOKEN: operatorToken,
@@ -70,7 +70,7 @@ const withServer = async (use) => {
 await install()
 try {
   await run(bin("openapi-typescript"), [document, "--output", "generated/openapi.ts"])
-  await run(bin("orval"), ["--config", "orval.config.cjs"])
+  await run(bin("oazapfts"), [document, "generated/oazapfts.ts"])
   await run(bin("tsc"), ["--project", "tsconfig.json"])
   await withServer((url, token) =>
     run(join(root, "node_modules", ".bin", "tsx"), ["smoke/main.ts", url, token])

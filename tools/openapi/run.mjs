@@ -8,18 +8,9 @@ export const here = dirname(fileURLToPath(import.meta.url))
 export const root = join(here, "..", "..")
 export const document = join(root, "packages", "api-contract", "openapi.json")
 
-/** Nothing calls home, and nothing looks for its own next version. */
-export const quiet = {
-  ...process.env,
-  REDOCLY_TELEMETRY: "off",
-  REDOCLY_SUPPRESS_UPDATE_NOTICE: "true",
-  DO_NOT_TRACK: "1",
-  NO_UPDATE_NOTIFIER: "1"
-}
-
 export const run = (command, args, options = {}) =>
   new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: here, env: quiet, stdio: "inherit", ...options })
+    const child = spawn(command, args, { cwd: here, stdio: "inherit", ...options })
     child.once("error", reject)
     child.once("exit", (code) =>
       code === 0
@@ -32,6 +23,6 @@ export const bin = (name) => join(here, "node_modules", ".bin", name)
 
 /** What the lockfile says, once. */
 export const install = async () => {
-  if (existsSync(bin("redocly"))) return
+  if (existsSync(bin("oazapfts"))) return
   await run("npx", ["--yes", "pnpm@12.21.0", "install", "--frozen-lockfile"])
 }

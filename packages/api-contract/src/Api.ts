@@ -2,7 +2,7 @@
  * The contract: every operation, its shapes, errors, permission, bucket and tool, declared once.
  *
  * The REST routes, the OpenAPI document, the typed client and the MCP tools are all read off this value.
- * Source: spec §4 and §9, decision §4.
+ * Source: spec §4, §9 and §4.2.
  */
 import { HttpApi, OpenApi } from "@effect/platform"
 import * as Errors from "@posthorn/domain/Errors"
@@ -14,6 +14,7 @@ import { DeliveriesApi } from "./Deliveries.ts"
 import { DeliveryRequest } from "./DeliveryRequest.ts"
 import { EndpointsApi } from "./Endpoints.ts"
 import { EventsApi } from "./Events.ts"
+import { invalidRequest } from "./Gates.ts"
 import { MembersApi } from "./Members.ts"
 import { NotificationsApi } from "./Notifications.ts"
 import { OverviewApi } from "./Overview.ts"
@@ -28,7 +29,7 @@ Every call carries an API token of one workspace: \`Authorization: Bearer <token
 give \`nextCursor\` back as \`cursor\` until it is null. Every refusal is a problem (RFC 9457) with a \`_tag\` to switch on
 and a \`detail\` that says what to do; its \`type\` leads to its place below. Every answer has an \`x-trace-id\`.
 
-Every POST takes an \`Idempotency-Key\`, so that it can be sent again safely. Members may be added to answers at any time:
+Every POST that changes something takes an \`Idempotency-Key\`, so that it can be sent again safely. Members may be added to answers at any time:
 pass over those you do not know.`
 
 export class Api extends HttpApi.make("posthorn")
@@ -45,7 +46,7 @@ export class Api extends HttpApi.make("posthorn")
   .add(AuditEventsApi)
   .add(CallerApi)
   .add(ConsoleLinksApi)
-  .addError(failure(Errors.InvalidRequest))
+  .addError(invalidRequest)
   .addError(failure(Errors.RequestTimeout))
   .addError(failure(Errors.PayloadTooLarge))
   .addError(failure(Errors.UnsupportedMediaType))

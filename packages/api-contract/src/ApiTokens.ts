@@ -1,4 +1,4 @@
-/** API tokens of a workspace. The token itself is shown once, in the answer that creates it. Source: decision §3. */
+/** API tokens of a workspace. The token itself is shown once, in the answer that creates it. Source: spec §5.1. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import {
   ApiTokenNotFound,
@@ -14,7 +14,18 @@ import { ExpiresAt, Id, NullOr, Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { Flag, IdParam, idempotencyKey, Label, Moment, PageOf, pageQuery, Slug, withStatus } from "./Wire.ts"
+import {
+  Flag,
+  IdParam,
+  idempotencyKey,
+  Label,
+  Moment,
+  PageOf,
+  pageQuery,
+  Slug,
+  sent,
+  withStatus
+} from "./Wire.ts"
 
 const fields = {
   id: Id("token"),
@@ -63,7 +74,7 @@ export const CreateApiToken = Schema.Struct({
 const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug/api-tokens")
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(CreateApiToken)
+  .setPayload(sent(CreateApiToken))
   .addSuccess(withStatus(201, CreatedApiToken))
   .addError(failure(LimitReached))
   .addError(failure(IdempotencyKeyReused))
@@ -88,7 +99,7 @@ export const ApiTokenPage = PageOf("ApiToken", ApiToken)
 
 const listApiTokens = HttpApiEndpoint.get("listApiTokens", "/workspaces/:slug/api-tokens")
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(Schema.Struct(pageQuery))
+  .setUrlParams(sent(Schema.Struct(pageQuery)))
   .addSuccess(ApiTokenPage)
   .annotate(OpenApi.Summary, "List API tokens")
   .annotate(
@@ -107,11 +118,13 @@ const listApiTokens = HttpApiEndpoint.get("listApiTokens", "/workspaces/:slug/ap
 const revokeApiToken = HttpApiEndpoint.del("revokeApiToken", "/workspaces/:slug/api-tokens/:tokenId")
   .setPath(Schema.Struct({ slug: Slug, tokenId: IdParam("token") }))
   .setUrlParams(
-    Schema.Struct({
-      descendants: Flag(
-        "Also every token made by this one, and by those in turn; revoked ones are passed through."
-      )
-    })
+    sent(
+      Schema.Struct({
+        descendants: Flag(
+          "Also every token made by this one, and by those in turn; revoked ones are passed through."
+        )
+      })
+    )
   )
   .addSuccess(Schema.Void, { status: 204 })
   .addError(failure(ApiTokenNotFound))

@@ -1,4 +1,4 @@
-/** The audit log: who changed what, through which door. Source: spec §6, decision §4. */
+/** The audit log: who changed what, through which door. Source: spec §6 and §6.1. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { ActorType, Via } from "@posthorn/domain/Principal"
 import { Schema } from "effect"
@@ -6,7 +6,7 @@ import { exampleId } from "./Examples.ts"
 import { Id, NullOr, Text, Timestamp, TraceId } from "./Fields.ts"
 import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
-import { PageOf, pageQuery, Slug } from "./Wire.ts"
+import { PageOf, pageQuery, Slug, sent } from "./Wire.ts"
 
 export const AuditEvent = Schema.Struct({
   id: Id("audit"),
@@ -43,7 +43,7 @@ export const AuditEventPage = PageOf("AuditEvent", AuditEvent)
 const listAuditEvents = HttpApiEndpoint.get("listAuditEvents", "/workspaces/:slug/audit-events")
   .middleware(WorkspaceGate)
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(Schema.Struct(pageQuery))
+  .setUrlParams(sent(Schema.Struct(pageQuery)))
   .addSuccess(AuditEventPage)
   .annotate(OpenApi.Summary, "List audit events")
   .annotate(
@@ -61,7 +61,7 @@ const listAuditEvents = HttpApiEndpoint.get("listAuditEvents", "/workspaces/:slu
 
 const listOperatorAuditEvents = HttpApiEndpoint.get("listOperatorAuditEvents", "/audit-events")
   .middleware(OperatorGate)
-  .setUrlParams(Schema.Struct(pageQuery))
+  .setUrlParams(sent(Schema.Struct(pageQuery)))
   .addSuccess(AuditEventPage)
   .annotate(OpenApi.Summary, "List what the operator did to workspaces")
   .annotate(

@@ -1,4 +1,4 @@
-/** Links that open the console once. Source: decision §4, §9 and §10. */
+/** Links that open the console once. Source: spec §4.2, §11 and §5.2. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { IdempotencyKeyInUse, IdempotencyKeyReused, MemberNotFound } from "@posthorn/domain/Errors"
 import { Scope } from "@posthorn/domain/Permission"
@@ -7,7 +7,7 @@ import { RoleOfMember, Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, Slug, withStatus } from "./Wire.ts"
+import { IdParam, idempotencyKey, Slug, sent, withStatus } from "./Wire.ts"
 
 const MAX_SECONDS = 3600
 
@@ -47,7 +47,7 @@ export type ConsoleLink = typeof ConsoleLink.Type
 const createConsoleLink = HttpApiEndpoint.post("createConsoleLink", "/workspaces/:slug/console-links")
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(CreateConsoleLink)
+  .setPayload(sent(CreateConsoleLink))
   .addSuccess(withStatus(201, ConsoleLink))
   .addError(failure(MemberNotFound))
   .addError(failure(IdempotencyKeyReused))

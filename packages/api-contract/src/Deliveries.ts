@@ -1,4 +1,4 @@
-/** Deliveries, their attempts, and sending one again. Source: spec §2.2, §2.3, §4; decision §4. */
+/** Deliveries, their attempts, and sending one again. Source: spec §2.2, §2.3, §4 and §4.2. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import {
   IdempotencyKeyInUse,
@@ -15,7 +15,7 @@ import { A_DAY_LATER } from "./Examples.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, Moment, PayloadChoice, pageQuery, Slug, withStatus } from "./Wire.ts"
+import { IdParam, idempotencyKey, Moment, PayloadChoice, pageQuery, Slug, sent, withStatus } from "./Wire.ts"
 
 /** Filters that every list of deliveries takes. */
 export const deliveryFilters = {
@@ -32,7 +32,7 @@ const listWebhookDeliveries = HttpApiEndpoint.get(
   "/workspaces/:slug/webhooks/:endpointId/deliveries"
 )
   .setPath(inEndpoint)
-  .setUrlParams(Schema.Struct({ ...pageQuery, ...deliveryFilters }))
+  .setUrlParams(sent(Schema.Struct({ ...pageQuery, ...deliveryFilters })))
   .addSuccess(DeliveryPage)
   .addError(failure(WebhookEndpointNotFound))
   .annotate(OpenApi.Summary, "List an endpoint's deliveries")
@@ -56,14 +56,16 @@ const listWorkspaceDeliveries = HttpApiEndpoint.get(
 )
   .setPath(Schema.Struct({ slug: Slug }))
   .setUrlParams(
-    Schema.Struct({
-      ...pageQuery,
-      ...deliveryFilters,
-      endpointId: Schema.optional(IdParam("endpoint")),
-      eventId: Schema.optional(IdParam("event")),
-      since: Schema.optional(Moment("Only deliveries created then or later.")),
-      until: Schema.optional(Moment("Only deliveries created before then.", A_DAY_LATER))
-    })
+    sent(
+      Schema.Struct({
+        ...pageQuery,
+        ...deliveryFilters,
+        endpointId: Schema.optional(IdParam("endpoint")),
+        eventId: Schema.optional(IdParam("event")),
+        since: Schema.optional(Moment("Only deliveries created then or later.")),
+        until: Schema.optional(Moment("Only deliveries created before then.", A_DAY_LATER))
+      })
+    )
   )
   .addSuccess(DeliveryPage)
   .annotate(OpenApi.Summary, "List a workspace's deliveries")
@@ -104,7 +106,7 @@ const listWebhookDeliveryAttempts = HttpApiEndpoint.get(
   "/workspaces/:slug/webhooks/deliveries/:deliveryId/attempts"
 )
   .setPath(inDelivery)
-  .setUrlParams(Schema.Struct(pageQuery))
+  .setUrlParams(sent(Schema.Struct(pageQuery)))
   .addSuccess(AttemptPage)
   .addError(failure(WebhookDeliveryNotFound))
   .annotate(OpenApi.Summary, "List a delivery's attempts")

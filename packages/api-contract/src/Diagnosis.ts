@@ -1,7 +1,7 @@
-/** Diagnosing an endpoint from recorded evidence. Source: decision §4 (diagnoseWebhookEndpoint). */
+/** Diagnosing an endpoint from recorded evidence. Source: spec §4.6. */
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
+import { findingCodes } from "@posthorn/domain/diagnosis/Finding"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
-import { findingCodes } from "@posthorn/domain/Finding"
 import { Schema } from "effect"
 import { FailureReason } from "./DeliveryShapes.ts"
 import { exampleId, TIME } from "./Examples.ts"

@@ -1,4 +1,4 @@
-/** What a webhook endpoint looks like, and what may be asked of one. Source: spec §2.1, decision §4. */
+/** What a webhook endpoint looks like, and what may be asked of one. Source: spec §2.1 and §4.5. */
 import { EventTypePattern } from "@posthorn/domain/EventType"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Schema } from "effect"

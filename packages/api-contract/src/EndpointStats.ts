@@ -1,5 +1,5 @@
 /**
- * An endpoint's deliveries hour by hour. Source: decision §4.
+ * An endpoint's deliveries hour by hour. Source: spec §4.5.
  *
  * A delivery counts in the hour of its `createdAt`, under its present status, so the counts of an hour still move while
  * its deliveries are retried. Pending ones are not counted. Percentiles are over the last attempt of each.
@@ -10,7 +10,7 @@ import { Schema } from "effect"
 import { Integer, IntegerOrNull, Timestamp } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { Clamped, IdParam, Slug, withDefault } from "./Wire.ts"
+import { Clamped, IdParam, Slug, sent, withDefault } from "./Wire.ts"
 
 const figures = {
   delivered: Integer("Deliveries created in this time that were answered 2xx.", 998),
@@ -49,16 +49,18 @@ export const getEndpointStats = HttpApiEndpoint.get(
 )
   .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") }))
   .setUrlParams(
-    Schema.Struct({
-      hours: withDefault(
-        Clamped(`How many hours; out of range is clamped into 1 to ${MAX_HOURS}.`, {
-          min: 1,
-          max: MAX_HOURS,
-          otherwise: DEFAULT_HOURS
-        }),
-        DEFAULT_HOURS
-      )
-    })
+    sent(
+      Schema.Struct({
+        hours: withDefault(
+          Clamped(`How many hours; out of range is clamped into 1 to ${MAX_HOURS}.`, {
+            min: 1,
+            max: MAX_HOURS,
+            otherwise: DEFAULT_HOURS
+          }),
+          DEFAULT_HOURS
+        )
+      })
+    )
   )
   .addSuccess(EndpointStats)
   .addError(failure(WebhookEndpointNotFound))

@@ -1,4 +1,4 @@
-/** Webhook endpoints: where a workspace wants its events. Source: spec §2.1, decision §4. */
+/** Webhook endpoints: where a workspace wants its events. Source: spec §2.1 and §4.2. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import {
   IdempotencyKeyInUse,
@@ -24,14 +24,14 @@ import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import { explainSignature } from "./Signatures.ts"
 import { sendTestEvent } from "./TestSends.ts"
-import { IdParam, idempotencyKey, ifMatch, pageQuery, Slug, withStatus } from "./Wire.ts"
+import { IdParam, idempotencyKey, ifMatch, pageQuery, Slug, sent, withStatus } from "./Wire.ts"
 
 const inEndpoint = Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") })
 
 const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/workspaces/:slug/webhooks")
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(CreateWebhookEndpoint)
+  .setPayload(sent(CreateWebhookEndpoint))
   .addSuccess(withStatus(201, WebhookEndpoint))
   .addError(failure(LimitReached))
   .addError(failure(InvalidWebhookUrl))
@@ -56,7 +56,7 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
 
 const listWebhookEndpoints = HttpApiEndpoint.get("listWebhookEndpoints", "/workspaces/:slug/webhooks")
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(Schema.Struct(pageQuery))
+  .setUrlParams(sent(Schema.Struct(pageQuery)))
   .addSuccess(WebhookEndpointPage)
   .annotate(OpenApi.Summary, "List webhook endpoints")
   .annotate(OpenApi.Description, "Forward on id, so in the order they were created.")
@@ -95,7 +95,7 @@ const updateWebhookEndpoint = HttpApiEndpoint.patch(
 )
   .setPath(inEndpoint)
   .setHeaders(Schema.Struct(ifMatch))
-  .setPayload(UpdateWebhookEndpoint)
+  .setPayload(sent(UpdateWebhookEndpoint))
   .addSuccess(WebhookEndpointDetail)
   .addError(failure(WebhookEndpointNotFound))
   .addError(failure(InvalidWebhookUrl))

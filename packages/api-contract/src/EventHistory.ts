@@ -1,4 +1,4 @@
-/** What was published: events and their types, read back. Source: decision §4 and §10 (Events). */
+/** What was published: events and their types, read back. Source: spec §4.5. */
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
 import { EventNotFound } from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
@@ -7,7 +7,7 @@ import { A_DAY_LATER } from "./Examples.ts"
 import { Id, Integer, Text, Timestamp, TraceId } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, JsonValue, Moment, PageOf, PayloadChoice, pageQuery, Slug } from "./Wire.ts"
+import { IdParam, JsonValue, Moment, PageOf, PayloadChoice, pageQuery, Slug, sent } from "./Wire.ts"
 
 export const Event = Schema.Struct({
   id: Id("event", "`evt_…`; newer events have greater ids."),
@@ -43,13 +43,15 @@ export const EventTypePage = PageOf("EventTypeSummary", EventTypeSummary)
 export const listEvents = HttpApiEndpoint.get("listEvents", "/workspaces/:slug/events")
   .setPath(Schema.Struct({ slug: Slug }))
   .setUrlParams(
-    Schema.Struct({
-      ...pageQuery,
-      eventType: Schema.optional(EventType),
-      since: Schema.optional(Moment("Only events published then or later.")),
-      until: Schema.optional(Moment("Only events published before then.", A_DAY_LATER)),
-      payload: PayloadChoice
-    })
+    sent(
+      Schema.Struct({
+        ...pageQuery,
+        eventType: Schema.optional(EventType),
+        since: Schema.optional(Moment("Only events published then or later.")),
+        until: Schema.optional(Moment("Only events published before then.", A_DAY_LATER)),
+        payload: PayloadChoice
+      })
+    )
   )
   .addSuccess(EventPage)
   .annotate(OpenApi.Summary, "List events")
@@ -87,7 +89,7 @@ export const getEvent = HttpApiEndpoint.get("getEvent", "/workspaces/:slug/event
 
 export const listEventTypes = HttpApiEndpoint.get("listEventTypes", "/workspaces/:slug/event-types")
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(Schema.Struct(pageQuery))
+  .setUrlParams(sent(Schema.Struct(pageQuery)))
   .addSuccess(EventTypePage)
   .annotate(OpenApi.Summary, "List event types")
   .annotate(

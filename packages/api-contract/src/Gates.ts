@@ -3,10 +3,16 @@
  *
  * Every operation stands behind exactly one. Because a gate provides what its operations may read, one that reads the
  * workspace's principal does not compile behind the operator's gate. `server/Gate` implements them; what a caller must
- * hold, and which bucket the call counts in, is in the operation's rules. Source: decision §3.
+ * hold, and which bucket the call counts in, is in the operation's rules. Source: spec §5.1.
  */
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "@effect/platform"
-import { Forbidden, RateLimited, Unauthorized, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import {
+  Forbidden,
+  InvalidRequest,
+  RateLimited,
+  Unauthorized,
+  WorkspaceNotFound
+} from "@posthorn/domain/Errors"
 import { CurrentCaller, CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
 import { Schema } from "effect"
 import { failure } from "./Problem.ts"
@@ -20,7 +26,10 @@ const security = {
   )
 }
 
-const refusals = [failure(Unauthorized), failure(Forbidden), failure(RateLimited)] as const
+/** Declared for all operations; the gate gives it for a query that its operation does not take. */
+export const invalidRequest = failure(InvalidRequest)
+
+const refusals = [failure(Unauthorized), failure(Forbidden), failure(RateLimited), invalidRequest] as const
 
 /** For what any valid token may ask. */
 export class CallerGate extends HttpApiMiddleware.Tag<CallerGate>()("@posthorn/api-contract/CallerGate", {

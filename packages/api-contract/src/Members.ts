@@ -1,4 +1,4 @@
-/** Members: the people of a workspace, for the console. Source: spec §2.6 and §4, decision §4 and §9. */
+/** Members: the people of a workspace, for the console. Source: spec §2.6, §4, §4.2 and §11. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import {
   IdempotencyKeyInUse,
@@ -11,7 +11,7 @@ import { Id, RoleOfMember, Text } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, Label, PageOf, pageQuery, Slug, withStatus } from "./Wire.ts"
+import { IdParam, idempotencyKey, Label, PageOf, pageQuery, Slug, sent, withStatus } from "./Wire.ts"
 
 export const Member = Schema.Struct({
   id: Id("member"),
@@ -50,7 +50,7 @@ const inMember = Schema.Struct({ slug: Slug, memberId: IdParam("member") })
 
 const listMembers = HttpApiEndpoint.get("listMembers", "/workspaces/:slug/members")
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(Schema.Struct(pageQuery))
+  .setUrlParams(sent(Schema.Struct(pageQuery)))
   .addSuccess(MemberPage)
   .annotate(OpenApi.Summary, "List members")
   .annotate(OpenApi.Description, "Forward on id, so in the order they were added.")
@@ -66,7 +66,7 @@ const listMembers = HttpApiEndpoint.get("listMembers", "/workspaces/:slug/member
 const addMember = HttpApiEndpoint.post("addMember", "/workspaces/:slug/members")
   .setPath(Schema.Struct({ slug: Slug }))
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(AddMember)
+  .setPayload(sent(AddMember))
   .addSuccess(withStatus(201, Member))
   .addError(failure(MemberEmailTaken))
   .addError(failure(IdempotencyKeyReused))
@@ -84,7 +84,7 @@ const addMember = HttpApiEndpoint.post("addMember", "/workspaces/:slug/members")
 
 const updateMember = HttpApiEndpoint.patch("updateMember", "/workspaces/:slug/members/:memberId")
   .setPath(inMember)
-  .setPayload(UpdateMember)
+  .setPayload(sent(UpdateMember))
   .addSuccess(Member)
   .addError(failure(MemberNotFound))
   .addError(failure(MemberEmailTaken))

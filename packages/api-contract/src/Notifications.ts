@@ -1,4 +1,4 @@
-/** Notifications: what a workspace should look at. Source: spec §3.1 and §4, decision §4. */
+/** Notifications: what a workspace should look at. Source: spec §3.1, §4 and §4.5. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { IdempotencyKeyInUse, IdempotencyKeyReused, NotificationNotFound } from "@posthorn/domain/Errors"
 import { NotificationKind } from "@posthorn/domain/States"
@@ -8,7 +8,7 @@ import { Id, IdOrNull, NullOr, Text, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, PageOf, pageQuery, Slug } from "./Wire.ts"
+import { IdParam, idempotencyKey, PageOf, pageQuery, Slug, sent } from "./Wire.ts"
 
 export const Notification = Schema.Struct({
   id: Id("notification"),
@@ -31,7 +31,7 @@ export const NotificationPage = PageOf("Notification", Notification)
 
 const listNotifications = HttpApiEndpoint.get("listNotifications", "/workspaces/:slug/notifications")
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(Schema.Struct(pageQuery))
+  .setUrlParams(sent(Schema.Struct(pageQuery)))
   .addSuccess(NotificationPage)
   .annotate(OpenApi.Summary, "List notifications")
   .annotate(OpenApi.Description, "Newest first, read and unread alike.")

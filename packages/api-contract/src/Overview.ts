@@ -1,4 +1,4 @@
-/** A workspace at a glance. Source: spec §4, decision §4. */
+/** A workspace at a glance. Source: spec §4 and §4.5. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { HourStats } from "./EndpointStats.ts"

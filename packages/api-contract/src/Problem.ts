@@ -3,7 +3,7 @@
  *
  * On the wire: RFC 9457 `application/problem+json` that also carries the tag and the error's own facts. REST, OpenAPI,
  * the client and MCP read this file. `satisfies` makes an error without a status a compile error. Source: spec §7,
- * decision §5.
+ * spec §7.1.
  */
 import { HttpApiSchema } from "@effect/platform"
 import type * as Errors from "@posthorn/domain/Errors"

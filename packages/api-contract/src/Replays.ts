@@ -1,4 +1,4 @@
-/** Replay jobs: all that an endpoint did not receive in a time, sent again. Source: decision §4 and §10 (Replay jobs). */
+/** Replay jobs: all that an endpoint did not receive in a time, sent again. Source: spec §4.6. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import {
   IdempotencyKeyInUse,
@@ -14,7 +14,17 @@ import { EndpointId, Id, Integer, NullOr, Timestamp } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, Moment, PageOf, pageQuery, Slug, withDefault, withStatus } from "./Wire.ts"
+import {
+  IdParam,
+  idempotencyKey,
+  Moment,
+  PageOf,
+  pageQuery,
+  Slug,
+  sent,
+  withDefault,
+  withStatus
+} from "./Wire.ts"
 
 const ReplayableStatus = States.ReplayableStatus.annotations({
   identifier: "ReplayableStatus",
@@ -97,7 +107,7 @@ const inReplay = Schema.Struct({ slug: Slug, replayId: IdParam("replay") })
 const startReplay = HttpApiEndpoint.post("startReplay", "/workspaces/:slug/webhooks/:endpointId/replays")
   .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") }))
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(StartReplay)
+  .setPayload(sent(StartReplay))
   .addSuccess(withStatus(202, Replay))
   .addSuccess(withStatus(200, ReplayCount))
   .addError(failure(WebhookEndpointNotFound))
@@ -125,7 +135,7 @@ const startReplay = HttpApiEndpoint.post("startReplay", "/workspaces/:slug/webho
 
 const listReplays = HttpApiEndpoint.get("listReplays", "/workspaces/:slug/webhooks/replays")
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(Schema.Struct(pageQuery))
+  .setUrlParams(sent(Schema.Struct(pageQuery)))
   .addSuccess(ReplayPage)
   .annotate(OpenApi.Summary, "List replay jobs")
   .annotate(OpenApi.Description, "Newest first, with their progress.")

@@ -1,6 +1,5 @@
 /** One of each refusal, for documents: made of the examples that its facts carry, and said by the error itself. */
 import * as Errors from "@posthorn/domain/Errors"
-import { describeReason } from "@posthorn/domain/WebhookUrl"
 import { Option, type Schema, SchemaAST } from "effect"
 
 type Tag = Errors.PublicError["_tag"]
@@ -16,9 +15,5 @@ export const sampleOf = (tag: Tag): Errors.PublicError => {
   const given = Object.entries(facts).flatMap(([name, { ast }]) =>
     Option.toArray(SchemaAST.getExamplesAnnotation(ast as SchemaAST.AST)).map(([example]) => [name, example])
   )
-  const error = new Refusal(Object.fromEntries(given))
-  // Its sentence belongs to the reason, and is added where a URL is judged.
-  return error._tag === "InvalidWebhookUrl"
-    ? Object.assign(error, { explanation: describeReason("not_https") })
-    : error
+  return new Refusal(Object.fromEntries(given))
 }

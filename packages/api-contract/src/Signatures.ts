@@ -1,4 +1,4 @@
-/** Explaining a signature that a receiver does not accept. Source: spec §4.1, decision §10 (`explainSignature`). */
+/** Explaining a signature that a receiver does not accept. Source: spec §4.1 and §4.6. */
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
@@ -6,7 +6,7 @@ import { DELIVERED, SIGNED } from "./Examples.ts"
 import { Text } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, Slug } from "./Wire.ts"
+import { IdParam, Slug, sent } from "./Wire.ts"
 
 const MOST_HEADERS = 100
 
@@ -55,7 +55,7 @@ export const explainSignature = HttpApiEndpoint.post(
   "/workspaces/:slug/webhooks/:endpointId/explain-signature"
 )
   .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") }))
-  .setPayload(ExplainSignature)
+  .setPayload(sent(ExplainSignature))
   .addSuccess(SignatureExplanation)
   .addError(failure(WebhookEndpointNotFound))
   .annotate(OpenApi.Summary, "Explain a signature")

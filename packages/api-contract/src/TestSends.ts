@@ -1,4 +1,4 @@
-/** Test sends: trying an endpoint out. Source: spec §3.1, decision §10 (Test sends). */
+/** Test sends: trying an endpoint out. Source: spec §3.1 and §4.3. */
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
 import {
   IdempotencyKeyInUse,
@@ -11,7 +11,7 @@ import { Schema } from "effect"
 import { Delivery } from "./DeliveryShapes.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, idempotencyKey, JsonValue, Slug, withStatus } from "./Wire.ts"
+import { IdParam, idempotencyKey, JsonValue, Slug, sent, withStatus } from "./Wire.ts"
 
 const MAX_WAIT_SECONDS = 15
 
@@ -36,7 +36,7 @@ export const sendTestEvent = HttpApiEndpoint.post(
 )
   .setPath(Schema.Struct({ slug: Slug, endpointId: IdParam("endpoint") }))
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(SendTestEvent)
+  .setPayload(sent(SendTestEvent))
   .addSuccess(withStatus(202, Delivery))
   .addError(failure(WebhookEndpointNotFound))
   .addError(failure(WebhookEndpointDisabled))

@@ -1,4 +1,4 @@
-/** One id to follow: all that became of an event, in order of time. Source: decision §4 and §10 (`getTrace`). */
+/** One id to follow: all that became of an event, in order of time. Source: spec §4.6. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { TraceNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"

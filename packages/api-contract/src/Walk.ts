@@ -1,16 +1,14 @@
 /**
  * Walks the contract: every operation as plain data, for whoever derives something from all of them.
  *
- * Walking forgets the types of requests and answers; `Bindings` has checked them where the operations are implemented.
+ * Walking forgets the types of requests and answers; the builder checks them where the operations are implemented.
  */
-import type { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "@effect/platform"
+import type { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { HttpApiSchema } from "@effect/platform"
-import type { JsonOf } from "@posthorn/domain/JsonText"
-import { type Effect, type Option, Schema, SchemaAST } from "effect"
+import { Option, Schema, SchemaAST } from "effect"
 import { Api } from "./Api.ts"
 import { type AnyGate, CallerGate, OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { type OperationRules, rulesOf } from "./Operation.ts"
-import type { Filled } from "./Wire.ts"
 
 type Endpoint = HttpApiEndpoint.HttpApiEndpoint.AnyWithProps
 type Group = HttpApiGroup.HttpApiGroup.AnyWithProps
@@ -64,56 +62,25 @@ const entryOf = (group: Group, endpoint: Endpoint): ContractEntry => ({
   endpoint
 })
 
+/** The names of a part's members, as they are sent. */
+export const membersOf = (part: Option.Option<Schema.Schema.Any>): ReadonlyArray<string> =>
+  Option.match(part, {
+    onNone: () => [],
+    onSome: ({ ast }) => {
+      const encoded = SchemaAST.encodedAST(ast)
+      return SchemaAST.isTypeLiteral(encoded)
+        ? encoded.propertySignatures.map(({ name }) => String(name))
+        : []
+    }
+  })
+
+/** Whether its answers are kept under idempotency keys by the common rule. */
+export const keepsAnswers = ({ headersSchema, rules }: ContractEntry): boolean =>
+  rules.ownKeys !== true && membersOf(headersSchema).includes("idempotency-key")
+
 /** Every operation, in the order of the contract. */
 export const entries: ReadonlyArray<ContractEntry> = Object.values(
   Api.groups as unknown as Record<string, Group>
 ).flatMap((group) =>
   Object.values(group.endpoints as Record<string, Endpoint>).map((endpoint) => entryOf(group, endpoint))
 )
-
-type GroupsOf<Api> = Api extends HttpApi.HttpApi<infer _Id, infer Groups, infer _E, infer _R> ? Groups : never
-
-type ApiErrors<Api> = Api extends HttpApi.HttpApi<infer _Id, infer _Groups, infer E, infer _R> ? E : never
-
-/** One function for each operation of a group; `Outer` are the errors that all operations of the api share. */
-type BoundGroup<G, Outer> =
-  G extends HttpApiGroup.HttpApiGroup<infer _Id, infer Endpoints, infer Shared, infer R, infer _TopLevel>
-    ? {
-        readonly [E in Endpoints as HttpApiEndpoint.HttpApiEndpoint.Name<E>]: Bound<E, Outer | Shared, R>
-      }
-    : never
-
-type Bound<E, Shared, GroupR> =
-  E extends HttpApiEndpoint.HttpApiEndpoint<
-    infer _Name,
-    infer _Method,
-    infer Path,
-    infer Query,
-    infer Body,
-    infer Headers,
-    infer Success,
-    infer Failure,
-    infer R,
-    infer _RE
-  >
-    ? (request: {
-        readonly path: Path
-        readonly query: Filled<Query>
-        readonly headers: Headers
-        readonly body: Filled<Body>
-      }) => Effect.Effect<
-        Success | JsonOf<Success>,
-        Failure | Shared,
-        HttpApiMiddleware.HttpApiMiddleware.ExtractProvides<R | GroupR>
-      >
-    : never
-
-type Intersected<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer All) => void
-  ? All
-  : never
-
-/**
- * For each operation of an api a function from the decoded request to the answer, or its JSON. A missing operation, an undeclared
- * error, an answer of another shape, or a need that the operation's gate does not provide does not compile.
- */
-export type Bindings<Api> = Intersected<BoundGroup<GroupsOf<Api>, ApiErrors<Api>>>

@@ -7,11 +7,22 @@ import { Option, ParseResult, Schema, SchemaAST } from "effect"
 import { exampleId, PAYLOAD, TIME } from "./Examples.ts"
 import { NullOr } from "./Fields.ts"
 
-/** This shape, answered with this status; `addSuccess` by itself would take its name away. */
+/** A schema that is annotated anew would lose its name. */
+const identifierOf = ({ ast }: Schema.Schema.Any) =>
+  Option.match(SchemaAST.getIdentifierAnnotation(ast), {
+    onNone: () => ({}),
+    onSome: (identifier) => ({ identifier })
+  })
+
+/** This shape, answered with this status. */
 export const withStatus = <A, I>(status: number, schema: Schema.Schema<A, I>): Schema.Schema<A, I> =>
+  schema.annotations({ ...identifierOf(schema), ...HttpApiSchema.annotations({ status }) })
+
+/** What a caller sends in one part of a request: all that is wrong with it is told at once, and unknown members are refused. */
+export const sent = <A, I>(schema: Schema.Schema<A, I>): Schema.Schema<A, I> =>
   schema.annotations({
-    identifier: Option.getOrThrow(SchemaAST.getIdentifierAnnotation(schema.ast)),
-    ...HttpApiSchema.annotations({ status })
+    ...identifierOf(schema),
+    parseOptions: { errors: "all", exact: true, onExcessProperty: "error" }
   })
 
 /** Any JSON value. On the way through the service it is a `JsonText`: the exact text. */
@@ -140,6 +151,12 @@ export type Filled<T> = {
   readonly [K in keyof T as K extends Defaulted<T> ? never : K]: T[K]
 } & {
   readonly [K in Defaulted<T>]-?: Exclude<T[K], FilledIn | undefined>
+}
+
+/** The same request as its operation finds it. */
+export function filled<T>(given: T): Filled<T>
+export function filled(given: unknown) {
+  return given
 }
 
 type Defaulted<T> = {

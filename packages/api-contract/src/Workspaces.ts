@@ -1,4 +1,4 @@
-/** Workspaces: the operator's operations. Source: decision §3 and §4. */
+/** Workspaces: the operator's operations. Source: spec §5.1 and §4.2. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { IdempotencyKeyInUse, IdempotencyKeyReused, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
 import { SLUG_PATTERN } from "@posthorn/domain/Slug"
@@ -7,7 +7,7 @@ import { Id, SlugOfWorkspace, Text, Timestamp } from "./Fields.ts"
 import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { idempotencyKey, Label, PageOf, pageQuery, Slug, withStatus } from "./Wire.ts"
+import { idempotencyKey, Label, PageOf, pageQuery, Slug, sent, withStatus } from "./Wire.ts"
 
 export const Workspace = Schema.Struct({
   id: Id("workspace"),
@@ -32,7 +32,7 @@ export const CreateWorkspace = Schema.Struct({
 const createWorkspace = HttpApiEndpoint.post("createWorkspace", "/workspaces")
   .middleware(OperatorGate)
   .setHeaders(Schema.Struct(idempotencyKey))
-  .setPayload(CreateWorkspace)
+  .setPayload(sent(CreateWorkspace))
   .addSuccess(withStatus(201, Workspace))
   .addError(failure(WorkspaceSlugTaken))
   .addError(failure(IdempotencyKeyReused))
@@ -52,7 +52,7 @@ export const WorkspacePage = PageOf("Workspace", Workspace)
 
 const listWorkspaces = HttpApiEndpoint.get("listWorkspaces", "/workspaces")
   .middleware(OperatorGate)
-  .setUrlParams(Schema.Struct(pageQuery))
+  .setUrlParams(sent(Schema.Struct(pageQuery)))
   .addSuccess(WorkspacePage)
   .annotate(OpenApi.Summary, "List workspaces")
   .annotate(OpenApi.Description, "Forward on id, so in the order they were created.")

@@ -1,7 +1,7 @@
 /**
  * API tokens: making, listing and revoking them. `Identities.ts` knows one again.
  *
- * A token never grants more than its creator may do, nor for longer, and knows who that was. Source: decision §3, §10
+ * A token never grants more than its creator may do, nor for longer, and knows who that was. Source: spec §5.1 and §5.2
  * (Tokens).
  */
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -17,16 +17,16 @@ import { newId, type TokenId } from "@posthorn/domain/Ids"
 import { byTime } from "@posthorn/domain/Page"
 import { firstMissing, permissionsOf, type Scope } from "@posthorn/domain/Permission"
 import { type Actor, CurrentPrincipal, type Maker } from "@posthorn/domain/Principal"
-import { type ApiTokenRow, ApiTokensRepo } from "@posthorn/persistence/ApiTokensRepo"
-import { AuditRepo } from "@posthorn/persistence/AuditRepo"
-import { EventsRepo } from "@posthorn/persistence/EventsRepo"
-import { WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
+import { type ApiTokenRow, ApiTokensRepo } from "@posthorn/persistence/repositories/ApiTokensRepo"
+import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
+import { EventsRepo } from "@posthorn/persistence/repositories/EventsRepo"
+import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { Effect, Redacted } from "effect"
 import { Identities } from "./Identities.ts"
+import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { type ListQuery, listPast } from "./Lists.ts"
 import * as TokenText from "./TokenText.ts"
 import { transactional } from "./Transaction.ts"
-import { WorkspaceLimits } from "./WorkspaceLimits.ts"
 
 export interface NewToken {
   readonly name: string
@@ -56,7 +56,8 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
     const audit = yield* AuditRepo
     const events = yield* EventsRepo
     const workspaces = yield* WorkspacesRepo
-    const { tokens: limit } = yield* WorkspaceLimits
+    const { limits } = yield* InstallationPolicy
+    const limit = limits.tokens
 
     const create = (request: NewToken) =>
       Effect.gen(function* () {

@@ -1,7 +1,7 @@
 /** Reading the audit log; each capability writes its own entries. Source: spec §6. */
 import { byTime } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { AuditRepo } from "@posthorn/persistence/AuditRepo"
+import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
 import { Effect } from "effect"
 import { type ListQuery, listPast } from "./Lists.ts"
 

@@ -1,10 +1,10 @@
-/** Who is calling, as the caller may know it: the first question of an agent that was handed a token. Source: decision §10. */
+/** Who is calling, as the caller may know it: the first question of an agent that was handed a token. Source: spec §5.2. */
 import { Unauthorized } from "@posthorn/domain/Errors"
 import { permissions, type Scope } from "@posthorn/domain/Permission"
 import { CurrentCaller, type Principal } from "@posthorn/domain/Principal"
-import { ApiTokensRepo } from "@posthorn/persistence/ApiTokensRepo"
-import { MembersRepo } from "@posthorn/persistence/MembersRepo"
-import { WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
+import { ApiTokensRepo } from "@posthorn/persistence/repositories/ApiTokensRepo"
+import { MembersRepo } from "@posthorn/persistence/repositories/MembersRepo"
+import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { Effect } from "effect"
 
 const OPERATOR = {

@@ -1,7 +1,7 @@
 /**
  * What a PATCH really changes: the members that were sent and differ from what is there.
  *
- * Nothing different means nothing written, no audit event and no event. Source: decision §4 (PATCH).
+ * Nothing different means nothing written, no audit event and no event. Source: spec §4.3.
  */
 
 /** The members of an update, each of which may be left out. */

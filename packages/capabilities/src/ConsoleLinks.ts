@@ -2,7 +2,7 @@
  * Links that open the console once, for oneself, for a member, a role or a list of scopes.
  *
  * Nobody gives more than they hold: every permission that the link would grant must be the caller's. The code is 192
- * random bits, stored hashed. Source: decision §9 and §10.
+ * random bits, stored hashed. Source: spec §11 and §5.2.
  */
 import { createHash, randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -17,9 +17,9 @@ import {
   type Scope
 } from "@posthorn/domain/Permission"
 import { CurrentPrincipal, type Principal } from "@posthorn/domain/Principal"
-import { AuditRepo } from "@posthorn/persistence/AuditRepo"
-import { ConsoleRepo, type Grant } from "@posthorn/persistence/ConsoleRepo"
-import { MembersRepo } from "@posthorn/persistence/MembersRepo"
+import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
+import { ConsoleRepo, type Grant } from "@posthorn/persistence/repositories/ConsoleRepo"
+import { MembersRepo } from "@posthorn/persistence/repositories/MembersRepo"
 import { Effect } from "effect"
 import { transactional } from "./Transaction.ts"
 

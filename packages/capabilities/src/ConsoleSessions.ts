@@ -3,14 +3,14 @@
  * has, ended by signing out, by age, or with what they stand on.
  *
  * The secret is made anew at each sign-in and never taken from the browser, so that nobody can plant one. Rights are
- * read afresh at each request. Source: decision §9.
+ * read afresh at each request. Source: spec §11.
  */
 import { randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { newId, type WorkspaceId } from "@posthorn/domain/Ids"
 import { type Permission, permissions, permissionsOf, permissionsOfRole } from "@posthorn/domain/Permission"
 import type { Actor } from "@posthorn/domain/Principal"
-import { ConsoleRepo, type Grant, type SessionRow } from "@posthorn/persistence/ConsoleRepo"
+import { ConsoleRepo, type Grant, type SessionRow } from "@posthorn/persistence/repositories/ConsoleRepo"
 import { Effect } from "effect"
 import { hashOf } from "./ConsoleLinks.ts"
 import { Identities } from "./Identities.ts"

@@ -8,16 +8,16 @@ import {
   WebhookEndpointNotFound
 } from "@posthorn/domain/Errors"
 import type { DeliveryId, EndpointId } from "@posthorn/domain/Ids"
-import { byOrdinal, byTime, emptyPage } from "@posthorn/domain/Page"
+import { byOrdinal, byTime } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { type DeliveryStatus, ReplayableStatus } from "@posthorn/domain/States"
-import { AttemptsRepo } from "@posthorn/persistence/AttemptsRepo"
-import { DeliveriesRepo, type DeliveryListing } from "@posthorn/persistence/DeliveriesRepo"
-import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
-import { ReplaysRepo } from "@posthorn/persistence/ReplaysRepo"
-import type { Times } from "@posthorn/persistence/Statement"
+import type { Times } from "@posthorn/persistence/client/Statement"
+import { AttemptsRepo } from "@posthorn/persistence/repositories/AttemptsRepo"
+import { DeliveriesRepo } from "@posthorn/persistence/repositories/DeliveriesRepo"
+import { EndpointsRepo } from "@posthorn/persistence/repositories/EndpointsRepo"
+import { ReplaysRepo } from "@posthorn/persistence/repositories/ReplaysRepo"
 import { Effect } from "effect"
-import { type ListQuery, listPast, readPast } from "./Lists.ts"
+import { type ListQuery, listPast, pagePast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
 export interface DeliveryQuery extends ListQuery {
@@ -30,8 +30,6 @@ export interface WorkspaceDeliveryQuery extends DeliveryQuery, Times {
   readonly endpointId?: string | undefined
   readonly eventId?: string | undefined
 }
-
-const NONE: DeliveryListing = { isEmpty: true, page: emptyPage }
 
 /** A stack trace for the span of a list would cost as much as the rest of what is done here. */
 const UNTRACED = { captureStackTrace: false } as const
@@ -52,11 +50,11 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
       Effect.flatMap(CurrentPrincipal, ({ workspaceId }) => {
         const { eventType, status } = query
         const filter = { endpointId, status, eventType, omitPayload: query.payload === "omit" }
-        const listing = readPast(byTime, query, NONE, (from) =>
+        const listing = pagePast(byTime, query, (from) =>
           deliveries.list(workspaceId, filter, query.limit, from)
         )
-        return Effect.flatMap(listing, ({ isEmpty, page }) =>
-          isEmpty
+        return Effect.flatMap(listing, (page) =>
+          page.items.length === 0
             ? Effect.flatMap(endpoints.find(workspaceId, endpointId), (endpoint) =>
                 endpoint === undefined ? Effect.fail(new WebhookEndpointNotFound()) : Effect.succeed(page)
               )
@@ -70,10 +68,7 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
         const { endpointId, eventId, eventType, since, status, until } = query
         const omitPayload = query.payload === "omit"
         const filter = { endpointId, eventId, eventType, since, status, until, omitPayload }
-        const listing = readPast(byTime, query, NONE, (from) =>
-          deliveries.list(workspaceId, filter, query.limit, from)
-        )
-        return Effect.map(listing, ({ page }) => page)
+        return pagePast(byTime, query, (from) => deliveries.list(workspaceId, filter, query.limit, from))
       }).pipe(Effect.withSpan("Deliveries.list", UNTRACED))
 
     const get = Effect.fn("Deliveries.get")(function* (deliveryId: DeliveryId) {

@@ -3,27 +3,25 @@
  *
  * Reads only; sends nothing to the receiver. Whether the URL would be accepted is judged by the rule that dispatch uses,
  * and whether the secret can be opened by the master keys of this process.
- * Source: decision §4.
+ * Source: spec §4.6.
  */
 
-import { diagnose } from "@posthorn/domain/Diagnosis"
+import { diagnose } from "@posthorn/domain/diagnosis/Diagnosis"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
-import { EvidenceRepo } from "@posthorn/persistence/EvidenceRepo"
-import { SecretBox, SecretUnreadable } from "@posthorn/persistence/SecretBox"
+import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
+import { EvidenceRepo } from "@posthorn/persistence/repositories/EvidenceRepo"
 import { Effect, Either } from "effect"
-import { DeliveryTargets } from "./DeliveryTargets.ts"
-import { RequestDeadline } from "./RequestDeadline.ts"
+import { InstallationPolicy } from "./InstallationPolicy.ts"
 
 export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabilities/Diagnoses", {
   dependencies: [EvidenceRepo.Default],
   effect: Effect.gen(function* () {
     const evidence = yield* EvidenceRepo
-    const targets = yield* DeliveryTargets
     const box = yield* SecretBox
-    const { milliseconds: requestTimeoutMs } = yield* RequestDeadline
+    const { allowedTargets, requestTimeoutMs } = yield* InstallationPolicy
 
     const ofEndpoint = Effect.fn("Diagnoses.ofEndpoint")(function* (endpointId: EndpointId) {
       const { workspaceId } = yield* CurrentPrincipal
@@ -31,7 +29,7 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
       if (gathered === undefined) return yield* new WebhookEndpointNotFound()
       const { secret, url, ...endpoint } = gathered.endpoint
       const secretReadable = opens(box, { workspaceId, endpointId }, secret)
-      const urlRefusal = Either.match(validateWebhookUrl(url, targets), {
+      const urlRefusal = Either.match(validateWebhookUrl(url, allowedTargets), {
         onLeft: describeReason,
         onRight: () => null
       })

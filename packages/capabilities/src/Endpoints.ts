@@ -1,4 +1,4 @@
-/** Webhook endpoints: registering, changing and removing them. Source: spec §2.1 and §3; decision §4 and §7. */
+/** Webhook endpoints: registering, changing and removing them. Source: spec §2.1, §3, §4.2 and §3.4. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import {
   InvalidWebhookUrl,
@@ -10,19 +10,22 @@ import {
 import { type EndpointId, newId } from "@posthorn/domain/Ids"
 import { byId } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
-import { AuditRepo } from "@posthorn/persistence/AuditRepo"
-import { type EndpointRow, type EndpointSettings, EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
-import { EventsRepo } from "@posthorn/persistence/EventsRepo"
-import { SecretBox } from "@posthorn/persistence/SecretBox"
-import { WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
+import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
+import { SecretBox } from "@posthorn/persistence/client/SecretBox"
+import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
+import {
+  type EndpointRow,
+  type EndpointSettings,
+  EndpointsRepo
+} from "@posthorn/persistence/repositories/EndpointsRepo"
+import { EventsRepo } from "@posthorn/persistence/repositories/EventsRepo"
+import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { generateSecret } from "@posthorn/signature"
 import { Effect, Either, Redacted } from "effect"
 import { changedFields, pick, type Sent } from "./Changes.ts"
-import { DeliveryTargets } from "./DeliveryTargets.ts"
+import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { type ListQuery, listPast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
-import { WorkspaceLimits } from "./WorkspaceLimits.ts"
 
 export interface NewEndpoint {
   readonly url: string
@@ -44,14 +47,12 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     const endpoints = yield* EndpointsRepo
     const events = yield* EventsRepo
     const box = yield* SecretBox
-    const targets = yield* DeliveryTargets
     const workspaces = yield* WorkspacesRepo
-    const { endpoints: limit } = yield* WorkspaceLimits
+    const { allowedTargets, limits } = yield* InstallationPolicy
+    const limit = limits.endpoints
 
     const checkUrl = (url: string) =>
-      Either.mapLeft(validateWebhookUrl(url, targets), (reason) =>
-        Object.assign(new InvalidWebhookUrl({ reason }), { explanation: describeReason(reason) })
-      )
+      Either.mapLeft(validateWebhookUrl(url, allowedTargets), (reason) => new InvalidWebhookUrl({ reason }))
 
     const create = (request: NewEndpoint) =>
       Effect.gen(function* () {

@@ -1,20 +1,18 @@
-/** Publishing domain events, and what was published. Source: spec §6, decision §7 and §10. */
+/** Publishing domain events, and what was published. Source: spec §6, §3.4 and §4.4. */
 
-import { asking, map } from "@posthorn/domain/AtOnce"
 import { EventNotFound, InvalidRequest, invalid } from "@posthorn/domain/Errors"
 import { isReserved } from "@posthorn/domain/EventType"
 import type { EventId } from "@posthorn/domain/Ids"
 import type { JsonText } from "@posthorn/domain/JsonText"
 import { byId, byType } from "@posthorn/domain/Page"
 import { CurrentPrincipal, type Via } from "@posthorn/domain/Principal"
-import { EventHistoryRepo } from "@posthorn/persistence/EventHistoryRepo"
-import { EventsRepo, type Published } from "@posthorn/persistence/EventsRepo"
-import type { Times } from "@posthorn/persistence/Statement"
+import type { Times } from "@posthorn/persistence/client/Statement"
+import { EventsRepo, type Published } from "@posthorn/persistence/repositories/EventsRepo"
 import { counter } from "@posthorn/telemetry/Meters"
-import { isTracing, withCheapSpan } from "@posthorn/telemetry/Tracing"
-import { Context, Effect } from "effect"
+import { withCheapSpan } from "@posthorn/telemetry/Tracing"
+import { Effect } from "effect"
+import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { type ListQuery, listPast, pagePast } from "./Lists.ts"
-import { WorkspaceLimits } from "./WorkspaceLimits.ts"
 
 export interface NewEvent {
   readonly eventType: string
@@ -47,33 +45,26 @@ const count = (via: Via, answers: ReadonlyArray<Published>) => {
 }
 
 export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Events", {
-  dependencies: [EventHistoryRepo.Default, EventsRepo.Default],
+  dependencies: [EventsRepo.Default],
   effect: Effect.gen(function* () {
-    const history = yield* EventHistoryRepo
     const events = yield* EventsRepo
-    const { fanOut } = yield* WorkspaceLimits
+    const { fanOut } = (yield* InstallationPolicy).limits
 
     /** Store the event and queue a delivery for each enabled endpoint that wants it. Answered means durable. */
-    const publishOne = ({ eventType, idempotencyKey, payload }: NewEvent) =>
-      asking((context: Context.Context<CurrentPrincipal>) => {
+    const publish = ({ eventType, idempotencyKey, payload }: NewEvent) =>
+      Effect.flatMap(CurrentPrincipal, ({ actor, traceId, workspaceSlug }) => {
         if (isReserved(eventType)) return Effect.fail(invalid("/eventType", RESERVED))
-        const { actor, traceId, workspaceSlug } = Context.get(context, CurrentPrincipal)
         const publishing = events.publish(
           workspaceSlug,
           { eventType, payload, idempotencyKey: idempotencyKey ?? null },
           traceId,
           fanOut
         )
-        return map(publishing, (published) => {
+        return Effect.map(publishing, (published) => {
           count(actor.via, [published])
           return published
         })
-      })
-
-    /** The same; a span is of a fiber, so there is one only where somebody takes spans. */
-    const publish = (yield* isTracing)
-      ? (event: NewEvent) => withCheapSpan("Events.publish")(publishOne(event))
-      : publishOne
+      }).pipe(withCheapSpan("Events.publish"))
 
     /** Store all events, or none if one is refused. The answers come in the order of the events. */
     const publishAll = Effect.fn("Events.publishAll")(function* (batch: ReadonlyArray<NewEvent>) {
@@ -97,18 +88,18 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
       const { workspaceId } = yield* CurrentPrincipal
       const { eventType, since, until } = query
       const filter = { eventType, since, until, omitPayload: query.payload === "omit" }
-      return yield* pagePast(byId, query, (from) => history.list(workspaceId, filter, query.limit, from))
+      return yield* pagePast(byId, query, (from) => events.list(workspaceId, filter, query.limit, from))
     })
 
     const get = Effect.fn("Events.get")(function* (eventId: EventId) {
       const { workspaceId } = yield* CurrentPrincipal
-      return (yield* history.find(workspaceId, eventId)) ?? (yield* new EventNotFound())
+      return (yield* events.find(workspaceId, eventId)) ?? (yield* new EventNotFound())
     })
 
     /** Every type that was published, by name. */
     const listTypes = Effect.fn("Events.listTypes")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byType, query, (from) => history.listTypes(workspaceId, query.limit, from))
+      return yield* listPast(byType, query, (from) => events.listTypes(workspaceId, query.limit, from))
     })
 
     return { get, list, listTypes, publish, publishAll } as const

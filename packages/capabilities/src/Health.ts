@@ -1,9 +1,9 @@
 /** Whether this process can serve: its database answers, and is at the migration this program knows. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { pending } from "@posthorn/persistence/Migrator"
+import { pending } from "@posthorn/persistence/operations/Migrator"
 import { Effect } from "effect"
 
-export { isDatabaseAway, isWorkspaceGone } from "@posthorn/persistence/Statement"
+export { isDatabaseAway, isWorkspaceGone } from "@posthorn/persistence/client/Statement"
 
 export class Health extends Effect.Service<Health>()("@posthorn/capabilities/Health", {
   effect: Effect.gen(function* () {

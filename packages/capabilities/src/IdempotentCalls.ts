@@ -1,11 +1,15 @@
 /**
  * Calls with an idempotency key: the change is made once, and its answer is given again to whoever repeats the call.
  *
- * A refusal is not kept: mend what was wrong and use the key again. Source: decision §10 (`Idempotency-Key`).
+ * A refusal is not kept: mend what was wrong and use the key again. Source: spec §4.3.
  */
 import { IdempotencyKeyInUse, IdempotencyKeyReused } from "@posthorn/domain/Errors"
-import { type FoundAnswer, IdempotencyRepo, type KeyOwner } from "@posthorn/persistence/IdempotencyRepo"
-import { SecretBox } from "@posthorn/persistence/SecretBox"
+import { SecretBox } from "@posthorn/persistence/client/SecretBox"
+import {
+  type FoundAnswer,
+  IdempotencyRepo,
+  type KeyOwner
+} from "@posthorn/persistence/repositories/IdempotencyRepo"
 import { Effect, Option, Redacted } from "effect"
 
 /** An answer as it goes to the caller. */

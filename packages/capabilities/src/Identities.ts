@@ -12,13 +12,13 @@
  *
  * Whether a token has expired is for the database's clock to say, as with everything that is due; how long it is remembered
  * is measured by a clock that only goes forward. So a server whose wall clock is wrong, or is set back, refuses nobody who
- * has a good token, and lets nobody in with one that is over. Source: decision §3.
+ * has a good token, and lets nobody in with one that is over. Source: spec §5.1.
  */
 import type { TokenId } from "@posthorn/domain/Ids"
 import { permissionsOf } from "@posthorn/domain/Permission"
-import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/ApiTokensRepo"
-import { elapsed } from "@posthorn/telemetry/Elapsed"
-import { Deferred, Effect, FiberId, Runtime } from "effect"
+import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/repositories/ApiTokensRepo"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
+import { Clock, Deferred, Effect } from "effect"
 import { LRUCache } from "lru-cache"
 import * as TokenText from "./TokenText.ts"
 
@@ -64,9 +64,6 @@ const opens = (found: Identity | undefined, secret: string): found is Identity =
 export class Identities extends Effect.Service<Identities>()("@posthorn/capabilities/Identities", {
   dependencies: [ApiTokensRepo.Default],
   effect: Effect.gen(function* () {
-    const clock = yield* Effect.clock
-    // Of no caller: what it runs goes on when the caller is gone.
-    const runBeside = Runtime.runFork(yield* Effect.runtime<never>())
     const tokens = yield* ApiTokensRepo
     const statements = yield* Effect.makeSemaphore(STATEMENTS)
     const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_TOKENS })
@@ -91,12 +88,13 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     }
 
     /** `lastUsedAt` is to the minute: more than one write a minute would change nothing. */
-    const isFirstThisMinute = (tokenId: TokenId) => {
-      const minute = Math.floor(Date.now() / MINUTE_MS)
-      if (touched.get(tokenId) === minute) return false
-      touched.set(tokenId, minute)
-      return true
-    }
+    const isFirstThisMinute = (tokenId: TokenId) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const minute = Math.floor(now / MINUTE_MS)
+        if (touched.get(tokenId) === minute) return false
+        touched.set(tokenId, minute)
+        return true
+      })
 
     const send = (batch: Batch) =>
       Effect.suspend(() => {
@@ -110,69 +108,67 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
 
     /** The row of this token, with as many others as are asked for until the statement starts. */
     const find = (tokenId: TokenId) =>
-      Effect.suspend(() => {
+      Effect.gen(function* () {
         const isNew = filling === undefined || filling.tokenIds.size >= TOKENS_AT_ONCE
         const batch: Batch = isNew
-          ? { tokenIds: new Set(), rows: Deferred.unsafeMake(FiberId.none) }
+          ? { tokenIds: new Set(), rows: yield* Deferred.make<ReadonlyMap<string, TokenIdentity>>() }
           : filling!
         filling = batch
         batch.tokenIds.add(tokenId)
-        const row = Effect.map(Deferred.await(batch.rows), (rows) => rows.get(tokenId))
         // A fiber of its own: who asked first may go away, and the others still wait for the answer.
-        return isNew ? Effect.zipRight(Effect.forkDaemon(send(batch)), row) : row
+        if (isNew) yield* Effect.forkDaemon(send(batch))
+        return (yield* Deferred.await(batch.rows)).get(tokenId)
       })
 
     const lookUp = (tokenId: TokenId) =>
-      Effect.suspend(() => {
+      Effect.gen(function* () {
         const before = forgotten
-        const readAt = elapsed(clock)
-        return Effect.map(find(tokenId), (found): Identity | undefined => {
-          if (found === undefined) return undefined
-          const identity = { ...found, permissions: permissionsOf(found.scopes) }
-          if (forgotten === before) remember(tokenId, identity, readAt)
-          return identity
-        })
+        const readAt = yield* elapsedNow
+        const found = yield* find(tokenId)
+        if (found === undefined) return undefined
+        const identity: Identity = { ...found, permissions: permissionsOf(found.scopes) }
+        if (forgotten === before) remember(tokenId, identity, readAt)
+        return identity
       })
 
-    /** What is remembered of a token, while it may be gone by. */
-    const recall = (tokenId: TokenId) => {
+    /** What is remembered of a token, while it may be used. */
+    const recall = (tokenId: TokenId, now: number) => {
       const known = remembered.get(tokenId)
-      return known !== undefined &&
-        elapsed(clock) < Math.min(known.readAt + KNOWN_AT_MOST_MS, known.openUntil)
+      return known !== undefined && now < Math.min(known.readAt + KNOWN_AT_MOST_MS, known.openUntil)
         ? known
         : undefined
     }
 
-    /** Asks again in good time for what calls go by meanwhile. */
-    const refresh = (tokenId: TokenId, known: Remembered) => {
-      if (elapsed(clock) < known.until) return
+    /** Runs on when the caller has gone. */
+    const beside = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkDaemon(Effect.ignore(effect))
+
+    /** Asks again in good time; calls use what is remembered meanwhile. */
+    const refresh = (tokenId: TokenId, known: Remembered, now: number) => {
+      if (now < known.until) return Effect.void
       remembered.set(tokenId, { ...known, until: Number.POSITIVE_INFINITY })
-      runBeside(Effect.ignore(lookUp(tokenId)))
+      return beside(lookUp(tokenId))
     }
 
-    const letIn = (identity: Identity): Effect.Effect<Identity> => {
-      if (isFirstThisMinute(identity.tokenId))
-        runBeside(Effect.ignore(tokens.touch(identity.workspaceId, identity.tokenId)))
-      return Effect.succeed(identity)
-    }
-
-    /**
-     * Whose token this is; undefined when it is malformed, unknown, revoked or expired, or its secret is wrong. At once for
-     * a token that is remembered: nothing is put off until the effect is run.
-     */
-    const identify = (token: string): Effect.Effect<Identity | undefined> => {
-      const parts = TokenText.read(token)
-      if (parts === undefined) return Effect.succeed(undefined)
-      const { secret, tokenId } = parts
-      const known = recall(tokenId)
-      if (opens(known?.identity, secret) && known !== undefined) {
-        refresh(tokenId, known)
-        return letIn(known.identity)
-      }
-      return Effect.flatMap(lookUp(tokenId), (found) =>
-        opens(found, secret) ? letIn(found) : Effect.succeed(undefined)
+    const letIn = (identity: Identity): Effect.Effect<Identity> =>
+      Effect.flatMap(isFirstThisMinute(identity.tokenId), (isFirst) =>
+        isFirst
+          ? Effect.as(beside(tokens.touch(identity.workspaceId, identity.tokenId)), identity)
+          : Effect.succeed(identity)
       )
-    }
+
+    /** Whose token this is; undefined when it is malformed, unknown, revoked or expired, or its secret is wrong. */
+    const identify = (token: string): Effect.Effect<Identity | undefined> =>
+      Effect.flatMap(elapsedNow, (now) => {
+        const parts = TokenText.read(token)
+        if (parts === undefined) return Effect.succeed(undefined)
+        const { secret, tokenId } = parts
+        const known = recall(tokenId, now)
+        if (opens(known?.identity, secret) && known !== undefined)
+          return Effect.zipRight(refresh(tokenId, known, now), letIn(known.identity))
+        return Effect.flatMap(lookUp(tokenId), (found) =>
+          opens(found, secret) ? letIn(found) : Effect.succeed(undefined)
+        )
+      })
 
     return { forgetAll, identify } as const
   })

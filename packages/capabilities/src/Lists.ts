@@ -7,21 +7,13 @@ export interface ListQuery {
   readonly cursor?: string | undefined
 }
 
-/** What `read` gives past the cursor; `nothing` when the cursor does not decode. */
-export const readPast = <P, A, E, R>(
-  order: Order<never, P>,
-  { cursor }: ListQuery,
-  nothing: A,
-  read: (from: Option.Option<P>) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> =>
-  Option.match(positionIn(order, cursor), { onNone: () => Effect.succeed(nothing), onSome: read })
-
-/** The same of a page. */
+/** The page that `read` gives past the cursor; an empty one when the cursor does not decode. */
 export const pagePast = <P, A, E, R>(
   order: Order<never, P>,
-  query: ListQuery,
+  { cursor }: ListQuery,
   read: (from: Option.Option<P>) => Effect.Effect<Page<A>, E, R>
-): Effect.Effect<Page<A>, E, R> => readPast(order, query, emptyPage as Page<A>, read)
+): Effect.Effect<Page<A>, E, R> =>
+  Option.match(positionIn(order, cursor), { onNone: () => Effect.succeed(emptyPage), onSome: read })
 
 /** The same of rows, of which `read` gives one more than the page may hold, if there are so many. */
 export const listPast = <P, A, E, R>(

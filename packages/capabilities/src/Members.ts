@@ -1,13 +1,13 @@
-/** The people of a workspace. Source: spec §2.6, decision §4. */
+/** The people of a workspace. Source: spec §2.6 and §4.2. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Forbidden, MemberNotFound } from "@posthorn/domain/Errors"
 import { type MemberId, newId } from "@posthorn/domain/Ids"
 import { byId } from "@posthorn/domain/Page"
 import { firstMissing, permissionsOfRole, type Role } from "@posthorn/domain/Permission"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { AuditRepo } from "@posthorn/persistence/AuditRepo"
-import { EventsRepo } from "@posthorn/persistence/EventsRepo"
-import { type MemberRow, MembersRepo } from "@posthorn/persistence/MembersRepo"
+import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
+import { EventsRepo } from "@posthorn/persistence/repositories/EventsRepo"
+import { type MemberRow, MembersRepo } from "@posthorn/persistence/repositories/MembersRepo"
 import { Effect, Option } from "effect"
 import { changedFields, pick, type Sent } from "./Changes.ts"
 import { type ListQuery, listPast } from "./Lists.ts"
@@ -50,7 +50,7 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
         events.announce(workspaceId, { type, payload: { memberId: id, ...facts } }, traceId)
       )
 
-    /** A role is given, changed and taken away only by who may do all that it allows. Source: decision §10 (Roles). */
+    /** A role is given, changed and taken away only by who may do all that it allows. Source: spec §5.2. */
     const mayGive = (...roles: ReadonlyArray<Role>) =>
       Effect.flatMap(CurrentPrincipal, ({ permissions }) =>
         Option.match(

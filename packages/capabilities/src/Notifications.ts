@@ -4,7 +4,7 @@ import { NotificationNotFound } from "@posthorn/domain/Errors"
 import type { NotificationId } from "@posthorn/domain/Ids"
 import { byTime } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { NotificationsRepo } from "@posthorn/persistence/NotificationsRepo"
+import { NotificationsRepo } from "@posthorn/persistence/repositories/NotificationsRepo"
 import { Effect } from "effect"
 import { type ListQuery, listPast } from "./Lists.ts"
 

@@ -3,10 +3,10 @@
  *
  * In batches, in the order of the keys, and a secret that the newest key sealed is passed over: it can be stopped at any
  * time and run again. A rotation that comes between wins. What no key opens is left as it is and named.
- * Source: decision §1 (ENCRYPTION_KEY), §7 (Secrets).
+ * Source: spec §10 (ENCRYPTION_KEY) and §3.4 (Secrets).
  */
-import { SecretBox, SecretUnreadable } from "@posthorn/persistence/SecretBox"
-import { type SealedRow, SecretsRepo } from "@posthorn/persistence/SecretsRepo"
+import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
+import { type SealedRow, SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { Effect } from "effect"
 
 const BATCH = 500

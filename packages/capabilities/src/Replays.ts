@@ -2,7 +2,7 @@
  * Replay jobs: all that an endpoint did not receive in a time, sent again by one call, with a count first.
  *
  * A job is a row that a worker makes step by step; it survives restarts without replaying one source twice, and goes no
- * faster than the endpoint takes it. Source: spec §3.1, decision §4 and §10 (Replay jobs).
+ * faster than the endpoint takes it. Source: spec §3.1 and §4.6.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -11,9 +11,9 @@ import type { EndpointId, ReplayId } from "@posthorn/domain/Ids"
 import { byTime } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import type { ReplayableStatus } from "@posthorn/domain/States"
-import { AuditRepo } from "@posthorn/persistence/AuditRepo"
-import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
-import { type ReplayRange, ReplaysRepo } from "@posthorn/persistence/ReplaysRepo"
+import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
+import { EndpointsRepo } from "@posthorn/persistence/repositories/EndpointsRepo"
+import { type ReplayRange, ReplaysRepo } from "@posthorn/persistence/repositories/ReplaysRepo"
 import { Effect } from "effect"
 import { type ListQuery, listPast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"

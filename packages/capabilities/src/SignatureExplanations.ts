@@ -1,13 +1,13 @@
-/** Explaining a signature to whoever receives an endpoint's deliveries. Nothing is stored. Source: decision §10. */
+/** Explaining a signature to whoever receives an endpoint's deliveries. Nothing is stored. Source: spec §4.6. */
 
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { requestBody } from "@posthorn/domain/RequestBody"
-import { DeliveriesRepo } from "@posthorn/persistence/DeliveriesRepo"
-import { SecretBox } from "@posthorn/persistence/SecretBox"
-import { SecretsRepo } from "@posthorn/persistence/SecretsRepo"
-import { Effect } from "effect"
+import { SecretBox } from "@posthorn/persistence/client/SecretBox"
+import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
+import { DeliveriesRepo } from "@posthorn/persistence/repositories/DeliveriesRepo"
+import { Clock, Effect } from "effect"
 import { explainSignature, type Received } from "./SignatureVerdict.ts"
 
 const ID = /^[\x21-\x7e]{1,64}$/
@@ -45,7 +45,7 @@ export class SignatureExplanations extends Effect.Service<SignatureExplanations>
           previous: sealed.previousSecret && box.open(row, sealed.previousSecret),
           previousExpiresAt: sealed.previousSecretExpiresAt,
           sent: yield* sentUnder(workspaceId, endpointId, received),
-          now: new Date()
+          now: new Date(yield* Clock.currentTimeMillis)
         })
       })
 

@@ -2,7 +2,7 @@
  * Why a delivery's signature is or is not right, from what a receiver got and what was sent. Pure.
  *
  * It says whether a signature that was given fits a body that was given, or that was sent: it makes none, and says
- * nothing of the secrets, so nobody can sign with its help. Source: spec §4.1, decision §10 (`explainSignature`).
+ * nothing of the secrets, so nobody can sign with its help. Source: spec §4.1 and §4.6.
  */
 import { compact } from "@posthorn/domain/JsonText"
 import { TOLERANCE_SECONDS, VerificationError, verify } from "@posthorn/signature"

@@ -1,11 +1,15 @@
-/** A workspace at a glance, and an endpoint hour by hour. Source: decision §4. */
+/** A workspace at a glance, and an endpoint hour by hour. Source: spec §4.5. */
 
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
-import { type HourRow, OVERVIEW_HOURS, StatisticsRepo } from "@posthorn/persistence/StatisticsRepo"
-import { WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
+import { EndpointsRepo } from "@posthorn/persistence/repositories/EndpointsRepo"
+import {
+  type HourRow,
+  OVERVIEW_HOURS,
+  StatisticsRepo
+} from "@posthorn/persistence/repositories/StatisticsRepo"
+import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { Effect } from "effect"
 
 type Counts = Pick<HourRow, "pending" | "delivered" | "failed" | "failedPermanent" | "deadLettered">

@@ -1,6 +1,6 @@
 /**
  * Test sends: a synthetic event for one endpoint, whatever it subscribes to, and waiting for what becomes of it.
- * Source: spec §3.1, decision §7 (Test event) and §10 (Test sends).
+ * Source: spec §3.1, §3.4 (Test event) and §4.3.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { invalid, WebhookEndpointDisabled, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
@@ -8,8 +8,8 @@ import { isReserved, TEST_EVENT } from "@posthorn/domain/EventType"
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { DeliveriesRepo, type DeliveryRow } from "@posthorn/persistence/DeliveriesRepo"
-import { EndpointsRepo } from "@posthorn/persistence/EndpointsRepo"
+import { DeliveriesRepo, type DeliveryRow } from "@posthorn/persistence/repositories/DeliveriesRepo"
+import { EndpointsRepo } from "@posthorn/persistence/repositories/EndpointsRepo"
 import { Duration, Effect, Schedule } from "effect"
 import { transactional } from "./Transaction.ts"
 

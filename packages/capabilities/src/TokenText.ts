@@ -3,7 +3,7 @@
  *
  * The id finds the row, the 256-bit secret proves possession, the CRC-32 tells a typing error (or a scanner) at once
  * without asking the database. A random 256-bit secret needs no slow hash: SHA-256 of it is what is stored.
- * Source: decision §3.
+ * Source: spec §5.1.
  */
 import { hash, randomBytes, timingSafeEqual } from "node:crypto"
 import { crc32 } from "node:zlib"

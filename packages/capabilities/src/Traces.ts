@@ -1,7 +1,7 @@
-/** One id to follow, from a publish to its last attempt. Source: decision §10 (`getTrace`). */
+/** One id to follow, from a publish to its last attempt. Source: spec §4.6. */
 import { TraceNotFound } from "@posthorn/domain/Errors"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { TracesRepo } from "@posthorn/persistence/TracesRepo"
+import { TracesRepo } from "@posthorn/persistence/repositories/TracesRepo"
 import { Effect } from "effect"
 
 export class Traces extends Effect.Service<Traces>()("@posthorn/capabilities/Traces", {

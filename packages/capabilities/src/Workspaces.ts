@@ -1,11 +1,11 @@
-/** Workspaces, made and removed by the operator. Source: decision §3 and §4. */
+/** Workspaces, made and removed by the operator. Source: spec §5.1 and §4.2. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { newId } from "@posthorn/domain/Ids"
 import { byId } from "@posthorn/domain/Page"
 import { CurrentOperator, CurrentPrincipal, type Operator } from "@posthorn/domain/Principal"
-import { AuditRepo } from "@posthorn/persistence/AuditRepo"
-import { type WorkspaceRow, WorkspacesRepo } from "@posthorn/persistence/WorkspacesRepo"
+import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
+import { type WorkspaceRow, WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { Effect } from "effect"
 import { Identities } from "./Identities.ts"
 import { type ListQuery, listPast } from "./Lists.ts"

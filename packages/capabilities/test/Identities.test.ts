@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import type { TokenId } from "@posthorn/domain/Ids"
-import { ApiTokensRepo } from "@posthorn/persistence/ApiTokensRepo"
+import { ApiTokensRepo } from "@posthorn/persistence/repositories/ApiTokensRepo"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Context, Effect, Fiber, Layer, Option, Redacted, Schedule, TestContext } from "effect"
 import { Identities } from "../src/Identities.ts"
@@ -59,30 +59,28 @@ const test = layer(
 )
 
 test("identities", (it) => {
-  it.effect(
-    "decision §3 20,000 forged tokens cost 20 statements or so, and a valid one among them is let in",
-    () =>
-      Effect.gen(function* () {
-        const statements = yield* Statements
-        statements.length = 0
-        const { id, text } = yield* makeToken
-        const { identify } = yield* identities
-        const asked = [
-          ...Array.from({ length: 10_000 }, forged),
-          text,
-          ...Array.from({ length: 10_000 }, forged)
-        ]
+  it.effect("§5.1 20,000 forged tokens cost 20 statements or so, and a valid one among them is let in", () =>
+    Effect.gen(function* () {
+      const statements = yield* Statements
+      statements.length = 0
+      const { id, text } = yield* makeToken
+      const { identify } = yield* identities
+      const asked = [
+        ...Array.from({ length: 10_000 }, forged),
+        text,
+        ...Array.from({ length: 10_000 }, forged)
+      ]
 
-        const found = yield* Effect.forEach(asked, identify, { concurrency: "unbounded" })
+      const found = yield* Effect.forEach(asked, identify, { concurrency: "unbounded" })
 
-        expect(found.filter((identity) => identity !== undefined).map(({ tokenId }) => tokenId)).toEqual([id])
-        expect(statements.reduce((sum, count) => sum + count)).toBe(20_001)
-        expect(statements.length).toBeLessThan(30)
-        expect(Math.max(...statements)).toBeLessThanOrEqual(1_000)
-      })
+      expect(found.filter((identity) => identity !== undefined).map(({ tokenId }) => tokenId)).toEqual([id])
+      expect(statements.reduce((sum, count) => sum + count)).toBe(20_001)
+      expect(statements.length).toBeLessThan(30)
+      expect(Math.max(...statements)).toBeLessThanOrEqual(1_000)
+    })
   )
 
-  it.effect("decision §3 each refusal costs one look-up, whatever is wrong with the token", () =>
+  it.effect("§5.1 each refusal costs one look-up, whatever is wrong with the token", () =>
     Effect.gen(function* () {
       const statements = yield* Statements
       const sql = yield* SqlClient
@@ -113,7 +111,7 @@ test("identities", (it) => {
     }).pipe(Effect.orDie)
   )
 
-  it.effect("decision §3 only who is let in has used a token: a wrong secret leaves no trace on it", () =>
+  it.effect("§5.1 only who is let in has used a token: a wrong secret leaves no trace on it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const [token, revoked] = [yield* makeToken, yield* makeToken]
@@ -134,7 +132,7 @@ test("identities", (it) => {
     }).pipe(Effect.orDie)
   )
 
-  it.effect("decision §3 forged tokens do not push out those that are known", () =>
+  it.effect("§5.1 forged tokens do not push out those that are known", () =>
     Effect.gen(function* () {
       const { text } = yield* makeToken
       const answers = yield* Effect.makeLatch(true)
@@ -152,7 +150,7 @@ test("identities", (it) => {
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
-  it.effect("decision §3 who asked first may go away, and the others still get their answer", () =>
+  it.effect("§5.1 who asked first may go away, and the others still get their answer", () =>
     Effect.gen(function* () {
       const [first, second] = [yield* makeToken, yield* makeToken]
       const { identify } = yield* identities
@@ -166,30 +164,28 @@ test("identities", (it) => {
     })
   )
 
-  it.scoped(
-    "decision §3 a revoked token opens nothing, although the server's clock was set back meanwhile",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        const { id, text } = yield* makeToken
-        const { identify } = yield* identities
-        expect(yield* identify(text)).toMatchObject({ tokenId: id })
+  it.scoped("§5.1 a revoked token opens nothing, although the server's clock was set back meanwhile", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { id, text } = yield* makeToken
+      const { identify } = yield* identities
+      expect(yield* identify(text)).toMatchObject({ tokenId: id })
 
-        yield* wallClockOff(-HOUR_MS)
-        yield* sql`update posthorn.api_tokens set revoked_at = clock_timestamp() where id = ${id}`
+      yield* wallClockOff(-HOUR_MS)
+      yield* sql`update posthorn.api_tokens set revoked_at = clock_timestamp() where id = ${id}`
 
-        const gone = Effect.repeat(
-          Effect.suspend(() => identify(text)),
-          {
-            until: (found) => found === undefined,
-            schedule: Schedule.spaced("100 millis")
-          }
-        )
-        expect(Option.isSome(yield* Effect.timeoutOption(gone, "30 seconds"))).toBe(true)
-      })
+      const gone = Effect.repeat(
+        Effect.suspend(() => identify(text)),
+        {
+          until: (found) => found === undefined,
+          schedule: Schedule.spaced("100 millis")
+        }
+      )
+      expect(Option.isSome(yield* Effect.timeoutOption(gone, "30 seconds"))).toBe(true)
+    })
   )
 
-  it.scoped("decision §7 whether a token has expired is judged by the database's clock", () =>
+  it.scoped("§3.4 whether a token has expired is judged by the database's clock", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const [good, over] = [yield* makeToken, yield* makeToken]
@@ -205,7 +201,7 @@ test("identities", (it) => {
     })
   )
 
-  it.effect("decision §3 a token that is remembered opens nothing once it has expired", () =>
+  it.effect("§5.1 a token that is remembered opens nothing once it has expired", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { id, text } = yield* makeToken

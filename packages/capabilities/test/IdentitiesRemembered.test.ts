@@ -24,7 +24,7 @@ const wallClock = Effect.map(
 )
 
 layer(TestPg, { excludeTestServices: true })("what is remembered of tokens", (it) => {
-  it.effect("decision §3 is asked for again once after half a second, and calls go by it until 0.9 s", () =>
+  it.effect("§5.1 is asked for again once after half a second, and calls go by it until 0.9 s", () =>
     Effect.gen(function* () {
       const { text } = yield* makeToken
       const answers = yield* Effect.makeLatch(true)
@@ -58,7 +58,7 @@ layer(TestPg, { excludeTestServices: true })("what is remembered of tokens", (it
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
-  it.effect("decision §3 ends when the token does, and what has no time left opens nothing", () =>
+  it.effect("§5.1 ends when the token does, and what has no time left opens nothing", () =>
     Effect.gen(function* () {
       const { text } = yield* makeToken
       const left = { ms: 0 }
@@ -89,7 +89,7 @@ layer(TestPg, { excludeTestServices: true })("what is remembered of tokens", (it
     }).pipe(Effect.provide(TestContext.TestContext))
   )
 
-  it.effect("decision §3 is looked up by two statements at a time, and what waits shares the next", () =>
+  it.effect("§5.1 is looked up by two statements at a time, and what waits shares the next", () =>
     Effect.gen(function* () {
       const answers = yield* Effect.makeLatch(false)
       const sizes: Array<number> = []
@@ -112,7 +112,7 @@ layer(TestPg, { excludeTestServices: true })("what is remembered of tokens", (it
     })
   )
 
-  it.scoped("decision §3 writes down once a minute that a token is used", () =>
+  it.scoped("§5.1 writes down once a minute that a token is used", () =>
     Effect.gen(function* () {
       const { text } = yield* makeToken
       const minutes: Array<number> = []

@@ -1,8 +1,8 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
-import { make as makeBox, SecretBox } from "@posthorn/persistence/SecretBox"
-import { SecretsRepo } from "@posthorn/persistence/SecretsRepo"
+import { make as makeBox, SecretBox } from "@posthorn/persistence/client/SecretBox"
+import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Redacted } from "effect"
 import { reEncryptAll } from "../src/ReEncryption.ts"
@@ -47,7 +47,7 @@ const opened = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>, rows: Readon
   rows.map((row) => Redacted.value(makeBox(keys).open(row, row.secret)))
 
 layer(TestPg, { excludeTestServices: true })("re-encrypt", (it) => {
-  it.effect("decision §7 seals every secret with the newest key, so that the old key can go", () =>
+  it.effect("§3.4 seals every secret with the newest key, so that the old key can go", () =>
     Effect.gen(function* () {
       const { rows } = yield* seed(3)
 
@@ -65,7 +65,7 @@ layer(TestPg, { excludeTestServices: true })("re-encrypt", (it) => {
     })
   )
 
-  it.effect("decision §7 goes on over several batches, and leaves what no key opens as it is", () =>
+  it.effect("§3.4 goes on over several batches, and leaves what no key opens as it is", () =>
     Effect.gen(function* () {
       const many = yield* seed(1001)
       const lost = yield* seed(1, makeBox([lostKey]))
@@ -80,7 +80,7 @@ layer(TestPg, { excludeTestServices: true })("re-encrypt", (it) => {
     })
   )
 
-  it.effect("decision §7 lets a rotation that comes between win", () =>
+  it.effect("§3.4 lets a rotation that comes between win", () =>
     Effect.gen(function* () {
       const { rows } = yield* seed(1)
       const [row] = yield* rows

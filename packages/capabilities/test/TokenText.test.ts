@@ -7,7 +7,7 @@ import { FastCheck as fc, Redacted } from "effect"
 const ID = "0000000000000000000000000000a"
 
 describe("TokenText", () => {
-  it("decision §3 issues phk_<id>_<secret>_<checksum> and reads it back", () => {
+  it("§5.1 issues phk_<id>_<secret>_<checksum> and reads it back", () => {
     const tokenId = newId("token")
 
     const { secretHash, text } = TokenText.issue(tokenId)
@@ -20,7 +20,7 @@ describe("TokenText", () => {
     assert.strictEqual(String(text), "<redacted>")
   })
 
-  it("decision §3 reads tokens that were issued before: their form is kept for ever", () => {
+  it("§5.1 reads tokens that were issued before: their form is kept for ever", () => {
     const secret = "0123456789abcdef".repeat(4)
     const issued = `phk_${ID}_${secret}_06181883`
 
@@ -29,7 +29,7 @@ describe("TokenText", () => {
     assert.strictEqual(hash, "a8ae6e6ee929abea3afcfc5258c8ccd6f85273e0d4626d26c7279f3250f77c8e")
   })
 
-  it("decision §3 tells a mistyped token without looking it up", () => {
+  it("§5.1 tells a mistyped token without looking it up", () => {
     const text = Redacted.value(TokenText.issue(newId("token")).text)
 
     for (let at = 0; at < text.length; at++) {

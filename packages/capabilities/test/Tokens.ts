@@ -1,7 +1,7 @@
 /** Tokens for the tests of what knows them again: real ones, forged ones, and look-ups that are held up or told otherwise. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { newId } from "@posthorn/domain/Ids"
-import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/ApiTokensRepo"
+import { ApiTokensRepo, type TokenIdentity } from "@posthorn/persistence/repositories/ApiTokensRepo"
 import { Effect, Layer, Redacted } from "effect"
 import { Identities } from "../src/Identities.ts"
 import * as TokenText from "../src/TokenText.ts"

@@ -2,16 +2,13 @@
  * `posthorn console-link <workspace>`: a link that opens the console once, printed and nothing else.
  *
  * Asks a running `serve` or `dev`. Which one: POSTHORN_URL, or what BASE_URL, HOST and PORT say. As whom:
- * POSTHORN_TOKEN, or the operator's token from the environment or from `dev`'s folder. Source: decision §9.
+ * POSTHORN_TOKEN, or the operator's token from the environment or from `dev`'s folder. Source: spec §11.
  */
-import { parseArgs } from "node:util"
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import * as LocalSecrets from "./LocalSecrets.ts"
 import { baseUrlOf } from "./Resolved.ts"
-import { type Settings, settings } from "./Settings.ts"
+import { type Settings, settings } from "./settings/Settings.ts"
 import { complain, say } from "./Terminal.ts"
-
-const USAGE = "posthorn console-link <workspace> [--role viewer|developer|admin | --member mem_…]"
 
 /** The message is the one line the user sees: what is wrong and what to do. */
 export class ConsoleLinkRefused extends Data.TaggedError("ConsoleLinkRefused")<{
@@ -21,34 +18,10 @@ export class ConsoleLinkRefused extends Data.TaggedError("ConsoleLinkRefused")<{
 const refuse = (message: string) => Effect.fail(new ConsoleLinkRefused({ message }))
 
 interface Wish {
-  readonly slug: string
-  readonly body: { readonly role?: string; readonly memberId?: string }
+  readonly workspace: string
+  readonly role: Option.Option<string>
+  readonly member: Option.Option<string>
 }
-
-const wishOf = (args: ReadonlyArray<string>) =>
-  Effect.try({
-    try: (): Wish | undefined => {
-      const { positionals, values } = parseArgs({
-        args: [...args],
-        allowPositionals: true,
-        options: { role: { type: "string" }, member: { type: "string" } }
-      })
-      const [slug, ...more] = positionals
-      if (slug === undefined || more.length > 0) return undefined
-      const { member, role } = values
-      return {
-        slug,
-        body: {
-          ...(role === undefined ? {} : { role }),
-          ...(member === undefined ? {} : { memberId: member })
-        }
-      }
-    },
-    catch: () => undefined
-  }).pipe(
-    Effect.orElseSucceed(() => undefined),
-    Effect.flatMap((wish) => (wish === undefined ? refuse(`Use it as ${USAGE}.`) : Effect.succeed(wish)))
-  )
 
 const given = (name: string) =>
   Effect.map(
@@ -82,14 +55,14 @@ interface Answer {
   readonly detail?: string
 }
 
-const ask = (url: string, token: string, { body, slug }: Wish) =>
+const ask = (url: string, token: string, { member, role, workspace }: Wish) =>
   Effect.tryPromise({
     try: async (signal) => {
-      const response = await fetch(`${url}/workspaces/${encodeURIComponent(slug)}/console-links`, {
+      const response = await fetch(`${url}/workspaces/${encodeURIComponent(workspace)}/console-links`, {
         method: "POST",
         signal,
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        body: JSON.stringify(body)
+        body: JSON.stringify({ role: Option.getOrUndefined(role), memberId: Option.getOrUndefined(member) })
       })
       return (await response.json()) as Answer
     },
@@ -99,9 +72,8 @@ const ask = (url: string, token: string, { body, slug }: Wish) =>
       })
   })
 
-export const consoleLink = (args: ReadonlyArray<string>) =>
+export const consoleLink = (wish: Wish) =>
   Effect.gen(function* () {
-    const wish = yield* wishOf(args)
     const { token, url } = yield* upstream
     const answer = yield* ask(url, token, wish)
     if (answer.url === undefined) return yield* refuse(answer.detail ?? `${url} is not Posthorn.`)

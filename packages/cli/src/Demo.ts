@@ -3,7 +3,7 @@
  *
  * It goes through the REST API with the operator's token, as a platform would. Made once; later starts use it again.
  */
-import { Data, Effect, Queue } from "effect"
+import { Data, DateTime, Effect, Queue } from "effect"
 import type * as DemoReceiver from "./DemoReceiver.ts"
 import type { Demo, Kept } from "./LocalSecrets.ts"
 
@@ -112,7 +112,7 @@ export const firstDelivery = Effect.fnUntraced(function* (
 ) {
   const published = yield* post(baseUrl, demo.token, `/workspaces/${SLUG}/events`, {
     eventType: "demo.started",
-    payload: { message: "Hello from Posthorn", at: new Date().toISOString() }
+    payload: { message: "Hello from Posthorn", at: DateTime.formatIso(yield* DateTime.now) }
   }).pipe(Effect.flatMap(expectStatus(202)))
   const deliveryIds = published.deliveryIds as ReadonlyArray<string>
   const arrival = Queue.take(receiver.seen).pipe(

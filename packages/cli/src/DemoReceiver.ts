@@ -44,7 +44,7 @@ export const make = (wishedPort: number) =>
               response
                 .writeHead(receipt.verified ? 200 : 401)
                 .end(receipt.verified ? "thank you" : "bad signature")
-              Queue.unsafeOffer(seen, receipt)
+              Effect.runSync(Queue.offer(seen, receipt))
             },
             () => response.destroy()
           )

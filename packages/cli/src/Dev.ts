@@ -3,14 +3,14 @@
  * worker, and a demo whose first webhook is delivered before the prompt is back.
  *
  * Deliveries to this machine are allowed here, and only here, unless the environment says otherwise; so it is not for
- * production, and warns when the network can reach it. Source: decision §1.
+ * production, and warns when the network can reach it. Source: spec §10.
  */
 import { resolve as absolute } from "node:path"
 import { loopbackTargets } from "@posthorn/domain/AllowedTargets"
 import * as EmbeddedPostgres from "@posthorn/embedded-postgres/EmbeddedPostgres"
 import { settingsFile } from "@posthorn/embedded-postgres/PostgresFolder"
-import * as Database from "@posthorn/persistence/Database"
-import { migrate } from "@posthorn/persistence/Migrator"
+import * as Database from "@posthorn/persistence/client/Database"
+import { migrate } from "@posthorn/persistence/operations/Migrator"
 import { Broken } from "@posthorn/worker/Worker"
 import { Config, Context, Data, Effect, Layer, Option, Queue, Redacted } from "effect"
 import * as Demo from "./Demo.ts"
@@ -19,9 +19,9 @@ import { freePort } from "./FreePort.ts"
 import * as LocalSecrets from "./LocalSecrets.ts"
 import { addressesOf, baseUrlOf, type Resolved } from "./Resolved.ts"
 import { serverOf } from "./Serve.ts"
-import { type Settings, settings } from "./Settings.ts"
+import { type Settings, settings } from "./settings/Settings.ts"
 import { telemetryOf } from "./Telemetry.ts"
-import { bold, complain, dim, row, say } from "./Terminal.ts"
+import { bold, complain, dim, row, say, timeOfDay } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
 import { workerOf } from "./Work.ts"
 
@@ -110,8 +110,10 @@ const demonstrate = Effect.fnUntraced(function* (resolved: Resolved, kept: Local
 })
 
 const showReceipt = ({ deliveryId, eventType, verified }: DemoReceiver.Receipt) =>
-  say(
-    `  ${dim(new Date().toISOString().slice(11, 19))}  ${verified ? eventType : "signature NOT verified"}  ${dim(`${deliveryId} received`)}`
+  Effect.flatMap(timeOfDay, (time) =>
+    say(
+      `  ${dim(time)}  ${verified ? eventType : "signature NOT verified"}  ${dim(`${deliveryId} received`)}`
+    )
   )
 
 /** What to do next; last, how to see what was sent to the demo's receiver. */

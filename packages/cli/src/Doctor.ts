@@ -4,19 +4,20 @@
  * It reads the environment that `serve` or `work` would get: run it where they run. It ends with 1 when something is wrong; what is
  * only worth knowing is no reason to fail. Each question is asked by itself.
  */
-import * as Checkup from "@posthorn/persistence/Checkup"
-import * as Database from "@posthorn/persistence/Database"
-import * as DedicatedConnection from "@posthorn/persistence/DedicatedConnection"
-import { ask, hostsOf } from "@posthorn/persistence/Hosts"
-import { keyWarning } from "@posthorn/persistence/KeyCheck"
-import { standing } from "@posthorn/persistence/Migrator"
-import { SecretBox, make as secretBox } from "@posthorn/persistence/SecretBox"
-import { SecretsRepo } from "@posthorn/persistence/SecretsRepo"
+
+import * as Database from "@posthorn/persistence/client/Database"
+import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
+import { ask, hostsOf } from "@posthorn/persistence/client/Hosts"
+import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
+import * as Checkup from "@posthorn/persistence/operations/Checkup"
+import { keyWarning } from "@posthorn/persistence/operations/KeyCheck"
+import { standing } from "@posthorn/persistence/operations/Migrator"
+import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { reasonOf } from "@posthorn/telemetry/Trouble"
 import { Cause, Effect, Option, Redacted } from "effect"
 import { explain, shownHost } from "./Explain.ts"
 import { aheadBy } from "./Production.ts"
-import { type Settings, settings } from "./Settings.ts"
+import { type Settings, settings } from "./settings/Settings.ts"
 import { dim, green, red, say } from "./Terminal.ts"
 
 /** `well`: as it should be; `note`: worth knowing; `wrong`: to be mended. */
@@ -136,7 +137,7 @@ const keys = (given: Settings) =>
 
 const workers = Effect.map(
   Checkup.whoWorks,
-  ({ free, members, shardCount, strangers }): ReadonlyArray<Finding> => {
+  ({ foreignSessions, free, members, shardCount }): ReadonlyArray<Finding> => {
     const held = shardCount - free.length
     const count = `${members} running, ${held} of ${shardCount} parts of the queue held`
     return [
@@ -145,7 +146,7 @@ const workers = Effect.map(
         : held < shardCount
           ? note("workers", `${count}; the rest within seconds, or see strangers`)
           : well("workers", count),
-      ...strangers.map(({ application, pid, role, shards }) =>
+      ...foreignSessions.map(({ application, pid, role, shards }) =>
         wrong(
           "strangers",
           `session ${pid} of ${role} (${application}) holds ${shards} parts of the queue and is no worker: end it with pg_terminate_backend(${pid}).`

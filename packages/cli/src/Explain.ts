@@ -1,6 +1,6 @@
 /** Turns why a start failed into lines for a person: what is wrong and what to do; never a stack. */
-import { NoPrimary, shownAddress } from "@posthorn/persistence/Hosts"
-import { isDatabaseAway } from "@posthorn/persistence/Statement"
+import { NoPrimary, shownAddress } from "@posthorn/persistence/client/Hosts"
+import { isDatabaseAway } from "@posthorn/persistence/client/Statement"
 import { Cause, Effect } from "effect"
 
 const KNOWN = new Set([

@@ -1,8 +1,8 @@
 /** `posthorn migrate`: brings the database up to date, and ends. */
-import { migrate as runMigrations } from "@posthorn/persistence/Migrator"
+import { migrate as runMigrations } from "@posthorn/persistence/operations/Migrator"
 import { Effect } from "effect"
 import { migrationsOf, required } from "./Production.ts"
-import { settings } from "./Settings.ts"
+import { settings } from "./settings/Settings.ts"
 import { say } from "./Terminal.ts"
 
 export const migrate = Effect.gen(function* () {

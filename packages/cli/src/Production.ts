@@ -1,16 +1,17 @@
 /** What the commands of a production installation share: each needs what it names, and says so at once. */
 
 import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
-import * as Database from "@posthorn/persistence/Database"
-import { keyWarning } from "@posthorn/persistence/KeyCheck"
-import { standing } from "@posthorn/persistence/Migrator"
-import { SecretBox, make as secretBox } from "@posthorn/persistence/SecretBox"
-import { SecretsRepo } from "@posthorn/persistence/SecretsRepo"
+import * as Database from "@posthorn/persistence/client/Database"
+import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
+import { keyWarning } from "@posthorn/persistence/operations/KeyCheck"
+import { standing } from "@posthorn/persistence/operations/Migrator"
+import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { Data, Effect, Option, Redacted } from "effect"
 import type { Resolved } from "./Resolved.ts"
-import { InvalidEnvironment, type Settings } from "./Settings.ts"
+import { InvalidEnvironment, lineOf } from "./settings/Environment.ts"
+import type { Settings } from "./settings/Settings.ts"
+import { exampleOf } from "./settings/Variables.ts"
 import { complain } from "./Terminal.ts"
-import { variables } from "./Variables.ts"
 
 /** The database lacks migrations this program needs. */
 export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{ readonly count: number }> {
@@ -29,7 +30,7 @@ export const required = (given: Settings, names: ReadonlyArray<RequiredName>) =>
   }
   const lines = names
     .filter((name) => Option.isNone(values[name] as Option.Option<unknown>))
-    .map((name) => `${name} is not set, for example ${name}=${variables[name].example}`)
+    .map((name) => lineOf(name, "is not set", exampleOf(name)))
   return lines.length === 0 ? Effect.void : Effect.fail(new InvalidEnvironment({ lines }))
 }
 

@@ -2,15 +2,15 @@
  * `posthorn re-encrypt`: seals every signing secret with the first key of ENCRYPTION_KEY, and prints the counts.
  *
  * Give the services the new key in front of the old one before it runs; take the old one away afterwards. It may be
- * stopped and run again; it fails when there are secrets that no key opens. Source: decision §1.
+ * stopped and run again; it fails when there are secrets that no key opens. Source: spec §10.
  */
 import { reEncryptAll } from "@posthorn/capabilities/ReEncryption"
-import * as Database from "@posthorn/persistence/Database"
-import { SecretBox, make as secretBox } from "@posthorn/persistence/SecretBox"
-import { SecretsRepo } from "@posthorn/persistence/SecretsRepo"
+import * as Database from "@posthorn/persistence/client/Database"
+import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
+import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { Data, Effect, Layer, Option } from "effect"
 import { requireCurrent, required } from "./Production.ts"
-import { settings } from "./Settings.ts"
+import { settings } from "./settings/Settings.ts"
 import { say } from "./Terminal.ts"
 
 const SHOWN = 10

@@ -1,9 +1,9 @@
 /** What a role needs once everything optional has been decided, and the parts that server and worker both make of it. */
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
-import * as Database from "@posthorn/persistence/Database"
-import * as SecretBox from "@posthorn/persistence/SecretBox"
+import * as Database from "@posthorn/persistence/client/Database"
+import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { Layer, Option, type Redacted } from "effect"
-import type { Settings } from "./Settings.ts"
+import type { Settings } from "./settings/Settings.ts"
 
 export interface Resolved {
   readonly settings: Settings

@@ -1,21 +1,18 @@
 /** `posthorn serve`: REST, MCP, the console and the pages. */
 import { fileURLToPath } from "node:url"
 import * as NodeContext from "@effect/platform-node/NodeContext"
-import { DeliveryTargets } from "@posthorn/capabilities/DeliveryTargets"
-import { RequestDeadline } from "@posthorn/capabilities/RequestDeadline"
-import { WorkspaceLimits } from "@posthorn/capabilities/WorkspaceLimits"
-import { installationMeters } from "@posthorn/persistence/Installation"
+import { InstallationPolicy } from "@posthorn/capabilities/InstallationPolicy"
+import { installationMeters } from "@posthorn/persistence/operations/Installation"
 import { ConsoleConfig } from "@posthorn/server/console/ConsoleConfig"
-import { listenLive, serveLive } from "@posthorn/server/http/Server"
-import { memoryLive } from "@posthorn/server/RateCounters"
-import { redisLive } from "@posthorn/server/RedisCounters"
+import { memoryLive } from "@posthorn/server/gate/RateCounters"
+import { redisLive } from "@posthorn/server/gate/RedisCounters"
+import { serverLive } from "@posthorn/server/http/Server"
 import { ServerConfig } from "@posthorn/server/ServerConfig"
 import { Duration, Effect, Layer, Option } from "effect"
 import { freePort } from "./FreePort.ts"
 import { required, requireReady, resolve } from "./Production.ts"
 import { addressesOf, baseUrlOf, databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
-import { settings } from "./Settings.ts"
-import { keepShortLivedYoung } from "./ShortLived.ts"
+import { settings } from "./settings/Settings.ts"
 import { telemetryOf } from "./Telemetry.ts"
 import { say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
@@ -28,8 +25,7 @@ const consoleFolder = fileURLToPath(new URL("console", import.meta.url))
 
 /** Its parts, put together from settings; `dev` has them too. */
 export const serverOf = (resolved: Resolved) =>
-  Layer.merge(serveLive, Layer.scopedDiscard(installationMeters)).pipe(
-    Layer.provide(listenLive),
+  Layer.merge(serverLive, Layer.scopedDiscard(installationMeters)).pipe(
     Layer.provide(Option.match(resolved.settings.redisUrl, { onNone: () => memoryLive, onSome: redisLive })),
     Layer.provide(
       Layer.succeed(ServerConfig, {
@@ -42,10 +38,12 @@ export const serverOf = (resolved: Resolved) =>
       })
     ),
     Layer.provide(Layer.succeed(ConsoleConfig, { ...resolved.settings.consoleLook, folder: consoleFolder })),
-    Layer.provide(Layer.succeed(WorkspaceLimits, resolved.settings.limits)),
-    Layer.provide(Layer.succeed(DeliveryTargets, resolved.allowedTargets)),
     Layer.provide(
-      Layer.succeed(RequestDeadline, { milliseconds: Duration.toMillis(resolved.settings.requestTimeout) })
+      Layer.succeed(InstallationPolicy, {
+        allowedTargets: resolved.allowedTargets,
+        limits: resolved.settings.limits,
+        requestTimeoutMs: Duration.toMillis(resolved.settings.requestTimeout)
+      })
     ),
     Layer.provide(secretBoxOf(resolved)),
     Layer.provide(databaseOf(resolved, "serve", DATABASE)),
@@ -53,7 +51,6 @@ export const serverOf = (resolved: Resolved) =>
   )
 
 export const serve = Effect.gen(function* () {
-  keepShortLivedYoung()
   const given = yield* settings
   yield* required(given, ["DATABASE_URL", "ENCRYPTION_KEY", "OPERATOR_TOKEN"])
   yield* requireReady(given)

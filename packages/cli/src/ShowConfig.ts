@@ -2,11 +2,11 @@
  * `posthorn config`: the settings in force, one variable a line, and where each comes from. Secrets are hidden; of a
  * URL its password and its query, where one can stand too. A wrong environment is told as every command tells it.
  */
-import { hostsOf } from "@posthorn/persistence/Hosts"
+import { hostsOf } from "@posthorn/persistence/client/Hosts"
 import { Effect } from "effect"
-import { settings } from "./Settings.ts"
+import { settings } from "./settings/Settings.ts"
+import { type Variable, variables } from "./settings/Variables.ts"
 import { dim, say } from "./Terminal.ts"
-import { type Variable, variables } from "./Variables.ts"
 
 const HIDDEN = "(hidden)"
 

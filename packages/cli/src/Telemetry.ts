@@ -2,7 +2,7 @@
 import type { OtlpOptions } from "@posthorn/telemetry/Otlp"
 import { processMeters } from "@posthorn/telemetry/ProcessMeters"
 import { Effect, Layer, Option } from "effect"
-import type { Settings } from "./Settings.ts"
+import type { Settings } from "./settings/Settings.ts"
 import { VERSION } from "./Version.ts"
 
 const exporting = (options: OtlpOptions) =>

@@ -1,5 +1,5 @@
 /** How the command speaks: plain lines, with a little colour on a terminal and none anywhere else. */
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 
 const colours = process.stdout.isTTY === true && !("NO_COLOR" in process.env)
 
@@ -15,6 +15,9 @@ export const say = (line: string) => Effect.sync(() => void process.stdout.write
 
 /** A line about what went wrong, on standard error. */
 export const complain = (line: string) => Effect.sync(() => void process.stderr.write(`${line}\n`))
+
+/** Such as 13:59:59, in UTC. */
+export const timeOfDay = Effect.map(DateTime.now, (now) => DateTime.formatIso(now).slice(11, 19))
 
 /** One row of the start-up list: what is up, and where. */
 export const row = (label: string, text: string) => say(`  ${green("✓")} ${label.padEnd(22)} ${text}`)

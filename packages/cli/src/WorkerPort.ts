@@ -3,8 +3,8 @@
  * checks. Alive: this program answers. Ready: its database answers too.
  */
 import { createServer, type RequestListener } from "node:http"
-import { databaseAnswers } from "@posthorn/persistence/Installation"
-import { CONTENT_TYPE, prometheusText } from "@posthorn/telemetry/PrometheusText"
+import { databaseAnswers } from "@posthorn/persistence/operations/Installation"
+import { CONTENT_TYPE, makePrometheusText } from "@posthorn/telemetry/PrometheusText"
 import { Data, Effect, Runtime } from "effect"
 
 export class MetricsPortUnusable extends Data.TaggedError("MetricsPortUnusable")<{
@@ -39,7 +39,11 @@ export const workerPort = (host: string, port: number) =>
     const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
     const ready = Effect.map(answers, (yes) => json(yes ? 200 : 503, { status: yes ? "ok" : "unavailable" }))
     const pages: Readonly<Record<string, Effect.Effect<Answer>>> = {
-      "/metrics": Effect.map(prometheusText, (body) => ({ status: 200, type: CONTENT_TYPE, body })),
+      "/metrics": Effect.map(yield* makePrometheusText, (body) => ({
+        status: 200,
+        type: CONTENT_TYPE,
+        body
+      })),
       "/health/live": Effect.succeed(json(200, { status: "ok" })),
       "/health/ready": ready
     }

@@ -1,32 +1,17 @@
 /** The command that makes a link, as an operator types it. */
-import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { type Environment, makeBundle, runCommand } from "@posthorn/testkit/Command"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 
-const root = fileURLToPath(new URL("../../..", import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), "posthorn-link-"))
 const TOKEN = "operator-token-of-this-test"
 
-interface Ended {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-const run = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>>) =>
-  new Promise<Ended>((resolve) => {
-    execFile(
-      process.execPath,
-      [join(root, "build", "posthorn.mjs"), "console-link", ...args],
-      { env: { PATH: process.env.PATH, DATA_DIR: join(folder, "none"), ...environment } },
-      (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err })
-    )
-  })
+const run = (args: ReadonlyArray<string>, environment: Environment) =>
+  runCommand(["console-link", ...args], { DATA_DIR: join(folder, "none"), ...environment })
 
 describe("posthorn console-link", () => {
   const asked: Array<{ url: string; authorization: string; body: string }> = []
@@ -34,8 +19,7 @@ describe("posthorn console-link", () => {
   let url = ""
 
   beforeAll(async () => {
-    const { bundle } = (await import(join(root, "scripts", "bundle.mjs"))) as { bundle: () => Promise<void> }
-    await bundle()
+    await makeBundle()
     server = createServer(async (request, response) => {
       let body = ""
       for await (const chunk of request) body += chunk
@@ -56,7 +40,7 @@ describe("posthorn console-link", () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it("decision §9 prints the link alone on standard output, for a role or a member", async () => {
+  it("§11 prints the link alone on standard output, for a role or a member", async () => {
     const environment = { POSTHORN_URL: `${url}/`, OPERATOR_TOKEN: TOKEN }
     const plain = await run(["acme"], environment)
     const viewer = await run(["acme", "--role", "viewer"], environment)
@@ -71,22 +55,30 @@ describe("posthorn console-link", () => {
     assert.strictEqual(asked[0]!.authorization, `Bearer ${TOKEN}`)
   })
 
-  it("decision §9 takes the operator's token from dev's folder", async () => {
+  it("§11 takes the operator's token from dev's folder", async () => {
     writeFileSync(join(folder, "dev.json"), JSON.stringify({ operatorToken: TOKEN, encryptionKey: "x" }))
     const { code } = await run(["acme"], { POSTHORN_URL: url, DATA_DIR: folder })
     assert.strictEqual(code, 0)
     assert.strictEqual(asked.at(-1)!.authorization, `Bearer ${TOKEN}`)
   })
 
-  it("decision §9 says in one line what is wrong", async () => {
-    const lineOf = async (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>>) => {
+  it("§11 says in one line what is wrong", async () => {
+    const lineOf = async (
+      args: ReadonlyArray<string>,
+      environment: Readonly<Record<string, string>>,
+      exit = 1
+    ) => {
       const { code, err } = await run(args, environment)
-      assert.strictEqual(code, 1)
+      assert.strictEqual(code, exit)
       return err
     }
     const given = { POSTHORN_URL: url, OPERATOR_TOKEN: TOKEN }
-    assert.match(await lineOf([], given), /^posthorn: Use it as posthorn console-link <workspace>.*\n$/)
-    assert.match(await lineOf(["acme", "--king"], given), /^posthorn: Use it as .*\n$/)
+    assert.match(await lineOf([], given, 2), /^posthorn: .*<workspace>.*\n$/)
+    assert.match(
+      await lineOf(["acme", "--king"], given, 2),
+      /^posthorn console-link knows no option --king.*\n$/
+    )
+    assert.match(await lineOf(["acme", "--role", "king"], given, 2), /^posthorn: expected one of viewer.*\n$/)
     assert.strictEqual(await lineOf(["nobody"], given), "posthorn: No such workspace.\n")
     assert.match(await lineOf(["acme"], { POSTHORN_URL: url }), /^posthorn: No token is known here.*\n$/)
     const away = await lineOf(["acme"], { POSTHORN_URL: "http://127.0.0.1:9", OPERATOR_TOKEN: TOKEN })

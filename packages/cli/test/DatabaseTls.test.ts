@@ -1,16 +1,13 @@
 /** PostgreSQL over TLS: the certificate is verified, by authority and by name, and what is wrong is said in one line. */
-import { execFile } from "node:child_process"
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { expect, layer } from "@effect/vitest"
 import { authority, type Certificate, certificate } from "@posthorn/testkit/Certificates"
+import { makeBundle, runCommand } from "@posthorn/testkit/Command"
 import * as OwnCluster from "@posthorn/testkit/OwnCluster"
 import { Context, Effect, Layer, Redacted } from "effect"
 import pg from "pg"
-
-const root = fileURLToPath(new URL("../../..", import.meta.url))
 
 class TlsCluster extends Context.Tag("TlsCluster")<
   TlsCluster,
@@ -18,7 +15,9 @@ class TlsCluster extends Context.Tag("TlsCluster")<
     /** What the server shows from now on; null switches TLS off. */
     readonly show: (name: Certificate | null) => Effect.Effect<void>
     /** `posthorn migrate` against it. */
-    readonly migrate: (query: string) => Effect.Effect<{ readonly code: number; readonly said: string }>
+    readonly migrate: (
+      query: string
+    ) => Effect.Effect<{ readonly code: number | null; readonly said: string }>
     /** The authority's file. */
     readonly ca: string
     readonly sql: (statement: string) => Effect.Effect<ReadonlyArray<Record<string, unknown>>>
@@ -26,20 +25,15 @@ class TlsCluster extends Context.Tag("TlsCluster")<
 >() {}
 
 const run = (url: string) =>
-  Effect.async<{ readonly code: number; readonly said: string }>((resume) => {
-    const env = { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: url }
-    execFile(process.execPath, [join(root, "build", "posthorn.mjs"), "migrate"], { env }, (error, out, err) =>
-      resume(Effect.succeed({ code: error === null ? 0 : Number(error.code), said: out + err }))
-    )
-  })
+  Effect.map(
+    Effect.promise(() => runCommand(["migrate"], { DATABASE_URL: url })),
+    ({ code, err, out }) => ({ code, said: out + err })
+  )
 
 const live = Layer.scoped(
   TlsCluster,
   Effect.gen(function* () {
-    const { bundle } = (yield* Effect.promise(() => import(join(root, "scripts", "bundle.mjs")))) as {
-      bundle: () => Promise<void>
-    }
-    yield* Effect.promise(bundle)
+    yield* Effect.promise(makeBundle)
     const cluster = yield* OwnCluster.make
     const url = Redacted.value(cluster.url)
     const folder = yield* Effect.acquireRelease(
@@ -109,24 +103,22 @@ const UNKNOWN =
   "nobody known vouches for its certificate: name its authority with sslrootcert=/path/to/ca.pem. Check DATABASE_URL."
 
 layer(live, { excludeTestServices: true, timeout: "240 seconds" })("DATABASE_URL with TLS", (it) => {
-  it.effect(
-    "decision §1 connects when the authority is named, and not when nobody vouches for the server",
-    () =>
-      Effect.gen(function* () {
-        const { ca, migrate, show } = yield* TlsCluster
-        yield* show("valid")
+  it.effect("§10 connects when the authority is named, and not when nobody vouches for the server", () =>
+    Effect.gen(function* () {
+      const { ca, migrate, show } = yield* TlsCluster
+      yield* show("valid")
 
-        const named = yield* migrate(`?sslmode=verify-full&sslrootcert=${ca}`)
-        const unnamed = yield* migrate("?sslmode=verify-full")
-        const required = yield* migrate("?sslmode=require")
+      const named = yield* migrate(`?sslmode=verify-full&sslrootcert=${ca}`)
+      const unnamed = yield* migrate("?sslmode=verify-full")
+      const required = yield* migrate("?sslmode=require")
 
-        expect(named).toEqual({ code: 0, said: "The database is up to date.\n" })
-        expect(unnamed).toEqual(refused(UNKNOWN))
-        expect(required, "require verifies too, without a page about it").toEqual(refused(UNKNOWN))
-      })
+      expect(named).toEqual({ code: 0, said: "The database is up to date.\n" })
+      expect(unnamed).toEqual(refused(UNKNOWN))
+      expect(required, "require verifies too, without a page about it").toEqual(refused(UNKNOWN))
+    })
   )
 
-  it.effect("decision §1 refuses a certificate of another name, of another authority, and an old one", () =>
+  it.effect("§10 refuses a certificate of another name, of another authority, and an old one", () =>
     Effect.gen(function* () {
       const { ca, migrate, show } = yield* TlsCluster
       const answerTo = (name: Certificate) =>
@@ -140,7 +132,7 @@ layer(live, { excludeTestServices: true, timeout: "240 seconds" })("DATABASE_URL
     })
   )
 
-  it.effect("decision §1 says so when the server does not speak TLS", () =>
+  it.effect("§10 says so when the server does not speak TLS", () =>
     Effect.gen(function* () {
       const { migrate, show } = yield* TlsCluster
       yield* show(null)
@@ -151,7 +143,7 @@ layer(live, { excludeTestServices: true, timeout: "240 seconds" })("DATABASE_URL
     })
   )
 
-  it.effect("decision §1 refuses to switch the check off, and a file that is not there", () =>
+  it.effect("§10 refuses to switch the check off, and a file that is not there", () =>
     Effect.gen(function* () {
       const { migrate } = yield* TlsCluster
 

@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
 import { parse, parseAllDocuments } from "yaml"
-import { knownVariables } from "../src/Settings.ts"
-import { type VariableName, variables } from "../src/Variables.ts"
+import { knownVariables, type VariableName, variables } from "../src/settings/Variables.ts"
 
 const docker = (path: string) => fileURLToPath(new URL(`../../../docker/${path}`, import.meta.url))
 
@@ -51,7 +50,7 @@ const OF_ONE_ROLE = { OPERATOR_TOKEN: "serve", REDIS_URL: "serve" } as const
 describe("docker/compose.yaml", () => {
   const { migrate, serve, work } = services
 
-  it("decision §1 passes every setting on, and no other name", () => {
+  it("§10 passes every setting on, and no other name", () => {
     const passed = new Set([serve, work].flatMap(({ environment }) => Object.keys(environment)))
     const missing = Object.keys(variables).filter((name) => !passed.has(name) && !(name in NOT_FOR_COMPOSE))
     expect(missing).toEqual([])
@@ -59,7 +58,7 @@ describe("docker/compose.yaml", () => {
     expect(Object.keys(NOT_FOR_COMPOSE).filter((name) => passed.has(name))).toEqual([])
   })
 
-  it("decision §10 gives the owner's password to `migrate` alone, and each role the secrets it needs", () => {
+  it("§12 gives the owner's password to `migrate` alone, and each role the secrets it needs", () => {
     expect(migrate.environment.DATABASE_URL).toContain("posthorn_owner:$" + "{OWNER_PASSWORD")
     for (const { environment } of [serve, work]) {
       expect(environment.DATABASE_URL).toContain("posthorn_run:$" + "{RUN_PASSWORD")
@@ -81,7 +80,7 @@ describe("docker/kubernetes", () => {
   const containers = manifests.flatMap(({ spec }) => spec?.template?.spec.containers ?? [])
   const container = (role: string) => containers.find(({ args }) => args[0] === role)!
 
-  it("decision §1 gives `serve` and `work` every setting of the ConfigMap, which holds known names and no secret", () => {
+  it("§10 gives `serve` and `work` every setting of the ConfigMap, which holds known names and no secret", () => {
     const [settings] = manifests.filter(({ kind }) => kind === "ConfigMap")
     const secrets = Object.entries(variables).flatMap(([name, one]) => ("isSecret" in one ? [name] : []))
     const names = Object.keys(settings!.data!)
@@ -90,7 +89,7 @@ describe("docker/kubernetes", () => {
       expect(container(role).envFrom).toContainEqual({ configMapRef: { name: "posthorn-settings" } })
   })
 
-  it("decision §10 takes secrets by reference only, and the owner's for `migrate` alone", () => {
+  it("§12 takes secrets by reference only, and the owner's for `migrate` alone", () => {
     expect(manifests.some(({ kind }) => kind === "Secret")).toBe(false)
     const secretsOf = (role: string) => [
       ...(container(role).envFrom ?? []).flatMap(({ secretRef }) => secretRef?.name ?? []),
@@ -101,7 +100,7 @@ describe("docker/kubernetes", () => {
     expect(secretsOf("work")).toEqual(["posthorn-run"])
   })
 
-  it("decision §1 sets only variables that Posthorn knows", () => {
+  it("§10 sets only variables that Posthorn knows", () => {
     const names = containers.flatMap(({ env = [] }) => env.map(({ name }) => name))
     expect(names.filter((name) => !knownVariables.includes(name))).toEqual([])
   })

@@ -1,17 +1,16 @@
 /** `posthorn doctor`, `posthorn config` and `.env.example`, as an operator meets them. */
-import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { type Environment, makeBundle, runCommand } from "@posthorn/testkit/Command"
 import { execute, randomName, withDatabase } from "@posthorn/testkit/TestCluster"
 import { Effect } from "effect"
 import pg from "pg"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
-import { envExample } from "../src/EnvExample.ts"
-import { variables } from "../src/Variables.ts"
+import { envExample } from "../src/settings/EnvExample.ts"
+import { variables } from "../src/settings/Variables.ts"
 
 const root = fileURLToPath(new URL("../../..", import.meta.url))
-const main = join(root, "build", "posthorn.mjs")
 const KEY = Buffer.alloc(32, 3).toString("base64")
 const CLASS = 7_067_002
 
@@ -20,20 +19,11 @@ const name = randomName("doctor")
 const database = withDatabase(cluster, name)
 const run = (...statements: ReadonlyArray<string>) => Effect.runPromise(execute(database, ...statements))
 
-const posthorn = (command: string, environment: Readonly<Record<string, string>>) =>
-  new Promise<{ readonly code: number; readonly out: string; readonly err: string }>((resolve) => {
-    const env = { PATH: process.env.PATH!, NO_COLOR: "1", ...environment }
-    execFile(process.execPath, [main, command], { env }, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code), out, err })
-    )
-  })
-
-const doctor = (environment: Readonly<Record<string, string>> = {}) =>
-  posthorn("doctor", { DATABASE_URL: database, ENCRYPTION_KEY: KEY, ...environment })
+const doctor = (environment: Environment = {}) =>
+  runCommand(["doctor"], { DATABASE_URL: database, ENCRYPTION_KEY: KEY, ...environment })
 
 beforeAll(async () => {
-  const { bundle } = (await import(join(root, "scripts", "bundle.mjs"))) as { bundle: () => Promise<void> }
-  await bundle()
+  await makeBundle()
   await Effect.runPromise(execute(cluster, `create database ${name}`))
 }, 60_000)
 
@@ -49,7 +39,7 @@ describe("posthorn doctor", () => {
 
   // The test's own PostgreSQL does without fsync, and is told off for it.
   it("finds nothing else wrong with what is new, but that nobody works", async () => {
-    expect((await posthorn("migrate", { DATABASE_URL: database })).code).toBe(0)
+    expect((await runCommand(["migrate"], { DATABASE_URL: database })).code).toBe(0)
     const { code, out } = await doctor()
     expect(out).toContain("– workers        none is running")
     expect(out).toContain("✓ sessions       a session stays one")
@@ -125,14 +115,14 @@ describe("posthorn doctor", () => {
     expect((await doctor({ DATABASE_URL: "postgresql://u:hunter2@127.0.0.1:1/x" })).out).toContain(
       "✗ database       The database of DATABASE_URL cannot be reached: nothing listens there."
     )
-    const { code, out } = await posthorn("doctor", {})
+    const { code, out } = await runCommand(["doctor"])
     expect([code, out]).toEqual([1, expect.stringContaining("DATABASE_URL is not set")])
   })
 })
 
 describe("posthorn config", () => {
-  it("decision §1 shows what is in force and where it comes from, and no secret", async () => {
-    const { code, out } = await posthorn("config", {
+  it("§10 shows what is in force and where it comes from, and no secret", async () => {
+    const { code, out } = await runCommand(["config"], {
       DATABASE_URL: "postgresql://posthorn:hunter2@db.example.com:5432/app?password=hunter3",
       OPERATOR_TOKEN: "a-secret:of-the-operator-1",
       ENCRYPTION_KEY: KEY,
@@ -150,20 +140,20 @@ describe("posthorn config", () => {
     for (const secret of ["hunter", "a-secret", KEY]) expect(out).not.toContain(secret)
   })
 
-  it("decision §1 refuses a wrong environment as every command does", async () => {
-    const { code, err, out } = await posthorn("config", { PORT: "http" })
+  it("§10 refuses a wrong environment as every command does", async () => {
+    const { code, err, out } = await runCommand(["config"], { PORT: "http" })
     expect([code, out]).toEqual([1, ""])
     expect(err).toContain("PORT is")
   })
 })
 
 describe("the settings", () => {
-  it("decision §1 are all in .env.example, as it would be made now", () => {
+  it("§10 are all in .env.example, as it would be made now", () => {
     expect(readFileSync(join(root, ".env.example"), "utf8")).toBe(envExample())
   })
 
-  it("decision §1 are all in docs/operate.md, with the same defaults", () => {
-    const guide = readFileSync(join(root, "docs", "operate.md"), "utf8")
+  it("§10 are all in docs/settings.md, with the same defaults", () => {
+    const guide = readFileSync(join(root, "docs", "settings.md"), "utf8")
     for (const [variable, definition] of Object.entries(variables)) {
       const row = guide.split("\n").find((line) => line.startsWith(`| \`${variable}\` |`))
       expect(row, variable).toBeDefined()

@@ -1,10 +1,10 @@
-import { spawn } from "node:child_process"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { PassThrough } from "node:stream"
-import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "@effect/vitest"
+import { type Environment, makeBundle, runCommand } from "@posthorn/testkit/Command"
 import { Effect, Redacted } from "effect"
+import { beforeAll } from "vitest"
 import { proxy } from "../src/internal/McpProxy.ts"
 
 interface Asked {
@@ -63,7 +63,7 @@ const json = (response: ServerResponse, body: string, status = 200, type = "appl
 const PROBLEM = '{"_tag":"Unauthorized","detail":"This needs a valid API token.","status":401}'
 
 describe("posthorn mcp", () => {
-  it.scoped("decision §4 carries messages as they are written, and answers too, each on one line", () =>
+  it.scoped("§4.7 carries messages as they are written, and answers too, each on one line", () =>
     Effect.gen(function* () {
       const line =
         '{"jsonrpc":"2.0", "id":1,"method":"x","params":{"n":1.0,"big":9007199254740993,"s":"\u2028é"}}'
@@ -87,7 +87,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scoped("decision §4 answers nothing to a notification, whatever the server says", () =>
+  it.scoped("§4.7 answers nothing to a notification, whatever the server says", () =>
     Effect.gen(function* () {
       const { complaints, ended, input } = yield* setting(({ body, response }) =>
         body.includes("initialized")
@@ -105,24 +105,22 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scoped(
-    "decision §4 turns what the gate refuses into an error of the request, its id spelled as it was",
-    () =>
-      Effect.gen(function* () {
-        const { ended, input } = yield* setting(({ response }) =>
-          json(response, PROBLEM, 401, "application/problem+json")
-        )
+  it.scoped("§4.7 turns what the gate refuses into an error of the request, its id spelled as it was", () =>
+    Effect.gen(function* () {
+      const { ended, input } = yield* setting(({ response }) =>
+        json(response, PROBLEM, 401, "application/problem+json")
+      )
 
-        input.write('{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}\n')
-        const [answer] = yield* ended
+      input.write('{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}\n')
+      const [answer] = yield* ended
 
-        expect(answer).toBe(
-          `{"jsonrpc":"2.0","id":12345678901234567890,"error":{"code":-32000,"message":"POSTHORN_TOKEN is no valid API token: it may have expired or been revoked.","data":${PROBLEM}}}`
-        )
-      })
+      expect(answer).toBe(
+        `{"jsonrpc":"2.0","id":12345678901234567890,"error":{"code":-32000,"message":"POSTHORN_TOKEN is no valid API token: it may have expired or been revoked.","data":${PROBLEM}}}`
+      )
+    })
   )
 
-  it.scoped("decision §4 answers each request of a batch when the server is away", () =>
+  it.scoped("§4.7 answers each request of a batch when the server is away", () =>
     Effect.gen(function* () {
       const { ended, input, server } = yield* setting(() => undefined)
       yield* Effect.async<void>((resume) => void server.close(() => resume(Effect.void)))
@@ -139,7 +137,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scopedLive("decision §4 carries requests side by side: a slow one holds up no other", () =>
+  it.scopedLive("§4.7 carries requests side by side: a slow one holds up no other", () =>
     Effect.gen(function* () {
       const slow: Array<ServerResponse> = []
       const { ended, input } = yield* setting(({ body, response }) => {
@@ -158,7 +156,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scopedLive("decision §4 cuts the request that a cancellation names, and answers neither", () =>
+  it.scopedLive("§4.7 cuts the request that a cancellation names, and answers neither", () =>
     Effect.gen(function* () {
       const closed: Array<string> = []
       const open: Array<string> = []
@@ -177,7 +175,7 @@ describe("posthorn mcp", () => {
     })
   )
 
-  it.scoped("decision §4 lets the server judge a line that is no JSON", () =>
+  it.scoped("§4.7 lets the server judge a line that is no JSON", () =>
     Effect.gen(function* () {
       const { ended, input } = yield* setting(({ body, response }) =>
         json(response, `{"id":null,"error":"${body}"}`, 400)
@@ -191,21 +189,12 @@ describe("posthorn mcp", () => {
 })
 
 /** The command itself, in a process of its own. */
-const command = (env: Readonly<Record<string, string>>, input: string) =>
-  Effect.async<{ readonly code: number | null; readonly out: string; readonly err: string }>((resume) => {
-    const root = fileURLToPath(new URL("../../..", import.meta.url))
-    const child = spawn(`${root}node_modules/.bin/tsx`, [`${root}packages/cli/src/main.ts`, "mcp"], {
-      env: { PATH: process.env.PATH ?? "", ...env }
-    })
-    const said = { out: "", err: "" }
-    child.stdout.on("data", (chunk) => (said.out += chunk))
-    child.stderr.on("data", (chunk) => (said.err += chunk))
-    child.once("close", (code) => resume(Effect.succeed({ code, ...said })))
-    child.stdin.end(input)
-  })
+const command = (env: Environment, input: string) => Effect.promise(() => runCommand(["mcp"], env, input))
+
+beforeAll(makeBundle, 240_000)
 
 describe("the command posthorn mcp", () => {
-  it.scopedLive("decision §4 says on standard error what is missing in the environment", () =>
+  it.scopedLive("§4.7 says on standard error what is missing in the environment", () =>
     Effect.gen(function* () {
       const { code, err, out } = yield* command({ POSTHORN_URL: "ftp://example.com" }, "")
 
@@ -217,7 +206,7 @@ describe("the command posthorn mcp", () => {
     })
   )
 
-  it.scopedLive("decision §4 writes nothing but answers to standard output, and ends with its input", () =>
+  it.scopedLive("§4.7 writes nothing but answers to standard output, and ends with its input", () =>
     Effect.gen(function* () {
       const asked: Array<string | undefined> = []
       const { url } = yield* setting(({ headers, response }) => {

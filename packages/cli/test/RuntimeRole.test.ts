@@ -6,9 +6,9 @@ import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { expect, it } from "@effect/vitest"
 import { loopbackTargets } from "@posthorn/domain/AllowedTargets"
-import * as Database from "@posthorn/persistence/Database"
-import { migrate } from "@posthorn/persistence/Migrator"
-import * as Retention from "@posthorn/persistence/Retention"
+import * as Database from "@posthorn/persistence/client/Database"
+import { migrate } from "@posthorn/persistence/operations/Migrator"
+import * as Retention from "@posthorn/persistence/operations/Retention"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { execute, randomName, withDatabase } from "@posthorn/testkit/TestCluster"
@@ -17,7 +17,7 @@ import pg from "pg"
 import { inject } from "vitest"
 import { reEncrypt } from "../src/ReEncrypt.ts"
 import { serverOf } from "../src/Serve.ts"
-import { settings } from "../src/Settings.ts"
+import { settings } from "../src/settings/Settings.ts"
 import { workerOf } from "../src/Work.ts"
 
 const ROLES = fileURLToPath(new URL("../../../docker/roles.sql", import.meta.url))
@@ -119,7 +119,7 @@ const start = (url: string) =>
   )
 
 it.scopedLive(
-  "decision §10 everything runs under a role that is no superuser and owns nothing",
+  "§12 everything runs under a role that is no superuser and owns nothing",
   () =>
     Effect.gen(function* () {
       const { role, run } = yield* installation
@@ -225,7 +225,7 @@ it.scopedLive(
   60_000
 )
 
-it.scopedLive("decision §10 the role that everything runs under can neither change nor remove evidence", () =>
+it.scopedLive("§12 the role that everything runs under can neither change nor remove evidence", () =>
   Effect.gen(function* () {
     const { role, run, superuser } = yield* installation
     yield* execute(

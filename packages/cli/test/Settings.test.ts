@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
-import { settings } from "../src/Settings.ts"
+import { settings } from "../src/settings/Settings.ts"
 
 const read = (environment: Readonly<Record<string, string>>) =>
   Effect.withConfigProvider(settings, ConfigProvider.fromMap(new Map(Object.entries(environment))))
@@ -9,7 +9,7 @@ const linesOf = (environment: Readonly<Record<string, string>>) =>
   Effect.map(Effect.flip(read(environment)), ({ lines }) => lines)
 
 describe("Settings", () => {
-  it.effect("decision §1 has a default for everything", () =>
+  it.effect("§10 has a default for everything", () =>
     Effect.gen(function* () {
       const given = yield* read({})
 
@@ -23,7 +23,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("decision §1 reads quotas, durations, keys and targets", () =>
+  it.effect("§10 reads quotas, durations, keys and targets", () =>
     Effect.gen(function* () {
       const given = yield* read({
         RATE_LIMIT_REST_READ: "5/10 seconds",
@@ -41,7 +41,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("decision §1 lists everything that is wrong, a line each, with an example and no secret", () =>
+  it.effect("§10 lists everything that is wrong, a line each, with an example and no secret", () =>
     Effect.gen(function* () {
       const lines = yield* linesOf({
         PORT: "http",
@@ -86,7 +86,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("decision §1 takes several hosts of one database, and refuses to be content with a standby", () =>
+  it.effect("§10 takes several hosts of one database, and refuses to be content with a standby", () =>
     Effect.gen(function* () {
       const of = (url: string) => Effect.map(read({ DATABASE_URL: url }), ({ databaseUrl }) => databaseUrl)
       const several = yield* of("postgresql://u:p@db1:5432,db2:5433/x?sslmode=require&application_name=a")
@@ -130,15 +130,13 @@ describe("Settings", () => {
     })
   )
 
-  it.effect(
-    "decision §1 stops a production start that could deliver to this machine or to a wide network",
-    () =>
-      Effect.gen(function* () {
-        for (const targets of ["127.0.0.1", "[::1]", "localhost", "10.0.0.0/8", "[fd00::]/48"]) {
-          const lines = yield* linesOf({ NODE_ENV: "production", DELIVERY_ALLOWED_TARGETS: targets })
-          assert.strictEqual(lines.length, 1, targets)
-        }
-        yield* read({ NODE_ENV: "production", DELIVERY_ALLOWED_TARGETS: "10.1.2.0/24" })
-      })
+  it.effect("§10 stops a production start that could deliver to this machine or to a wide network", () =>
+    Effect.gen(function* () {
+      for (const targets of ["127.0.0.1", "[::1]", "localhost", "10.0.0.0/8", "[fd00::]/48"]) {
+        const lines = yield* linesOf({ NODE_ENV: "production", DELIVERY_ALLOWED_TARGETS: targets })
+        assert.strictEqual(lines.length, 1, targets)
+      }
+      yield* read({ NODE_ENV: "production", DELIVERY_ALLOWED_TARGETS: "10.1.2.0/24" })
+    })
   )
 })

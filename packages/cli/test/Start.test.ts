@@ -1,83 +1,19 @@
 /** The command as a stranger meets it: real processes, a real database folder, the lines that are printed. */
-import { execFile, spawn } from "node:child_process"
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { createServer, type Socket } from "node:net"
-import { tmpdir } from "node:os"
+import { execFile } from "node:child_process"
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
 import { join } from "node:path"
-import type { Readable } from "node:stream"
-import { fileURLToPath } from "node:url"
+import { makeBundle, runCommand, startCommand } from "@posthorn/testkit/Command"
 import { freshDatabase } from "@posthorn/testkit/TestPg"
 import { Effect, Redacted } from "effect"
 import pg from "pg"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
-
-const root = fileURLToPath(new URL("../../..", import.meta.url))
-const folder = mkdtempSync(join(tmpdir(), "posthorn-start-"))
-const main = join(root, "build", "posthorn.mjs")
-
-const STOPPING = "Stopping: what is in flight is finished first; Ctrl-C again stops at once.\n"
+import { assert, beforeAll, describe, it } from "vitest"
+import { folder, lineOf, root, STOPPING, startAndStop } from "./Start.ts"
 
 const SECRETS = {
   ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64"),
   OPERATOR_TOKEN: "0123456789abcdef0123456789abcdef"
 }
-
-type Environment = Readonly<Record<string, string>>
-
-/** Only what a fresh shell has, and what the test says. */
-const environmentOf = (more: Environment): NodeJS.ProcessEnv => ({
-  PATH: process.env.PATH,
-  HOME: process.env.HOME,
-  ...more
-})
-
-interface Ended {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-/** Run to the end. */
-const run = (args: ReadonlyArray<string>, environment: Environment = {}) =>
-  new Promise<Ended>((resolve) => {
-    execFile(
-      process.execPath,
-      [main, ...args],
-      { env: environmentOf(environment), timeout: 20_000 },
-      (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err })
-    )
-  })
-
-/** `npm start` until it says how to stop, then Ctrl-C. */
-const startAndStop = (environment: Environment) =>
-  new Promise<Ended>((resolve) => {
-    const child = spawn(process.execPath, [join(root, "scripts", "start.mjs")], {
-      env: environmentOf({ PORT: "0", ...environment }),
-      stdio: ["ignore", "pipe", "pipe"]
-    })
-    let out = ""
-    let err = ""
-    child.stderr.on("data", (chunk) => {
-      err += chunk
-    })
-    child.stdout.on("data", (chunk) => {
-      const before = out
-      out += chunk
-      if (!before.includes("Ctrl-C stops") && out.includes("Ctrl-C stops")) child.kill("SIGINT")
-    })
-    child.once("close", (code) => resolve({ code: code ?? -1, out, err }))
-  })
-
-/** Everything a stream has said by the time it says this. */
-const saidUntil = (stream: Readable, text: string) =>
-  new Promise<string>((resolve, reject) => {
-    let said = ""
-    stream.on("data", (chunk) => {
-      said += chunk
-      if (said.includes(text)) resolve(said)
-    })
-    stream.once("close", () => reject(new Error(`It ended without "${text}": ${said}`)))
-  })
 
 const processesIn = (dataDir: string) =>
   new Promise<string>((resolve) => {
@@ -91,17 +27,10 @@ const processesIn = (dataDir: string) =>
     )
   })
 
-const lineOf = (out: string, label: string) => out.split("\n").find((line) => line.includes(label)) ?? ""
-
-beforeAll(async () => {
-  const { bundle } = (await import(join(root, "scripts", "bundle.mjs"))) as { bundle: () => Promise<void> }
-  await bundle()
-}, 240_000)
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+beforeAll(makeBundle, 240_000)
 
 describe("npm start", () => {
-  it("decision §1 delivers a verified webhook, leaves no process behind, and keeps the data", async () => {
+  it("§10 delivers a verified webhook, leaves no process behind, and keeps the data", async () => {
     const dataDir = join(folder, "data")
 
     const first = await startAndStop({ DATA_DIR: dataDir })
@@ -123,42 +52,39 @@ describe("npm start", () => {
     assert.match(url, /^postgresql:\/\/postgres:\S+@127\.0\.0\.1:\d+\/postgres$/)
     assert.include(lineOf(second.out, "psql"), join(dataDir, "postgres.json"))
   }, 240_000)
-
-  it("decision §1 says so when the environment replaces dev's own targets", async () => {
-    const { out } = await startAndStop({ DATA_DIR: join(folder, "closed"), DELIVERY_ALLOWED_TARGETS: "" })
-
-    assert.include(lineOf(out, "Demo workspace"), "no demo endpoint")
-    assert.notInclude(out, "First webhook")
-  }, 240_000)
 })
 
 describe("what a role loads", () => {
-  /** The packages whose code is read once these files of the bundle are, going by the names the bundler leaves in it. */
-  const packagesOf = (files: ReadonlyArray<string>) => {
+  const textOf = (file: string) => readFileSync(join(root, "build", file), "utf8")
+
+  /** These files of the bundle, and those that they import at once. */
+  const readWith = (...files: ReadonlyArray<string>) => {
     const read = new Set(files)
-    const packages = new Set<string>()
-    for (const file of read) {
-      const text = readFileSync(join(root, "build", file), "utf8")
-      for (const [, chunk] of text.matchAll(/^(?:\} from|import) "\.\/(.+\.mjs)";$/gm)) read.add(chunk!)
-      for (const [, own, other] of text.matchAll(
-        /^ *\/\/ (?:packages\/([\w-]+)|node_modules\/.*\/node_modules\/(@?[\w-]+))\//gm
-      ))
-        packages.add((own ?? other)!)
-    }
-    return packages
+    for (const file of read)
+      for (const [, chunk] of textOf(file).matchAll(/^(?:\} from|import) "\.\/(.+\.mjs)";$/gm))
+        read.add(chunk!)
+    return [...read]
   }
 
-  it("decision §1 makes a worker of no code that only the server needs", () => {
-    const [, work] = /import\("\.\/(Work-\w+\.mjs)"\)/.exec(readFileSync(main, "utf8"))!
+  /** The packages whose code is in a file, going by the names the bundler leaves in it. */
+  const packagesIn = (file: string) =>
+    Array.from(
+      textOf(file).matchAll(/^ *\/\/ (?:packages\/([\w-]+)|node_modules\/.*\/node_modules\/(@?[\w-]+))\//gm),
+      ([, own, other]) => (own ?? other)!
+    )
 
-    const packages = packagesOf(["posthorn.mjs", work!])
+  it("§10 makes a worker of no code that only the server needs", () => {
+    const atOnce = readWith("posthorn.mjs").map(textOf).join("")
+    const [, work] = /import\("\.\/(Work-\w+\.mjs)"\)/.exec(atOnce)!
+
+    const packages = new Set(readWith("posthorn.mjs", work!).flatMap(packagesIn))
 
     assert.includeMembers([...packages], ["worker", "persistence", "effect", "undici"])
     for (const name of ["server", "capabilities", "@modelcontextprotocol", "zod"])
       assert.isFalse(packages.has(name), name)
   })
 
-  it("decision §6 makes a server that goes to Redis when there is REDIS_URL", async () => {
+  it("§8.1 makes a server that goes to Redis when there is REDIS_URL", async () => {
     const redis = createServer().listen(0, "127.0.0.1")
     await new Promise((resolve) => redis.once("listening", resolve))
     const { port } = redis.address() as { port: number }
@@ -168,10 +94,7 @@ describe("what a role loads", () => {
     const serveOn = (database: Redacted.Redacted) =>
       Effect.promise(async () => {
         const urls = { DATABASE_URL: Redacted.value(database), REDIS_URL: `redis://127.0.0.1:${port}` }
-        const child = spawn(process.execPath, [main, "serve"], {
-          env: environmentOf({ ...SECRETS, ...urls, PORT: "0" }),
-          stdio: "ignore"
-        })
+        const child = startCommand(["serve"], { ...SECRETS, ...urls, PORT: "0" })
         const ended = new Promise<string>((resolve) => child.once("close", () => resolve("")))
         const first = await Promise.race([asked, ended])
         child.kill("SIGKILL")
@@ -186,54 +109,18 @@ describe("what a role loads", () => {
   })
 })
 
-describe("a stop that takes a moment", () => {
-  it("decision §1 says that what is in flight is finished first", async () => {
-    const held: Array<Socket> = []
-    const slow = createServer((socket) => held.push(socket)).listen(0, "127.0.0.1")
-    await new Promise((resolve) => slow.once("listening", resolve))
-    const { port } = slow.address() as { port: number }
-    const child = spawn(process.execPath, [main, "dev"], {
-      env: environmentOf({ PORT: "0", HOST: "0.0.0.0", DATA_DIR: join(folder, "slow") }),
-      stdio: ["ignore", "pipe", "pipe"]
-    })
-    const ended = new Promise((resolve) => child.once("close", resolve))
-    const err = saidUntil(child.stderr, STOPPING)
-    const out = await saidUntil(child.stdout, "Ctrl-C stops")
-    const [, base, token] = /curl (http:\S+\/workspaces\/acme)\/events .*Bearer (\w+)/.exec(out)!
-    const post = (path: string, body: unknown) =>
-      fetch(`${base}${path}`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        body: JSON.stringify(body)
-      })
-    await post("/webhooks", { url: `http://127.0.0.1:${port}/`, eventTypes: ["slow.one"] })
-    const arrived = new Promise((resolve) => slow.once("connection", resolve))
-    await post("/events", { eventType: "slow.one", payload: {} })
-    await arrived
-
-    child.kill("SIGINT")
-    const said = await err
-    for (const socket of held) socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-    await ended
-    slow.close()
-
-    assert.include(said, "Warning: with HOST=0.0.0.0 the network can reach this dev instance")
-    assert.strictEqual(said.split(STOPPING).length, 2)
-  }, 240_000)
-})
-
 describe("a start that cannot be", () => {
   it.each([
     ["damaged", '{"operatorToken":"pho_', /dev\.json cannot be read \(it is damaged\)\. .* restore the file/],
     ["without its key", "{}", /dev\.json cannot be read \(it is damaged\)/],
     ["missing", undefined, /dev\.json is missing, .* Restore the file, or set DATA_DIR/]
-  ])("decision §1 never replaces a dev.json that is %s", async (_, text, line) => {
+  ])("§10 never replaces a dev.json that is %s", async (_, text, line) => {
     const dataDir = mkdtempSync(join(folder, "kept-"))
     const file = join(dataDir, "dev.json")
     mkdirSync(join(dataDir, "postgres"))
     if (text !== undefined) writeFileSync(file, text)
 
-    const { code, err } = await run(["dev"], { DATA_DIR: dataDir, PORT: "0" })
+    const { code, err } = await runCommand(["dev"], { DATA_DIR: dataDir, PORT: "0" })
 
     assert.strictEqual(code, 1)
     assert.match(err, line)
@@ -242,22 +129,28 @@ describe("a start that cannot be", () => {
     assert.strictEqual(existsSync(file) ? readFileSync(file, "utf8") : undefined, text)
   })
 
-  it("decision §1 says in one line that dev is not for production", async () => {
-    const { code, err } = await run(["dev"], { NODE_ENV: "production", DATA_DIR: join(folder, "production") })
+  it("§10 says in one line that dev is not for production", async () => {
+    const { code, err } = await runCommand(["dev"], {
+      NODE_ENV: "production",
+      DATA_DIR: join(folder, "production")
+    })
 
     assert.strictEqual(code, 1)
     assert.match(err, /^posthorn: NODE_ENV is production, but dev delivers to this machine\. .*\n$/)
   })
 
-  it("decision §1 says in one line that this machine has no such address", async () => {
-    const { code, err } = await run(["dev"], { HOST: "203.0.113.9", DATA_DIR: join(folder, "elsewhere") })
+  it("§10 says in one line that this machine has no such address", async () => {
+    const { code, err } = await runCommand(["dev"], {
+      HOST: "203.0.113.9",
+      DATA_DIR: join(folder, "elsewhere")
+    })
 
     assert.strictEqual(code, 1)
     assert.strictEqual(err, "posthorn: Cannot listen there (EADDRNOTAVAIL). Check HOST and PORT.\n")
   })
 
-  it("decision §1 names each bad variable in a line of its own", async () => {
-    const { code, err } = await run(["dev"], {
+  it("§10 names each bad variable in a line of its own", async () => {
+    const { code, err } = await runCommand(["dev"], {
       PORT: "http",
       WORKER_BATCH_SIZE: "0",
       DATA_DIR: join(folder, "bad")
@@ -268,8 +161,8 @@ describe("a start that cannot be", () => {
     assert.include(err, 'PORT is "http", but must be')
   })
 
-  it("decision §1 warns of variables that nobody reads, without their values", async () => {
-    const { err } = await run(["migrate"], { OPERATR_TOKEN: "hunter2", NODE_ENV: "prod" })
+  it("§10 warns of variables that nobody reads, without their values", async () => {
+    const { err } = await runCommand(["migrate"], { OPERATR_TOKEN: "hunter2", NODE_ENV: "prod" })
 
     assert.match(err, /^posthorn: Warning: OPERATR_TOKEN is set, .* did you mean OPERATOR_TOKEN\?$/m)
     assert.match(err, /^posthorn: Warning: NODE_ENV is "prod", .* did you mean production\?$/m)
@@ -277,7 +170,7 @@ describe("a start that cannot be", () => {
     assert.notInclude(err, "hunter2")
   })
 
-  it("decision §1 names the right that a migrating role lacks", async () => {
+  it("§10 names the right that a migrating role lacks", async () => {
     const migrateAs = (database: Redacted.Redacted) =>
       Effect.promise(async () => {
         const url = new URL(Redacted.value(database))
@@ -288,9 +181,9 @@ describe("a start that cannot be", () => {
         await owner.query("drop schema posthorn cascade")
         await owner.query(`create role ${role} login password 'x'`)
         ;[url.username, url.password] = [role, "x"]
-        const weak = await run(["migrate"], { DATABASE_URL: url.href })
+        const weak = await runCommand(["migrate"], { DATABASE_URL: url.href })
         await owner.query(`grant create on database ${name} to ${role}`)
-        const granted = await run(["migrate"], { DATABASE_URL: url.href })
+        const granted = await runCommand(["migrate"], { DATABASE_URL: url.href })
         await owner.query(`drop owned by ${role} cascade`)
         await owner.query(`drop role ${role}`)
         await owner.end()
@@ -306,9 +199,9 @@ describe("a start that cannot be", () => {
     assert.deepStrictEqual([granted.code, granted.err], [0, ""])
   })
 
-  it("decision §1 names each variable that serve and work need", async () => {
-    const serve = await run(["serve"])
-    const work = await run(["work"])
+  it("§10 names each variable that serve and work need", async () => {
+    const serve = await runCommand(["serve"])
+    const work = await runCommand(["work"])
 
     assert.deepStrictEqual([serve.code, work.code], [1, 1])
     for (const name of ["DATABASE_URL", "ENCRYPTION_KEY", "OPERATOR_TOKEN"])
@@ -316,8 +209,10 @@ describe("a start that cannot be", () => {
     assert.notInclude(work.err, "OPERATOR_TOKEN")
   })
 
-  it("decision §1 says in one line that the database cannot be reached", async () => {
-    const { code, err } = await run(["migrate"], { DATABASE_URL: "postgresql://u:hunter2@127.0.0.1:1/x" })
+  it("§10 says in one line that the database cannot be reached", async () => {
+    const { code, err } = await runCommand(["migrate"], {
+      DATABASE_URL: "postgresql://u:hunter2@127.0.0.1:1/x"
+    })
 
     assert.strictEqual(code, 1)
     assert.match(
@@ -327,14 +222,14 @@ describe("a start that cannot be", () => {
     assert.notInclude(err, "hunter2")
   })
 
-  it("decision §1 says in one line that the port is taken", async () => {
+  it("§10 says in one line that the port is taken", async () => {
     const other = createServer().listen(0, "127.0.0.1")
     await new Promise((resolve) => other.once("listening", resolve))
     const { port } = other.address() as { port: number }
 
     const serveOn = (database: Redacted.Redacted) =>
       Effect.promise(() =>
-        run(["serve"], {
+        runCommand(["serve"], {
           DATABASE_URL: Redacted.value(database),
           PORT: String(port),
           ...SECRETS
@@ -347,21 +242,21 @@ describe("a start that cannot be", () => {
     assert.match(err, /^posthorn: The port is taken\..*\n$/)
   })
 
-  it("decision §1 says in one line that the data folder cannot be written", async () => {
+  it("§10 says in one line that the data folder cannot be written", async () => {
     const dataDir = mkdtempSync(join(folder, "locked-"))
     chmodSync(dataDir, 0o500)
     const target = process.getuid?.() === 0 ? "/dev/null/data" : join(dataDir, "data")
 
-    const { code, err } = await run(["dev"], { DATA_DIR: target, PORT: "0" })
+    const { code, err } = await runCommand(["dev"], { DATA_DIR: target, PORT: "0" })
 
     assert.strictEqual(code, 1)
     assert.match(err, /^posthorn: The data folder .* cannot be written .*\n$/)
   })
 
   it("answers help, version and what it does not know", async () => {
-    const help = await run(["help"])
-    const version = await run(["--version"])
-    const unknown = await run(["fly"])
+    const help = await runCommand(["help"])
+    const version = await runCommand(["--version"])
+    const unknown = await runCommand(["fly"])
 
     assert.include(help.out, "Usage: posthorn <command>")
     assert.match(version.out, /^\d+\.\d+\.\d+\n$/)

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
-import { knownVariables } from "../src/Settings.ts"
-import { oddNodeEnv, unknownVariables } from "../src/UnknownVariables.ts"
+import { oddNodeEnv, unknownVariables } from "../src/settings/UnknownVariables.ts"
+import { knownVariables } from "../src/settings/Variables.ts"
 
 const linesFor = (...names: ReadonlyArray<string>) => unknownVariables(names, knownVariables)
 
@@ -15,19 +15,19 @@ describe("variables that nobody reads", () => {
     ["RATE_LIMIT_REST_READS", "RATE_LIMIT_REST_READ"],
     ["WORKER_CONCURRENCY", "WORKER_MAX_CONCURRENCY"],
     ["POSTHORN_TOKENS", "POSTHORN_TOKEN"]
-  ])("decision §1 %s brings up %s", (name, meant) => {
+  ])("§10 %s brings up %s", (name, meant) => {
     expect(linesFor(name)).toEqual([
       `${name} is set, but Posthorn knows no such variable: did you mean ${meant}?`
     ])
   })
 
-  it("decision §1 says where the known ones are listed when none is near", () => {
+  it("§10 says where the known ones are listed when none is near", () => {
     expect(linesFor("DELIVERY_COLOUR")).toEqual([
-      "DELIVERY_COLOUR is set, but Posthorn knows no such variable: see docs/operate.md for those it knows"
+      "DELIVERY_COLOUR is set, but Posthorn knows no such variable: see docs/settings.md for those it knows"
     ])
   })
 
-  it("decision §1 leaves other programs' variables alone", () => {
+  it("§10 leaves other programs' variables alone", () => {
     const others = [
       "PATH",
       "HOME",
@@ -44,7 +44,7 @@ describe("variables that nobody reads", () => {
     expect(linesFor("DATABASE_URL", "DATABASE_URI"), "another program's, beside ours").toEqual([])
   })
 
-  it("decision §1 knows each of the names that its own commands read", () => {
+  it("§10 knows each of the names that its own commands read", () => {
     const source = new URL("../src/", import.meta.url)
     const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) =>
       name.endsWith(".ts")
@@ -57,7 +57,7 @@ describe("variables that nobody reads", () => {
     expect(linesFor(...read)).toEqual([])
   })
 
-  it("decision §1 asks about a NODE_ENV that nearly says production", () => {
+  it("§10 asks about a NODE_ENV that nearly says production", () => {
     expect(oddNodeEnv("prod")).toEqual([
       'NODE_ENV is "prod", which means nothing to Posthorn: did you mean production?'
     ])

@@ -31,7 +31,7 @@ export interface Watched {
   readonly faults: ReadonlyArray<string>
 }
 
-export const openBrowser = async (
+const openBrowser = async (
   browser: Browser,
   stage: Stage,
   options: BrowserContextOptions = {}

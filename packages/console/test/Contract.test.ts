@@ -10,16 +10,16 @@ import { contrast, readable } from "../src/session/accent.ts"
 import { inLines, rawMember } from "../src/ui/json.ts"
 
 describe("the console", () => {
-  it("decision §9 calls operations by the contract's own method, path and permission", () => {
+  it("§11 calls operations by the contract's own method, path and permission", () => {
     expect(operations, "run npm run console:operations").toEqual(table)
   })
 
-  it("decision §3 has words for every scope", () => {
+  it("§5.1 has words for every scope", () => {
     expect(Object.keys(scopeWords).sort()).toEqual([...Scope.literals].sort())
     expect(Object.keys(scopeWords).length).toBe(permissions.length + 2)
   })
 
-  it("decision §2 shows a payload to the letter: order, numbers, escapes", () => {
+  it("§2.7 shows a payload to the letter: order, numbers, escapes", () => {
     const payload = '{"10":1.0,"2":1e3,"big":9007199254740993,"s":"a\\"}{,\\u0000","e":{},"l":[],"n":[1,[2]]}'
     const answer = `{"id":"whd_1","payload":${payload},"replayedFrom":null}`
     expect(rawMember(answer, "payload")).toBe(payload)
@@ -34,7 +34,7 @@ describe("the console", () => {
     expect(inLines(`[${"[".repeat(90)}${"]".repeat(90)}]`)).toContain("[]")
   })
 
-  it("decision §2 publishes a payload as it was typed", () => {
+  it("§2.7 publishes a payload as it was typed", () => {
     expect(publishBody("a.b", '{"n":9007199254740993}')).toBe(
       '{"eventType":"a.b","payload":{"n":9007199254740993}}'
     )
@@ -51,7 +51,7 @@ describe("the console", () => {
     )
   })
 
-  it("decision §9 makes any colour of the operator's readable on both grounds", () => {
+  it("§11 makes any colour of the operator's readable on both grounds", () => {
     for (const color of ["#ffff00", "#ffffff", "#000000", "#7f7f7f", "#ff0000", "#00ff88", "#123456"]) {
       expect(contrast(readable(color, "#f1f3f6", "#000000"), "#f1f3f6")).toBeGreaterThan(4.5)
       expect(contrast(readable(color, "#1b1e24", "#ffffff"), "#1b1e24")).toBeGreaterThan(4.5)

@@ -7,7 +7,7 @@
  * `DELIVERY_ALLOW_HTTP`; credentials, length, redirects, deadlines and certificate checks are never waived.
  *
  * A host name is allowed wherever it resolves to; a network, whatever name led there. Nothing here resolves names.
- * Pure, no node: imports. Source: decision §1 and §8.
+ * Pure, no node: imports. Source: spec §10 and §2.8.
  */
 import { Either } from "effect"
 import {
@@ -136,7 +136,7 @@ export const isLoopback = ({ where }: AllowedTarget): boolean =>
 const LOOPBACK_NAME =
   /^(?:(?:.+\.)?localhost|ip6-(?:localhost|loopback)|localhost[46]?(?:\.localdomain[46]?)?)$/
 
-/** What stops a start in production, one sentence for each entry. Source: decision §1. */
+/** What stops a start in production, one sentence for each entry. Source: spec §10. */
 export const productionProblems = ({ entries }: AllowedTargets): ReadonlyArray<string> =>
   entries.flatMap((entry) => {
     if (isLoopback(entry))

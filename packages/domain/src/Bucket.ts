@@ -1,4 +1,4 @@
-/** Rate-limit buckets; each operation declares one. Source: spec §8; quotas: decision §6. */
+/** Rate-limit buckets; each operation declares one. Source: spec §8; quotas: spec §8.1. */
 import { Schema } from "effect"
 
 export const Bucket = Schema.Literal(

@@ -3,9 +3,10 @@
  * refusal is made; `message` says what happened and what to do.
  *
  * Status and title of each: `@posthorn/api-contract/Problem`. A receiver's failure is not an error but data
- * (`Verdict.ts`); a failing database is a defect, not a refusal. Source: spec §7, decision §5.
+ * (`Verdict.ts`); a failing database is a defect, not a refusal. Source: spec §7 and §7.1.
  */
 import { Schema } from "effect"
+import { describeReason } from "./WebhookUrl.ts"
 
 const fact = (description: string, example: string) =>
   Schema.String.annotations({ description, examples: [example] })
@@ -17,9 +18,8 @@ const count = (description: string, example: number) =>
 export class InvalidWebhookUrl extends Schema.TaggedError<InvalidWebhookUrl>()("InvalidWebhookUrl", {
   reason: fact("The rule that the URL breaks.", "not_https")
 }) {
-  explanation = ""
   override get message() {
-    return this.explanation || "This URL cannot be delivered to. Use a public https URL."
+    return describeReason(this.reason)
   }
 }
 
@@ -127,14 +127,14 @@ export class NotificationNotFound extends Schema.TaggedError<NotificationNotFoun
   }
 }
 
-/** No such replay job in this workspace. Source: decision §5. */
+/** No such replay job in this workspace. Source: spec §7.1. */
 export class ReplayNotFound extends Schema.TaggedError<ReplayNotFound>()("ReplayNotFound", {}) {
   override get message() {
     return "There is no such replay job in this workspace. List the replays to see their ids."
   }
 }
 
-/** Nothing in this workspace carries the id. Source: decision §5. */
+/** Nothing in this workspace carries the id. Source: spec §7.1. */
 export class TraceNotFound extends Schema.TaggedError<TraceNotFound>()("TraceNotFound", {}) {
   override get message() {
     return "Nothing in this workspace carries this id. Give a trace id (32 hex digits, sent as x-trace-id), a delivery's id (whd_…, sent as webhook-id) or an event's id (evt_…)."
@@ -143,9 +143,15 @@ export class TraceNotFound extends Schema.TaggedError<TraceNotFound>()("TraceNot
 
 /** No operation lives at this path. */
 export class RouteNotFound extends Schema.TaggedError<RouteNotFound>()("RouteNotFound", {}) {
-  explanation = ""
   override get message() {
-    return this.explanation || "Nothing lives at this path: /reference lists every operation."
+    return "Nothing lives at this path: /reference lists every operation."
+  }
+}
+
+/** A client looks for an authorisation server. */
+export class NoAuthorizationServer extends RouteNotFound {
+  override get message() {
+    return "There is no OAuth here. Calls carry an API token, `Authorization: Bearer <token>`: whoever runs the workspace makes one, and the client is configured with it."
   }
 }
 
@@ -297,16 +303,36 @@ export class InternalError extends Schema.TaggedError<InternalError>()("Internal
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()("ServiceUnavailable", {
   retryAfterSeconds: retryAfterSeconds(2)
 }) {
-  explanation = ""
+  protected get why() {
+    return "The service cannot answer just now (its database is away or busy)"
+  }
   override get message() {
-    const why = this.explanation || "The service cannot answer just now (its database is away or busy)"
-    return `${why}: try again in ${this.retryAfterSeconds} s.`
+    return `${this.why}: try again in ${this.retryAfterSeconds} s.`
   }
 }
 
-/** Something is held by a transaction that is still open; `explanation` says what, without a full stop. */
-export const held = (explanation: string) =>
-  Object.assign(new ServiceUnavailable({ retryAfterSeconds: 2 }), { explanation })
+/** Something is held by a transaction that is still open; `what` says what, without a full stop. */
+class Held extends ServiceUnavailable {
+  private readonly what: string
+
+  constructor(what: string) {
+    super({ retryAfterSeconds: 2 })
+    this.what = what
+  }
+
+  protected override get why() {
+    return this.what
+  }
+}
+
+export const held = (what: string): ServiceUnavailable => new Held(what)
+
+/** This process is on its way out. */
+export class Stopping extends ServiceUnavailable {
+  protected override get why() {
+    return "This server is stopping"
+  }
+}
 
 export type PublicError =
   | ApiTokenNotFound

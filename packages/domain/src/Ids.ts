@@ -3,7 +3,7 @@
  *
  * Tail: 13 hex digits of microseconds since 1970 and 16 hex digits of randomness. `posthorn.new_id(prefix)` makes the
  * same in SQL. Time-ordered because random keys cost 27 times the WAL on a large table; so "forward on id" is
- * creation order, to the microsecond of the clock of whoever made the id. Source: decision §2.
+ * creation order, to the microsecond of the clock of whoever made the id. Source: spec §2.7.
  */
 export const prefixes = {
   workspace: "wsp_",

@@ -10,7 +10,7 @@
  * Reading is our own: `ipaddr.js` 2.5.0 takes `::192.0.2.1` for `::ffff:192.0.2.1`, and octal and hexadecimal parts.
  *
  * Reads only plain spellings, as DNS lookups and the WHATWG URL parser write them. Pure, no node: imports: the console
- * uses it as well. Source: spec §2.1, decision §8 (4).
+ * uses it as well. Source: spec §2.1 and §2.8 (4).
  */
 
 /** 4 or 16 bytes. */

@@ -3,7 +3,7 @@
  *
  * `JSON.parse` and `JSON.stringify` lose the spelling of numbers (1.0, 1e3, 2^53 + 1) and move integer-like names to
  * the front; a slice of the text keeps everything, escapes and lone surrogates included. `parseJson` cuts the slices
- * out, `stringify` writes them back verbatim. `JSON.parse` stays the judge of the syntax. Pure. Source: decision §2.
+ * out, `stringify` writes them back verbatim. `JSON.parse` stays the judge of the syntax. Pure. Source: spec §2.7.
  */
 import { Either } from "effect"
 import {
@@ -44,15 +44,6 @@ export class JsonText {
     return MARKER
   }
 }
-
-declare const OF: unique symbol
-
-/** The JSON of an `A`, as it goes over the wire. Who makes one vouches for it, and tests read it back. */
-export interface JsonOf<out A> extends JsonText {
-  readonly [OF]: A
-}
-
-export const jsonOf = <A>(text: string): JsonOf<A> => new JsonText(text) as JsonOf<A>
 
 /** Random and never given away, so that no caller's string can be taken for it. */
 const MARKER = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(15))))

@@ -1,6 +1,6 @@
 /**
  * How much one workspace may take up: so that one customer's mistake or malice stays with that customer. An installation
- * may set other numbers. Source: decision §10 (Limits).
+ * may set other numbers. Source: spec §5.2.
  */
 export interface Limits {
   /** Endpoints of a workspace, disabled ones included. */

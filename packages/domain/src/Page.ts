@@ -105,7 +105,9 @@ export const positionIn = <P>(
   { cursor }: Order<never, P>,
   text: string | undefined
 ): Option.Option<Option.Option<P>> =>
-  text === undefined ? Option.some(Option.none()) : Option.map(Schema.decodeOption(cursor)(text), Option.some)
+  text === undefined || text === ""
+    ? Option.some(Option.none())
+    : Option.map(Schema.decodeOption(cursor)(text), Option.some)
 
 export interface Page<A> {
   readonly items: ReadonlyArray<A>

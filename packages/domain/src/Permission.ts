@@ -2,7 +2,7 @@
  * What a token may be allowed to do, and the bundles and member roles that stand for several permissions.
  *
  * `webhook:list` implies `webhook:read`. The bundle `read` is deliberately not `webhook:list`: attempts show request
- * headers and response bodies. Source: spec §5, decision §3 and §9.
+ * headers and response bodies. Source: spec §5, §5.1 and §11.
  */
 import { Schema } from "effect"
 
@@ -62,7 +62,7 @@ export const permissionsOf = (scopes: ReadonlyArray<string>): ReadonlySet<Permis
   return granted
 }
 
-/** The scopes that a member's role stands for. Source: decision §9. */
+/** The scopes that a member's role stands for. Source: spec §11. */
 const roleScopes: Record<Role, ReadonlyArray<string>> = {
   viewer: ["read", "webhook:list"],
   developer: [

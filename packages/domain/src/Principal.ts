@@ -29,6 +29,8 @@ export interface Principal {
   readonly workspaceId: WorkspaceId
   readonly workspaceSlug: string
   readonly actor: Actor
+  /** What its calls are counted under, and its idempotency keys are kept under. */
+  readonly callerKey: string
   readonly permissions: ReadonlySet<Permission>
   /** When what lets the caller in ends; null when it does not. */
   readonly expiresAt: string | null
@@ -43,6 +45,7 @@ export class CurrentPrincipal extends Context.Tag("@posthorn/domain/CurrentPrinc
 /** The platform's own key: no workspace of its own, every permission in each. */
 export interface Operator {
   readonly actor: Actor
+  readonly callerKey: string
   readonly traceId: string
 }
 

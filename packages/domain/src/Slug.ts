@@ -1,4 +1,4 @@
-/** The name of a workspace in paths. Source: decision §2; the table `workspaces` checks the same. */
+/** The name of a workspace in paths. Source: spec §2.7; the table `workspaces` checks the same. */
 export const SLUG_PATTERN = /^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$/
 
 /** Anything else is the slug of no workspace. */

@@ -2,7 +2,7 @@
  * Times as callers write them: RFC 3339 with an offset, stored and compared to the millisecond.
  *
  * What lies between two milliseconds becomes the later one: nothing is stored finer than that, so `>=` and `<` against
- * the result mean the same as against what was written. Source: decision §2.
+ * the result mean the same as against what was written. Source: spec §2.7.
  */
 const RFC3339 =
   /^(?!0000)(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2})(?:\.(\d{1,3})(\d{0,9}))?([Zz]|[+-]\d{2}:\d{2})$/

@@ -2,7 +2,7 @@
  * The id that follows one publish, replay or test send from the request to the receiver and into every record.
  *
  * 32 hex digits. A valid incoming W3C `traceparent` is continued; anything else starts a new one, which begins with the
- * time: ids that sort by creation cost an index a fraction of random ones. Source: decision §5.
+ * time: ids that sort by creation cost an index a fraction of random ones. Source: spec §7.1.
  */
 import { newTail } from "./Ids.ts"
 

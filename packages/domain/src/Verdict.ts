@@ -6,7 +6,7 @@
  *   everything else (5xx, 408, 429, 3xx,       failed, to be tried again, until attempt 7, after which the
  *   timeout, no or nonsense answer)            delivery goes to the dead-letter queue
  *
- * Source: spec §3.1 and §8; 3xx and nonsense answers: decision §7. `posthorn.record` judges nothing: it stores this.
+ * Source: spec §3.1 and §8; 3xx and nonsense answers: spec §3.4. `posthorn.record` judges nothing: it stores this.
  */
 
 import { Schema } from "effect"
@@ -14,13 +14,13 @@ import { Schema } from "effect"
 /** Retries after the first attempt, so attempt 7 is the last. Source: spec §8. */
 export const MAX_RETRIES = 6
 
-/** Take-ups without a recorded observation after which a delivery is poison. Source: decision §7. */
+/** Take-ups without a recorded observation after which a delivery is poison. Source: spec §3.4. */
 export const MAX_TAKE_UPS = 7
 
 /** Consecutive failures at which an endpoint is disabled. Source: spec §2.1. */
 export const FAILURE_LIMIT = 20
 
-/** Attempts of an endpoint in a row that were not delivered, after which it is tried slowly. Source: decision §10. */
+/** Attempts of an endpoint in a row that were not delivered, after which it is tried slowly. Source: spec §3.4. */
 export const SLOW_AFTER = 3
 
 export const FailureReason = Schema.Literal(

@@ -12,7 +12,7 @@
  * (missing slashes, backslashes, control characters, disguised letters in the host) programs disagree about its host,
  * and it is refused. Does not resolve names: the worker's connection guard does that, with `isRefusedAddress`.
  *
- * Pure, no node: imports. Source: spec §2.1, decision §8; test/corpora/urls.json rules where words differ.
+ * Pure, no node: imports. Source: spec §2.1 and §2.8; test/corpora/urls.json rules where words differ.
  */
 import { Either } from "effect"
 import { type AllowedTargets, allowsHost } from "./AllowedTargets.ts"
@@ -44,7 +44,10 @@ export type InvalidUrlReason = keyof typeof sentences
 export const invalidUrlReasons = Object.keys(sentences) as ReadonlyArray<InvalidUrlReason>
 
 /** What is wrong and what to do, for a person. */
-export const describeReason = (reason: InvalidUrlReason): string => sentences[reason]
+export const describeReason = (reason: string): string =>
+  reason in sentences
+    ? sentences[reason as InvalidUrlReason]
+    : "This URL cannot be delivered to. Use a public https URL."
 
 /** The form to store and dispatch, or why there is none. */
 export const validateWebhookUrl = (

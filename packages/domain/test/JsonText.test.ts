@@ -25,17 +25,7 @@ const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth)
 
 /** Spellings that parsing and writing again would change. */
 const scalars = [
-  "1.0",
-  "1e3",
-  "1E+3",
-  "-0",
-  "-0.0",
-  "9007199254740993",
-  "123456789012345678901234567890",
-  "0.1",
-  "1e400",
-  "true",
-  "null",
+  ..."1.0 1e3 1E+3 -0 -0.0 9007199254740993 123456789012345678901234567890 0.1 1e400 true null".split(" "),
   '""',
   '"\\u0000"',
   '"\\ud800"',
@@ -79,7 +69,7 @@ const jsonText = (() => {
   }).value
 })()
 
-describe("decision §2 parseJson cuts out the text of a value", () => {
+describe("§2.7 parseJson cuts out the text of a value", () => {
   it.each(scalars)("keeps %s as written", (scalar) => {
     for (const written of [
       scalar,
@@ -158,7 +148,7 @@ describe("decision §2 parseJson cuts out the text of a value", () => {
   })
 })
 
-describe("decision §2 depth", () => {
+describe("§2.7 depth", () => {
   it("allows 100 levels inside a payload, wherever it stands, and not 101", () => {
     for (const deepest of [nested(100), `${'{"a":'.repeat(100)}1${"}".repeat(100)}`, `[${nested(99)},1]`]) {
       expect(payloadOf(`{"payload":${deepest}}`)).toEqual(new JsonText(deepest))
@@ -244,21 +234,13 @@ describe("decision §2 depth", () => {
   })
 })
 
-describe("decision §2 what is not JSON", () => {
+describe("§2.7 what is not JSON", () => {
   it.each([
     "",
     " ",
-    "{",
-    "[1,]",
-    '{"payload":1.}',
-    '{"payload"}',
-    "{'a':1}",
     '"\n"',
-    "01",
-    "nul",
-    '{"a":1}x',
     "\ufeff{}",
-    "NaN"
+    ...`{ [1,] {"payload":1.} {"payload"} {'a':1} 01 nul {"a":1}x NaN`.split(" ")
   ])("%j is a syntax problem", (text) => {
     expect(problem(text, [["payload"]])).toMatchObject({ reason: "syntax", path: "" })
   })
@@ -306,7 +288,7 @@ describe("decision §2 what is not JSON", () => {
   })
 })
 
-describe("decision §2 stringify", () => {
+describe("§2.7 stringify", () => {
   it("writes any cut-out text back verbatim", () => {
     fc.assert(
       fc.property(jsonText, jsonText, (one, two) => {
@@ -351,7 +333,7 @@ describe("decision §2 stringify", () => {
   })
 })
 
-describe("decision §4 compact", () => {
+describe("§4.4 compact", () => {
   it("removes white space between tokens and nothing else", () => {
     expect(compact(' { "a b" : [ 1.0 ,\t"\\" , " , { } ] ,\r\n"c":"  " } ')).toBe(
       '{"a b":[1.0,"\\" , ",{}],"c":"  "}'

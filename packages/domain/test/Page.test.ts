@@ -9,29 +9,15 @@ const at = "2026-11-21T13:00:00.123Z"
 
 describe("Page", () => {
   it("§8 takes 50 for a limit that is no integer, and clamps the rest into [1, 200]", () => {
-    const cases: ReadonlyArray<readonly [string | undefined, number]> = [
-      [undefined, 50],
-      ["", 50],
-      ["abc", 50],
-      ["1.5", 50],
-      ["1e2", 50],
-      ["NaN", 50],
-      ["Infinity", 50],
-      ["0x10", 50],
-      ["0", 1],
-      ["-7", 1],
-      ["1", 1],
-      ["50", 50],
-      ["200", 200],
-      ["201", 200],
-      ["99999999999999999999999", 200],
-      ["-99999999999999999999999", 1],
-      [" 7 ", 7],
-      ["+7", 7],
-      ["007", 7]
-    ]
+    const cases = {
+      50: [undefined, "", "abc", "1.5", "1e2", "NaN", "Infinity", "0x10", "50"],
+      1: ["0", "-7", "1", "-99999999999999999999999"],
+      200: ["200", "201", "99999999999999999999999"],
+      7: [" 7 ", "+7", "007"]
+    }
 
-    for (const [raw, limit] of cases) assert.strictEqual(clampLimit(raw), limit, String(raw))
+    for (const [limit, all] of Object.entries(cases))
+      for (const raw of all) assert.strictEqual(clampLimit(raw), Number(limit), String(raw))
   })
 
   it.prop("§8 never gives a limit outside [1, 200]", [fc.string()], ([raw]) => {

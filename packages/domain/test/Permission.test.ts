@@ -1,4 +1,4 @@
-/** The permissions, bundles and roles of decision §3 and §9, written out: whatever changes one of them shows here. */
+/** The permissions, bundles and roles of spec §5.1 and §11, written out: whatever changes one of them shows here. */
 import { assert, describe, it } from "@effect/vitest"
 import { firstMissing, permissions, permissionsOf, permissionsOfRole } from "@posthorn/domain/Permission"
 
@@ -22,11 +22,11 @@ const look = ["workspace:read", "notification:list", "member:list", "webhook:rea
 const sorted = (set: Iterable<string>) => [...set].sort()
 
 describe("permissions", () => {
-  it("decision §3 are these, in this order", () => {
+  it("§5.1 are these, in this order", () => {
     assert.deepStrictEqual([...permissions], all)
   })
 
-  it("decision §3 each is a scope of its own, and nothing else is one", () => {
+  it("§5 §5.1 each is a scope of its own, and nothing else is one", () => {
     for (const permission of permissions) {
       const expected = permission === "webhook:list" ? ["webhook:list", "webhook:read"] : [permission]
       assert.deepStrictEqual(sorted(permissionsOf([permission])), expected)
@@ -34,7 +34,7 @@ describe("permissions", () => {
     assert.deepStrictEqual(sorted(permissionsOf(["operator", "any", "*", "", "webhook"])), [])
   })
 
-  it("decision §3 bundles and roles stand for these", () => {
+  it("§5.1 bundles and roles stand for these", () => {
     const developer = [
       ...look,
       ...all.filter((permission) => permission.startsWith("webhook:")),
@@ -47,7 +47,7 @@ describe("permissions", () => {
     assert.deepStrictEqual(sorted(permissionsOfRole("admin")), sorted(all))
   })
 
-  it("decision §3 the first that is missing is told, in this order", () => {
+  it("§5.1 the first that is missing is told, in this order", () => {
     const held = permissionsOf(["read"])
     assert.strictEqual(firstMissing(permissionsOf(["admin"]), held), "webhook:list")
     assert.strictEqual(firstMissing(permissionsOf(["console:link", "token:list"]), held), "token:list")

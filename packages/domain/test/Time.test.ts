@@ -3,7 +3,7 @@ import { readTime } from "@posthorn/domain/Time"
 import { FastCheck as fc } from "effect"
 
 describe("Time", () => {
-  it("decision §2 reads RFC 3339 with any offset into UTC with milliseconds", () => {
+  it("§2.7 reads RFC 3339 with any offset into UTC with milliseconds", () => {
     const cases = {
       "2026-11-21T13:00:00Z": "2026-11-21T13:00:00.000Z",
       "2026-11-21t13:00:00.5z": "2026-11-21T13:00:00.500Z",
@@ -17,39 +17,23 @@ describe("Time", () => {
     for (const [text, time] of Object.entries(cases)) assert.strictEqual(readTime(text), time, text)
   })
 
-  it("decision §4 takes what lies between two milliseconds for the later one", () => {
+  it("§4.3 takes what lies between two milliseconds for the later one", () => {
     assert.strictEqual(readTime("2026-11-21T13:00:00.1230Z"), "2026-11-21T13:00:00.123Z")
     assert.strictEqual(readTime("2026-11-21T13:00:00.123000001Z"), "2026-11-21T13:00:00.124Z")
     assert.strictEqual(readTime("2026-12-31T23:59:59.999999Z"), "2027-01-01T00:00:00.000Z")
   })
 
-  it("decision §4 refuses what is no moment", () => {
-    const bad = [
-      "",
-      "now",
-      "2026-11-21",
-      "2026-11-21T13:00:00",
-      "2026-11-21 13:00:00Z",
-      "2026-11-21T13:00Z",
-      "2026-11-21T13:00:00.Z",
-      "2026-02-29T00:00:00Z",
-      "2026-13-01T00:00:00Z",
-      "2026-11-21T25:00:00Z",
-      "2026-11-21T13:60:00Z",
-      "2026-11-21T13:00:00+99:00",
-      "0000-01-01T00:00:00Z",
-      "0001-01-01T00:00:00+01:00",
-      "9999-12-31T23:59:59-01:00",
-      "+002026-11-21T13:00:00Z",
-      "1763730000",
-      "2026-11-21T13:00:00Z\n"
-    ]
+  it("§4.3 refuses what is no moment", () => {
+    const bad = `; now; 2026-11-21; 2026-11-21T13:00:00; 2026-11-21 13:00:00Z; 2026-11-21T13:00Z;
+      2026-11-21T13:00:00.Z; 2026-02-29T00:00:00Z; 2026-13-01T00:00:00Z; 2026-11-21T25:00:00Z;
+      2026-11-21T13:60:00Z; 2026-11-21T13:00:00+99:00; 0000-01-01T00:00:00Z;
+      0001-01-01T00:00:00+01:00; 9999-12-31T23:59:59-01:00; +002026-11-21T13:00:00Z; 1763730000`.split(/;\s+/)
 
-    for (const text of bad) assert.strictEqual(readTime(text), undefined, text)
+    for (const text of [...bad, "2026-11-21T13:00:00Z\n"]) assert.strictEqual(readTime(text), undefined, text)
   })
 
   it.prop(
-    "decision §2 reads back every time it writes",
+    "§2.7 reads back every time it writes",
     [fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31"), noInvalidDate: true })],
     ([date]) => {
       assert.strictEqual(readTime(date.toISOString()), date.toISOString())

@@ -27,7 +27,7 @@ const unanswered = (failureReason: NonNullable<Observation["failureReason"]>): O
 const anyOrdinal = fc.integer({ min: 1, max: MAX_RETRIES + 1 })
 
 describe("Verdict", () => {
-  it("§8 §2.1 decision §7 has six retries, disables at 20 failures in a row, and gives up after 7 take-ups", () => {
+  it("§8 §2.1 §3.4 has six retries, disables at 20 failures in a row, and gives up after 7 take-ups", () => {
     assert.deepStrictEqual([MAX_RETRIES, FAILURE_LIMIT, MAX_TAKE_UPS], [6, 20, 7])
   })
 
@@ -35,7 +35,7 @@ describe("Verdict", () => {
     assert.deepStrictEqual([1, 2, 3, 4, 5, 6, 7, 60].map(retryUnits), [1, 2, 3, 4, 5, 6, 6, 6])
   })
 
-  it("decision §10 pauses from the third failure in a row on, from 1/120 to 1/30 of the retry delay", () => {
+  it("§3.4 pauses from the third failure in a row on, from 1/120 to 1/30 of the retry delay", () => {
     assert.deepStrictEqual([0, 1, 2, 3, 4, 5, 6, 19, 5_000].map(pauseUnits), [
       0,
       0,
@@ -49,7 +49,7 @@ describe("Verdict", () => {
     ])
   })
 
-  it("decision §10 spreads 20 failures in a row over a quarter of the retry delay, with twelve in flight", () => {
+  it("§3.4 spreads 20 failures in a row over a quarter of the retry delay, with twelve in flight", () => {
     const atOnce = 12
     let pauses = 0
     for (let failures = atOnce; failures < FAILURE_LIMIT; failures++) pauses += pauseUnits(failures)

@@ -7,7 +7,7 @@
  * Not for production: there, set DATABASE_URL.
  *
  * The library's own wrapper is not used: it creates system users, hooks every exit signal, and lets Ctrl-C reach the
- * server before us. Measured, 2 cores: 0.5 s to create and start, 0.15 s to start. Source: decision §1.
+ * server before us. Measured, 2 cores: 0.5 s to create and start, 0.15 s to start. Source: spec §10.
  */
 import { createServer } from "node:net"
 import { resolve } from "node:path"

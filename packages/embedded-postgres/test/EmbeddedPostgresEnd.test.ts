@@ -45,29 +45,20 @@ describe("the end", () => {
     })
   )
 
-  it.scopedLive("kill -9 ends the server too, and the data stays", () =>
-    Effect.gen(function* () {
-      const dataDir = yield* folder
-      const { child, url } = yield* anotherProcess(dataDir)
-      yield* remember(url)
+  it.scopedLive.each([true, false])(
+    "kill -9 ends the server too, and the data stays, waited for: %s",
+    (isWaitedFor) =>
+      Effect.gen(function* () {
+        const dataDir = yield* folder
+        const { child, url } = yield* anotherProcess(dataDir)
+        yield* remember(url)
 
-      child.kill("SIGKILL")
-      yield* until(() => liveServer(clusterIn(dataDir)) === undefined)
+        child.kill("SIGKILL")
+        // The next start need not wait for a server that is on its way out.
+        if (isWaitedFor) yield* until(() => liveServer(clusterIn(dataDir)) === undefined)
 
-      expect(yield* withServer({ dataDir }, (server) => recall(server.url))).toBe(42)
-    })
-  )
-
-  it.scopedLive("the next start need not wait for a server that is on its way out", () =>
-    Effect.gen(function* () {
-      const dataDir = yield* folder
-      const { child, url } = yield* anotherProcess(dataDir)
-      yield* remember(url)
-
-      child.kill("SIGKILL")
-
-      expect(yield* withServer({ dataDir }, (server) => recall(server.url))).toBe(42)
-    })
+        expect(yield* withServer({ dataDir }, (server) => recall(server.url))).toBe(42)
+      })
   )
 
   it.scopedLive("a throwaway cluster is gone with its server", () =>

@@ -108,25 +108,19 @@ create type posthorn.planned as (
 create function posthorn.wake_class() returns integer language sql immutable parallel safe
   return 7067003;
 
--- One more object of that class: whoever publishes holds it too, for workers that wait until somebody has committed
--- (await_due). While one waits, a publisher does not get it, and needs it not.
-create function posthorn.publishers() returns integer language sql immutable parallel safe
-  return posthorn.shard_count();
-
 create function posthorn.is_awake(shard smallint) returns boolean language sql volatile
-  return pg_try_advisory_xact_lock_shared(posthorn.wake_class(), posthorn.publishers()) is not null
-    and pg_try_advisory_xact_lock_shared(posthorn.wake_class(), shard);
+  return pg_try_advisory_xact_lock_shared(posthorn.wake_class(), shard);
 
 -- Each shard once: a notification has 8,000 bytes at most. Due times are cut to the millisecond.
 create function posthorn.notify_sleepers(shards smallint[]) returns void language sql volatile
   return pg_notify('posthorn_due', (extract(epoch from date_trunc('milliseconds', clock_timestamp())) * 1000000)::bigint
     || ' ' || (select string_agg(distinct shard::text, ',') from unnest(shards) shard));
 
--- Called before due times are written, for the shards in which something is going to be due. A worker that is awake looks
--- for work by itself, and sees by this shared lock, kept until the transaction ends, that there is a transaction whose rows
--- it cannot see yet; so nobody needs to be told anything. A worker that sleeps holds the lock of its shards alone, and is
--- notified: of the moment since when there is more to do, and of the shards. That is rare, and must be: from a
--- notification until its commit is flushed, PostgreSQL lets no other transaction that notifies commit.
+-- Called before due times are written, for the shards in which something is going to be due. A worker that is awake polls.
+-- This shared lock, kept until the transaction ends, shows it that there is a transaction whose rows it cannot see yet. So
+-- nobody needs to be told anything. A worker that sleeps holds the lock of its shards alone, and is notified: of the moment
+-- since when there is more to do, and of the shards. A busy worker is awake, because from a notification until its commit is
+-- flushed PostgreSQL lets no other transaction that notifies commit.
 create function posthorn.wake(shards smallint[]) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   one smallint;
@@ -148,7 +142,7 @@ create type posthorn.audience as (
 -- fails nobody's transaction, and none of these, nor the workspace, is gone before the caller's transaction ends.
 -- `stable`, although it locks: PostgreSQL writes only such a function into the statement that selects from it, so that one
 -- statement finds the audiences of many kinds of events. Called anywhere else it raises an error.
-create function posthorn.who_wants(workspace_slug text, event_type text, except_endpoint text) returns setof posthorn.audience
+create function posthorn.matching_endpoints(workspace_slug text, event_type text, except_endpoint text) returns setof posthorn.audience
 language sql stable rows 1
 begin atomic
   select workspace_slug, event_type, w.id, a.enabled, a.disabled, a.asleep
@@ -174,7 +168,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   audience posthorn.audience;
 begin
-  select * into audience from posthorn.who_wants(workspace_slug, event_type, except_endpoint);
+  select * into audience from posthorn.matching_endpoints(workspace_slug, event_type, except_endpoint);
   if audience.asleep is not null then perform posthorn.notify_sleepers(audience.asleep); end if;
   return audience;
 end $$;
@@ -223,7 +217,7 @@ begin
   )
   select array(select g.fault from given g order by g.place), array(
     select a from (select distinct g.slug, g.event_type from given g where (g.fault).code is null) k
-    cross join lateral posthorn.who_wants(k.slug, k.event_type, null) a
+    cross join lateral posthorn.matching_endpoints(k.slug, k.event_type, null) a
   ) into faults, audiences;
   foreach one in array audiences loop
     if one.asleep is not null then perform posthorn.notify_sleepers(one.asleep); end if;

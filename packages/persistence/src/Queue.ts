@@ -1,50 +1,50 @@
 /**
- * The outbox as a worker sees it: what is due, what a post needs, and the few marks a take-up leaves.
+ * The outbox as a worker sees it: what is due, what a post needs, and the few marks a claim leaves.
  *
- * Reading takes nothing: whoever owns a shard remembers what it holds. So a claim costs no write, and a read that is
+ * Reading takes nothing: whoever owns a shard remembers what it holds. So a claim costs no write, and a poll that is
  * repeated does no harm. The statements are functions in migrations/0004_engine.sql, so that PostgreSQL keeps their
- * plans. Times are microseconds since 1970 by the database's clock. Beside it: a look at what is due (internal/Looks.ts), what it
- * brings (DueRows.ts), and what a post needs (Loads.ts). Source: spec §3.1 and §8, decision §7.
+ * plans. Times are microseconds since 1970 by the database's clock. Beside it: a poll (internal/Polls.ts), what it
+ * brings (DueRows.ts), and what a post needs (Loads.ts). Source: spec §3.1, §8 and §3.4.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { DeliveryId } from "@posthorn/domain/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
-import { Count, Id } from "./internal/Columns.ts"
-import { type LaneRef, RUN, type Waiting, waiting } from "./internal/DueRows.ts"
+import { Count, Id } from "./client/internal/Columns.ts"
+import { Prepared, plain, layer as prepared, type Run, statement } from "./client/Prepared.ts"
+import { rows } from "./client/Rows.ts"
+import { type DueRow, dueRows, type LaneRef, RUN } from "./internal/DueRows.ts"
 import { KnownEndpoints } from "./internal/KnownEndpoints.ts"
-import { type Loaded, load } from "./internal/Loads.ts"
-import { awaitDue, type Due, due, type Lookout, type Watermark } from "./internal/Looks.ts"
-import { Prepared, plain, layer as prepared, type Run, statement } from "./Prepared.ts"
-import { rows } from "./Rows.ts"
+import { type Content, load } from "./internal/Loads.ts"
+import { type Cursor, type Due, due } from "./internal/Polls.ts"
 
-export type { LaneRef, Waiting } from "./internal/DueRows.ts"
+export type { DueRow, LaneRef } from "./internal/DueRows.ts"
 export type { DispatchEndpoint } from "./internal/KnownEndpoints.ts"
-export type { Loaded } from "./internal/Loads.ts"
-export type { Due, Lookout, Open, Watermark } from "./internal/Looks.ts"
+export type { Content } from "./internal/Loads.ts"
+export type { Cursor, Due, Open } from "./internal/Polls.ts"
 
 export interface Heads {
-  readonly rows: ReadonlyArray<Waiting>
+  readonly rows: ReadonlyArray<DueRow>
   /** Where to go on; null when no endpoint is left. */
   readonly next: LaneRef | null
 }
 
-/** A take-up to be written down: `count` is how many there are with it, so writing it twice counts it once. */
-export interface TakeUp {
-  readonly row: Waiting
+/** A claim to be written down: `count` is how many there are with it, so writing it twice counts it once. */
+export interface Claim {
+  readonly row: DueRow
   readonly count: number
 }
 
 /** It is counted; it stood at the limit and went to the dead letters; somebody holds its row. */
-const TakeUpOutcome = Schema.Literal("counted", "buried", "held")
-export type TakeUpOutcome = typeof TakeUpOutcome.Type
+const ClaimOutcome = Schema.Literal("counted", "buried", "held")
+export type ClaimOutcome = typeof ClaimOutcome.Type
 
-const TakenUp = Schema.Struct({ id: Id("delivery"), outcome: TakeUpOutcome })
+const Claimed = Schema.Struct({ id: Id("delivery"), outcome: ClaimOutcome })
 
 const Disabled = Schema.Struct({ id: Id("endpoint") })
 
-/** The rows of one endpoint from a place in its line on. */
+/** The rows of one endpoint from a position in its line on. */
 export interface Refill extends LaneRef {
   readonly due: number
   readonly deliveryId: DeliveryId
@@ -56,30 +56,29 @@ export class Queue extends Context.Tag("@posthorn/persistence/Queue")<
   Queue,
   {
     /**
-     * What became due past the watermarks, without the rows of the endpoints in `skip`: looks at `lookMost` in each shard. With
-     * a lookout all watermarks are the same moment, without an id, and nothing is skipped.
+     * What became due past the cursors, at most `perShard` of each shard, without the rows of the endpoints in `skip`. With
+     * those it looks at no more than `lookMost` in each shard.
      */
     readonly due: (
-      marks: ReadonlyArray<Watermark>,
+      marks: ReadonlyArray<Cursor>,
       skip: ReadonlyArray<string>,
       perShard: number,
-      lookMost: number,
-      lookout: Lookout | null
+      lookMost: number
     ) => Effect.Effect<Due, SqlError>
     /** The first row that is due of each endpoint, whatever shard, going on after one of them (null: from the beginning). */
     readonly heads: (after: LaneRef | null, most: number) => Effect.Effect<Heads, SqlError>
     /** When the next row of these shards becomes due after now, or null. */
     readonly nextDue: (shards: ReadonlyArray<number>) => Effect.Effect<number | null, SqlError>
     /** What is due of single endpoints, each one's by due time. */
-    readonly dueOf: (refills: ReadonlyArray<Refill>) => Effect.Effect<ReadonlyArray<Waiting>, SqlError>
+    readonly dueOf: (refills: ReadonlyArray<Refill>) => Effect.Effect<ReadonlyArray<DueRow>, SqlError>
     /** In the order asked; null for what is gone or was recorded meanwhile. One call at a time. */
-    readonly load: (rows: ReadonlyArray<Waiting>) => Effect.Effect<ReadonlyArray<Loaded | null>, SqlError>
-    /** Writes take-ups down; gives what came of each, by delivery. What is gone is left out. */
-    readonly takeUp: (
-      takeUps: ReadonlyArray<TakeUp>,
+    readonly load: (rows: ReadonlyArray<DueRow>) => Effect.Effect<ReadonlyArray<Content | null>, SqlError>
+    /** Writes claims down; gives what came of each, by delivery. What is gone is left out. */
+    readonly countClaims: (
+      claims: ReadonlyArray<Claim>,
       limit: number,
       sending: boolean
-    ) => Effect.Effect<ReadonlyMap<string, TakeUpOutcome>, SqlError>
+    ) => Effect.Effect<ReadonlyMap<string, ClaimOutcome>, SqlError>
     /** Which of these endpoints exist and are disabled. */
     readonly disabledAmong: (lanes: ReadonlyArray<LaneRef>) => Effect.Effect<ReadonlyArray<string>, SqlError>
   }
@@ -106,8 +105,8 @@ const heads = (run: Run, after: LaneRef | null, most: number) =>
     return {
       rows: all
         .filter((head) => head[7])
-        .map(([workspaceId, endpointId, shard, attempts, takeUps, deliveryId, due]) => {
-          return { workspaceId, endpointId, shard, attempts, takeUps, deliveryId, due }
+        .map(([workspaceId, endpointId, shard, attempts, claims, deliveryId, due]) => {
+          return { workspaceId, endpointId, shard, attempts, claims, deliveryId, due }
         }),
       next: last === undefined ? null : { workspaceId: last[0], endpointId: last[1] }
     }
@@ -122,7 +121,7 @@ const dueOf = (run: Run, refills: ReadonlyArray<Refill>) =>
       plain(refills, (refill) => `"${refill.deliveryId}"`),
       plain(refills, (refill) => refill.wanted)
     ]),
-    waiting
+    dueRows
   )
 
 const workspacesOf = (rows: ReadonlyArray<LaneRef>) => rows.map((row) => row.workspaceId)
@@ -135,21 +134,18 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
     const { run } = yield* Prepared
     const known = new KnownEndpoints()
     return {
-      due: (marks, skip, perShard, lookMost, lookout) =>
-        lookout === null
-          ? due(run, marks, skip, perShard, lookMost)
-          : awaitDue(run, known, marks, perShard, lookMost, lookout),
+      due: (marks, skip, perShard, lookMost) => due(run, marks, skip, perShard, lookMost),
       heads: (after, most) => heads(run, after, most),
       nextDue: (shards) => Effect.map(run(NEXT_DUE, [plain(shards, (shard) => shard)]), ([row]) => row![0]),
       dueOf: (refills) => dueOf(run, refills),
       load: (wanted) => Effect.suspend(() => load(run, known, wanted)),
-      takeUp: (takeUps, limit, sending) =>
+      countClaims: (claims, limit, sending) =>
         Effect.map(
-          rows(sql, TakenUp)`select delivery_id as id, outcome from posthorn.take_up(
-            ${takeUps.map(({ row }) => row.workspaceId)}::text[], ${takeUps.map(({ row }) => row.deliveryId)}::text[],
-            ${takeUps.map(({ row }) => row.attempts)}::smallint[], ${takeUps.map(({ count }) => count)}::smallint[],
+          rows(sql, Claimed)`select delivery_id as id, outcome from posthorn.take_up(
+            ${claims.map(({ row }) => row.workspaceId)}::text[], ${claims.map(({ row }) => row.deliveryId)}::text[],
+            ${claims.map(({ row }) => row.attempts)}::smallint[], ${claims.map(({ count }) => count)}::smallint[],
             ${limit}, ${sending})`,
-          (taken) => new Map(taken.map(({ id, outcome }) => [id, outcome]))
+          (claimed) => new Map(claimed.map(({ id, outcome }) => [id, outcome]))
         ),
       disabledAmong: (lanes) =>
         Effect.map(

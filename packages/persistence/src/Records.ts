@@ -3,7 +3,7 @@
  *
  * `record` takes everything that finished since the last call, in the order it finished, and writes it in one
  * transaction. Calling it again with the same observations changes nothing, so a call whose answer was lost is simply
- * repeated. What is written and why: migrations/0003_record.sql. Source: spec §2.3 and §3.1, decision §7.
+ * repeated. What is written and why: migrations/0003_record.sql. Source: spec §2.3, §3.1 and §3.4.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -12,9 +12,9 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { AttemptId, DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
 import { Context, Effect, Layer, Schema } from "effect"
-import { Count, Id } from "./internal/Columns.ts"
-import { Prepared, plain, layer as prepared, quoted, statement } from "./Prepared.ts"
-import { rows } from "./Rows.ts"
+import { Count, Id } from "./client/internal/Columns.ts"
+import { Prepared, plain, layer as prepared, quoted, statement } from "./client/Prepared.ts"
+import { rows } from "./client/Rows.ts"
 
 /** One attempt, judged. */
 export interface Observed {

@@ -6,8 +6,8 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Context, Effect, Layer, Schema } from "effect"
-import { Count, Id } from "./internal/Columns.ts"
-import { rows } from "./Rows.ts"
+import { Count, Id } from "./client/internal/Columns.ts"
+import { rows } from "./client/Rows.ts"
 
 const RunningReplay = Schema.Struct({ workspaceId: Id("workspace"), id: Id("replay") })
 export type RunningReplay = typeof RunningReplay.Type

@@ -3,12 +3,13 @@
  *
  * Advisory locks of this database in class `CLASS`: object 0 to 31 are the shards, `MEMBER` is held shared by every
  * worker. Anybody who may connect can take them too. A holder whose role cannot change the queue is no worker: it is not
- * counted as a member, and `standing` names it. Session locks may be taken twice by the same session, so only free ones are tried and only held ones unlocked.
+ * counted as a member, and `standing` names it. A session may take a lock twice, so only free ones are tried and only held
+ * ones unlocked.
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, Schema } from "effect"
-import type { DedicatedConnection } from "./DedicatedConnection.ts"
-import { Count } from "./internal/Columns.ts"
+import type { DedicatedConnection } from "./client/DedicatedConnection.ts"
+import { Count } from "./client/internal/Columns.ts"
 
 const CLASS = 7_067_002
 const MEMBER = 1_000_000
@@ -17,14 +18,14 @@ const MEMBER = 1_000_000
 const IDLE_SESSION_TIMEOUT_MS = 5_000
 
 /** A session that holds, or waits for, what is the workers', and can be none. */
-const Stranger = Schema.Struct({
+const ForeignSession = Schema.Struct({
   pid: Count,
   role: Schema.String,
   application: Schema.String,
   /** Shards it holds. */
   shards: Count
 })
-export type Stranger = typeof Stranger.Type
+export type ForeignSession = typeof ForeignSession.Type
 
 const Standing = Schema.Struct({
   shardCount: Count,
@@ -32,7 +33,7 @@ const Standing = Schema.Struct({
   /** Ours among the members, from 0. */
   position: Count,
   free: Schema.Array(Count),
-  strangers: Schema.Array(Stranger)
+  foreignSessions: Schema.Array(ForeignSession)
 })
 export type Standing = typeof Standing.Type
 
@@ -43,7 +44,7 @@ const Cleared = Schema.Struct({ shard: Count })
 const Taken = Schema.Struct({
   ...Cleared.fields,
   /** Set when the last owner did not give it back, and was somebody else: rows due by then may have been in flight. */
-  suspectUntil: Schema.NullOr(Count)
+  inDoubtUntil: Schema.NullOr(Count)
 })
 export type Taken = typeof Taken.Type
 
@@ -53,8 +54,8 @@ export interface ShardLocks {
   readonly standing: Effect.Effect<Standing, SqlError>
   /** Those of these that nobody else got first. */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Taken>, SqlError>
-  /** Those of these in which nothing is left of what a dead owner may have held: they are suspected no longer. */
-  readonly clearSuspicion: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
+  /** Those of these in which nothing is left of what a dead owner may have held: they are in doubt no longer. */
+  readonly clearDoubt: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
   readonly giveBack: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
   /** Unlocks them, and leaves it written down that they were not given back. */
   readonly letGo: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
@@ -85,13 +86,13 @@ const STANDING = `
       select pid, usename as role, application_name as application,
         count(*) filter (where granted and object < posthorn.shard_count())::integer as shards
       from held where not worker group by 1, 2, 3
-    ) s) as strangers`
+    ) s) as "foreignSessions"`
 
 const TAKE = `
   with locked as materialized (
     select shard from unnest($1::integer[]) as shard where pg_try_advisory_lock(${CLASS}, shard)
   )
-  select shard, posthorn.take_shard(shard::smallint, $2) as "suspectUntil" from locked`
+  select shard, posthorn.take_shard(shard::smallint, $2) as "inDoubtUntil" from locked`
 
 const CLEAR = "select posthorn.clear_suspicion($1::smallint[], $2) as shard"
 
@@ -99,7 +100,7 @@ const GIVE_BACK = `
   select posthorn.give_back_shard(shard::smallint, $2), pg_advisory_unlock(${CLASS}, shard)
   from unnest($1::integer[]) as shard`
 
-/** Without giving them back: whoever takes one next suspects what is due in it, as after a death. */
+/** Without giving them back: for whoever takes one next, what is due in it is in doubt, as after a death. */
 const LET_GO = `select pg_advisory_unlock(${CLASS}, shard) from unnest($1::integer[]) as shard`
 
 /** `owner` is any text that no other worker uses. */
@@ -114,7 +115,7 @@ export const make = (connection: DedicatedConnection, owner: string): Effect.Eff
       standing: Effect.map(connection.query(STANDING, [], Standing), ([row]) => row!),
       take: (shards) =>
         shards.length === 0 ? Effect.succeed([]) : connection.query(TAKE, [shards, owner], Taken),
-      clearSuspicion: (shards) =>
+      clearDoubt: (shards) =>
         shards.length === 0
           ? Effect.succeed([])
           : Effect.map(connection.query(CLEAR, [shards, owner], Cleared), (cleared) =>

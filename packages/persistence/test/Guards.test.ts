@@ -19,7 +19,7 @@ afterAll(async () => {
   await Effect.runPromise(Scope.close(scope, Exit.void))
 })
 
-describe("decision §7 the guards of the SQL", () => {
+describe("§3.4 the guards of the SQL", () => {
   it.each(scenarios.map((scenario) => [scenario.title, scenario] as const))("%s", async (_, { play }) => {
     await stage.clear()
     await play(stage)

@@ -7,19 +7,19 @@ import { guardsIn, without } from "./mutation/Scan.ts"
 const mutantsOf = (text: string) => guardsIn(text).map((guard) => [guard.what, without(text, guard)])
 
 describe("the guards of a text of SQL", () => {
-  it("decision §7 a condition of a statement in a template ends before the closing backtick", () => {
+  it("§3.4 a condition of a statement in a template ends before the closing backtick", () => {
     expect(mutantsOf(`\`delete from a where b = \${b} and id = \${id}\``)).toEqual([
       [`where b = \${b}`, `\`delete from a where true and id = \${id}\``],
       [`and id = \${id}`, `\`delete from a where b = \${b} and true\``]
     ])
   })
 
-  it("decision §7 a placeholder that holds statements of its own is left as it is", () => {
+  it("§3.4 a placeholder that holds statements of its own is left as it is", () => {
     const [head, tail] = [`\`update a set b = 1 \${c ? sql\`, d = \${d}\` : sql\`\`}`, `where id = \${id}`]
     expect(mutantsOf(`${head} ${tail}\``)).toEqual([[tail, `${head} where true\``]])
   })
 
-  it("decision §7 a case is part of the condition that it stands in, and its own conditions are guards too", () => {
+  it("§3.4 a case is part of the condition that it stands in, and its own conditions are guards too", () => {
     expect(mutantsOf("where a and case when b then c else d end = e order by f;")).toEqual([
       ["where a", "where true and case when b then c else d end = e order by f;"],
       ["and case when b then c else d end = e", "where a and true order by f;"],
@@ -27,7 +27,7 @@ describe("the guards of a text of SQL", () => {
     ])
   })
 
-  it("decision §7 locks and what is done on a conflict are guards", () => {
+  it("§3.4 locks and what is done on a conflict are guards", () => {
     expect(mutantsOf("select 1 from a where b for no key update skip locked;")).toEqual([
       ["where b", "select 1 from a where true for no key update skip locked;"],
       ["for no key update skip locked", "select 1 from a where b ;"],
@@ -41,7 +41,7 @@ describe("the guards of a text of SQL", () => {
     ])
   })
 
-  it("decision §7 a condition is never so after `if` and `or`, and always elsewhere; an exception is never caught", () => {
+  it("§3.4 a condition is never so after `if` and `or`, and always elsewhere; an exception is never caught", () => {
     expect(mutantsOf("if a and b between 1 and 2 then")).toEqual([
       ["if a", "if false and b between 1 and 2 then"],
       ["and b between 1 and 2", "if a and true then"]
@@ -57,12 +57,12 @@ describe("the guards of a text of SQL", () => {
 describe("the guards of this package", () => {
   const mutants = allMutants()
 
-  it("decision §7 each has a name of its own", () => {
+  it("§3.4 each has a name of its own", () => {
     expect(mutants.length).toBeGreaterThan(300)
     expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length)
   })
 
-  it("decision §7 one of a repository is named by what holds its statement", () => {
+  it("§3.4 one of a repository is named by what holds its statement", () => {
     expect(mutants.map(({ of }) => of)).toEqual(
       expect.arrayContaining(["EndpointsRepo.ts lock", "ShardLocks.ts STANDING"])
     )

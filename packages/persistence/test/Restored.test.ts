@@ -2,9 +2,9 @@
 import { expect, it } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
 import * as OwnCluster from "@posthorn/testkit/OwnCluster"
+import { connectTo } from "@posthorn/testkit/Seeds"
 import { Effect, Redacted } from "effect"
-import pg from "pg"
-import * as Database from "../src/Database.ts"
+import * as Database from "../src/client/Database.ts"
 import * as Queue from "../src/Queue.ts"
 
 const [workspaceId, endpointId] = [newId("workspace"), newId("endpoint")]
@@ -15,45 +15,39 @@ const CREATED = `
     values ('${workspaceId}', '${endpointId}', 'https://example.com/', '{*}', true, '\\x00');
   select posthorn.publish('acme', 'a', '{}')`
 
-type Client = InstanceType<typeof pg.Client>
+type Ask = Effect.Effect.Success<ReturnType<typeof connectTo>>
 
-const connected = <A>(cluster: OwnCluster.OwnCluster, act: (client: Client) => Promise<A>) =>
-  Effect.promise(async () => {
-    const client = new pg.Client({ connectionString: Redacted.value(cluster.url) })
-    await client.connect()
-    try {
-      return await act(client)
-    } finally {
-      await client.end()
-    }
-  })
+/** On a connection of its own. */
+const connected = <A>({ url }: OwnCluster.OwnCluster, act: (ask: Ask) => Effect.Effect<A>) =>
+  Effect.scoped(Effect.flatMap(connectTo(Redacted.value(url)), act))
 
-const nextId = async (client: Client) =>
-  Number((await client.query("select pg_current_xact_id()::text as id")).rows[0].id)
+const nextId = (ask: Ask) =>
+  Effect.map(ask("select pg_current_xact_id()::text as id"), ([row]) => Number(row!.id))
 
 /** Changes the endpoint's URL in the transaction that has this id. */
 const repoint = (cluster: OwnCluster.OwnCluster, url: string, transaction: number) =>
-  connected(cluster, async (client) => {
-    for (;;) {
-      await client.query("begin")
-      const id = await nextId(client)
-      if (id > transaction) throw new Error(`Transaction ${transaction} was somebody else's`)
-      if (id === transaction) await client.query("update posthorn.endpoints set url = $1", [url])
-      await client.query("commit")
-      if (id === transaction) return
-    }
-  })
+  connected(cluster, (ask) =>
+    Effect.gen(function* () {
+      for (let id = 0; id !== transaction; ) {
+        yield* ask("begin")
+        id = yield* nextId(ask)
+        if (id > transaction) yield* Effect.dieMessage(`Transaction ${transaction} was somebody else's`)
+        if (id === transaction) yield* ask("update posthorn.endpoints set url = $1", url)
+        yield* ask("commit")
+      }
+    })
+  )
 
 const WAITING = `select workspace_id as "workspaceId", delivery_id as "deliveryId", endpoint_id as "endpointId", shard,
   due_at::text as due, attempts, take_ups as "takeUps" from posthorn.queue`
 
 it.scopedLive(
-  "decision §7 (Snapshot) dispatches to an endpoint as it is, also in a database that was restored under the worker and counts its transactions again",
+  "§3.4 (Snapshot) dispatches to an endpoint as it is, also in a database that was restored under the worker and counts its transactions again",
   () =>
     Effect.gen(function* () {
       const cluster = yield* OwnCluster.make
-      yield* connected(cluster, (client) => client.query(CREATED))
-      const { rows: waiting } = yield* connected(cluster, (client) => client.query(WAITING))
+      yield* connected(cluster, (ask) => ask(CREATED))
+      const waiting = (yield* connected(cluster, (ask) => ask(WAITING))) as never
       yield* cluster.stop
       yield* cluster.save
       yield* cluster.start
@@ -77,6 +71,5 @@ it.scopedLive(
           Database.layer({ url: cluster.url, applicationName: "posthorn-test", maxConnections: 2 })
         )
       )
-    }),
-  60_000
+    })
 )

@@ -1,12 +1,11 @@
 /** Operations that send something: replay, test send, rotation. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import * as SecretBox from "@posthorn/persistence/SecretBox"
+import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { Effect, Redacted } from "effect"
-import { makeDelivery, makeEndpoint, observe, publish, unknown } from "./Fixtures.ts"
-import { type Entered, MASTER_KEY, TestServer, testServer } from "./TestServer.ts"
+import { makeDelivery, makeEndpoint, observe, publish } from "./Fixtures.ts"
+import { type Entered, entered, MASTER_KEY, testServer } from "./TestServer.ts"
 
-const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
 const get = (ws: Entered, deliveryId: string) =>
   Effect.map(ws.call("GET", `/webhooks/deliveries/${deliveryId}`), ({ body }) => body)
 const replay = (ws: Entered, deliveryId: string) =>
@@ -95,24 +94,6 @@ layer(testServer(), { excludeTestServices: true })("replaying a delivery", (it) 
       expect((yield* ws.call("GET", "/webhooks/deliveries")).body.items).toHaveLength(2)
     })
   )
-
-  it.effect("decision §3 answers a delivery of another workspace like an unknown one", () =>
-    Effect.gen(function* () {
-      const [ws, other] = [yield* entered, yield* entered]
-      const { deliveryId } = yield* makeDelivery(other)
-
-      for (const id of [deliveryId, unknown("whd_"), "%00", "x"]) {
-        for (const [method, rest] of [
-          ["GET", ""],
-          ["GET", "/attempts"],
-          ["POST", "/replay"]
-        ] as const) {
-          const answer = yield* ws.call(method, `/webhooks/deliveries/${id}${rest}`)
-          expect(answer).toMatchObject({ status: 404, body: { _tag: "WebhookDeliveryNotFound" } })
-        }
-      }
-    })
-  )
 })
 
 layer(testServer(), { excludeTestServices: true })("a test send", (it) => {
@@ -173,8 +154,9 @@ layer(testServer(), { excludeTestServices: true })("rotating a secret", (it) => 
         Redacted.value(box.open({ workspaceId: ws.workspaceId, endpointId: id }, sealed))
       expect(opened(row!.secret)).toBe(second.body.signingSecret)
       expect(opened(row!.previous)).toBe(first.body.signingSecret)
-      const ends = Date.parse(String(second.body.previousSecretExpiresAt))
-      expect(Math.abs(ends - began - 86_400_000)).toBeLessThan(5_000)
+      const rotatedAt = Date.parse(String(second.body.previousSecretExpiresAt)) - 86_400_000
+      expect(rotatedAt).toBeGreaterThanOrEqual(began)
+      expect(rotatedAt).toBeLessThanOrEqual(Date.now())
       expect(Object.keys(second.body).sort()).toEqual([
         "endpointId",
         "previousSecretExpiresAt",

@@ -11,7 +11,7 @@ const jsonOf = (result: { readonly content: ReadonlyArray<{ readonly text: strin
   JSON.parse(result.content[0]!.text) as Loose
 
 layer(testServer(), { excludeTestServices: true })("callers", (it) => {
-  it.effect("decision §10 a token learns its workspace, its rights and its end, in REST and MCP alike", () =>
+  it.effect("§5.2 a token learns its workspace, its rights and its end, in REST and MCP alike", () =>
     Effect.gen(function* () {
       const { call, enter, url } = yield* TestServer
       const ws = yield* enter
@@ -39,7 +39,7 @@ layer(testServer(), { excludeTestServices: true })("callers", (it) => {
   )
 
   it.effect(
-    "decision §10 the operator is told that it is the operator, and nobody without a token is told anything",
+    "§5.2 the operator is told that it is the operator, and nobody without a token is told anything",
     () =>
       Effect.gen(function* () {
         const { call, url } = yield* TestServer
@@ -62,31 +62,29 @@ layer(testServer(), { excludeTestServices: true })("callers", (it) => {
       })
   )
 
-  it.effect(
-    "decision §10 the operator makes, finds and removes workspaces with tools, and a token may not",
-    () =>
-      Effect.gen(function* () {
-        const { enter, url } = yield* TestServer
-        const ws = yield* enter
-        const asOperator = (tool: string, args: object) => callTool(url, OPERATOR_TOKEN, tool, args)
+  it.effect("§5.2 the operator makes, finds and removes workspaces with tools, and a token may not", () =>
+    Effect.gen(function* () {
+      const { enter, url } = yield* TestServer
+      const ws = yield* enter
+      const asOperator = (tool: string, args: object) => callTool(url, OPERATOR_TOKEN, tool, args)
 
-        const created = jsonOf(yield* asOperator("create_workspace", { slug: "by-tool", name: "By tool" }))
-        const listed = jsonOf(yield* asOperator("list_workspaces", { limit: 200 }))
-        const refused = yield* callTool(url, ws.token, "delete_workspace", { slug: ws.slug })
-        const removed = yield* asOperator("delete_workspace", { slug: "by-tool" })
-        const gone = yield* asOperator("get_workspace_overview", { slug: "by-tool" })
+      const created = jsonOf(yield* asOperator("create_workspace", { slug: "by-tool", name: "By tool" }))
+      const listed = jsonOf(yield* asOperator("list_workspaces", { limit: 200 }))
+      const refused = yield* callTool(url, ws.token, "delete_workspace", { slug: ws.slug })
+      const removed = yield* asOperator("delete_workspace", { slug: "by-tool" })
+      const gone = yield* asOperator("get_workspace_overview", { slug: "by-tool" })
 
-        expect(listed.items).toContainEqual(created)
-        expect([refused.isError, jsonOf(refused)]).toMatchObject([
-          true,
-          { _tag: "Forbidden", permission: "operator" }
-        ])
-        expect([removed.isError, jsonOf(removed)]).toEqual([undefined, {}])
-        expect(jsonOf(gone)._tag).toBe("WorkspaceNotFound")
-      })
+      expect(listed.items).toContainEqual(created)
+      expect([refused.isError, jsonOf(refused)]).toMatchObject([
+        true,
+        { _tag: "Forbidden", permission: "operator" }
+      ])
+      expect([removed.isError, jsonOf(removed)]).toEqual([undefined, {}])
+      expect(jsonOf(gone)._tag).toBe("WorkspaceNotFound")
+    })
   )
 
-  it.effect("decision §10 what the operator does to workspaces outlives them", () =>
+  it.effect("§5.2 what the operator does to workspaces outlives them", () =>
     Effect.gen(function* () {
       const { call, url } = yield* TestServer
       const { body } = yield* call("POST", "/workspaces", {

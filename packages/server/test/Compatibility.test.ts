@@ -130,7 +130,7 @@ const additions: Readonly<Record<string, Parts>> = {
 }
 
 describe("compatibility", () => {
-  it.each(Object.entries(breaks))("decision §10 finds that %s", (_, parts) => {
+  it.each(Object.entries(breaks))("§9 finds that %s", (_, parts) => {
     const changed = small(parts)
     const paths = parts.paths?.["/things"] !== undefined ? { ...changed.paths, "/things": {} } : changed.paths
     const responses = JSON.parse(JSON.stringify({ ...changed, paths }))
@@ -138,15 +138,15 @@ describe("compatibility", () => {
     expect(breaksBetween(small(), responses)).toHaveLength(1)
   })
 
-  it.each(Object.entries(additions))("decision §10 lets be added at any time: %s", (_, parts) => {
+  it.each(Object.entries(additions))("§9 lets be added at any time: %s", (_, parts) => {
     expect(breaksBetween(small(), small(parts))).toEqual([])
   })
 
-  it("decision §10 is what this build is to itself", () => {
+  it("§9 is what this build is to itself", () => {
     expect(breaksBetween(document, document)).toEqual([])
   })
 
-  it("decision §10 misses no member of any shape of the API, and no operation", () => {
+  it("§9 misses no member of any shape of the API, and no operation", () => {
     const shapes = document.components.schemas as Readonly<Record<string, Json>>
     const used = new Set(
       [...JSON.stringify(document.paths).matchAll(/#\/components\/(?:schemas|responses)\/(\w+)/g)].map(
@@ -175,7 +175,7 @@ describe("compatibility", () => {
     expect(tried).toBeGreaterThan(200)
   })
 
-  it("decision §10 says of no operation that it goes, as nothing is deprecated", () => {
+  it("§9 says of no operation that it goes, as nothing is deprecated", () => {
     const operations = Object.values(document.paths).flatMap((methods) =>
       Object.values(methods as Readonly<Record<string, Json>>)
     )
@@ -184,7 +184,7 @@ describe("compatibility", () => {
     expect(Object.keys(document.paths).filter((path) => /\/v\d/.test(path))).toEqual([])
   })
 
-  it("decision §10 leaves MCP's output schemas open for members that come later", () => {
+  it("§9 leaves MCP's output schemas open for members that come later", () => {
     for (const { listedForOperator } of tools)
       expect(JSON.stringify(listedForOperator.outputSchema), listedForOperator.name).not.toContain(
         '"additionalProperties":false'

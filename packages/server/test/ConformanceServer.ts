@@ -6,6 +6,7 @@
  */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { HttpServerRequest } from "@effect/platform"
 import { defaultQuotas } from "@posthorn/domain/Bucket"
 import { stringify } from "@posthorn/domain/JsonText"
 import { Effect, Either, Layer, ManagedRuntime, Redacted } from "effect"
@@ -19,7 +20,7 @@ import {
 } from "../src/mcp/JsonRpc.ts"
 import { McpServer } from "../src/mcp/McpServer.ts"
 import { Methods } from "../src/mcp/Methods.ts"
-import { Modern } from "../src/mcp/Modern.ts"
+import { Protocol20260728 } from "../src/mcp/Protocol20260728.ts"
 import { ServerConfig } from "../src/ServerConfig.ts"
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -158,26 +159,30 @@ const config = Layer.succeed(ServerConfig, {
 })
 
 const runtime = ManagedRuntime.make(
-  Layer.merge(McpServer.DefaultWithoutDependencies, Modern.DefaultWithoutDependencies).pipe(
+  Layer.merge(McpServer.DefaultWithoutDependencies, Protocol20260728.DefaultWithoutDependencies).pipe(
     Layer.provide(Layer.succeed(Methods, fixture)),
     Layer.provide(config)
   )
 )
 
-const context = { caller: { kind: "operator" as const }, traceId: "0".repeat(32) }
+const context = {
+  caller: { kind: "operator" as const },
+  traceId: "0".repeat(32),
+  request: HttpServerRequest.fromWeb(new Request("http://127.0.0.1/mcp"))
+}
 
 const server = createServer(async (request, response) => {
   let body = ""
   for await (const chunk of request) body += chunk
   const incoming = parseMessages(body)
   if (request.method !== "POST" || Either.isLeft(incoming)) return void response.writeHead(405).end()
-  const modern = (await runtime.runPromise(Modern)).answer(
+  const newest = (await runtime.runPromise(Protocol20260728)).answer(
     incoming.right,
     request.headers as Readonly<Record<string, string | undefined>>,
     context
   )
-  if (modern !== undefined) {
-    const answered = await runtime.runPromise(modern)
+  if (newest !== undefined) {
+    const answered = await runtime.runPromise(newest)
     return void response
       .writeHead(answered.status, { "content-type": "application/json" })
       .end(stringify(answered.body))

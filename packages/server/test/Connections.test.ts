@@ -57,15 +57,18 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
         return { answer, answeredAfter }
       }).pipe((each) => atBest(deadlineMs + LATE_MS, each, ({ answeredAfter }) => answeredAfter))
 
-    it.effect("decision §5 the deadlines are 10 seconds for the headers and 30 for the body", () =>
+    it.effect("§7.1 10 s for headers, 30 for a body, 4,096 connections, 64 requests at once", () =>
       Effect.gen(function* () {
-        const { bodyMs, headersMs } = Context.get(Context.empty(), ConnectionLimits)
-
-        expect({ bodyMs, headersMs }).toEqual({ headersMs: 10_000, bodyMs: 30_000 })
+        expect(Context.get(Context.empty(), ConnectionLimits)).toEqual({
+          headersMs: 10_000,
+          bodyMs: 30_000,
+          connections: 4_096,
+          requestsAtOnce: 64
+        })
       })
     )
 
-    it.effect("decision §5 headers that drip in are 408 at their deadline, and the connection closed", () =>
+    it.effect("§7.1 headers that drip in are 408 at their deadline, and the connection closed", () =>
       Effect.gen(function* () {
         const { answer, answeredAfter } = yield* timed(
           limits.headersMs,
@@ -82,7 +85,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
       })
     )
 
-    it.effect("decision §5 a body that drips in is 408 at its deadline, through REST and through MCP", () =>
+    it.effect("§7.1 a body that drips in is 408 at its deadline, through REST and through MCP", () =>
       Effect.gen(function* () {
         const ws = yield* entered
         const mcp = [
@@ -108,7 +111,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
       })
     )
 
-    it.effect("decision §5 a body that nobody asked for does not hold its connection longer", () =>
+    it.effect("§7.1 a body that nobody asked for does not hold its connection longer", () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
         const ws = yield* entered
@@ -125,7 +128,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
       })
     )
 
-    it.effect("decision §5 beyond the cap a connection is closed at once, and the others go on", () =>
+    it.effect("§7.1 beyond the cap a connection is closed at once, and the others go on", () =>
       Effect.gen(function* () {
         const { call, url } = yield* TestServer
         const port = Number(new URL(url).port)
@@ -143,7 +146,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
       })
     )
 
-    it.effect("decision §5 HTTP before 1.0 and after 1.1 is 400", () =>
+    it.effect("§7.1 HTTP before 1.0 and after 1.1 is 400", () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
 
@@ -157,7 +160,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
       })
     )
 
-    it.effect("decision §5 every answer forbids guessing its type", () =>
+    it.effect("§7.1 every answer forbids guessing its type", () =>
       Effect.gen(function* () {
         const { call, url } = yield* TestServer
         const ws = yield* entered

@@ -3,7 +3,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { enterConsole, OURS } from "./ConsoleSignIn.ts"
-import { TestServer, testServer } from "./TestServer.ts"
+import { entered, TestServer, testServer } from "./TestServer.ts"
 
 interface Shown {
   readonly sessions: ReadonlyArray<{ readonly workspace: { readonly slug: string } }>
@@ -11,14 +11,13 @@ interface Shown {
 
 /** Two workspaces, and a browser that is signed in to both. */
 const twoSessions = Effect.gen(function* () {
-  const { enter } = yield* TestServer
-  const [one, other] = [yield* enter, yield* enter]
+  const [one, other] = [yield* entered, yield* entered]
   const [first, second] = [yield* enterConsole(one), yield* enterConsole(other)]
   return { one, other, first, second, both: `${first.cookie}; ${second.cookie}` }
 })
 
 layer(testServer(), { excludeTestServices: true })("a browser with two sessions", (it) => {
-  it.effect("decision §9 names the one that it means where no path does, and with two has to", () =>
+  it.effect("§11 names the one that it means where no path does, and with two has to", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const { both, first, one, other } = yield* twoSessions
@@ -40,7 +39,7 @@ layer(testServer(), { excludeTestServices: true })("a browser with two sessions"
     })
   )
 
-  it.effect("decision §9 is shown the sessions that live, and no other", () =>
+  it.effect("§11 is shown the sessions that live, and no other", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const sql = yield* SqlClient
@@ -58,7 +57,7 @@ layer(testServer(), { excludeTestServices: true })("a browser with two sessions"
     })
   )
 
-  it.effect("decision §9 has its use written down, and not again within a minute", () =>
+  it.effect("§11 has its use written down, and not again within a minute", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { first, one } = yield* twoSessions

@@ -10,7 +10,7 @@ import { randomName } from "@posthorn/testkit/TestCluster"
 import { Effect } from "effect"
 import { connect } from "./Fixtures.ts"
 import { foreignOf, furnish, idsIn, marksOf, pictureOf } from "./Tenants.ts"
-import { TestServer, testServer } from "./TestServer.ts"
+import { entered, testServer } from "./TestServer.ts"
 
 const WORD = "zebra"
 
@@ -42,8 +42,7 @@ const as = (role: string) =>
   )
 
 const prepare = Effect.gen(function* () {
-  const { enter } = yield* TestServer
-  const [a, b] = [yield* enter, yield* enter]
+  const [a, b] = [yield* entered, yield* entered]
   const [worldA, worldB] = [yield* furnish(a, "apple"), yield* furnish(b, WORD)]
   const foreign = yield* foreignOf(b, worldB, WORD)
   return { a, b, worldA, worldB, foreign, marks: [...(yield* marksOf(b, WORD))] }
@@ -124,7 +123,7 @@ const NOT_BY_ID: ReadonlySet<string> = new Set([
 
 layer(testServer(), { excludeTestServices: true })("two tenants in SQL", (it) => {
   it.scoped(
-    "decision §7 a role that may publish reads no table, and nothing else is run for it with rights that it has not",
+    "§3.4 a role that may publish reads no table, and nothing else is run for it with rights that it has not",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
@@ -144,7 +143,7 @@ layer(testServer(), { excludeTestServices: true })("two tenants in SQL", (it) =>
       }).pipe(Effect.orDie)
   )
 
-  it.scoped("decision §7 publishing for one workspace tells nothing of another, nor changes it", () =>
+  it.scoped("§3.4 publishing for one workspace tells nothing of another, nor changes it", () =>
     Effect.gen(function* () {
       const { a, b, foreign, marks } = yield* prepare
       const query = yield* as(
@@ -176,7 +175,7 @@ layer(testServer(), { excludeTestServices: true })("two tenants in SQL", (it) =>
     })
   )
 
-  it.scoped("decision §7 a function of one's own with the workspace fixed publishes into that one only", () =>
+  it.scoped("§3.4 a function of one's own with the workspace fixed publishes into that one only", () =>
     Effect.gen(function* () {
       const { a, b } = yield* prepare
       const sql = yield* SqlClient
@@ -199,7 +198,7 @@ layer(testServer(), { excludeTestServices: true })("two tenants in SQL", (it) =>
     }).pipe(Effect.orDie)
   )
 
-  it.scoped("decision §4 ids of one workspace under the name of another find and change nothing", () =>
+  it.scoped("§4.4 ids of one workspace under the name of another find and change nothing", () =>
     Effect.gen(function* () {
       const { a, b, foreign, marks } = yield* prepare
       const sql = yield* SqlClient

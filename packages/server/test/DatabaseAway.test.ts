@@ -3,11 +3,11 @@
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import * as Database from "@posthorn/persistence/Database"
+import * as Database from "@posthorn/persistence/client/Database"
 import { atBest } from "@posthorn/testkit/AtBest"
 import { freshDatabase, TestDatabaseUrl } from "@posthorn/testkit/TestPg"
 import { Context, Effect, Layer, Logger, LogLevel, Redacted } from "effect"
-import { type Answer, type Loose, TestServer, testServer } from "./TestServer.ts"
+import { type Answer, entered, type Loose, TestServer, testServer } from "./TestServer.ts"
 
 /** A way to the database that can be cut. */
 class Line extends Context.Tag("test/Line")<
@@ -85,41 +85,38 @@ const silent = Logger.minimumLogLevel(LogLevel.None)
 layer(Layer.merge(testServer({ database }), line).pipe(Layer.provide(silent)), { excludeTestServices: true })(
   "a database",
   (it) => {
-    it.effect(
-      "decision §5 that is away gives 503 with Retry-After at once, and all is well when it is back",
-      () =>
-        Effect.gen(function* () {
-          const { call, enter } = yield* TestServer
-          const { cut, mend } = yield* Line
-          const ws = yield* enter
-          yield* ws.call("GET", "/webhooks")
+    it.effect("§7.1 that is away gives 503 with Retry-After at once, and all is well when it is back", () =>
+      Effect.gen(function* () {
+        const { call, enter } = yield* TestServer
+        const { cut, mend } = yield* Line
+        const ws = yield* enter
+        yield* ws.call("GET", "/webhooks")
 
-          const asking = timed(
-            Effect.all(
-              Array.from({ length: 20 }, () => ws.call("GET", "/webhooks")),
-              { concurrency: "unbounded" }
-            )
+        const asking = timed(
+          Effect.all(
+            Array.from({ length: 20 }, () => ws.call("GET", "/webhooks")),
+            { concurrency: "unbounded" }
           )
-          yield* cut
-          const [answers, took] = yield* atBest(2_000, asking, ([, ms]) => ms)
-          const publish = yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload: 1 } })
-          const ready = yield* call("GET", "/health/ready")
-          const live = yield* call("GET", "/health/live")
-          yield* mend
-          const back = yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload: 1 } })
-          const readyAgain = yield* call("GET", "/health/ready")
+        )
+        yield* cut
+        const [answers, took] = yield* atBest(2_000, asking, ([, ms]) => ms)
+        const publish = yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload: 1 } })
+        const ready = yield* call("GET", "/health/ready")
+        const live = yield* call("GET", "/health/live")
+        yield* mend
+        const back = yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload: 1 } })
+        const readyAgain = yield* call("GET", "/health/ready")
 
-          expect([...answers, publish].map(unavailable)).toEqual(Array.from({ length: 21 }, () => AWAY))
-          expect(took).toBeLessThan(2_000)
-          expect([ready.status, live.status, back.status, readyAgain.status]).toEqual([503, 200, 202, 200])
-        })
+        expect([...answers, publish].map(unavailable)).toEqual(Array.from({ length: 21 }, () => AWAY))
+        expect(took).toBeLessThan(2_000)
+        expect([ready.status, live.status, back.status, readyAgain.status]).toEqual([503, 200, 202, 200])
+      })
     )
 
-    it.effect("decision §5 that ends its connections is noticed by nobody but the calls in flight", () =>
+    it.effect("§7.1 that ends its connections is noticed by nobody but the calls in flight", () =>
       Effect.gen(function* () {
-        const { enter } = yield* TestServer
         const sql = yield* SqlClient
-        const ws = yield* enter
+        const ws = yield* entered
         yield* Effect.all(
           Array.from({ length: 8 }, () => ws.call("GET", "/webhooks")),
           { concurrency: "unbounded" }
@@ -139,12 +136,11 @@ layer(Layer.merge(testServer({ database }), line).pipe(Layer.provide(silent)), {
     )
 
     it.effect(
-      "decision §5 whose connections are all taken gives 503 within the wait for one",
+      "§7.1 whose connections are all taken gives 503 within the wait for one",
       () =>
         Effect.gen(function* () {
-          const { enter } = yield* TestServer
           const sql = yield* SqlClient
-          const ws = yield* enter
+          const ws = yield* entered
           let held = 0
           const hold = sql.reserve.pipe(
             Effect.tap(() => Effect.sync(() => void held++)),

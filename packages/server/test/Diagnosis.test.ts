@@ -1,13 +1,13 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { entries } from "@posthorn/api-contract/Walk"
-import { diagnose, everyStep, type NextStep } from "@posthorn/domain/Diagnosis"
-import * as SecretBox from "@posthorn/persistence/SecretBox"
+import { diagnose, everyStep, type NextStep } from "@posthorn/domain/diagnosis/Diagnosis"
+import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { Effect, Redacted } from "effect"
 import { describe, it as test } from "vitest"
 import { tools } from "../src/mcp/Tools.ts"
 import { makeEndpoint, observe, publish } from "./Fixtures.ts"
-import { type Entered, TestServer, testServer } from "./TestServer.ts"
+import { type Entered, entered, testServer } from "./TestServer.ts"
 
 interface Diagnosed {
   readonly health: string
@@ -40,10 +40,8 @@ const deliver = (ws: Entered, observed: Parameters<typeof observe>[2]) =>
 
 const refused = { status: "failed_permanent", httpStatus: 404 } as const
 
-const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
-
 describe("the next steps of a diagnosis", () => {
-  test("decision §4 name operations and tools of the contract", () => {
+  test("§4.6 name operations and tools of the contract", () => {
     const named = everyStep.map(({ operation, tool }) => [operation, tool])
 
     expect(named).toEqual(
@@ -51,7 +49,7 @@ describe("the next steps of a diagnosis", () => {
     )
   })
 
-  test("decision §4 give only arguments that their tools have", () => {
+  test("§4.6 give only arguments that their tools have", () => {
     const at = "2026-11-20T12:00:00.000Z"
     const { findings } = diagnose({
       now: at,
@@ -100,7 +98,7 @@ describe("the next steps of a diagnosis", () => {
 })
 
 layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it) => {
-  it.effect("decision §4 finds 404 since a URL change, from attempts and audit as they are recorded", () =>
+  it.effect("§4.6 finds 404 since a URL change, from attempts and audit as they are recorded", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)
@@ -122,7 +120,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     })
   )
 
-  it.effect("decision §4 counts what stopped, but not what was replayed", () =>
+  it.effect("§4.6 counts what stopped, but not what was replayed", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)
@@ -140,57 +138,54 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     })
   )
 
-  it.effect(
-    "decision §10 (Replay jobs) counts all that is lost, however much, and hands out the call for it",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        const ws = yield* entered
-        const endpointId = yield* makeEndpoint(ws, { eventTypes: ["invoice.paid"] })
-        const other = yield* makeEndpoint(ws, { eventTypes: ["other"] })
-        const enable = (enabled: boolean) =>
-          ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled } })
-        // Missed while it was disabled for the first time.
-        yield* enable(false)
-        const first = yield* publish(ws)
-        yield* enable(true)
-        const batch = (count: number, eventType = "invoice.paid") =>
-          ws.call("POST", "/events/batch", { body: { events: Array(count).fill({ eventType, payload: 1 }) } })
-        yield* batch(700)
-        yield* batch(3, "other")
-        yield* sql`update posthorn.deliveries set status = 'failed_permanent' where workspace_id = ${ws.workspaceId}`
-        // Still being retried, so not lost; and a test send, which has no event.
-        const [waits, replayed] = yield* sql<{ id: string }>`update posthorn.deliveries set status = 'failed'
+  it.effect("§4.6 counts all that is lost, however much, and hands out the call for it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ws = yield* entered
+      const endpointId = yield* makeEndpoint(ws, { eventTypes: ["invoice.paid"] })
+      const other = yield* makeEndpoint(ws, { eventTypes: ["other"] })
+      const enable = (enabled: boolean) => ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled } })
+      // Missed while it was disabled for the first time.
+      yield* enable(false)
+      const first = yield* publish(ws)
+      yield* enable(true)
+      const batch = (count: number, eventType = "invoice.paid") =>
+        ws.call("POST", "/events/batch", { body: { events: Array(count).fill({ eventType, payload: 1 }) } })
+      yield* batch(700)
+      yield* batch(3, "other")
+      yield* sql`update posthorn.deliveries set status = 'failed_permanent' where workspace_id = ${ws.workspaceId}`
+      // Still being retried, so not lost; and a test send, which has no event.
+      const [waits, replayed] = yield* sql<{ id: string }>`update posthorn.deliveries set status = 'failed'
         where (workspace_id, id) in (select workspace_id, id from posthorn.deliveries
           where workspace_id = ${ws.workspaceId} and endpoint_id = ${endpointId} order by id limit 2) returning id`
-        yield* sql`update posthorn.deliveries set status = 'failed_permanent' where id = ${replayed!.id}`
-        yield* ws.call("POST", `/webhooks/deliveries/${replayed!.id}/replay`)
-        yield* ws.call("POST", `/webhooks/${endpointId}/test-event`)
-        yield* sql`update posthorn.deliveries set status = 'failed_permanent'
+      yield* sql`update posthorn.deliveries set status = 'failed_permanent' where id = ${replayed!.id}`
+      yield* ws.call("POST", `/webhooks/deliveries/${replayed!.id}/replay`)
+      yield* ws.call("POST", `/webhooks/${endpointId}/test-event`)
+      yield* sql`update posthorn.deliveries set status = 'failed_permanent'
         where workspace_id = ${ws.workspaceId} and event_id is null`
-        yield* enable(false)
-        yield* publish(ws)
+      yield* enable(false)
+      yield* publish(ws)
 
-        const diagnosis = yield* diagnosisOf(ws, endpointId)
-        const elsewhere = yield* diagnosisOf(ws, other)
-        const found = (code: string) => diagnosis.findings.find((one) => one.code === code)!
-        const { body: detail } = yield* ws.call("GET", `/events/${first.id}`)
-        const [count, start] = found("stopped_deliveries").nextSteps
+      const diagnosis = yield* diagnosisOf(ws, endpointId)
+      const elsewhere = yield* diagnosisOf(ws, other)
+      const found = (code: string) => diagnosis.findings.find((one) => one.code === code)!
+      const { body: detail } = yield* ws.call("GET", `/events/${first.id}`)
+      const [count, start] = found("stopped_deliveries").nextSteps
 
-        expect(waits!.id).not.toBe(replayed!.id)
-        expect(found("stopped_deliveries").summary).toBe("699 deliveries stopped without being delivered.")
-        expect(found("missed_events").summary).toMatch(/^2 events matched/)
-        expect(count).toMatchObject({
-          operation: "startReplay",
-          arguments: { endpointId, since: detail.createdAt, includeMissed: true, dryRun: true }
-        })
-        expect(start).toMatchObject({ arguments: { endpointId, includeMissed: true }, fillIn: ["since"] })
-        expect(elsewhere.findings.find(({ code }) => code === "stopped_deliveries")!.summary).toMatch(/^3 /)
-        expect(codesOf(elsewhere)).not.toContain("missed_events")
+      expect(waits!.id).not.toBe(replayed!.id)
+      expect(found("stopped_deliveries").summary).toBe("699 deliveries stopped without being delivered.")
+      expect(found("missed_events").summary).toMatch(/^2 events matched/)
+      expect(count).toMatchObject({
+        operation: "startReplay",
+        arguments: { endpointId, since: detail.createdAt, includeMissed: true, dryRun: true }
       })
+      expect(start).toMatchObject({ arguments: { endpointId, includeMissed: true }, fillIn: ["since"] })
+      expect(elsewhere.findings.find(({ code }) => code === "stopped_deliveries")!.summary).toMatch(/^3 /)
+      expect(codesOf(elsewhere)).not.toContain("missed_events")
+    })
   )
 
-  it.effect("decision §10 (Replay jobs) counts to 10,000, and says when there may be more", () =>
+  it.effect("§4.6 counts to 10,000, and says when there may be more", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ws = yield* entered
@@ -208,7 +203,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     })
   )
 
-  it.effect("decision §7 tells a disabled endpoint, its cause, and the events it missed", () =>
+  it.effect("§3.4 tells a disabled endpoint, its cause, and the events it missed", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)
@@ -231,7 +226,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     })
   )
 
-  it.effect("decision §8 says why a stored URL is refused when the rules have changed since", () =>
+  it.effect("§2.8 says why a stored URL is refused when the rules have changed since", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -251,45 +246,41 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     }).pipe(Effect.orDie)
   )
 
-  it.effect(
-    "decision §4 tells nothing of another workspace's endpoint, and of one without a record says so",
-    () =>
-      Effect.gen(function* () {
-        const [ws, other] = [yield* entered, yield* entered]
-        const endpointId = yield* makeEndpoint(ws)
+  it.effect("§4.6 tells nothing of another workspace's endpoint, and of one without a record says so", () =>
+    Effect.gen(function* () {
+      const [ws, other] = [yield* entered, yield* entered]
+      const endpointId = yield* makeEndpoint(ws)
 
-        const foreign = yield* other.call("GET", `/webhooks/${endpointId}/diagnosis`)
-        const fresh = yield* diagnosisOf(ws, endpointId)
+      const foreign = yield* other.call("GET", `/webhooks/${endpointId}/diagnosis`)
+      const fresh = yield* diagnosisOf(ws, endpointId)
 
-        expect([foreign.status, foreign.body._tag]).toEqual([404, "WebhookEndpointNotFound"])
-        expect(fresh).toMatchObject({ health: "unproven", examined: { attempts: 0, since: null } })
-        expect(codesOf(fresh)).toEqual(["nothing_sent"])
-      })
+      expect([foreign.status, foreign.body._tag]).toEqual([404, "WebhookEndpointNotFound"])
+      expect(fresh).toMatchObject({ health: "unproven", examined: { attempts: 0, since: null } })
+      expect(codesOf(fresh)).toEqual(["nothing_sent"])
+    })
   )
 
-  it.effect(
-    "decision §10 (Diagnosis) reads what was published, and tells subscriptions that match none of it",
-    () =>
-      Effect.gen(function* () {
-        const ws = yield* entered
-        const endpointId = yield* makeEndpoint(ws, { eventTypes: ["invoice.*"] })
-        yield* deliver(ws, {})
-        const before = yield* diagnosisOf(ws, endpointId)
-        yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { eventTypes: ["order.*"] } })
-        yield* publish(ws)
+  it.effect("§4.6 reads what was published, and tells subscriptions that match none of it", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const endpointId = yield* makeEndpoint(ws, { eventTypes: ["invoice.*"] })
+      yield* deliver(ws, {})
+      const before = yield* diagnosisOf(ws, endpointId)
+      yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { eventTypes: ["order.*"] } })
+      yield* publish(ws)
 
-        const after = yield* diagnosisOf(ws, endpointId)
+      const after = yield* diagnosisOf(ws, endpointId)
 
-        expect([before.health, codesOf(before)]).toEqual(["healthy", ["healthy"]])
-        expect([after.health, codesOf(after)]).toEqual(["unproven", ["nothing_matches"]])
-        expect(after.findings[0]).toMatchObject({
-          changedBefore: { fields: ["eventTypes"] },
-          because: "It subscribes to order.*. Published in the last 30 days: invoice.paid."
-        })
+      expect([before.health, codesOf(before)]).toEqual(["healthy", ["healthy"]])
+      expect([after.health, codesOf(after)]).toEqual(["unproven", ["nothing_matches"]])
+      expect(after.findings[0]).toMatchObject({
+        changedBefore: { fields: ["eventTypes"] },
+        because: "It subscribes to order.*. Published in the last 30 days: invoice.paid."
       })
+    })
   )
 
-  it.effect("decision §10 (Diagnosis) tells a signing secret that no master key of this server opens", () =>
+  it.effect("§4.6 tells a signing secret that no master key of this server opens", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -307,7 +298,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     }).pipe(Effect.orDie)
   )
 
-  it.effect("decision §3 needs webhook:list; read is not enough", () =>
+  it.effect("§5.1 needs webhook:list; read is not enough", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)

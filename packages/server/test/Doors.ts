@@ -5,9 +5,8 @@
  * is in the list without a line changed.
  */
 
-import type { ContractEntry } from "@posthorn/api-contract/Walk"
-import { Effect, Option } from "effect"
-import { membersOf } from "../src/Judge.ts"
+import { type ContractEntry, membersOf } from "@posthorn/api-contract/Walk"
+import { Effect } from "effect"
 import { rpc } from "./McpCalls.ts"
 import { pathOf, sampleOf, type World } from "./Samples.ts"
 import { type Entered, TestServer } from "./TestServer.ts"
@@ -105,8 +104,6 @@ export interface Place {
   readonly put: (asked: Asked, value: string) => Asked
 }
 
-const membersIn = Option.match({ onNone: (): ReadonlyArray<string> => [], onSome: membersOf })
-
 /** Where texts stand in a value, as paths of members. */
 const leavesOf = (value: unknown, at: ReadonlyArray<string> = []): ReadonlyArray<ReadonlyArray<string>> =>
   typeof value === "object" && value !== null
@@ -128,7 +125,7 @@ export const placesOf = (entry: ContractEntry): ReadonlyArray<Place> => {
     .map(([, name]) => name!)
     .filter((name) => name !== "slug")
   const body = sampleOf(entry, ANY_WORLD).body
-  const inBody = [...membersIn(entry.bodySchema).map((name) => [name]), ...leavesOf(body)]
+  const inBody = [...membersOf(entry.bodySchema).map((name) => [name]), ...leavesOf(body)]
   return [
     ...inPath.map((name) => ({
       name: `path ${name}`,
@@ -136,7 +133,7 @@ export const placesOf = (entry: ContractEntry): ReadonlyArray<Place> => {
       isRead: true,
       put: (asked: Asked, value: string) => ({ ...asked, path: { ...asked.path, [name]: value } })
     })),
-    ...membersIn(entry.querySchema).map((name) => ({
+    ...membersOf(entry.querySchema).map((name) => ({
       name: `query ${name}`,
       isPath: false,
       isRead: true,
@@ -152,7 +149,7 @@ export const placesOf = (entry: ContractEntry): ReadonlyArray<Place> => {
         headers: { ...asked.headers, traceparent: `00-${value}-00000000000000a1-01` }
       })
     },
-    ...membersIn(entry.headersSchema).map((name) => ({
+    ...membersOf(entry.headersSchema).map((name) => ({
       name: `header ${name}`,
       isPath: false,
       isRead: false,

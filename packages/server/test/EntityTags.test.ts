@@ -8,7 +8,7 @@ const inNewWorkspace = Effect.flatMap(TestServer, ({ enter }) => enter)
 const STRONG = /^"[\x21\x23-\x7e]+"$/
 
 layer(testServer(), { excludeTestServices: true })("entity tags", (it) => {
-  it.effect("decision §10 create, get and update answer the same strong tag until a setting changes", () =>
+  it.effect("§4.3 create, get and update answer the same strong tag until a setting changes", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const body = { url: "https://example.com/a", eventTypes: ["a"], description: "One" }
@@ -37,7 +37,7 @@ layer(testServer(), { excludeTestServices: true })("entity tags", (it) => {
     })
   )
 
-  it.effect("decision §10 counters do not change the tag", () =>
+  it.effect("§4.3 counters do not change the tag", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const { deliveryId, endpointId } = yield* makeDelivery(ws)
@@ -52,7 +52,7 @@ layer(testServer(), { excludeTestServices: true })("entity tags", (it) => {
     })
   )
 
-  it.effect("decision §10 an If-Match that does not match changes nothing, on PATCH and on DELETE", () =>
+  it.effect("§4.3 an If-Match that does not match changes nothing, on PATCH and on DELETE", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const { deliveryId, endpointId } = yield* makeDelivery(ws)
@@ -84,7 +84,7 @@ layer(testServer(), { excludeTestServices: true })("entity tags", (it) => {
     })
   )
 
-  it.effect("decision §10 one matching tag of several, or *, lets the change through", () =>
+  it.effect("§4.3 one matching tag of several, or *, lets the change through", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const path = `/webhooks/${yield* makeEndpoint(ws)}`
@@ -102,7 +102,7 @@ layer(testServer(), { excludeTestServices: true })("entity tags", (it) => {
     })
   )
 
-  it.effect("decision §10 of two who change what both have read one is refused", () =>
+  it.effect("§4.3 of two who change what both have read one is refused", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const path = `/webhooks/${yield* makeEndpoint(ws)}`
@@ -118,7 +118,7 @@ layer(testServer(), { excludeTestServices: true })("entity tags", (it) => {
     })
   )
 
-  it.effect("decision §10 404 comes before 412, and a body that is not valid before both", () =>
+  it.effect("§4.3 404 comes before 412, and a body that is not valid before both", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const headers = { "if-match": '"other"' }

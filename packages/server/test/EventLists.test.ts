@@ -21,7 +21,7 @@ const age = (ws: Entered, eventId: string, hours: number) =>
   }).pipe(Effect.orDie)
 
 layer(testServer(), { excludeTestServices: true })("events", (it) => {
-  it.effect("decision §10 an event says what was published and what became of it at that moment", () =>
+  it.effect("§4.5 an event says what was published and what became of it at that moment", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       yield* makeEndpoint(ws)
@@ -54,7 +54,7 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
     })
   )
 
-  it.effect("decision §10 a batch counts the deliveries and misses of each of its events by itself", () =>
+  it.effect("§4.5 a batch counts the deliveries and misses of each of its events by itself", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       yield* makeEndpoint(ws, { eventTypes: ["a.*"] })
@@ -74,7 +74,7 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
     })
   )
 
-  it.effect("decision §10 events are listed newest first, Posthorn's own too, test sends not", () =>
+  it.effect("§4.5 events are listed newest first, Posthorn's own too, test sends not", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const endpointId = yield* makeEndpoint(ws)
@@ -100,7 +100,7 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
     })
   )
 
-  it.effect("decision §10 events are filtered by type and time, since inclusive and until exclusive", () =>
+  it.effect("§4.5 events are filtered by type and time, since inclusive and until exclusive", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const ids: Array<string> = []
@@ -123,38 +123,36 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
     })
   )
 
-  it.effect(
-    "decision §10 REST shows payloads unless told to omit them, a tool only when told to include them",
-    () =>
-      Effect.gen(function* () {
-        const { url } = yield* TestServer
-        const ws = yield* inNewWorkspace
-        const endpointId = yield* makeEndpoint(ws)
-        yield* publish(ws, "a", { total: 7 })
-        const lists: ReadonlyArray<readonly [string, string, object]> = [
-          ["/events", "list_events", {}],
-          ["/webhooks/deliveries", "list_workspace_webhook_deliveries", {}],
-          [`/webhooks/${endpointId}/deliveries`, "list_webhook_deliveries", { endpointId }]
-        ]
+  it.effect("§4.5 REST shows payloads unless told to omit them, a tool only when told to include them", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const ws = yield* inNewWorkspace
+      const endpointId = yield* makeEndpoint(ws)
+      yield* publish(ws, "a", { total: 7 })
+      const lists: ReadonlyArray<readonly [string, string, object]> = [
+        ["/events", "list_events", {}],
+        ["/webhooks/deliveries", "list_workspace_webhook_deliveries", {}],
+        [`/webhooks/${endpointId}/deliveries`, "list_webhook_deliveries", { endpointId }]
+      ]
 
-        for (const [path, tool, args] of lists) {
-          const rest = (query: string) =>
-            Effect.map(ws.call("GET", `${path}?${query}`), ({ body }) => body.items[0]!.payload)
-          const mcp = (more: object) =>
-            Effect.map(
-              callTool(url, ws.token, tool, { ...args, ...more }),
-              ({ structuredContent }) => (structuredContent as Loose).items[0]!.payload
-            )
+      for (const [path, tool, args] of lists) {
+        const rest = (query: string) =>
+          Effect.map(ws.call("GET", `${path}?${query}`), ({ body }) => body.items[0]!.payload)
+        const mcp = (more: object) =>
+          Effect.map(
+            callTool(url, ws.token, tool, { ...args, ...more }),
+            ({ structuredContent }) => (structuredContent as Loose).items[0]!.payload
+          )
 
-          expect([yield* rest(""), yield* rest("payload=include")]).toEqual([{ total: 7 }, { total: 7 }])
-          expect(yield* rest("payload=omit")).toBeNull()
-          expect([yield* mcp({}), yield* mcp({ payload: "omit" })]).toEqual([null, null])
-          expect(yield* mcp({ payload: "include" })).toEqual({ total: 7 })
-        }
-      })
+        expect([yield* rest(""), yield* rest("payload=include")]).toEqual([{ total: 7 }, { total: 7 }])
+        expect(yield* rest("payload=omit")).toBeNull()
+        expect([yield* mcp({}), yield* mcp({ payload: "omit" })]).toEqual([null, null])
+        expect(yield* mcp({ payload: "include" })).toEqual({ total: 7 })
+      }
+    })
   )
 
-  it.effect("decision §4 a page of large payloads ends early and goes on where it ended", () =>
+  it.effect("§4.3 a page of large payloads ends early and goes on where it ended", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const payload = "x".repeat(1_000_000)
@@ -168,7 +166,7 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
     })
   )
 
-  it.effect("decision §10 deliveries of one event are found by it, replays included", () =>
+  it.effect("§4.5 deliveries of one event are found by it, replays included", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const endpointId = yield* makeEndpoint(ws)
@@ -201,33 +199,31 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
 })
 
 layer(testServer(), { excludeTestServices: true })("event types", (it) => {
-  it.effect(
-    "decision §10 each type has its last time, its last 24 hours, and how many enabled endpoints match",
-    () =>
-      Effect.gen(function* () {
-        const ws = yield* inNewWorkspace
-        yield* makeEndpoint(ws, { eventTypes: ["*", "order.*", "order.line.added"] })
-        yield* makeEndpoint(ws, { eventTypes: ["order.line.*"] })
-        yield* makeEndpoint(ws, { eventTypes: ["order.*"], enabled: false })
-        for (const type of ["order", "order.line.added", "Order", "order"]) yield* publish(ws, type)
-        yield* age(ws, (yield* publish(ws, "order")).id, 25)
-        const old = yield* age(ws, (yield* publish(ws, "order_old")).id, 26)
-        yield* age(ws, (yield* publish(ws, "order.forgotten")).id, 31 * 24)
+  it.effect("§4.5 each type has its last time, its last 24 hours, and how many enabled endpoints match", () =>
+    Effect.gen(function* () {
+      const ws = yield* inNewWorkspace
+      yield* makeEndpoint(ws, { eventTypes: ["*", "order.*", "order.line.added"] })
+      yield* makeEndpoint(ws, { eventTypes: ["order.line.*"] })
+      yield* makeEndpoint(ws, { eventTypes: ["order.*"], enabled: false })
+      for (const type of ["order", "order.line.added", "Order", "order"]) yield* publish(ws, type)
+      yield* age(ws, (yield* publish(ws, "order")).id, 25)
+      const old = yield* age(ws, (yield* publish(ws, "order_old")).id, 26)
+      yield* age(ws, (yield* publish(ws, "order.forgotten")).id, 31 * 24)
 
-        const { items, pages } = yield* walk(ws.call, "/event-types", 1)
+      const { items, pages } = yield* walk(ws.call, "/event-types", 1)
 
-        expect(items.map(({ eventType, lastDay, endpoints }) => [eventType, lastDay, endpoints])).toEqual([
-          ["Order", 1, 1],
-          ["api_token.created", 1, 1],
-          ["order", 2, 1],
-          ["order.line.added", 1, 2],
-          ["order_old", 0, 1]
-        ])
-        expect(pages).toBe(5)
-        const { createdAt } = (yield* ws.call("GET", `/events/${old}`)).body
-        expect(items.at(-1)!.lastSeenAt).toBe(createdAt)
-        const nonsense = yield* ws.call("GET", "/event-types?cursor=nonsense")
-        expect(nonsense.body).toEqual({ items: [], nextCursor: null })
-      })
+      expect(items.map(({ eventType, lastDay, endpoints }) => [eventType, lastDay, endpoints])).toEqual([
+        ["Order", 1, 1],
+        ["api_token.created", 1, 1],
+        ["order", 2, 1],
+        ["order.line.added", 1, 2],
+        ["order_old", 0, 1]
+      ])
+      expect(pages).toBe(5)
+      const { createdAt } = (yield* ws.call("GET", `/events/${old}`)).body
+      expect(items.at(-1)!.lastSeenAt).toBe(createdAt)
+      const nonsense = yield* ws.call("GET", "/event-types?cursor=nonsense")
+      expect(nonsense.body).toEqual({ items: [], nextCursor: null })
+    })
   )
 })

@@ -5,7 +5,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { makeEndpoint, publish, unknown } from "./Fixtures.ts"
 import { callTool } from "./McpCalls.ts"
-import { type Entered, TestServer, testServer } from "./TestServer.ts"
+import { type Entered, entered, TestServer, testServer } from "./TestServer.ts"
 
 const PAYLOAD = '{"total":1.50,"note":"a  b","ids":[12345678901234567890]}'
 
@@ -34,8 +34,7 @@ const now = () => Math.floor(Date.now() / 1000)
 
 /** An endpoint with a known secret, and a delivery to it, as its receiver gets it. */
 const world = Effect.gen(function* () {
-  const { enter } = yield* TestServer
-  const ws: Entered = yield* enter
+  const ws: Entered = yield* entered
   const endpointId = yield* makeEndpoint(ws)
   const path = `/webhooks/${endpointId}`
   const rotate = Effect.map(
@@ -62,7 +61,7 @@ const world = Effect.gen(function* () {
 })
 
 layer(testServer(), { excludeTestServices: true })("explaining signatures", (it) => {
-  it.effect("decision §10 a signature by the current secret over what was sent is right", () =>
+  it.effect("§4.6 a signature by the current secret over what was sent is right", () =>
     Effect.gen(function* () {
       const { explain, headersBy, secret } = yield* world
       const headers = headersBy([secret])
@@ -76,7 +75,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("decision §10 the previous secret is told, within its grace and after", () =>
+  it.effect("§4.6 the previous secret is told, within its grace and after", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { endpointId, explain, headersBy, rotate, secret } = yield* world
@@ -100,7 +99,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("decision §10 a body that was changed on its way is told, and how", () =>
+  it.effect("§4.6 a body that was changed on its way is told, and how", () =>
     Effect.gen(function* () {
       const { body, explain, headersBy, rotate, secret } = yield* world
       const changes: ReadonlyArray<readonly [string, string]> = [
@@ -123,7 +122,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("decision §10 usual changes are told also when the delivery is not on record", () =>
+  it.effect("§4.6 usual changes are told also when the delivery is not on record", () =>
     Effect.gen(function* () {
       const { explain, secret } = yield* world
       const id = unknown("whd_")
@@ -142,7 +141,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("decision §10 a timestamp more than five minutes off is told, in either direction", () =>
+  it.effect("§4.6 a timestamp more than five minutes off is told, in either direction", () =>
     Effect.gen(function* () {
       const { explain, headersBy, secret } = yield* world
 
@@ -160,7 +159,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("decision §10 headers that are missing or maimed are named", () =>
+  it.effect("§4.6 headers that are missing or maimed are named", () =>
     Effect.gen(function* () {
       const { explain, headersBy, secret } = yield* world
       const headers = headersBy([secret])
@@ -178,7 +177,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("decision §10 any other signature is of a wrong secret, another endpoint's too", () =>
+  it.effect("§4.6 any other signature is of a wrong secret, another endpoint's too", () =>
     Effect.gen(function* () {
       const { explain, headersBy, id, secret, ws } = yield* world
       const other = yield* makeEndpoint(ws, { eventTypes: ["other"] })
@@ -199,36 +198,34 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect(
-    "decision §10 no answer holds a secret, or a signature that was not given, and nothing is stored",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        const { body, explain, headersBy, rotate, secret, ws } = yield* world
-        const counts = sql`select (select count(*) from posthorn.audit_events where workspace_id = ${ws.workspaceId}) as audits,
+  it.effect("§4.6 no answer holds a secret, or a signature that was not given, and nothing is stored", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { body, explain, headersBy, rotate, secret, ws } = yield* world
+      const counts = sql`select (select count(*) from posthorn.audit_events where workspace_id = ${ws.workspaceId}) as audits,
         (select count(*) from posthorn.deliveries where workspace_id = ${ws.workspaceId}) as deliveries,
         (select count(*) from posthorn.attempts where workspace_id = ${ws.workspaceId}) as attempts,
         (select count(*) from posthorn.idempotent_answers where workspace_id = ${ws.workspaceId}) as answers`
-        const next = yield* rotate
-        const right = headersBy([next, secret])
-        const before = yield* counts
+      const next = yield* rotate
+      const right = headersBy([next, secret])
+      const before = yield* counts
 
-        for (const given of [body, `${body} `, body.slice(1), "x", ""]) {
-          for (const headers of [
-            right,
-            { ...right, "webhook-signature": "v1,AAAA" },
-            { ...right, "webhook-signature": "v1," },
-            headersBy([generateSecret()])
-          ]) {
-            const told = JSON.stringify(yield* explain(headers, given))
-            expect(told).not.toMatch(/whsec_|v1,|[A-Za-z0-9+/]{30,}/)
-          }
+      for (const given of [body, `${body} `, body.slice(1), "x", ""]) {
+        for (const headers of [
+          right,
+          { ...right, "webhook-signature": "v1,AAAA" },
+          { ...right, "webhook-signature": "v1," },
+          headersBy([generateSecret()])
+        ]) {
+          const told = JSON.stringify(yield* explain(headers, given))
+          expect(told).not.toMatch(/whsec_|v1,|[A-Za-z0-9+/]{30,}/)
         }
-        expect(yield* counts).toEqual(before)
-      })
+      }
+      expect(yield* counts).toEqual(before)
+    })
   )
 
-  it.effect("decision §10 headers are an object of at most 100 texts, and a body must be given", () =>
+  it.effect("§4.6 headers are an object of at most 100 texts, and a body must be given", () =>
     Effect.gen(function* () {
       const { body, endpointId, headersBy, path, secret, ws } = yield* world
       const { url } = yield* TestServer

@@ -2,56 +2,68 @@
  * What does not compile: `npm run check` fails where an expected error is missing. And what the types cannot say of the
  * gates: every operation stands behind the one that its path and permission ask for.
  */
-import type { Api } from "@posthorn/api-contract/Api"
-import { OperatorGate, WorkspaceGate } from "@posthorn/api-contract/Gates"
+import { HttpApiBuilder, type HttpApiGroup } from "@effect/platform"
+import { Api } from "@posthorn/api-contract/Api"
+import { type CallerGate, OperatorGate, WorkspaceGate } from "@posthorn/api-contract/Gates"
 import { failure, ProblemContext, type Problems, problems, toProblem } from "@posthorn/api-contract/Problem"
-import { type Bindings, entries } from "@posthorn/api-contract/Walk"
+import { entries } from "@posthorn/api-contract/Walk"
 import { InvalidWebhookUrl, WebhookEndpointDisabled } from "@posthorn/domain/Errors"
 import { CurrentCaller, CurrentOperator, CurrentPrincipal } from "@posthorn/domain/Principal"
-import { Effect, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { describe, expect, it } from "vitest"
-
-type Table = Bindings<typeof Api>
-type Bound<Name extends keyof Table> = Pick<Table, Name>
+import { wire } from "../src/api/Answer.ts"
 
 const page = { items: [], nextCursor: null }
 
-describe("binding", () => {
+describe("handling", () => {
   it("compiles with what the operation's gate provides", () => {
-    const bound = {
-      listMembers: () => Effect.as(CurrentPrincipal, page),
-      listWorkspaces: () => Effect.as(CurrentOperator, page),
-      deleteWorkspace: () => Effect.asVoid(CurrentPrincipal),
-      getCaller: () => Effect.flatMap(CurrentCaller, () => Effect.never)
-    } satisfies Bound<"deleteWorkspace" | "getCaller" | "listMembers" | "listWorkspaces">
+    const bound = [
+      HttpApiBuilder.handler(Api, "members", "listMembers", () => Effect.as(CurrentPrincipal, page)),
+      HttpApiBuilder.handler(Api, "workspaces", "listWorkspaces", () => Effect.as(CurrentOperator, page)),
+      HttpApiBuilder.handler(Api, "workspaces", "deleteWorkspace", () => Effect.asVoid(CurrentPrincipal)),
+      HttpApiBuilder.handler(Api, "caller", "getCaller", () =>
+        Effect.flatMap(CurrentCaller, () => Effect.never)
+      )
+    ]
+    const group = HttpApiBuilder.group(Api, "caller", (handlers) =>
+      handlers.handle("getCaller", () => Effect.flatMap(CurrentCaller, () => Effect.never))
+    )
+    group satisfies Layer.Layer<HttpApiGroup.ApiGroup<"posthorn", "caller">, never, CallerGate>
 
-    expect(Object.keys(bound)).toHaveLength(4)
+    expect(bound).toHaveLength(4)
   })
 
   it("does not compile with what another gate provides", () => {
-    const bound = {
-      // @ts-expect-error a workspace's operation has no operator
-      listMembers: () => Effect.as(CurrentOperator, page),
-      // @ts-expect-error the operator's operation has no workspace
-      listWorkspaces: () => Effect.as(CurrentPrincipal, page),
-      // @ts-expect-error whoever calls need not be in a workspace
-      getCaller: () => Effect.flatMap(CurrentPrincipal, () => Effect.never)
-    } satisfies Bound<"getCaller" | "listMembers" | "listWorkspaces">
+    const group = HttpApiBuilder.group(Api, "caller", (handlers) =>
+      handlers.handle("getCaller", () => Effect.flatMap(CurrentPrincipal, () => Effect.never))
+    )
+    // @ts-expect-error whoever calls need not be in a workspace: the principal stays to be provided
+    group satisfies Layer.Layer<HttpApiGroup.ApiGroup<"posthorn", "caller">, never, CallerGate>
 
-    expect(Object.keys(bound)).toHaveLength(3)
+    expect(Layer.isLayer(group)).toBe(true)
   })
 
   it("does not compile with an undeclared error, another answer, or an operation left out", () => {
-    const bound = {
-      // @ts-expect-error listing members refuses no URL
-      listMembers: () => Effect.fail(new InvalidWebhookUrl({ reason: "not_https" })),
-      // @ts-expect-error a page has a cursor
-      listWorkspaces: () => Effect.succeed({ items: [] })
-    } satisfies Bound<"listMembers" | "listWorkspaces">
-    // @ts-expect-error the others are missing
-    bound satisfies Table
+    const bound = [
+      HttpApiBuilder.handler(Api, "members", "listMembers", () =>
+        // @ts-expect-error listing members refuses no URL
+        Effect.fail(new InvalidWebhookUrl({ reason: "not_https" }))
+      ),
+      HttpApiBuilder.handler(Api, "workspaces", "listWorkspaces", () =>
+        // @ts-expect-error a page has a cursor
+        Effect.succeed({ items: [] })
+      ),
+      HttpApiBuilder.handler(Api, "deliveries", "getWebhookDelivery", () =>
+        // @ts-expect-error a page is no delivery, also as a response
+        Effect.map(Effect.succeed(page), wire("getWebhookDelivery"))
+      )
+    ]
+    const group = HttpApiBuilder.group(Api, "members", (handlers) =>
+      // @ts-expect-error the others are missing
+      handlers.handle("listMembers", () => Effect.succeed(page))
+    )
 
-    expect(Object.keys(bound)).toHaveLength(2)
+    expect([bound.length, Layer.isLayer(group)]).toEqual([3, true])
   })
 
   it("does not compile while an error has no status", () => {
@@ -63,7 +75,7 @@ describe("binding", () => {
   })
 })
 
-it("decision §3 every operation under a workspace's path stands behind its gate, and the operator's others behind theirs", () => {
+it("§5.1 every operation under a workspace's path stands behind its gate, and the operator's others behind theirs", () => {
   for (const { gate, name, path, rules } of entries) {
     expect(gate === WorkspaceGate, name).toBe(/^\/workspaces\/:slug(\/|$)/.test(path))
     expect(gate === OperatorGate, name).toBe(rules.permission === "operator" && !path.includes(":slug"))

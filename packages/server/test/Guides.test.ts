@@ -9,7 +9,7 @@ import { tools } from "../src/mcp/Tools.ts"
 import { BASE_URL, TestServer, testServer } from "./TestServer.ts"
 
 describe("the delivery state machine in words", () => {
-  test("decision §4 is docs/state-machine.md, to the letter (vitest -u writes it)", async () => {
+  test("§4.7 is docs/state-machine.md, to the letter (vitest -u writes it)", async () => {
     await expect(stateMachineText).toMatchFileSnapshot("../../../docs/state-machine.md")
   })
 
@@ -23,7 +23,7 @@ describe("the delivery state machine in words", () => {
 })
 
 describe("the prompts", () => {
-  test("decision §4 name only tools that exist, and arguments that they have", async () => {
+  test("§4.7 name only tools that exist, and arguments that they have", async () => {
     const known = new Set(
       tools.flatMap(({ listedForOperator: { inputSchema, name } }) => [
         name,
@@ -44,7 +44,7 @@ describe("the prompts", () => {
 })
 
 layer(testServer(), { excludeTestServices: true })("/llms.txt", (it) => {
-  it.effect("decision §4 says how to connect, and lists every operation with its tool", () =>
+  it.effect("§4.7 says how to connect, and lists every operation with its tool", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
 

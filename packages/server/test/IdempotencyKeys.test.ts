@@ -1,9 +1,8 @@
 /** `Idempotency-Key` on every POST: one change and one answer, whoever repeats the call and however it went. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries, keepsAnswers } from "@posthorn/api-contract/Walk"
 import { Effect, Fiber } from "effect"
-import { keepsAnswers } from "../src/IdempotencyKey.ts"
 import { connect, makeEndpoint, unknown } from "./Fixtures.ts"
 import { callTool } from "./McpCalls.ts"
 import { makeWorld, pathOf, sampleOf } from "./Samples.ts"
@@ -28,7 +27,7 @@ const REUSED = [409, "IdempotencyKeyReused"]
 const IN_USE = [409, "IdempotencyKeyInUse"]
 
 layer(testServer(), { excludeTestServices: true })("idempotency keys", (it) => {
-  it.effect("decision §10 every POST but a publish, which has its own rule, takes a key", () =>
+  it.effect("§4.3 every POST but a publish, which has its own rule, takes a key", () =>
     Effect.sync(() => {
       const posts = entries.filter(({ method, name }) => method === "POST" && name !== "explainSignature")
 
@@ -57,41 +56,37 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys", (it) => {
     })
 
   for (const entry of keep) {
-    it.effect(
-      `decision §10 ${entry.name} again with its key changes nothing and gives the first answer`,
-      () =>
-        Effect.gen(function* () {
-          const { once, ws } = yield* ask(entry)
-          const state = Effect.all([
-            ws.call("GET", "/audit-events?limit=200"),
-            ws.call("GET", "/webhooks/deliveries?limit=200"),
-            ws.call("GET", "/webhooks"),
-            ws.call("GET", "/api-tokens?limit=200")
-          ]).pipe(
-            Effect.map((answers) =>
-              answers.map(({ text }) => text.replace(/"lastUsedAt":"[^"]+"/g, "")).join()
-            )
-          )
+    it.effect(`§4.3 ${entry.name} again with its key changes nothing and gives the first answer`, () =>
+      Effect.gen(function* () {
+        const { once, ws } = yield* ask(entry)
+        const state = Effect.all([
+          ws.call("GET", "/audit-events?limit=200"),
+          ws.call("GET", "/webhooks/deliveries?limit=200"),
+          ws.call("GET", "/webhooks"),
+          ws.call("GET", "/api-tokens?limit=200")
+        ]).pipe(
+          Effect.map((answers) => answers.map(({ text }) => text.replace(/"lastUsedAt":"[^"]+"/g, "")).join())
+        )
 
-          const first = yield* once
-          const before = yield* state
-          const second = yield* once
+        const first = yield* once
+        const before = yield* state
+        const second = yield* once
 
-          expect(first.status).toBe(entry.successStatus)
-          expect(first.headers.get("idempotent-replayed")).toBeNull()
-          const text =
-            entry.name === "publishEvents"
-              ? first.text.replaceAll('"duplicate":false', '"duplicate":true')
-              : first.text
-          expect(shown(second)).toEqual({ ...shown(first), text })
-          expect(second.headers.get("idempotent-replayed")).toBe("true")
-          expect(second.headers.get("x-trace-id")).not.toBe(first.headers.get("x-trace-id"))
-          expect(yield* state).toBe(before)
-        })
+        expect(first.status).toBe(entry.successStatus)
+        expect(first.headers.get("idempotent-replayed")).toBeNull()
+        const text =
+          entry.name === "publishEvents"
+            ? first.text.replaceAll('"duplicate":false', '"duplicate":true')
+            : first.text
+        expect(shown(second)).toEqual({ ...shown(first), text })
+        expect(second.headers.get("idempotent-replayed")).toBe("true")
+        expect(second.headers.get("x-trace-id")).not.toBe(first.headers.get("x-trace-id"))
+        expect(yield* state).toBe(before)
+      })
     )
   }
 
-  it.effect("decision §10 the same are operation, path and JSON text, white space between tokens aside", () =>
+  it.effect("§4.3 the same are operation, path and JSON text, white space between tokens aside", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const send = (text: string, path = "/webhooks") =>
@@ -126,7 +121,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys", (it) => {
     })
   )
 
-  it.effect("decision §10 a key belongs to its caller and its workspace, and REST and MCP share it", () =>
+  it.effect("§4.3 a key belongs to its caller and its workspace, and REST and MCP share it", () =>
     Effect.gen(function* () {
       const { call, url } = yield* TestServer
       const [ws, other] = [yield* inNewWorkspace, yield* inNewWorkspace]
@@ -169,7 +164,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys", (it) => {
     })
   )
 
-  it.effect("decision §10 a refusal is not remembered: the key is free for the mended call", () =>
+  it.effect("§4.3 a refusal is not remembered: the key is free for the mended call", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const send = (body: unknown) => keyed(ws.call, "POST", "/webhooks", "k", body)
@@ -183,7 +178,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys", (it) => {
     })
   )
 
-  it.effect("decision §10 a key has 1 to 255 visible ASCII characters, and permission comes before it", () =>
+  it.effect("§4.3 a key has 1 to 255 visible ASCII characters, and permission comes before it", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const ws = yield* inNewWorkspace
@@ -214,7 +209,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys over time",
         where workspace_id = ${workspaceId}`
     ).pipe(Effect.orDie)
 
-  it.effect("decision §10 an answer is given again for 24 hours, and then the key is free", () =>
+  it.effect("§4.3 an answer is given again for 24 hours, and then the key is free", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const send = keyed(ws.call, "POST", "/webhooks", "k", endpoint)
@@ -231,7 +226,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys over time",
     })
   )
 
-  it.effect("decision §10 an answer with a secret is kept sealed, for ten minutes only", () =>
+  it.effect("§4.3 an answer with a secret is kept sealed, for ten minutes only", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ws = yield* inNewWorkspace
@@ -261,7 +256,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys over time",
     })
   )
 
-  it.scoped("decision §10 while the first call runs, the same key is in use, and nobody waits", () =>
+  it.scoped("§4.3 while the first call runs, the same key is in use, and nobody waits", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const endpointId = yield* makeEndpoint(ws)
@@ -293,7 +288,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys over time",
   )
 
   it.effect(
-    "decision §10 of many calls at once one makes the change, the others are in use or given its answer",
+    "§4.3 of many calls at once one makes the change, the others are in use or given its answer",
     () =>
       Effect.gen(function* () {
         const ws = yield* inNewWorkspace
@@ -314,7 +309,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys over time",
       })
   )
 
-  it.effect("decision §10 a crash before the answer is kept leaves neither change nor key", () =>
+  it.effect("§4.3 a crash before the answer is kept leaves neither change nor key", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ws = yield* inNewWorkspace
@@ -338,7 +333,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys over time",
     })
   )
 
-  it.effect("decision §10 keys older than a day go with the daily run, the operator's too", () =>
+  it.effect("§4.3 keys older than a day go with the daily run, the operator's too", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { call } = yield* TestServer
@@ -364,7 +359,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys over time",
 })
 
 layer(testServer(), { excludeTestServices: true })("idempotency keys of batches", (it) => {
-  it.scoped("decision §10 a batch whose own key is held waits for it, also under a key for the whole", () =>
+  it.scoped("§4.3 a batch whose own key is held waits for it, also under a key for the whole", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const client = yield* connect

@@ -37,7 +37,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
       ""
     ].join("\r\n")
 
-  it.effect("decision §2 a body of 1 MiB is taken and one of a byte more is 413", () =>
+  it.effect("§2.7 a body of 1 MiB is taken and one of a byte more is 413", () =>
     Effect.gen(function* () {
       const ws = yield* entered
 
@@ -51,7 +51,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
   )
 
   it.effect(
-    "decision §2 a body that is announced too large is refused before it is sent, and the connection closed",
+    "§2.7 a body that is announced too large is refused before it is sent, and the connection closed",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
@@ -73,7 +73,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
   )
 
   it.effect(
-    "decision §2 a body without a length is stopped at the limit, and its sender gets the whole answer",
+    "§2.7 a body without a length is stopped at the limit, and its sender gets the whole answer",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
@@ -92,7 +92,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
   )
 
   it.effect(
-    "decision §2 request line and headers over 16 KiB are 431, and what is no HTTP is 400, both as problems",
+    "§2.7 request line and headers over 16 KiB are 431, and what is no HTTP is 400, both as problems",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
@@ -116,7 +116,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
       })
   )
 
-  it.effect("decision §5 no Host is needed, and an unknown expectation is a problem", () =>
+  it.effect("§7.1 no Host is needed, and an unknown expectation is a problem", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
 
@@ -131,7 +131,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
     })
   )
 
-  it.effect("decision §5 a body of another type is 415, whatever it holds", () =>
+  it.effect("§7.1 a body of another type is 415, whatever it holds", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const text = JSON.stringify({ eventType: "a.b", payload: 1 })
@@ -153,7 +153,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
     })
   )
 
-  it.effect("decision §5 an issue says in plain words what was expected", () =>
+  it.effect("§7.1 an issue says in plain words what was expected", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpoint = { url: "https://example.com/x", eventTypes: ["*"] }
@@ -177,7 +177,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
   )
 
   it.effect(
-    "decision §4 what is no JSON object of the expected shape is 400 with a pointer, and repeats nothing of it",
+    "§4.3 what is no JSON object of the expected shape is 400 with a pointer, and repeats nothing of it",
     () =>
       Effect.gen(function* () {
         const ws = yield* entered
@@ -214,7 +214,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
       })
   )
 
-  it.effect("decision §2 a body that is not UTF-8 is 400", () =>
+  it.effect("§2.7 a body that is not UTF-8 is 400", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const ws = yield* entered
@@ -236,7 +236,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
   )
 
   it.effect(
-    "decision §4 of a member that is sent twice the last counts, and a POST without a body needs no type",
+    "§4.3 of a member that is sent twice the last counts, and a POST without a body needs no type",
     () =>
       Effect.gen(function* () {
         const ws = yield* entered

@@ -1,39 +1,34 @@
 /** The commands as an operator starts them: a wrong master key is told at once, not found out from what never arrives. */
-import { spawn } from "node:child_process"
-import { fileURLToPath } from "node:url"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
-import { make as makeBox } from "@posthorn/persistence/SecretBox"
+import { make as makeBox } from "@posthorn/persistence/client/SecretBox"
+import { ended, makeBundle, saying, startCommand } from "@posthorn/testkit/Command"
 import { TestDatabaseUrl, TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Redacted } from "effect"
+import { beforeAll } from "vitest"
 
-const ROOT = fileURLToPath(new URL("../../..", import.meta.url))
 const keyOf = (byte: number) => Buffer.alloc(32, byte)
+
+beforeAll(makeBundle, 240_000)
 
 /** Starts a role, and gives all that it said until it was up and had ended. */
 const said = (role: string, databaseUrl: string, key: Buffer) =>
-  Effect.async<string>((resume) => {
-    const child = spawn(`${ROOT}node_modules/.bin/tsx`, [`${ROOT}packages/cli/src/main.ts`, role], {
-      env: {
-        ...{ PATH: process.env.PATH, DATABASE_URL: databaseUrl, PORT: "0", LOG_LEVEL: "warning" },
-        ...{ OPERATOR_TOKEN: "x".repeat(40), ENCRYPTION_KEY: key.toString("base64") }
-      }
+  Effect.promise(async () => {
+    const child = startCommand([role], {
+      ...{ DATABASE_URL: databaseUrl, PORT: "0", LOG_LEVEL: "warning" },
+      ...{ OPERATOR_TOKEN: "x".repeat(40), ENCRYPTION_KEY: key.toString("base64") }
     })
-    let text = ""
-    const hear = (chunk: Buffer) => {
-      text += String(chunk)
-      if (/listening|delivering/.test(text)) child.kill("SIGTERM")
-    }
-    child.stdout.on("data", hear)
-    child.stderr.on("data", hear)
-    child.once("close", () => resume(Effect.succeed(text)))
-    return Effect.sync(() => void child.kill("SIGKILL"))
+    const end = ended(child)
+    await saying(child)(/listening|delivering/)
+    child.kill("SIGTERM")
+    const { err, out } = await end
+    return out + err
   })
 
 layer(TestPg, { excludeTestServices: true, timeout: "240 seconds" })("serve and work at the start", (it) => {
   it.effect(
-    "decision §1 say how many signing secrets their master keys open, when it is not all of them",
+    "§10 say how many signing secrets their master keys open, when it is not all of them",
     () =>
       Effect.gen(function* () {
         const url = Redacted.value(yield* TestDatabaseUrl)

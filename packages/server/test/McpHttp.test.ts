@@ -25,7 +25,7 @@ const withHost = (url: string, host: string, token: string) =>
   })
 
 layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
-  it.effect("decision §4 answers 401 with REST's body to whoever brings no valid token", () =>
+  it.effect("§4.7 answers 401 with REST's body to whoever brings no valid token", () =>
     Effect.gen(function* () {
       const { call, url } = yield* TestServer
 
@@ -42,7 +42,7 @@ layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
     })
   )
 
-  it.effect("decision §4 answers 403 to pages of another origin, also to those without one", () =>
+  it.effect("§4.7 answers 403 to pages of another origin, also to those without one", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -56,7 +56,7 @@ layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
     })
   )
 
-  it.effect("decision §4 refuses, on loopback, a Host that is not this machine's", () =>
+  it.effect("§4.7 refuses, on loopback, a Host that is not this machine's", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
       const { host } = new URL(url)
@@ -70,25 +70,23 @@ layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
     })
   )
 
-  it.effect(
-    "decision §4 answers 405 with Allow to GET and DELETE, as no stream and no session is offered",
-    () =>
-      Effect.gen(function* () {
-        const { token, url } = yield* entered
+  it.effect("§4.7 answers 405 with Allow to GET and DELETE, as no stream and no session is offered", () =>
+    Effect.gen(function* () {
+      const { token, url } = yield* entered
 
-        const answers = yield* Effect.forEach(["GET", "DELETE", "PUT"], (method) =>
-          post(url, "", { token, method })
-        )
+      const answers = yield* Effect.forEach(["GET", "DELETE", "PUT"], (method) =>
+        post(url, "", { token, method })
+      )
 
-        expect(answers.map(({ headers, status }) => [status, headers.get("allow")])).toEqual([
-          [405, "POST"],
-          [405, "POST"],
-          [405, "POST"]
-        ])
-      })
+      expect(answers.map(({ headers, status }) => [status, headers.get("allow")])).toEqual([
+        [405, "POST"],
+        [405, "POST"],
+        [405, "POST"]
+      ])
+    })
   )
 
-  it.effect("decision §4 answers 415 to what is not JSON by its type, and 413 to what is too large", () =>
+  it.effect("§4.7 answers 415 to what is not JSON by its type, and 413 to what is too large", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -99,7 +97,7 @@ layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
     })
   )
 
-  it.effect("decision §4 lets no cache keep an answer", () =>
+  it.effect("§4.7 lets no cache keep an answer", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -115,7 +113,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
   const codeOf = (text: string) =>
     (JSON.parse(text) as { readonly error: { readonly code: number } }).error.code
 
-  it.effect("decision §4 answers with the protocol's errors to what is no message", () =>
+  it.effect("§4.7 answers with the protocol's errors to what is no message", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
       const texts = [
@@ -137,7 +135,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("decision §4 answers a request whose members are not of the protocol's shape", () =>
+  it.effect("§4.7 answers a request whose members are not of the protocol's shape", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
       const members = ['"params":"x"', '"params":[]', '"params":{"_meta":5}', '"more":1']
@@ -150,7 +148,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("decision §4 answers with the protocol's errors to what it does not have", () =>
+  it.effect("§4.7 answers with the protocol's errors to what it does not have", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -173,7 +171,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("decision §4 answers 202 and nothing to notifications, and a batch by a batch", () =>
+  it.effect("§4.7 answers 202 and nothing to notifications, and a batch by a batch", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -190,7 +188,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("decision §4 answers a request although a cancellation for it comes in the same batch", () =>
+  it.effect("§4.7 answers a request although a cancellation for it comes in the same batch", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
       const list =
@@ -206,7 +204,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
   )
 
   it.effect(
-    "decision §4 refuses a version of the protocol that it does not speak, but negotiates at initialize",
+    "§4.7 refuses a version of the protocol that it does not speak, but negotiates at initialize",
     () =>
       Effect.gen(function* () {
         const { token, url } = yield* entered
@@ -230,7 +228,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
       })
   )
 
-  it.effect("decision §4 takes arguments of null for none, and refuses what is no object", () =>
+  it.effect("§4.7 takes arguments of null for none, and refuses what is no object", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -246,7 +244,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("decision §4 lists only what a token may call, and refuses the rest as REST does", () =>
+  it.effect("§4.7 lists only what a token may call, and refuses the rest as REST does", () =>
     Effect.gen(function* () {
       const { url, ws } = yield* entered
       const reader = yield* ws.tokenWith("webhook:list")
@@ -271,7 +269,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("decision §4 needs slug with the operator's token, and only there", () =>
+  it.effect("§4.7 needs slug with the operator's token, and only there", () =>
     Effect.gen(function* () {
       const { url, ws } = yield* entered
       const requiredBy = (token: string) =>
@@ -307,31 +305,27 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect(
-    "decision §4 clamps limit, takes null for left out, and refuses arguments a tool does not have",
-    () =>
-      Effect.gen(function* () {
-        const { url, ws } = yield* entered
-        yield* makeEndpoint(ws)
-        yield* makeEndpoint(ws)
+  it.effect("§4.7 clamps limit, takes null for left out, and refuses arguments a tool does not have", () =>
+    Effect.gen(function* () {
+      const { url, ws } = yield* entered
+      yield* makeEndpoint(ws)
+      yield* makeEndpoint(ws)
 
-        const clamped = yield* callTool(url, ws.token, "list_webhook_endpoints", { limit: -3 })
-        const nulls = yield* callTool(url, ws.token, "list_webhook_endpoints", {
-          limit: 9999,
-          cursor: null,
-          slug: null
-        })
-        const misspelt = yield* callTool(url, ws.token, "list_webhook_endpoints", { limits: 3 })
-
-        expect((clamped.structuredContent as { readonly items: ReadonlyArray<unknown> }).items).toHaveLength(
-          1
-        )
-        expect((nulls.structuredContent as { readonly items: ReadonlyArray<unknown> }).items).toHaveLength(2)
-        expect(JSON.parse(misspelt.content[0]!.text)).toMatchObject({
-          _tag: "InvalidRequest",
-          issues: [{ path: "/limits" }]
-        })
+      const clamped = yield* callTool(url, ws.token, "list_webhook_endpoints", { limit: -3 })
+      const nulls = yield* callTool(url, ws.token, "list_webhook_endpoints", {
+        limit: 9999,
+        cursor: null,
+        slug: null
       })
+      const misspelt = yield* callTool(url, ws.token, "list_webhook_endpoints", { limits: 3 })
+
+      expect((clamped.structuredContent as { readonly items: ReadonlyArray<unknown> }).items).toHaveLength(1)
+      expect((nulls.structuredContent as { readonly items: ReadonlyArray<unknown> }).items).toHaveLength(2)
+      expect(JSON.parse(misspelt.content[0]!.text)).toMatchObject({
+        _tag: "InvalidRequest",
+        issues: [{ path: "/limits" }]
+      })
+    })
   )
 })
 
@@ -339,40 +333,38 @@ layer(testServer(), { excludeTestServices: true })("payloads through /mcp", (it)
   const PAYLOAD =
     '{"10":1.0,"2":1e3,"big":9007199254740993,"nul":"\\u0000","lone":"\\ud800","at":{"__proto__":-0}}'
 
-  it.effect(
-    "decision §2 carries a payload to the letter, in and out, text and structured content alike",
-    () =>
-      Effect.gen(function* () {
-        const { call, url, ws } = yield* entered
-        yield* makeEndpoint(ws)
+  it.effect("§2.7 carries a payload to the letter, in and out, text and structured content alike", () =>
+    Effect.gen(function* () {
+      const { call, url, ws } = yield* entered
+      yield* makeEndpoint(ws)
 
-        const single = yield* callToolRaw(
-          url,
-          ws.token,
-          "publish_event",
-          `{"eventType":"a.b","payload":${PAYLOAD}}`
-        )
-        const batch = yield* callToolRaw(
-          url,
-          ws.token,
-          "publish_events",
-          `{"events":[{"eventType":"a.b","payload":1.50},{"payload":${PAYLOAD},"eventType":"a.c"}]}`
-        )
-        const listed = yield* rpc(url, ws.token, "tools/call", {
-          name: "list_workspace_webhook_deliveries",
-          arguments: { payload: "include" }
-        })
-        const rest = yield* call("GET", `/workspaces/${ws.slug}/webhooks/deliveries`, { token: ws.token })
-
-        expect([single.body.result.isError, batch.body.result.isError]).toEqual([undefined, undefined])
-        expect(rest.text.split(`"payload":${PAYLOAD}`)).toHaveLength(3)
-        expect(rest.text).toContain('"payload":1.50')
-        expect(listed.body.result.content[0]!.text).toBe(rest.text)
-        expect(listed.text).toContain(`"structuredContent":${rest.text}`)
+      const single = yield* callToolRaw(
+        url,
+        ws.token,
+        "publish_event",
+        `{"eventType":"a.b","payload":${PAYLOAD}}`
+      )
+      const batch = yield* callToolRaw(
+        url,
+        ws.token,
+        "publish_events",
+        `{"events":[{"eventType":"a.b","payload":1.50},{"payload":${PAYLOAD},"eventType":"a.c"}]}`
+      )
+      const listed = yield* rpc(url, ws.token, "tools/call", {
+        name: "list_workspace_webhook_deliveries",
+        arguments: { payload: "include" }
       })
+      const rest = yield* call("GET", `/workspaces/${ws.slug}/webhooks/deliveries`, { token: ws.token })
+
+      expect([single.body.result.isError, batch.body.result.isError]).toEqual([undefined, undefined])
+      expect(rest.text.split(`"payload":${PAYLOAD}`)).toHaveLength(3)
+      expect(rest.text).toContain('"payload":1.50')
+      expect(listed.body.result.content[0]!.text).toBe(rest.text)
+      expect(listed.text).toContain(`"structuredContent":${rest.text}`)
+    })
   )
 
-  it.effect("decision §2 refuses a payload that is too deep as REST does", () =>
+  it.effect("§2.7 refuses a payload that is too deep as REST does", () =>
     Effect.gen(function* () {
       const { call, url, ws } = yield* entered
       const deep = (levels: number) =>
@@ -398,7 +390,7 @@ layer(testServer({ quotas: { mcp: { limit: 3, windowSeconds: 60 } } }), { exclud
   "the bucket of /mcp",
   (it) => {
     it.effect(
-      "decision §6 answers 429 at the gate when bucket mcp is empty, and counts each request of a batch",
+      "§8.1 answers 429 at the gate when bucket mcp is empty, and counts each request of a batch",
       () =>
         Effect.gen(function* () {
           const { call, token, url, ws } = yield* entered
@@ -422,7 +414,7 @@ layer(testServer({ quotas: { mcp: { limit: 3, windowSeconds: 60 } } }), { exclud
 const silent = Layer.provide(testServer(), Logger.minimumLogLevel(LogLevel.None))
 
 layer(silent, { excludeTestServices: true })("a tool that breaks", (it) => {
-  it.effect("decision §5 is a tool error with nothing in it but the trace id", () =>
+  it.effect("§7.1 is a tool error with nothing in it but the trace id", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
       const sql = yield* SqlClient

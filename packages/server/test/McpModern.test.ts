@@ -1,16 +1,15 @@
 /** Protocol revision 2026-07-28: by the official client of that line, and by hand what it would not send. */
-import { fileURLToPath } from "node:url"
 import { expect, layer } from "@effect/vitest"
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
+import { bundleFile, freshShell, makeBundle } from "@posthorn/testkit/Command"
 import { Effect } from "effect"
+import { beforeAll } from "vitest"
 import { makeDelivery } from "./Fixtures.ts"
 import { type PostOptions, post } from "./McpCalls.ts"
 import { TestServer, testServer } from "./TestServer.ts"
 
 const MODERN = "2026-07-28"
-const ROOT = fileURLToPath(new URL("../../..", import.meta.url))
-
 const META = {
   "io.modelcontextprotocol/protocolVersion": MODERN,
   "io.modelcontextprotocol/clientCapabilities": {}
@@ -23,9 +22,9 @@ const overHttp = (url: string, token: string) =>
 
 const overStdio = (url: string, token: string) =>
   new StdioClientTransport({
-    command: `${ROOT}node_modules/.bin/tsx`,
-    args: [`${ROOT}packages/cli/src/main.ts`, "mcp"],
-    env: { PATH: process.env.PATH ?? "", POSTHORN_URL: url, POSTHORN_TOKEN: token },
+    command: process.execPath,
+    args: [bundleFile, "mcp"],
+    env: { ...freshShell, POSTHORN_URL: url, POSTHORN_TOKEN: token },
     stderr: "inherit"
   })
 
@@ -94,20 +93,20 @@ const tour = (transportTo: typeof overHttp | typeof overStdio) =>
     expect(JSON.stringify(prompt.messages)).toContain(endpointId)
   })
 
+beforeAll(makeBundle, 240_000)
+
 layer(testServer(), { excludeTestServices: true, timeout: "240 seconds" })(
   "protocol revision 2026-07-28",
   (it) => {
-    it.scoped(
-      "decision §4 (MCP) the official client of that line lists, calls, reads and prompts over HTTP",
-      () => tour(overHttp)
+    it.scoped("§4.7 the official client of that line lists, calls, reads and prompts over HTTP", () =>
+      tour(overHttp)
     )
 
-    it.scoped(
-      "decision §4 (MCP) and over stdio, where the command repeats in headers what pipes have none for",
-      () => tour(overStdio)
+    it.scoped("§4.7 and over stdio, where the command repeats in headers what pipes have none for", () =>
+      tour(overStdio)
     )
 
-    it.effect("decision §4 (MCP) says who answers, what may be kept, and for how long", () =>
+    it.effect("§4.7 says who answers, what may be kept, and for how long", () =>
       Effect.gen(function* () {
         const { ask } = yield* entered
 
@@ -130,7 +129,7 @@ layer(testServer(), { excludeTestServices: true, timeout: "240 seconds" })(
       })
     )
 
-    it.effect("decision §4 (MCP) refuses with 400 what says too little, or says two things", () =>
+    it.effect("§4.7 refuses with 400 what says too little, or says two things", () =>
       Effect.gen(function* () {
         const { ask } = yield* entered
         const { "io.modelcontextprotocol/clientCapabilities": _, ...bare } = META
@@ -163,7 +162,7 @@ layer(testServer(), { excludeTestServices: true, timeout: "240 seconds" })(
       })
     )
 
-    it.effect("decision §4 (MCP) takes a name in the header as it is or in base64", () =>
+    it.effect("§4.7 takes a name in the header as it is or in base64", () =>
       Effect.gen(function* () {
         const { ask } = yield* entered
         const encoded = `=?base64?${Buffer.from("list_members").toString("base64")}?=`
@@ -179,63 +178,59 @@ layer(testServer(), { excludeTestServices: true, timeout: "240 seconds" })(
       })
     )
 
-    it.effect(
-      "decision §4 (MCP) has no methods of the handshake, no batches, and no code of its own for resources",
-      () =>
-        Effect.gen(function* () {
-          const { ask, url, ws } = yield* entered
-          const batch = JSON.stringify([
-            { jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: META } }
-          ])
+    it.effect("§4.7 has no methods of the handshake, no batches, and no code of its own for resources", () =>
+      Effect.gen(function* () {
+        const { ask, url, ws } = yield* entered
+        const batch = JSON.stringify([
+          { jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: META } }
+        ])
 
-          const ping = yield* ask("ping")
-          const opening = yield* ask("initialize", { protocolVersion: "2025-11-25" })
-          const listen = yield* ask("subscriptions/listen")
-          const missing = yield* ask(
-            "resources/read",
-            { uri: "posthorn://no" },
-            { headers: { "mcp-name": "posthorn://no" } }
-          )
-          const many = yield* post(url, batch, {
-            token: ws.token,
-            headers: { "mcp-protocol-version": MODERN }
-          })
-
-          expect([ping, listen, opening].map(({ error, status }) => [status, error?.code])).toEqual([
-            [404, -32601],
-            [404, -32601],
-            [404, -32601]
-          ])
-          expect([missing.status, missing.error?.code]).toEqual([200, -32602])
-          expect([many.status, many.body.error?.code]).toEqual([400, -32600])
+        const ping = yield* ask("ping")
+        const opening = yield* ask("initialize", { protocolVersion: "2025-11-25" })
+        const listen = yield* ask("subscriptions/listen")
+        const missing = yield* ask(
+          "resources/read",
+          { uri: "posthorn://no" },
+          { headers: { "mcp-name": "posthorn://no" } }
+        )
+        const many = yield* post(url, batch, {
+          token: ws.token,
+          headers: { "mcp-protocol-version": MODERN }
         })
+
+        expect([ping, listen, opening].map(({ error, status }) => [status, error?.code])).toEqual([
+          [404, -32601],
+          [404, -32601],
+          [404, -32601]
+        ])
+        expect([missing.status, missing.error?.code]).toEqual([200, -32602])
+        expect([many.status, many.body.error?.code]).toEqual([400, -32600])
+      })
     )
 
-    it.effect(
-      "decision §4 (MCP) paths where OAuth is looked for answer 404 and say that a token is what is needed",
-      () =>
-        Effect.gen(function* () {
-          const { call } = yield* TestServer
-          const paths = [
-            "/.well-known/oauth-protected-resource",
-            "/.well-known/oauth-protected-resource/mcp",
-            "/.well-known/oauth-authorization-server",
-            "/.well-known/openid-configuration"
-          ]
+    it.effect("§4.7 paths where OAuth is looked for answer 404 and say that a token is what is needed", () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestServer
+        const paths = [
+          "/.well-known/oauth-protected-resource",
+          "/.well-known/oauth-protected-resource/mcp",
+          "/.well-known/oauth-authorization-server",
+          "/.well-known/openid-configuration"
+        ]
 
-          const answers = yield* Effect.forEach(paths, (path) => call("GET", path))
-          const other = yield* call("GET", "/.well-known/security.txt")
+        const answers = yield* Effect.forEach(paths, (path) => call("GET", path))
+        const other = yield* call("GET", "/.well-known/security.txt")
 
-          for (const { body, headers, status } of answers) {
-            expect([status, headers.get("content-type"), body._tag]).toEqual([
-              404,
-              "application/problem+json",
-              "RouteNotFound"
-            ])
-            expect(body.detail).toContain("Authorization: Bearer <token>")
-          }
-          expect(other.body.detail).not.toContain("OAuth")
-        })
+        for (const { body, headers, status } of answers) {
+          expect([status, headers.get("content-type"), body._tag]).toEqual([
+            404,
+            "application/problem+json",
+            "RouteNotFound"
+          ])
+          expect(body.detail).toContain("Authorization: Bearer <token>")
+        }
+        expect(other.body.detail).not.toContain("OAuth")
+      })
     )
   }
 )

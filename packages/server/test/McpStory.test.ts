@@ -3,81 +3,22 @@
  * and a real receiver. The client checks every answer against the tool's output schema.
  */
 
-import { fileURLToPath } from "node:url"
 import { expect, layer } from "@effect/vitest"
-import { Client } from "@modelcontextprotocol/sdk/client/index.js"
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
-import { parseAllowedTargets } from "@posthorn/domain/AllowedTargets"
-import * as SecretBox from "@posthorn/persistence/SecretBox"
+import { makeBundle } from "@posthorn/testkit/Command"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
-import { Effect, Either, Layer, Schedule } from "effect"
+import { Effect } from "effect"
+import { beforeAll } from "vitest"
 import { verify } from "../../signature/src/index.ts"
-import * as Worker from "../../worker/src/Worker.ts"
-import { defaults, WorkerConfig } from "../../worker/src/WorkerConfig.ts"
-import { MASTER_KEY, TestServer, testServer } from "./TestServer.ts"
-
-const allowedTargets = Either.getOrThrow(parseAllowedTargets("127.0.0.1", true))
-
-const worker = Worker.layer.pipe(
-  Layer.provide(Layer.succeed(WorkerConfig, { ...defaults, retryDelayMs: 20, allowedTargets })),
-  Layer.provide(Layer.succeed(SecretBox.SecretBox, SecretBox.make([MASTER_KEY])))
-)
-
-const setting = Layer.provideMerge(worker, testServer({ allowedTargets }))
-
-const ROOT = fileURLToPath(new URL("../../..", import.meta.url))
-
-const overHttp = (url: string, token: string): Transport =>
-  new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
-    requestInit: { headers: { authorization: `Bearer ${token}` } }
-  }) as Transport
-
-const overStdio = (url: string, token: string): Transport =>
-  new StdioClientTransport({
-    command: `${ROOT}node_modules/.bin/tsx`,
-    args: [`${ROOT}packages/cli/src/main.ts`, "mcp"],
-    env: { PATH: process.env.PATH ?? "", POSTHORN_URL: url, POSTHORN_TOKEN: token },
-    stderr: "inherit"
-  })
-
-interface Loose {
-  readonly [member: string]: unknown
-  readonly id: string
-  readonly status: string
-}
-
-/** An agent: calls tools and reads what they say. */
-const agent = (transport: Transport) =>
-  Effect.gen(function* () {
-    const client = new Client({ name: "agent", version: "1.0.0" })
-    yield* Effect.acquireRelease(
-      Effect.promise(() => client.connect(transport)),
-      () => Effect.promise(() => client.close())
-    )
-    yield* Effect.promise(() => client.listTools())
-    const use = (name: string, args: Readonly<Record<string, unknown>>) =>
-      Effect.promise(async () => {
-        const result = await client.callTool({ name, arguments: { ...args } })
-        expect(result.isError, JSON.stringify(result.content)).toBeUndefined()
-        return result.structuredContent as Loose
-      })
-    const settled = (deliveryId: string) =>
-      use("get_webhook_delivery", { deliveryId }).pipe(
-        Effect.filterOrFail(({ status }) => status !== "pending"),
-        Effect.retry(Schedule.intersect(Schedule.spaced("50 millis"), Schedule.recurs(200))),
-        Effect.orDie
-      )
-    return { client, use, settled }
-  })
+import { agentOver, overHttp, overStdio, serverAndWorker } from "./Agent.ts"
+import { TestServer } from "./TestServer.ts"
 
 const story = (transportTo: (url: string, token: string) => Transport) =>
   Effect.gen(function* () {
     const { enter, url } = yield* TestServer
     const ws = yield* enter
     const receiver = yield* makeReceiver()
-    const { settled, use } = yield* agent(transportTo(url, ws.token))
+    const { settled, use } = yield* agentOver(transportTo(url, ws.token))
 
     const endpoint = yield* use("create_webhook_endpoint", {
       url: receiver.url("/status/404"),
@@ -107,18 +48,20 @@ const story = (transportTo: (url: string, token: string) => Transport) =>
     )
   })
 
-layer(setting, { excludeTestServices: true, timeout: "240 seconds" })(
+beforeAll(makeBundle, 240_000)
+
+layer(serverAndWorker, { excludeTestServices: true, timeout: "240 seconds" })(
   "an agent with the SDK's client",
   (it) => {
     it.scoped("§1 sets up, watches, diagnoses and repairs an endpoint over HTTP", () => story(overHttp))
 
     it.scoped("§1 does the same over stdio, through posthorn mcp", () => story(overStdio), 60_000)
 
-    it.scoped("decision §4 finds the instructions, the resources and the prompts", () =>
+    it.scoped("§4.7 finds the instructions, the resources and the prompts", () =>
       Effect.gen(function* () {
         const { call, enter, url } = yield* TestServer
         const ws = yield* enter
-        const { client } = yield* agent(overHttp(url, ws.token))
+        const { client } = yield* agentOver(overHttp(url, ws.token))
 
         const { resources } = yield* Effect.promise(() => client.listResources())
         const { prompts } = yield* Effect.promise(() => client.listPrompts())

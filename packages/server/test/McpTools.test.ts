@@ -9,7 +9,7 @@ import { describe, it as test } from "vitest"
 import { type ListedTool, tools } from "../src/mcp/Tools.ts"
 import { makeDelivery, makeEndpoint, publish } from "./Fixtures.ts"
 import { callTool, rpc } from "./McpCalls.ts"
-import { OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
+import { entered, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
 
 const MOST_CHARACTERS = 45_000
 
@@ -23,7 +23,7 @@ const schemasIn = (value: unknown): ReadonlyArray<Readonly<Record<string, unknow
 describe("the list of tools", () => {
   const shapes = tools.map(({ listed }) => listed)
 
-  test("decision §10 (Compatibility) an answer's schema allows members that it does not name", () => {
+  test("§4.7 (Compatibility) an answer's schema allows members that it does not name", () => {
     const closed = shapes.filter(({ outputSchema }) =>
       schemasIn(outputSchema).some(({ additionalProperties }) => additionalProperties === false)
     )
@@ -32,7 +32,7 @@ describe("the list of tools", () => {
     expect(closed.map(({ name }) => name)).toEqual([])
   })
 
-  test("decision §4 (MCP) every schema is of an object, as the protocol wants, also where answers differ", () => {
+  test("§4.7 every schema is of an object, as the protocol wants, also where answers differ", () => {
     expect(
       shapes.filter(({ outputSchema }) => outputSchema.type !== "object").map(({ name }) => name)
     ).toEqual([])
@@ -41,7 +41,7 @@ describe("the list of tools", () => {
     )
   })
 
-  test("decision §4 every description says what to do with the tool, and names tools that exist", () => {
+  test("§4.7 every description says what to do with the tool, and names tools that exist", () => {
     const names = new Set(shapes.map(({ name }) => name))
     const verbs =
       /^(add|cancel|create|delete|diagnose|explain|get|list|mark|publish|remove|replay|revoke|rotate|send|start|update)_/
@@ -56,7 +56,7 @@ describe("the list of tools", () => {
     }
   })
 
-  test("decision §4 no description speaks of permissions, paths, headers or statuses: those are other doors", () => {
+  test("§4.7 no description speaks of permissions, paths, headers or statuses: those are other doors", () => {
     const words = [
       ...permissions,
       "permission",
@@ -76,7 +76,7 @@ describe("the list of tools", () => {
     ).toEqual([])
   })
 
-  test("decision §5 what a tool may refuse with is worded for every door", () => {
+  test("§7.1 what a tool may refuse with is worded for every door", () => {
     const ofTheTransport = new Set([
       "HeadersTooLarge",
       "MethodNotAllowed",
@@ -118,11 +118,10 @@ layer(testServer(), { excludeTestServices: true })("tools/list", (it) => {
     })
 
   it.effect(
-    `decision §4 an admin's list has fewer than ${MOST_CHARACTERS} characters, and so has the operator's`,
+    `§4.7 an admin's list has fewer than ${MOST_CHARACTERS} characters, and so has the operator's`,
     () =>
       Effect.gen(function* () {
-        const { enter } = yield* TestServer
-        const { token } = yield* enter
+        const { token } = yield* entered
 
         const [admin, operator] = [yield* listed(token), yield* listed(OPERATOR_TOKEN)]
 
@@ -132,10 +131,9 @@ layer(testServer(), { excludeTestServices: true })("tools/list", (it) => {
       })
   )
 
-  it.effect("decision §4 a shape is given once, and pointed at by the tools after it", () =>
+  it.effect("§4.7 a shape is given once, and pointed at by the tools after it", () =>
     Effect.gen(function* () {
-      const { enter } = yield* TestServer
-      const ws = yield* enter
+      const ws = yield* entered
       const reader = yield* ws.tokenWith("webhook:read")
 
       const [all, some] = [yield* listed(ws.token), yield* listed(reader)]
@@ -155,7 +153,7 @@ layer(testServer(), { excludeTestServices: true })("tools/list", (it) => {
     })
   )
 
-  it.effect("decision §10 (Events) lists leave payloads out unless they are asked for; REST shows them", () =>
+  it.effect("§4.5 lists leave payloads out unless they are asked for; REST shows them", () =>
     Effect.gen(function* () {
       const { enter, url } = yield* TestServer
       const ws = yield* enter

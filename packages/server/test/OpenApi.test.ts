@@ -231,6 +231,6 @@ it("§4.1 the webhooks section says what a receiver gets, with an example that v
   expect(post.description).toContain("HMAC-SHA256")
 })
 
-it("decision §5 every error has a heading that its type leads to", () => {
+it("§7.1 every error has a heading that its type leads to", () => {
   for (const tag of Object.keys(problems)) expect(document.info.description).toContain(`\n### ${tag}\n`)
 })

@@ -27,7 +27,7 @@ layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
       })
   )
 
-  it.effect("decision §4 the root leads to the reference, which is compressed only for who takes that", () =>
+  it.effect("§4.3 the root leads to the reference, which is compressed only for who takes that", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const ask = (accepted: string) =>
@@ -47,7 +47,7 @@ layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
     })
   )
 
-  it.effect("decision §10 a page that has not changed is not sent again, in whatever encoding", () =>
+  it.effect("§4.3 a page that has not changed is not sent again, in whatever encoding", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const paths = ["/openapi.json", "/reference", "/llms.txt", "/llms-full.txt"]
@@ -73,7 +73,7 @@ layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
     })
   )
 
-  it.effect("decision §4 the texts for agents say how to verify a signature, and hold the guides", () =>
+  it.effect("§4.3 the texts for agents say how to verify a signature, and hold the guides", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
 
@@ -97,7 +97,7 @@ layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
     })
   )
 
-  it.effect("decision §4 the health checks need no token, and every page has a trace id", () =>
+  it.effect("§4.3 the health checks need no token, and every page has a trace id", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
 

@@ -52,7 +52,7 @@ describe("pipelining", () => {
     ["without a body", "GET", ""],
     ["with a body", "POST", "x".repeat(100)]
   ])(
-    "decision §5 of 20,000 requests written at once, %s, a few are under way, and all are answered in order",
+    "§7.1 of 20,000 requests written at once, %s, a few are under way, and all are answered in order",
     (_, method, body) =>
       Effect.runPromise(
         Effect.map(pipeline(method, body), ({ most, paths }) => {

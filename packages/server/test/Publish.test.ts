@@ -2,9 +2,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { connect, makeEndpoint, type Published } from "./Fixtures.ts"
-import { type Call, type Entered, type Loose, TestServer, testServer } from "./TestServer.ts"
-
-const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
+import { type Call, type Entered, entered, type Loose, testServer } from "./TestServer.ts"
 
 const post = (call: Call, body: object, headers: Record<string, string> = {}) =>
   call<Published & Loose>("POST", "/events", { body, headers })
@@ -57,7 +55,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
     })
   )
 
-  it.effect("decision §4 refuses reserved prefixes, malformed types and missing members", () =>
+  it.effect("§4.4 refuses reserved prefixes, malformed types and missing members", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const bad = [
@@ -87,7 +85,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
     })
   )
 
-  it.effect("decision §4 a refusal names the first mistake, and says how many more there are", () =>
+  it.effect("§4.4 a refusal names the first mistake, and says how many more there are", () =>
     Effect.gen(function* () {
       const ws = yield* entered
 
@@ -102,7 +100,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
     })
   )
 
-  it.effect("decision §4 publishes a batch of 1 to 1,000 events, answered in their order", () =>
+  it.effect("§4.4 publishes a batch of 1 to 1,000 events, answered in their order", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       yield* makeEndpoint(ws, { eventTypes: ["invoice.odd"] })
@@ -132,7 +130,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
     })
   )
 
-  it.effect("decision §4 gives the first answer to the same key again, and creates nothing", () =>
+  it.effect("§4.4 gives the first answer to the same key again, and creates nothing", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       yield* makeEndpoint(ws)
@@ -157,32 +155,30 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
     })
   )
 
-  it.effect(
-    "decision §4 refuses a key that was used for something else, and a batch with one as a whole",
-    () =>
-      Effect.gen(function* () {
-        const [ws, other] = [yield* entered, yield* entered]
-        yield* post(ws.call, event("k"))
+  it.effect("§4.4 refuses a key that was used for something else, and a batch with one as a whole", () =>
+    Effect.gen(function* () {
+      const [ws, other] = [yield* entered, yield* entered]
+      yield* post(ws.call, event("k"))
 
-        const otherPayload = yield* post(ws.call, event("k", { n: 1.0, m: 2 }))
-        const otherSpelling = yield* ws.call("POST", "/events", {
-          text: '{"payload":{"n":1.0},"idempotencyKey":"k","eventType":"invoice.paid"}'
-        })
-        const otherType = yield* post(ws.call, event("k", { n: 1 }, "invoice.sent"))
-        const twoKeys = yield* post(ws.call, event("k"), { "idempotency-key": "l" })
-        const inBatch = yield* batch(ws.call, [event(), event("k", 2)])
-        const elsewhere = yield* post(other.call, event("k", 2))
-
-        for (const refused of [otherPayload, otherSpelling, otherType, inBatch]) {
-          expect(refused).toMatchObject({ status: 409, body: { _tag: "IdempotencyKeyReused" } })
-        }
-        expect(twoKeys).toMatchObject({ status: 400, body: { issues: [{ path: "/idempotencyKey" }] } })
-        expect(elsewhere.status).toBe(202)
-        expect(yield* storedEvents(ws)).toBe(1)
+      const otherPayload = yield* post(ws.call, event("k", { n: 1.0, m: 2 }))
+      const otherSpelling = yield* ws.call("POST", "/events", {
+        text: '{"payload":{"n":1.0},"idempotencyKey":"k","eventType":"invoice.paid"}'
       })
+      const otherType = yield* post(ws.call, event("k", { n: 1 }, "invoice.sent"))
+      const twoKeys = yield* post(ws.call, event("k"), { "idempotency-key": "l" })
+      const inBatch = yield* batch(ws.call, [event(), event("k", 2)])
+      const elsewhere = yield* post(other.call, event("k", 2))
+
+      for (const refused of [otherPayload, otherSpelling, otherType, inBatch]) {
+        expect(refused).toMatchObject({ status: 409, body: { _tag: "IdempotencyKeyReused" } })
+      }
+      expect(twoKeys).toMatchObject({ status: 400, body: { issues: [{ path: "/idempotencyKey" }] } })
+      expect(elsewhere.status).toBe(202)
+      expect(yield* storedEvents(ws)).toBe(1)
+    })
   )
 
-  it.effect("decision §4 frees a key after 24 hours", () =>
+  it.effect("§4.4 frees a key after 24 hours", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -201,7 +197,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
     })
   )
 
-  it.effect("decision §4 publishes racing batches with the same keys in opposite orders", () =>
+  it.effect("§4.4 publishes racing batches with the same keys in opposite orders", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const events = Array.from({ length: 300 }, (_, n) => ({
@@ -224,24 +220,8 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
     })
   )
 
-  it.effect("decision §4 creates one event of many racing publishes with one key", () =>
-    Effect.gen(function* () {
-      const ws = yield* entered
-      yield* makeEndpoint(ws)
-
-      const answers = yield* Effect.all(
-        Array.from({ length: 20 }, () => post(ws.call, event("k"))),
-        { concurrency: "unbounded" }
-      )
-
-      expect(answers.filter(({ body }) => !body.duplicate)).toHaveLength(1)
-      expect(new Set(answers.map(({ body }) => `${body.id} ${body.deliveryIds}`)).size).toBe(1)
-      expect(yield* storedEvents(ws)).toBe(1)
-    })
-  )
-
   it.scoped(
-    "decision §4 waits for the transaction that holds a key: its commit is the answer, its rollback frees it",
+    "§4.4 waits for the transaction that holds a key: its commit is the answer, its rollback frees it",
     () =>
       Effect.gen(function* () {
         const ws = yield* entered
@@ -306,7 +286,7 @@ const bodyOf = (bytes: number) => {
 }
 
 layer(testServer(), { excludeTestServices: true })("payloads", (it) => {
-  it.effect("decision §2 carries a payload as it was written, alone and in a batch", () =>
+  it.effect("§2.7 carries a payload as it was written, alone and in a batch", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -339,7 +319,7 @@ layer(testServer(), { excludeTestServices: true })("payloads", (it) => {
     })
   )
 
-  it.effect("decision §2 refuses what it cannot carry, and stores nothing of it", () =>
+  it.effect("§2.7 refuses what it cannot carry, and stores nothing of it", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const deep = `${"[".repeat(101)}${"]".repeat(101)}`

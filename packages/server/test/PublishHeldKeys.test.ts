@@ -1,11 +1,11 @@
 /** One open transaction holds idempotency keys; calls with these keys wait for it, and nobody else does. */
 import { expect, layer } from "@effect/vitest"
-import * as Database from "@posthorn/persistence/Database"
+import * as Database from "@posthorn/persistence/client/Database"
 import { atBest } from "@posthorn/testkit/AtBest"
 import { freshDatabase, TestDatabaseUrl } from "@posthorn/testkit/TestPg"
 import { Duration, Effect, Fiber, Layer, Redacted } from "effect"
 import pg from "pg"
-import { type Answer, type Entered, type Loose, TestServer, testServer } from "./TestServer.ts"
+import { type Answer, type Entered, entered, type Loose, testServer } from "./TestServer.ts"
 
 const CONNECTIONS = 4
 const CALLS = 25
@@ -65,16 +65,15 @@ const othersWait = (other: Entered) =>
   })
 
 layer(testServer({ database }), { excludeTestServices: true })("a held idempotency key", (it) => {
-  it.scoped("decision §10 lets a single publish wait for the first one, and nobody else", () =>
+  it.scoped("§4.4 lets a single publish wait for the first one, and nobody else", () =>
     Effect.gen(function* () {
-      const { enter } = yield* TestServer
-      const [ws, other] = [yield* enter, yield* enter]
+      const [ws, other] = [yield* entered, yield* entered]
       const holder = yield* held(ws.slug, "k")
       const waiting = yield* forked([
         ...Array.from({ length: CALLS }, () => publish(ws, "k")),
         publish(ws, "k", 2)
       ])
-      expect(yield* othersWait(other)).toBeLessThan(OTHERS_MS)
+      expect(yield* atBest(OTHERS_MS, othersWait(other), (ms) => ms)).toBeLessThan(OTHERS_MS)
       yield* holder.commit
       const answers = yield* Fiber.join(waiting)
 
@@ -86,11 +85,10 @@ layer(testServer({ database }), { excludeTestServices: true })("a held idempoten
   )
 
   it.scoped(
-    "decision §10 is free again after a rollback: one of those who wait publishes, the others repeat it",
+    "§4.4 is free again after a rollback: one of those who wait publishes, the others repeat it",
     () =>
       Effect.gen(function* () {
-        const { enter } = yield* TestServer
-        const ws = yield* enter
+        const ws = yield* entered
         const holder = yield* held(ws.slug, "k")
         const waiting = yield* forked(Array.from({ length: CALLS }, () => publish(ws, "k")))
         yield* holder.rollback
@@ -102,10 +100,9 @@ layer(testServer({ database }), { excludeTestServices: true })("a held idempoten
       })
   )
 
-  it.scoped("decision §10 takes no more from others when there are many of them, also in batches", () =>
+  it.scoped("§4.4 takes no more from others when there are many of them, also in batches", () =>
     Effect.gen(function* () {
-      const { enter } = yield* TestServer
-      const [ws, other] = [yield* enter, yield* enter]
+      const [ws, other] = [yield* entered, yield* entered]
       const keys = Array.from({ length: CALLS }, (_, n) => `k${n}`)
       const holder = yield* held(ws.slug, ...keys)
       const batches = keys.map((idempotencyKey) =>
@@ -114,7 +111,7 @@ layer(testServer({ database }), { excludeTestServices: true })("a held idempoten
         })
       )
       const waiting = yield* forked([...keys.map((key) => publish(ws, key)), ...batches])
-      expect(yield* othersWait(other)).toBeLessThan(OTHERS_MS)
+      expect(yield* atBest(OTHERS_MS, othersWait(other), (ms) => ms)).toBeLessThan(OTHERS_MS)
       yield* holder.commit
       const answers = yield* Fiber.join(waiting)
 
@@ -123,11 +120,10 @@ layer(testServer({ database }), { excludeTestServices: true })("a held idempoten
   )
 
   it.scoped(
-    "decision §10 that stays held is 503 by the deadline, which says why, and leaves no statement behind",
+    "§4.4 that stays held is 503 by the deadline, which says why, and leaves no statement behind",
     () =>
       Effect.gen(function* () {
-        const { enter } = yield* TestServer
-        const ws = yield* enter
+        const ws = yield* entered
         yield* held(ws.slug, "k")
         const answer = yield* publish(ws, "k")
         const query = yield* connect
@@ -149,8 +145,7 @@ layer(testServer({ database }), { excludeTestServices: true })("a held idempoten
     "§4 deleting an endpoint that an open transaction published to is 503 within 5 s, and says why",
     () =>
       Effect.gen(function* () {
-        const { enter } = yield* TestServer
-        const ws = yield* enter
+        const ws = yield* entered
         const { body } = yield* ws.call("POST", "/webhooks", {
           body: { url: "https://example.com/hook", eventTypes: ["*"] }
         })

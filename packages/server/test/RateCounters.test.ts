@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
-import { MAX_KEYS, memoryCounters } from "../src/RateCounters.ts"
-import { clientKey } from "../src/RateLimits.ts"
+import { MAX_KEYS, memoryCounters } from "../src/gate/RateCounters.ts"
+import { clientKey } from "../src/gate/RateLimits.ts"
 
 it.effect("§8 a window begins with its first call and ends exactly when it said", () =>
   Effect.gen(function* () {
@@ -59,7 +59,7 @@ it.effect("§8 memory stays bounded however many clients there are, and ended wi
   })
 )
 
-it("decision §3 an address counts as itself, and IPv6 as its /64", () => {
+it("§5.1 an address counts as itself, and IPv6 as its /64", () => {
   expect(clientKey("192.0.2.7")).toBe("192.0.2.7")
   expect(clientKey("::ffff:192.0.2.7")).toBe("192.0.2.7")
   expect(clientKey("2001:db8:1:2:3:4:5:6")).toBe("2001:db8:1:2")

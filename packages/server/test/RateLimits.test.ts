@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { callTool } from "./McpCalls.ts"
-import { type Answer, type Loose, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
+import { type Answer, entered, type Loose, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
 
 const quota = { limit: 5, windowSeconds: 600 }
 
@@ -18,8 +18,7 @@ const policies = ({ headers }: Answer<Loose>) => ({
 layer(limited, { excludeTestServices: true })("rate limits", (it) => {
   it.effect("§8 of more calls than the quota at once exactly the surplus is refused, per token", () =>
     Effect.gen(function* () {
-      const { enter } = yield* TestServer
-      const ws = yield* enter
+      const ws = yield* entered
       const other = yield* ws.tokenWith("read")
 
       const answers = yield* Effect.all(
@@ -39,10 +38,9 @@ layer(limited, { excludeTestServices: true })("rate limits", (it) => {
     })
   )
 
-  it.effect("decision §6 every answer that took from a bucket says so, whatever its status", () =>
+  it.effect("§8.1 every answer that took from a bucket says so, whatever its status", () =>
     Effect.gen(function* () {
-      const { enter } = yield* TestServer
-      const ws = yield* enter
+      const ws = yield* entered
       const token = yield* ws.tokenWith("webhook:read")
       const read = (path: string) => ws.call("GET", path, { token })
 
@@ -66,10 +64,9 @@ layer(limited, { excludeTestServices: true })("rate limits", (it) => {
     })
   )
 
-  it.effect("decision §3 the limit comes before the permission and the body, and after the workspace", () =>
+  it.effect("§5.1 the limit comes before the permission and the body, and after the workspace", () =>
     Effect.gen(function* () {
-      const { enter } = yield* TestServer
-      const ws = yield* enter
+      const ws = yield* entered
       const token = yield* ws.tokenWith("webhook:read")
       for (let call = 0; call < 5; call++) yield* ws.call("GET", "/webhooks", { token })
 
@@ -86,44 +83,42 @@ layer(limited, { excludeTestServices: true })("rate limits", (it) => {
     })
   )
 
-  it.effect(
-    "decision §10 a workspace has five times the quota for all its tokens, and the tighter one is told",
-    () =>
-      Effect.gen(function* () {
-        const { call, enter, url } = yield* TestServer
-        const ws = yield* enter
-        const tokens = yield* Effect.replicateEffect(ws.tokenWith("read"), 7)
-        const read = (token: string) => ws.call("GET", "/overview", { token })
+  it.effect("§8.1 a workspace has five times the quota for all its tokens, and the tighter one is told", () =>
+    Effect.gen(function* () {
+      const { call, enter, url } = yield* TestServer
+      const ws = yield* enter
+      const tokens = yield* Effect.replicateEffect(ws.tokenWith("read"), 7)
+      const read = (token: string) => ws.call("GET", "/overview", { token })
 
-        const spent = yield* Effect.forEach(tokens.slice(0, 4), (token) =>
-          Effect.replicateEffect(read(token), 6)
-        )
-        const last = yield* Effect.forEach(tokens.slice(4), read)
-        const over = yield* Effect.replicateEffect(read(tokens[6]!), 3)
-        const operator = yield* call("GET", `/workspaces/${ws.slug}/overview`, { token: OPERATOR_TOKEN })
-        const tools = yield* callTool(url, tokens[0]!, "get_workspace_overview")
+      const spent = yield* Effect.forEach(tokens.slice(0, 4), (token) =>
+        Effect.replicateEffect(read(token), 6)
+      )
+      const last = yield* Effect.forEach(tokens.slice(4), read)
+      const over = yield* Effect.replicateEffect(read(tokens[6]!), 3)
+      const operator = yield* call("GET", `/workspaces/${ws.slug}/overview`, { token: OPERATOR_TOKEN })
+      const tools = yield* callTool(url, tokens[0]!, "get_workspace_overview")
 
-        // Of six calls of a token its own bucket refuses one, which is not counted for the workspace.
-        expect(spent.map((answers) => answers.map(({ status }) => status))).toEqual(
-          Array(4).fill([200, 200, 200, 200, 200, 429])
-        )
-        expect(last.map(policies)).toEqual([
-          { policy: '"rest_read";q=5;w=600', left: '"rest_read";r=4', retry: null },
-          { policy: '"rest_read";q=25;w=600', left: '"rest_read";r=3', retry: null },
-          { policy: '"rest_read";q=25;w=600', left: '"rest_read";r=2', retry: null }
-        ])
-        expect(over.map(({ status }) => status)).toEqual([200, 200, 429])
-        expect(policies(over[2]!)).toEqual({
-          policy: '"rest_read";q=25;w=600',
-          left: '"rest_read";r=0',
-          retry: expect.stringMatching(/^\d+$/)
-        })
-        expect(operator.status).toBe(200)
-        expect(tools.isError).toBeUndefined()
+      // Of six calls of a token its own bucket refuses one, which is not counted for the workspace.
+      expect(spent.map((answers) => answers.map(({ status }) => status))).toEqual(
+        Array(4).fill([200, 200, 200, 200, 200, 429])
+      )
+      expect(last.map(policies)).toEqual([
+        { policy: '"rest_read";q=5;w=600', left: '"rest_read";r=4', retry: null },
+        { policy: '"rest_read";q=25;w=600', left: '"rest_read";r=3', retry: null },
+        { policy: '"rest_read";q=25;w=600', left: '"rest_read";r=2', retry: null }
+      ])
+      expect(over.map(({ status }) => status)).toEqual([200, 200, 429])
+      expect(policies(over[2]!)).toEqual({
+        policy: '"rest_read";q=25;w=600',
+        left: '"rest_read";r=0',
+        retry: expect.stringMatching(/^\d+$/)
       })
+      expect(operator.status).toBe(200)
+      expect(tools.isError).toBeUndefined()
+    })
   )
 
-  it.effect("decision §3 wrong tokens count against the address, and valid ones go on", () =>
+  it.effect("§5.1 wrong tokens count against the address, and valid ones go on", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const guess = call("GET", "/workspaces", { token: "guess" })

@@ -37,7 +37,7 @@ const isWhole = (text: string) => {
   return at >= 0 && (length === undefined || Buffer.byteLength(text.slice(at + 4)) >= Number(length))
 }
 
-/** Sends and gives the first final answer, waiting a little for the server to hang up. */
+/** Sends and gives the first final answer; one that says `connection: close` once the server has hung up. */
 export const sendRaw = (
   url: string,
   send: (socket: Socket) => void,
@@ -47,15 +47,13 @@ export const sendRaw = (
     const { hostname, port } = new URL(url)
     const socket = connect(Number(port), hostname, () => send(socket))
     let text = ""
-    let timer: NodeJS.Timeout | undefined
     const done = (closed: boolean) => {
-      clearTimeout(timer)
       socket.destroy()
       resume(Effect.sync(() => parse(text, closed)))
     }
     socket.on("data", (chunk) => {
       text = (text + chunk.toString("utf8")).replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, "")
-      if (isWhole(text) && timer === undefined) timer = setTimeout(() => done(false), 2_500)
+      if (isWhole(text) && !/^connection: close\r$/im.test(text)) done(false)
     })
     socket.on("error", () => {})
     socket.on("close", () => done(true))

@@ -3,10 +3,8 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { makeAt } from "@posthorn/testkit/History"
 import { Effect } from "effect"
-import { makeDelivery, makeEndpoint, observe, publish, unknown, walk } from "./Fixtures.ts"
-import { type Entered, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
-
-const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
+import { makeDelivery, makeEndpoint, observe, publish, walk } from "./Fixtures.ts"
+import { type Entered, entered, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
 
 /** Spends the retries of a new delivery and lets the dead-letter consumer mark it. */
 const deadLetter = (ws: Entered) =>
@@ -43,19 +41,6 @@ layer(testServer(), { excludeTestServices: true })("notifications", (it) => {
       })
       expect(read).toMatchObject({ status: 200, body: { ...items[0], readAt: time } })
       expect(again.body).toEqual(read.body)
-    })
-  )
-
-  it.effect("decision §3 answers a notification of another workspace like an unknown one", () =>
-    Effect.gen(function* () {
-      const [ws, other] = [yield* entered, yield* entered]
-      yield* deadLetter(other)
-      const foreign = (yield* other.call("GET", "/notifications")).body.items[0]!.id
-
-      for (const id of [foreign, unknown("ntf_"), "%00"]) {
-        const answer = yield* ws.call("POST", `/notifications/${id}/read`)
-        expect(answer).toMatchObject({ status: 404, body: { _tag: "NotificationNotFound" } })
-      }
     })
   )
 })
@@ -108,7 +93,7 @@ layer(testServer(), { excludeTestServices: true })("the audit log", (it) => {
 })
 
 layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
-  it.effect("decision §4 counts endpoints, a day of deliveries, the queue and what is unread", () =>
+  it.effect("§4.5 counts endpoints, a day of deliveries, the queue and what is unread", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -169,7 +154,7 @@ layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
     })
   )
 
-  it.effect("decision §4 has no rate and no age where there is nothing", () =>
+  it.effect("§4.5 has no rate and no age where there is nothing", () =>
     Effect.gen(function* () {
       const ws = yield* entered
 
@@ -192,7 +177,7 @@ interface Stats {
 }
 
 layer(testServer(), { excludeTestServices: true })("an endpoint's statistics", (it) => {
-  it.effect("decision §4 counts deliveries by the hour they were created in, with every hour present", () =>
+  it.effect("§4.5 counts deliveries by the hour they were created in, with every hour present", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -229,7 +214,7 @@ layer(testServer(), { excludeTestServices: true })("an endpoint's statistics", (
     })
   )
 
-  it.effect("decision §4 clamps the hours into 1 to 720, and takes 24 for what is no integer", () =>
+  it.effect("§4.5 clamps the hours into 1 to 720, and takes 24 for what is no integer", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)

@@ -5,8 +5,8 @@ import { atBest } from "@posthorn/testkit/AtBest"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { describe } from "vitest"
-import { RateCounters } from "../src/RateCounters.ts"
-import { redisLive } from "../src/RedisCounters.ts"
+import { RateCounters } from "../src/gate/RateCounters.ts"
+import { redisLive } from "../src/gate/RedisCounters.ts"
 
 const installed = (() => {
   try {

@@ -1,6 +1,6 @@
 /**
  * How long a refusal takes, by what is wrong with the token or the session: sent one after another in a changing order, so
- * that whatever else slows the machine slows all kinds alike. For AuthTiming.test.ts, and for `npm run auth-timing`.
+ * that whatever else slows the machine slows all kinds alike. For AuthTiming.deep.test.ts.
  *
  * The server must count no failed sign-ins (`RATE_LIMIT_AUTH_FAILURE=off`), or answers 429 before long.
  */

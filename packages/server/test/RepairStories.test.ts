@@ -4,37 +4,14 @@
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { Client } from "@modelcontextprotocol/sdk/client/index.js"
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
-import { parseAllowedTargets } from "@posthorn/domain/AllowedTargets"
-import type { NextStep } from "@posthorn/domain/Diagnosis"
-import type { Finding } from "@posthorn/domain/Finding"
-import * as SecretBox from "@posthorn/persistence/SecretBox"
+import type { NextStep } from "@posthorn/domain/diagnosis/Diagnosis"
+import type { Finding } from "@posthorn/domain/diagnosis/Finding"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
-import { Effect, Either, Layer, Schedule } from "effect"
+import { Effect, Schedule } from "effect"
 import { verify } from "../../signature/src/index.ts"
-import * as Worker from "../../worker/src/Worker.ts"
-import { defaults, WorkerConfig } from "../../worker/src/WorkerConfig.ts"
+import { agentOver, overHttp, serverAndWorker } from "./Agent.ts"
 import { makeEndpoint, publish } from "./Fixtures.ts"
-import { type Entered, MASTER_KEY, TestServer, testServer } from "./TestServer.ts"
-
-const allowedTargets = Either.getOrThrow(parseAllowedTargets("127.0.0.1", true))
-
-const worker = Worker.layer.pipe(
-  Layer.provide(Layer.succeed(WorkerConfig, { ...defaults, retryDelayMs: 20, allowedTargets })),
-  Layer.provide(Layer.succeed(SecretBox.SecretBox, SecretBox.make([MASTER_KEY])))
-)
-
-const setting = Layer.provideMerge(worker, testServer({ allowedTargets }))
-
-type Values = Readonly<Record<string, unknown>>
-
-interface Loose {
-  readonly [member: string]: unknown
-  readonly id: string
-  readonly items: ReadonlyArray<Loose>
-}
+import { type Entered, TestServer } from "./TestServer.ts"
 
 interface Told {
   readonly health: string
@@ -86,35 +63,9 @@ const SAFE_LIMIT = 3
 
 const makeAgent = ({ token, url }: { readonly token: string; readonly url: string }, user: User) =>
   Effect.gen(function* () {
-    const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
-      requestInit: { headers: { authorization: `Bearer ${token}` } }
-    }) as Transport
-    const client = new Client({ name: "agent", version: "1.0.0" })
-    yield* Effect.acquireRelease(
-      Effect.promise(() => client.connect(transport)),
-      () => Effect.promise(() => client.close())
-    )
-    yield* Effect.promise(() => client.listTools())
-    const used: Array<string> = []
-    const use = (name: string, args: Values = {}) =>
-      Effect.promise(async () => {
-        used.push(name)
-        const result = await client.callTool({ name, arguments: { ...args } })
-        expect(result.isError, `${name}: ${JSON.stringify(result.content)}`).toBeUndefined()
-        return result.structuredContent as Loose
-      })
-    const settled = (deliveryId: string) =>
-      use("get_webhook_delivery", { deliveryId }).pipe(
-        Effect.filterOrFail(({ status }) => !["pending", "failed"].includes(String(status))),
-        Effect.retry(Schedule.intersect(Schedule.spaced("25 millis"), Schedule.recurs(400))),
-        Effect.orDie
-      )
+    const { settled, until, use, used } = yield* agentOver(overHttp(url, token))
     const done = (replayId: string) =>
-      use("get_webhook_replay", { replayId }).pipe(
-        Effect.filterOrFail(({ state }) => state === "done"),
-        Effect.retry(Schedule.intersect(Schedule.spaced("25 millis"), Schedule.recurs(400))),
-        Effect.orDie
-      )
+      until("get_webhook_replay", { replayId }, ({ state }) => state === "done")
     const diagnose = (endpointId: string) =>
       Effect.map(use("diagnose_webhook_endpoint", { endpointId }), (told) => told as unknown as Told)
 
@@ -203,42 +154,40 @@ const working = (
     return endpointId
   })
 
-layer(setting, { excludeTestServices: true, timeout: "240 seconds" })(
+layer(serverAndWorker, { excludeTestServices: true, timeout: "240 seconds" })(
   "an agent that knows only the tools",
   (it) => {
-    it.scoped(
-      "decision §10 (Diagnosis) repairs a receiver that answers 500, and sends again what it lost",
-      () =>
-        Effect.gen(function* () {
-          const { app, url, ws } = yield* enter
-          yield* working(app, ws)
-          app.mood.broken = true
-          const agent = yield* makeAgent(
-            { url, token: ws.token },
-            {
-              does: (why) => {
-                if (why.includes("receiver's side")) app.mood.broken = false
-              }
+    it.scoped("§4.6 repairs a receiver that answers 500, and sends again what it lost", () =>
+      Effect.gen(function* () {
+        const { app, url, ws } = yield* enter
+        yield* working(app, ws)
+        app.mood.broken = true
+        const agent = yield* makeAgent(
+          { url, token: ws.token },
+          {
+            does: (why) => {
+              if (why.includes("receiver's side")) app.mood.broken = false
             }
-          )
-          const { deliveryIds } = yield* publish(ws, "invoice.paid", { number: 2 })
-          const lost = yield* agent.settled(deliveryIds[0]!)
-          const [sick] = yield* agent
-            .use("list_webhook_endpoints")
-            .pipe(Effect.flatMap(({ items }) => Effect.forEach(items, ({ id }) => agent.diagnose(id))))
+          }
+        )
+        const { deliveryIds } = yield* publish(ws, "invoice.paid", { number: 2 })
+        const lost = yield* agent.settled(deliveryIds[0]!)
+        const [sick] = yield* agent
+          .use("list_webhook_endpoints")
+          .pipe(Effect.flatMap(({ items }) => Effect.forEach(items, ({ id }) => agent.diagnose(id))))
 
-          const after = yield* agent.repair
+        const after = yield* agent.repair
 
-          expect(lost.status).toBe("dead_lettered")
-          expect(sick!.findings.map(({ code }) => code)).toEqual(["server_error", "stopped_deliveries"])
-          expect(sick!.findings[0]!.because).toContain("All 7 failures are attempts of one delivery")
-          expect(after).toMatchObject(HEALTHY)
-          const bodies = app.receiver.received.map(({ body }) => JSON.parse(String(body)))
-          expect(bodies.at(-1).payload).toEqual({ number: 2 })
-        })
+        expect(lost.status).toBe("dead_lettered")
+        expect(sick!.findings.map(({ code }) => code)).toEqual(["server_error", "stopped_deliveries"])
+        expect(sick!.findings[0]!.because).toContain("All 7 failures are attempts of one delivery")
+        expect(after).toMatchObject(HEALTHY)
+        const bodies = app.receiver.received.map(({ body }) => JSON.parse(String(body)))
+        expect(bodies.at(-1).payload).toEqual({ number: 2 })
+      })
     )
 
-    it.scoped("decision §10 (Diagnosis) repairs a wrong URL with the one its user knows", () =>
+    it.scoped("§4.6 repairs a wrong URL with the one its user knows", () =>
       Effect.gen(function* () {
         const { app, url, ws } = yield* enter
         yield* makeEndpoint(ws, { url: app.receiver.url("/status/404") })
@@ -263,7 +212,7 @@ layer(setting, { excludeTestServices: true, timeout: "240 seconds" })(
     )
 
     it.scoped(
-      "decision §10 (Diagnosis) enables a disabled endpoint once its cause is gone, and makes up for what it missed",
+      "§4.6 enables a disabled endpoint once its cause is gone, and makes up for what it missed",
       () =>
         Effect.gen(function* () {
           const { app, url, ws } = yield* enter
@@ -308,37 +257,35 @@ layer(setting, { excludeTestServices: true, timeout: "240 seconds" })(
         })
     )
 
-    it.scoped(
-      "decision §10 (Diagnosis) hands over the secret that the receiver missed, after its grace",
-      () =>
-        Effect.gen(function* () {
-          const { app, url, ws } = yield* enter
-          const endpointId = yield* working(app, ws)
-          yield* ws.call("POST", `/webhooks/${endpointId}/rotate-secret`)
-          yield* aDayPasses(ws)
-          const { deliveryIds } = yield* publish(ws, "invoice.paid", { number: 2 })
-          const agent = yield* makeAgent(
-            { url, token: ws.token },
-            {
-              stores: (secret) => {
-                app.mood.secret = secret
-              }
+    it.scoped("§4.6 hands over the secret that the receiver missed, after its grace", () =>
+      Effect.gen(function* () {
+        const { app, url, ws } = yield* enter
+        const endpointId = yield* working(app, ws)
+        yield* ws.call("POST", `/webhooks/${endpointId}/rotate-secret`)
+        yield* aDayPasses(ws)
+        const { deliveryIds } = yield* publish(ws, "invoice.paid", { number: 2 })
+        const agent = yield* makeAgent(
+          { url, token: ws.token },
+          {
+            stores: (secret) => {
+              app.mood.secret = secret
             }
-          )
-          yield* agent.settled(deliveryIds[0]!)
-          const sick = yield* agent.diagnose(endpointId)
+          }
+        )
+        yield* agent.settled(deliveryIds[0]!)
+        const sick = yield* agent.diagnose(endpointId)
 
-          const after = yield* agent.repair
+        const after = yield* agent.repair
 
-          expect(sick.findings[0]).toMatchObject({ code: "rejected", httpStatus: 401 })
-          expect(sick.findings[0]!.summary).toContain("since the old signing secret ended")
-          expect(after).toMatchObject(HEALTHY)
-          const last = app.receiver.received.at(-1)!
-          expect(JSON.parse(String(last.body)).payload).toEqual({ number: 2 })
-        })
+        expect(sick.findings[0]).toMatchObject({ code: "rejected", httpStatus: 401 })
+        expect(sick.findings[0]!.summary).toContain("since the old signing secret ended")
+        expect(after).toMatchObject(HEALTHY)
+        const last = app.receiver.received.at(-1)!
+        expect(JSON.parse(String(last.body)).payload).toEqual({ number: 2 })
+      })
     )
 
-    it.scoped("decision §10 (Diagnosis) shows the secret of a new endpoint, which nobody ever saw", () =>
+    it.scoped("§4.6 shows the secret of a new endpoint, which nobody ever saw", () =>
       Effect.gen(function* () {
         const { app, url, ws } = yield* enter
         app.mood.secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`
@@ -362,7 +309,7 @@ layer(setting, { excludeTestServices: true, timeout: "240 seconds" })(
       })
     )
 
-    it.scoped("decision §10 (Diagnosis) corrects a misspelt event type from what is published", () =>
+    it.scoped("§4.6 corrects a misspelt event type from what is published", () =>
       Effect.gen(function* () {
         const { app, url, ws } = yield* enter
         const endpointId = yield* makeEndpoint(ws, { url: app.url, eventTypes: ["invoice.payed"] })

@@ -29,7 +29,7 @@ const enable = (ws: Entered, endpointId: string) =>
 layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
   const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
 
-  it.effect("decision §4 counts first, also while the endpoint is disabled, and stores nothing", () =>
+  it.effect("§4.6 counts first, also while the endpoint is disabled, and stores nothing", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { endpointId } = yield* outage(ws)
@@ -62,7 +62,7 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.effect("decision §4 starts a job on an enabled endpoint only, answers it, and lists it", () =>
+  it.effect("§4.6 starts a job on an enabled endpoint only, answers it, and lists it", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { endpointId } = yield* outage(ws)
@@ -105,7 +105,7 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.effect("decision §10 starts one job for one idempotency key, and keeps no counts under it", () =>
+  it.effect("§4.6 starts one job for one idempotency key, and keeps no counts under it", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { endpointId } = yield* outage(ws)
@@ -128,7 +128,7 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.effect("decision §4 cancels a job once, and leaves one that has ended as it is", () =>
+  it.effect("§4.6 cancels a job once, and leaves one that has ended as it is", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { endpointId } = yield* outage(ws)
@@ -151,7 +151,7 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.effect("decision §4 lets jobs go with their endpoint, and starts none on one that is gone", () =>
+  it.effect("§4.6 lets jobs go with their endpoint, and starts none on one that is gone", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { endpointId } = yield* outage(ws)
@@ -176,7 +176,7 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.effect("decision §4 refuses what it cannot mean, and knows no foreign job", () =>
+  it.effect("§4.6 refuses what it cannot mean, and knows no foreign job", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { endpointId } = yield* makeDelivery(ws)

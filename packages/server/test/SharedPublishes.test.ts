@@ -4,14 +4,12 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { connect, makeEndpoint, type Published } from "./Fixtures.ts"
-import { type Entered, type Loose, TestServer, testServer } from "./TestServer.ts"
+import { type Entered, entered, type Loose, TestServer, testServer } from "./TestServer.ts"
 
 const CROWD = 60
 const FAN_OUT = 3
 
 type Body = Published & Loose
-
-const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
@@ -68,7 +66,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
-    it.effect("decision §4 are refused one by one: too many deliveries, a used key", () =>
+    it.effect("§4.4 are refused one by one: too many deliveries, a used key", () =>
       Effect.gen(function* () {
         const ws = yield* entered
         for (const _ of numbers(FAN_OUT + 1)) yield* makeEndpoint(ws, { eventTypes: ["a.wide"] })
@@ -97,7 +95,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
-    it.effect("decision §4 make one event of one key, whatever else is under way", () =>
+    it.effect("§4.4 make one event of one key, whatever else is under way", () =>
       Effect.gen(function* () {
         const ws = yield* entered
         yield* makeEndpoint(ws)
@@ -115,7 +113,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
-    it.effect("decision §4 give a key to one of two different events, and refuse the other", () =>
+    it.effect("§4.4 give a key to one of two different events, and refuse the other", () =>
       Effect.gen(function* () {
         const ws = yield* entered
         const answers = yield* atOnce(
@@ -132,7 +130,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
-    it.scoped("decision §10 do not wait for a key that somebody holds, but for the one that needs it", () =>
+    it.scoped("§4.4 do not wait for a key that somebody holds, but for the one that needs it", () =>
       Effect.gen(function* () {
         const ws = yield* entered
         const holder = yield* connect
@@ -151,7 +149,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
-    it.scoped("decision §10 of others do not wait for an endpoint that is being deleted", () =>
+    it.scoped("§4.4 of others do not wait for an endpoint that is being deleted", () =>
       Effect.gen(function* () {
         const [ws, other] = [yield* entered, yield* entered]
         const endpointId = yield* makeEndpoint(ws)
@@ -173,7 +171,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
-    it.effect("decision §10 share transactions, and keep their order within a connection", () =>
+    it.effect("§4.4 share transactions, and keep their order within a connection", () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
         const ws = yield* entered

@@ -31,7 +31,7 @@ const openPublish = (url: string, slug: string, token: string) =>
     return { finish: Effect.sync(() => socket.write(body.slice(5))), answered: Deferred.await(answered) }
   })
 
-it.live("decision §1 what is in flight when the server stops is answered, and the connection closed", () =>
+it.live("§10 what is in flight when the server stops is answered, and the connection closed", () =>
   Effect.gen(function* () {
     const { server, stop } = yield* started
     const ws = yield* server.enter
@@ -50,7 +50,7 @@ it.live("decision §1 what is in flight when the server stops is answered, and t
   }).pipe(Effect.timeout("60 seconds"))
 )
 
-it.live("decision §5 a request that reaches a server while it stops is a 503 of the common shape", () =>
+it.live("§7.1 a request that reaches a server while it stops is a 503 of the common shape", () =>
   Effect.gen(function* () {
     const { server, stop } = yield* started
     const closed = Effect.tryPromise(() => fetch(`${server.url}/health/live`)).pipe(
@@ -84,29 +84,27 @@ it.live("decision §5 a request that reaches a server while it stops is a 503 of
   }).pipe(Effect.timeout("60 seconds"))
 )
 
-it.live(
-  "decision §1 a server that stops is first no longer ready, and serves until that has been heard",
-  () =>
-    Effect.gen(function* () {
-      const { server, stop } = yield* started
-      const ws = yield* server.enter
-      const ready = Effect.map(server.call("GET", "/health/ready"), ({ status }) => status)
-      const before = [yield* ready, yield* ready]
+it.live("§10 a server that stops is first no longer ready, and serves until that has been heard", () =>
+  Effect.gen(function* () {
+    const { server, stop } = yield* started
+    const ws = yield* server.enter
+    const ready = Effect.map(server.call("GET", "/health/ready"), ({ status }) => status)
+    const before = [yield* ready, yield* ready]
 
-      const stopping = yield* Effect.fork(stop)
-      yield* Effect.yieldNow()
-      const served = yield* ws.call("GET", "/overview")
-      const during = yield* ready
-      yield* Fiber.join(stopping)
-      const after = yield* Effect.tryPromise(() => fetch(`${server.url}/health/live`)).pipe(Effect.exit)
+    const stopping = yield* Effect.fork(stop)
+    yield* Effect.yieldNow()
+    const served = yield* ws.call("GET", "/overview")
+    const during = yield* ready
+    yield* Fiber.join(stopping)
+    const after = yield* Effect.tryPromise(() => fetch(`${server.url}/health/live`)).pipe(Effect.exit)
 
-      expect([...before, served.status, during]).toEqual([200, 200, 200, 503])
-      expect(Exit.isFailure(after)).toBe(true)
-    }).pipe(Effect.timeout("60 seconds"))
+    expect([...before, served.status, during]).toEqual([200, 200, 200, 503])
+    expect(Exit.isFailure(after)).toBe(true)
+  }).pipe(Effect.timeout("60 seconds"))
 )
 
 it.live(
-  "decision §5 what nobody foresaw is a 500 with nothing in it but a trace id, and the log has the cause",
+  "§7.1 what nobody foresaw is a 500 with nothing in it but a trace id, and the log has the cause",
   () =>
     Effect.gen(function* () {
       const lines: Array<string> = []

@@ -16,7 +16,7 @@ const sentTo = (ws: Entered, endpointId: string) =>
   )
 
 layer(testServer(), { excludeTestServices: true })("test sends", (it) => {
-  it.effect("decision §10 a test send has the type and the payload that were given, or the usual ones", () =>
+  it.effect("§4.3 a test send has the type and the payload that were given, or the usual ones", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const path = `/webhooks/${yield* makeEndpoint(ws, { eventTypes: ["other"] })}/test-event`
@@ -45,7 +45,7 @@ layer(testServer(), { excludeTestServices: true })("test sends", (it) => {
     })
   )
 
-  it.effect("decision §10 reserved types and waits out of range are refused", () =>
+  it.effect("§4.3 reserved types and waits out of range are refused", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const path = `/webhooks/${yield* makeEndpoint(ws)}/test-event`
@@ -68,7 +68,7 @@ layer(testServer(), { excludeTestServices: true })("test sends", (it) => {
     })
   )
 
-  it.effect("decision §10 a waiting test send answers once its first attempt is recorded", () =>
+  it.effect("§4.3 a waiting test send answers once its first attempt is recorded", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const endpointId = yield* makeEndpoint(ws)
@@ -84,7 +84,7 @@ layer(testServer(), { excludeTestServices: true })("test sends", (it) => {
     })
   )
 
-  it.effect("decision §10 a test send whose time is over answers the delivery as it then is", () =>
+  it.effect("§4.3 a test send whose time is over answers the delivery as it then is", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const path = `/webhooks/${yield* makeEndpoint(ws)}/test-event`
@@ -95,7 +95,7 @@ layer(testServer(), { excludeTestServices: true })("test sends", (it) => {
     })
   )
 
-  it.effect("decision §10 a disabled endpoint refuses a waiting test send at once", () =>
+  it.effect("§4.3 a disabled endpoint refuses a waiting test send at once", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const path = `/webhooks/${yield* makeEndpoint(ws, { enabled: false })}/test-event`
@@ -108,28 +108,26 @@ layer(testServer(), { excludeTestServices: true })("test sends", (it) => {
     })
   )
 
-  it.effect(
-    "decision §10 under a key a waiting test send is in use while it waits, and its end is given again",
-    () =>
-      Effect.gen(function* () {
-        const ws = yield* inNewWorkspace
-        const endpointId = yield* makeEndpoint(ws)
-        const send = ws.call("POST", `/webhooks/${endpointId}/test-event`, {
-          body: { waitSeconds: 15 },
-          headers: { "idempotency-key": "k" }
-        })
-        const waiting = yield* Effect.fork(send)
-        const deliveryId = yield* sentTo(ws, endpointId)
-
-        const meanwhile = yield* send
-        yield* observe(ws, deliveryId)
-        const answer = yield* Fiber.join(waiting)
-        const again = yield* send
-
-        expect(meanwhile.body._tag).toBe("IdempotencyKeyInUse")
-        expect(answer.body).toMatchObject({ id: deliveryId, status: "delivered" })
-        expect(again.text).toBe(answer.text)
-        expect((yield* ws.call("GET", "/webhooks/deliveries")).body.items.length).toBe(1)
+  it.effect("§4.3 under a key a waiting test send is in use while it waits, and its end is given again", () =>
+    Effect.gen(function* () {
+      const ws = yield* inNewWorkspace
+      const endpointId = yield* makeEndpoint(ws)
+      const send = ws.call("POST", `/webhooks/${endpointId}/test-event`, {
+        body: { waitSeconds: 15 },
+        headers: { "idempotency-key": "k" }
       })
+      const waiting = yield* Effect.fork(send)
+      const deliveryId = yield* sentTo(ws, endpointId)
+
+      const meanwhile = yield* send
+      yield* observe(ws, deliveryId)
+      const answer = yield* Fiber.join(waiting)
+      const again = yield* send
+
+      expect(meanwhile.body._tag).toBe("IdempotencyKeyInUse")
+      expect(answer.body).toMatchObject({ id: deliveryId, status: "delivered" })
+      expect(again.text).toBe(answer.text)
+      expect((yield* ws.call("GET", "/webhooks/deliveries")).body.items.length).toBe(1)
+    })
   )
 })

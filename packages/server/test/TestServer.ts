@@ -6,17 +6,16 @@
  */
 import { HttpServer } from "@effect/platform"
 import { NodeContext } from "@effect/platform-node"
-import { DeliveryTargets } from "@posthorn/capabilities/DeliveryTargets"
-import { WorkspaceLimits } from "@posthorn/capabilities/WorkspaceLimits"
+import { InstallationPolicy } from "@posthorn/capabilities/InstallationPolicy"
 import { type AllowedTargets, nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
 import { defaultLimits } from "@posthorn/domain/Limits"
-import * as SecretBox from "@posthorn/persistence/SecretBox"
+import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Context, Effect, Layer, Redacted } from "effect"
+import { memoryLive, type RateCounters } from "../src/gate/RateCounters.ts"
 import { ConnectionLimits, type Limits } from "../src/http/ConnectionLimits.ts"
-import { listenLive, serveLive } from "../src/http/Server.ts"
-import { memoryLive, type RateCounters } from "../src/RateCounters.ts"
+import { serverLive } from "../src/http/Server.ts"
 import { ServerConfig } from "../src/ServerConfig.ts"
 
 export const OPERATOR_TOKEN = "operator-token-of-the-tests"
@@ -78,6 +77,9 @@ export class TestServer extends Context.Tag("@posthorn/server/test/TestServer")<
   }
 >() {}
 
+/** A workspace of the test's own. */
+export const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
+
 export interface TestServerOptions {
   readonly quotas?: Partial<Record<Bucket, Quota | null>>
   readonly allowedTargets?: AllowedTargets
@@ -87,7 +89,7 @@ export interface TestServerOptions {
   readonly limits?: Limits
   /** Default: counted in this process. */
   readonly counters?: Layer.Layer<RateCounters>
-  readonly workspaceLimits?: Partial<WorkspaceLimits["Type"]>
+  readonly workspaceLimits?: Partial<InstallationPolicy["Type"]["limits"]>
 }
 
 const callAt =
@@ -166,15 +168,19 @@ const running = Layer.effect(
 /** The server, and the database it runs on. */
 export const testServer = (options: TestServerOptions = {}) =>
   running.pipe(
-    Layer.provideMerge(serveLive),
-    Layer.provide(listenLive),
+    Layer.provide(serverLive),
     Layer.provide(options.counters ?? memoryLive),
     Layer.provide(configOf(options)),
     Layer.provide(
       options.limits === undefined ? Layer.empty : Layer.succeed(ConnectionLimits, options.limits)
     ),
-    Layer.provide(Layer.succeed(WorkspaceLimits, { ...defaultLimits, ...options.workspaceLimits })),
-    Layer.provide(Layer.succeed(DeliveryTargets, options.allowedTargets ?? nothingAllowed)),
+    Layer.provide(
+      Layer.succeed(InstallationPolicy, {
+        allowedTargets: options.allowedTargets ?? nothingAllowed,
+        limits: { ...defaultLimits, ...options.workspaceLimits },
+        requestTimeoutMs: 10_000
+      })
+    ),
     Layer.provide(Layer.succeed(SecretBox.SecretBox, SecretBox.make([MASTER_KEY]))),
     Layer.provide(NodeContext.layer),
     Layer.provideMerge(options.database ?? TestPg),

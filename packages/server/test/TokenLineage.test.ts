@@ -3,9 +3,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { callTool } from "./McpCalls.ts"
-import { type Entered, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
-
-const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
+import { type Entered, entered, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
 
 interface Made {
   readonly id: string
@@ -40,7 +38,7 @@ const open = (ws: Entered, tokens: ReadonlyArray<Made>) =>
   )
 
 layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it) => {
-  it.effect("decision §10 a token ends when its maker does at the latest, and a later end is cut", () =>
+  it.effect("§5.2 a token ends when its maker does at the latest, and a later end is cut", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const end = "2999-06-01T00:00:00.000Z"
@@ -59,7 +57,7 @@ layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it)
     })
   )
 
-  it.effect("decision §10 a token says who made it, and null when it is older than that", () =>
+  it.effect("§5.2 a token says who made it, and null when it is older than that", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const sql = yield* SqlClient
@@ -80,58 +78,54 @@ layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it)
     })
   )
 
-  it.effect(
-    "decision §10 revoking ends one token, with descendants=true all that it made, each audited",
-    () =>
-      Effect.gen(function* () {
-        const ws = yield* entered
-        const root = yield* make(ws, ws.token)
-        const child = yield* make(ws, root.token)
-        const grandchild = yield* make(ws, child.token)
-        const second = yield* make(ws, root.token)
-        const stranger = yield* make(ws, ws.token)
-        const all = [root, child, grandchild, second, stranger]
+  it.effect("§5.2 revoking ends one token, with descendants=true all that it made, each audited", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const root = yield* make(ws, ws.token)
+      const child = yield* make(ws, root.token)
+      const grandchild = yield* make(ws, child.token)
+      const second = yield* make(ws, root.token)
+      const stranger = yield* make(ws, ws.token)
+      const all = [root, child, grandchild, second, stranger]
 
-        yield* revoke(ws, child.id)
-        const afterOne = yield* open(ws, all)
-        const answer = yield* revoke(ws, root.id, "?descendants=true")
-        const afterAll = yield* open(ws, all)
-        const trail = yield* audited(ws)
-        const again = yield* revoke(ws, root.id, "?descendants=true")
+      yield* revoke(ws, child.id)
+      const afterOne = yield* open(ws, all)
+      const answer = yield* revoke(ws, root.id, "?descendants=true")
+      const afterAll = yield* open(ws, all)
+      const trail = yield* audited(ws)
+      const again = yield* revoke(ws, root.id, "?descendants=true")
 
-        expect(afterOne).toEqual([root, grandchild, second, stranger])
-        expect([answer.status, again.status]).toEqual([204, 204])
-        expect(afterAll).toEqual([stranger])
-        expect(trail.toSorted()).toEqual([child.id, root.id, grandchild.id, second.id].toSorted())
-        expect(yield* audited(ws)).toEqual(trail)
+      expect(afterOne).toEqual([root, grandchild, second, stranger])
+      expect([answer.status, again.status]).toEqual([204, 204])
+      expect(afterAll).toEqual([stranger])
+      expect(trail.toSorted()).toEqual([child.id, root.id, grandchild.id, second.id].toSorted())
+      expect(yield* audited(ws)).toEqual(trail)
+    })
+  )
+
+  it.effect("§5.2 ends the descendants of a token that is itself revoked already, through MCP as well", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const ws = yield* entered
+      const root = yield* make(ws, ws.token)
+      const child = yield* make(ws, root.token)
+      yield* revoke(ws, root.id)
+      const before = yield* open(ws, [root, child])
+
+      const result = yield* callTool(url, ws.token, "revoke_api_token", {
+        tokenId: root.id,
+        descendants: true
       })
+
+      expect(before).toEqual([child])
+      expect(result.isError).toBeUndefined()
+      expect(yield* open(ws, [root, child])).toEqual([])
+      expect(yield* audited(ws)).toEqual([child.id, root.id])
+    })
   )
 
   it.effect(
-    "decision §10 ends the descendants of a token that is itself revoked already, through MCP as well",
-    () =>
-      Effect.gen(function* () {
-        const { url } = yield* TestServer
-        const ws = yield* entered
-        const root = yield* make(ws, ws.token)
-        const child = yield* make(ws, root.token)
-        yield* revoke(ws, root.id)
-        const before = yield* open(ws, [root, child])
-
-        const result = yield* callTool(url, ws.token, "revoke_api_token", {
-          tokenId: root.id,
-          descendants: true
-        })
-
-        expect(before).toEqual([child])
-        expect(result.isError).toBeUndefined()
-        expect(yield* open(ws, [root, child])).toEqual([])
-        expect(yield* audited(ws)).toEqual([child.id, root.id])
-      })
-  )
-
-  it.effect(
-    "decision §10 refuses a descendants that is neither true nor false, and ends nothing of another workspace",
+    "§5.2 refuses a descendants that is neither true nor false, and ends nothing of another workspace",
     () =>
       Effect.gen(function* () {
         const [ws, other] = [yield* entered, yield* entered]
@@ -146,7 +140,7 @@ layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it)
       })
   )
 
-  it.effect("decision §10 no descendant escapes that is made while its maker is revoked", () =>
+  it.effect("§5.2 no descendant escapes that is made while its maker is revoked", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const root = yield* make(ws, ws.token)

@@ -7,7 +7,7 @@ import { type Loose, TestServer, testServer } from "./TestServer.ts"
 layer(testServer(), { excludeTestServices: true })("getTrace", (it) => {
   const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
 
-  it.effect("decision §10 tells the whole story of an event, whichever id of it is given", () =>
+  it.effect("§4.6 tells the whole story of an event, whichever id of it is given", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)
@@ -63,7 +63,7 @@ layer(testServer(), { excludeTestServices: true })("getTrace", (it) => {
     })
   )
 
-  it.effect("decision §10 follows a test send and its replays, which have no event", () =>
+  it.effect("§4.6 follows a test send and its replays, which have no event", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)
@@ -82,7 +82,7 @@ layer(testServer(), { excludeTestServices: true })("getTrace", (it) => {
     })
   )
 
-  it.effect("decision §10 knows nothing of other workspaces' ids, nor of what is no id", () =>
+  it.effect("§4.6 knows nothing of other workspaces' ids, nor of what is no id", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const other = yield* entered
@@ -96,7 +96,7 @@ layer(testServer(), { excludeTestServices: true })("getTrace", (it) => {
     })
   )
 
-  it.effect("decision §10 ends after the 1,000 oldest items, and says so", () =>
+  it.effect("§4.6 ends after the 1,000 oldest items, and says so", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient

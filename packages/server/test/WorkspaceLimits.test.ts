@@ -1,14 +1,12 @@
 /** How much one workspace may take up: endpoints, tokens, deliveries of one call, and the server's connections. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import * as Database from "@posthorn/persistence/Database"
+import * as Database from "@posthorn/persistence/client/Database"
 import { freshDatabase, TestDatabaseUrl, type TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, Layer } from "effect"
 import { connect, makeEndpoint } from "./Fixtures.ts"
 import { callTool } from "./McpCalls.ts"
-import { type Entered, TestServer, testServer } from "./TestServer.ts"
-
-const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
+import { type Entered, entered, TestServer, testServer } from "./TestServer.ts"
 
 const statuses = (answers: ReadonlyArray<{ readonly status: number }>) =>
   answers.map(({ status }) => status).toSorted()
@@ -40,37 +38,33 @@ const batch = (count: number) => ({
 })
 
 layer(testServer(), { excludeTestServices: true })("the limits of a workspace", (it) => {
-  it.effect(
-    "decision §10 holds 500 endpoints, disabled ones included: of two creates at 499 exactly one wins",
-    () =>
-      Effect.gen(function* () {
-        const ws = yield* entered
-        yield* addEndpoints(ws, 499, false)
-        const create = ws.call("POST", "/webhooks", { body: endpoint })
+  it.effect("§5.2 holds 500 endpoints, disabled ones included: of two creates at 499 exactly one wins", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      yield* addEndpoints(ws, 499, false)
+      const create = ws.call("POST", "/webhooks", { body: endpoint })
 
-        // Inserts wait until all four have come as far as they can: to their own, or to whoever counts before them.
-        const aside = yield* connect
-        yield* Effect.promise(() => aside.query("begin; lock table posthorn.endpoints in share mode"))
-        const creating = yield* Effect.fork(Effect.all([create, create, create, create], together))
-        const waiting = Effect.flatMap(
-          SqlClient,
-          (sql) => sql`select pid from pg_stat_activity
+      // Inserts wait until all four have come as far as they can: to their own, or to whoever counts before them.
+      const aside = yield* connect
+      yield* Effect.promise(() => aside.query("begin; lock table posthorn.endpoints in share mode"))
+      const creating = yield* Effect.fork(Effect.all([create, create, create, create], together))
+      const waiting = Effect.flatMap(
+        SqlClient,
+        (sql) => sql`select pid from pg_stat_activity
           where datname = current_database() and wait_event_type = 'Lock'`
-        )
-        yield* Effect.repeat(waiting, { until: (held) => held.length === 4 }).pipe(
-          Effect.timeout("30 seconds")
-        )
-        yield* Effect.promise(() => aside.query("rollback"))
-        const answers = yield* Fiber.join(creating)
-        const refused = answers.find(({ status }) => status === 409)!
+      )
+      yield* Effect.repeat(waiting, { until: (held) => held.length === 4 }).pipe(Effect.timeout("30 seconds"))
+      yield* Effect.promise(() => aside.query("rollback"))
+      const answers = yield* Fiber.join(creating)
+      const refused = answers.find(({ status }) => status === 409)!
 
-        expect(statuses(answers)).toEqual([201, 409, 409, 409])
-        expect(refused.body).toMatchObject({ _tag: "LimitReached", limit: 500, of: "endpoints" })
-        expect(yield* rows(ws, "endpoints")).toBe(500)
-      }).pipe(Effect.scoped)
+      expect(statuses(answers)).toEqual([201, 409, 409, 409])
+      expect(refused.body).toMatchObject({ _tag: "LimitReached", limit: 500, of: "endpoints" })
+      expect(yield* rows(ws, "endpoints")).toBe(500)
+    }).pipe(Effect.scoped)
   )
 
-  it.effect("decision §10 makes room when an endpoint is deleted, and counts no other workspace's", () =>
+  it.effect("§5.2 makes room when an endpoint is deleted, and counts no other workspace's", () =>
     Effect.gen(function* () {
       const [ws, other] = [yield* entered, yield* entered]
       const { url } = yield* TestServer
@@ -87,7 +81,7 @@ layer(testServer(), { excludeTestServices: true })("the limits of a workspace", 
     })
   )
 
-  it.effect("decision §10 holds 1,000 tokens that open something, however many were revoked or expired", () =>
+  it.effect("§5.2 holds 1,000 tokens that open something, however many were revoked or expired", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -113,7 +107,7 @@ layer(testServer(), { excludeTestServices: true })("the limits of a workspace", 
   )
 
   it.effect(
-    "decision §10 makes at most 20,000 deliveries for one call, and nothing of one that would make more",
+    "§5.2 makes at most 20,000 deliveries for one call, and nothing of one that would make more",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
@@ -152,25 +146,23 @@ layer(testServer(), { excludeTestServices: true })("the limits of a workspace", 
 layer(testServer({ workspaceLimits: { fanOut: 3 } }), { excludeTestServices: true })(
   "a small fan-out",
   (it) => {
-    it.effect(
-      "decision §10 names the event type of a single publish that would make too many deliveries",
-      () =>
-        Effect.gen(function* () {
-          const ws = yield* entered
-          yield* addEndpoints(ws, 3)
-          const publish = ws.call("POST", "/events", { body: { eventType: "invoice.paid", payload: 1 } })
+    it.effect("§5.2 names the event type of a single publish that would make too many deliveries", () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
+        yield* addEndpoints(ws, 3)
+        const publish = ws.call("POST", "/events", { body: { eventType: "invoice.paid", payload: 1 } })
 
-          const most = yield* publish
-          yield* makeEndpoint(ws, { enabled: false })
-          const besideDisabled = yield* publish
-          yield* makeEndpoint(ws)
-          const before = yield* rows(ws, "events")
-          const more = yield* publish
+        const most = yield* publish
+        yield* makeEndpoint(ws, { enabled: false })
+        const besideDisabled = yield* publish
+        yield* makeEndpoint(ws)
+        const before = yield* rows(ws, "events")
+        const more = yield* publish
 
-          expect([most.status, besideDisabled.status]).toEqual([202, 202])
-          expect(more).toMatchObject({ status: 400, body: { issues: [{ path: "/eventType" }] } })
-          expect(yield* rows(ws, "events")).toBe(before)
-        })
+        expect([most.status, besideDisabled.status]).toEqual([202, 202])
+        expect(more).toMatchObject({ status: 400, body: { issues: [{ path: "/eventType" }] } })
+        expect(yield* rows(ws, "events")).toBe(before)
+      })
     )
   }
 )
@@ -191,7 +183,7 @@ const asServed: typeof TestPg = Layer.unwrapEffect(
 
 layer(testServer({ database: asServed }), { excludeTestServices: true })("one tenant among others", (it) => {
   it.effect(
-    "decision §10 120 endpoints and 24 batches of 1,000 at once refuse nobody but their own workspace",
+    "§5.2 120 endpoints and 24 batches of 1,000 at once refuse nobody but their own workspace",
     () =>
       Effect.gen(function* () {
         const [attacker, other] = [yield* entered, yield* entered]
@@ -221,7 +213,7 @@ layer(testServer({ database: asServed }), { excludeTestServices: true })("one te
     60_000
   )
 
-  it.effect("decision §10 statements of one workspace hold at most a third of the connections", () =>
+  it.effect("§5.2 statements of one workspace hold at most a third of the connections", () =>
     Effect.gen(function* () {
       const [greedy, other] = [yield* entered, yield* entered]
       const url = yield* TestDatabaseUrl
@@ -260,7 +252,7 @@ layer(testServer({ database: asServed }), { excludeTestServices: true })("one te
     }).pipe(Effect.scoped)
   )
 
-  it.effect("decision §10 ends a statement before its answer would have been due", () =>
+  it.effect("§5.2 ends a statement before its answer would have been due", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
 

@@ -2,12 +2,12 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { makeDelivery, observe, walk } from "./Fixtures.ts"
-import { OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
+import { entered, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
 
 const operator = { token: OPERATOR_TOKEN }
 
 layer(testServer(), { excludeTestServices: true })("workspaces", (it) => {
-  it.effect("decision §4 creates a workspace for the operator, once per slug", () =>
+  it.effect("§4.2 creates a workspace for the operator, once per slug", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const body = { slug: "acme", name: "Acme" }
@@ -26,7 +26,7 @@ layer(testServer(), { excludeTestServices: true })("workspaces", (it) => {
     })
   )
 
-  it.effect("decision §2 refuses slugs that do not fit in a path, and names without text", () =>
+  it.effect("§2.7 refuses slugs that do not fit in a path, and names without text", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const slugs = ["", "A", "-a", "a-", "a_b", "a".repeat(49), "a b", "ä"]
@@ -42,7 +42,7 @@ layer(testServer(), { excludeTestServices: true })("workspaces", (it) => {
     })
   )
 
-  it.effect("decision §4 lists workspaces forward on id, for the operator alone", () =>
+  it.effect("§4.2 lists workspaces forward on id, for the operator alone", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* TestServer
       const made = [yield* enter, yield* enter, yield* enter]
@@ -58,7 +58,7 @@ layer(testServer(), { excludeTestServices: true })("workspaces", (it) => {
     })
   )
 
-  it.effect("decision §4 deletes a workspace with everything in it, and nothing of another", () =>
+  it.effect("§4.2 deletes a workspace with everything in it, and nothing of another", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* TestServer
       const sql = yield* SqlClient
@@ -100,21 +100,18 @@ layer(testServer(), { excludeTestServices: true })("workspaces", (it) => {
     })
   )
 
-  it.effect(
-    "decision §3 answers 404 under a token of a workspace that another process has just deleted",
-    () =>
-      Effect.gen(function* () {
-        const { enter } = yield* TestServer
-        const sql = yield* SqlClient
-        const ws = yield* enter
-        yield* ws.call("GET", "/webhooks")
-        yield* sql`delete from posthorn.workspaces where id = ${ws.workspaceId}`
+  it.effect("§5.1 answers 404 under a token of a workspace that another process has just deleted", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ws = yield* entered
+      yield* ws.call("GET", "/webhooks")
+      yield* sql`delete from posthorn.workspaces where id = ${ws.workspaceId}`
 
-        const answer = yield* ws.call("POST", "/webhooks", {
-          body: { url: "https://example.com/", eventTypes: ["*"] }
-        })
-
-        expect(answer).toMatchObject({ status: 404, body: { _tag: "WorkspaceNotFound" } })
+      const answer = yield* ws.call("POST", "/webhooks", {
+        body: { url: "https://example.com/", eventTypes: ["*"] }
       })
+
+      expect(answer).toMatchObject({ status: 404, body: { _tag: "WorkspaceNotFound" } })
+    })
   )
 })

@@ -24,24 +24,21 @@ const post = (port: number, secret: string, body: string) => {
   })
 }
 
-it.scopedLive(
-  "§4.1 the packed library verifies under plain Node as its README shows",
-  () =>
-    Effect.gen(function* () {
-      const installed = yield* installPacked("signature")
-      const [secret, port] = [generateSecret(), yield* freePort]
-      installed.write("receive.mjs", readmeBlock("signature", "js").replace("3000", String(port)))
-      const receiver = yield* Effect.acquireRelease(
-        Effect.sync(() => installed.node(["receive.mjs"], { WEBHOOK_SECRET: secret })),
-        (child) => Effect.sync(() => child.kill())
-      )
-      yield* Effect.forkScoped(ended(receiver))
+it.scopedLive("§4.1 the packed library verifies under plain Node as its README shows", () =>
+  Effect.gen(function* () {
+    const installed = yield* installPacked("signature")
+    const [secret, port] = [generateSecret(), yield* freePort]
+    installed.write("receive.mjs", readmeBlock("signature", "js").replace("3000", String(port)))
+    const receiver = yield* Effect.acquireRelease(
+      Effect.sync(() => installed.node(["receive.mjs"], { WEBHOOK_SECRET: secret })),
+      (child) => Effect.sync(() => child.kill())
+    )
+    yield* Effect.forkScoped(ended(receiver))
 
-      const genuine = yield* Effect.retry(post(port, secret, "{}"), Schedule.spaced("50 millis"))
-      const foreign = yield* post(port, generateSecret(), "{}")
+    const genuine = yield* Effect.retry(post(port, secret, "{}"), Schedule.spaced("50 millis"))
+    const foreign = yield* post(port, generateSecret(), "{}")
 
-      expect(genuine).toEqual({ status: 200, text: "" })
-      expect(foreign).toEqual({ status: 401, text: "signature_mismatch" })
-    }),
-  120_000
+    expect(genuine).toEqual({ status: 200, text: "" })
+    expect(foreign).toEqual({ status: 401, text: "signature_mismatch" })
+  })
 )

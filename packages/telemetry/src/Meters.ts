@@ -1,7 +1,8 @@
 /**
  * What is counted and measured, on Effect's own metric registry: one for the process, read by `/metrics` and by OTLP.
  *
- * Made once, at the top of a file; used from anywhere, also outside of Effect: an update takes 0.1 us. Names and units are
+ * Made once, at the top of a file. Callbacks of drivers and of the worker update them where no effect runs, for which `Metric`
+ * has nothing but its unsafe update: it is called here and nowhere else, and takes 0.1 us. Names and units are
  * those of Prometheus: base units, counters end in `_total`. A label's values are few and known beforehand: never an id.
  */
 import { Metric, MetricBoundaries, MetricLabel } from "effect"

@@ -22,7 +22,7 @@ const build = gauge(
 export const processMeters = (version: string, role: string) =>
   Effect.suspend(() => {
     let [cpuBefore, busyBefore] = [0, 0]
-    startedAt.set((Date.now() - performance.now()) / 1000)
+    startedAt.set(performance.timeOrigin / 1000)
     build.set(1, version, role)
     return collecting(
       Effect.sync(() => {

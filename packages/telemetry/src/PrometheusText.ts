@@ -4,6 +4,7 @@
  */
 import { Effect, Metric, type MetricKey, type MetricPair, MetricState, Option } from "effect"
 import { collect } from "./Collectors.ts"
+import { elapsedNow } from "./Elapsed.ts"
 
 export const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -71,20 +72,16 @@ const seriesName = (sample: string) => sample.slice(0, sample.lastIndexOf(" ")).
 
 const FRESH_MS = 1_000
 
-const turn = Effect.unsafeMakeSemaphore(1)
-let made = { text: "", at: Number.NEGATIVE_INFINITY }
+/** Everything there is to know. */
+export const freshText: Effect.Effect<string> = Effect.zipRight(collect, Effect.map(Metric.snapshot, render))
 
-/** Everything there is to know, at most a second old: anybody may ask, and asking often must cost nothing. */
-export const prometheusText: Effect.Effect<string> = turn.withPermits(1)(
-  Effect.suspend(() =>
-    performance.now() - made.at < FRESH_MS
-      ? Effect.succeed(made.text)
-      : Effect.map(collect, () => {
-          made = { text: render(Metric.unsafeSnapshot()), at: performance.now() }
-          return made.text
-        })
-  )
-)
-
-/** The same, made anew. */
-export const freshText: Effect.Effect<string> = Effect.map(collect, () => render(Metric.unsafeSnapshot()))
+/** The same, at most a second old: anybody may ask, and asking often must cost nothing. */
+export const makePrometheusText: Effect.Effect<Effect.Effect<string>> = Effect.gen(function* () {
+  const turn = yield* Effect.makeSemaphore(1)
+  let made = { text: "", at: Number.NEGATIVE_INFINITY }
+  return Effect.gen(function* () {
+    const now = yield* elapsedNow
+    if (now - made.at >= FRESH_MS) made = { text: yield* freshText, at: now }
+    return made.text
+  }).pipe(turn.withPermits(1))
+})

@@ -3,7 +3,7 @@ import { Effect, Logger, Option, TestClock, TestContext, Tracer } from "effect"
 import { describe, expect, it } from "vitest"
 import { collecting } from "../src/Collectors.ts"
 import { counter, gauge, histogram } from "../src/Meters.ts"
-import { freshText, prometheusText } from "../src/PrometheusText.ts"
+import { freshText, makePrometheusText } from "../src/PrometheusText.ts"
 import { inTrace, knowingTraces, SpanBudget } from "../src/Tracing.ts"
 import { makeTrouble, reasonOf } from "../src/Trouble.ts"
 
@@ -11,7 +11,7 @@ const linesOf = async (name: string) =>
   (await Effect.runPromise(freshText)).split("\n").filter((line) => line.includes(name))
 
 describe("meters", () => {
-  it("decision §4 are shown with their help and type, labels escaped, one family together", async () => {
+  it("§10 are shown with their help and type, labels escaped, one family together", async () => {
     const calls = counter("posthorn_test_calls_total", "Calls.\nWith a \\ in it.", "how", "what")
     calls.add(2, 'quo"ted', "back\\slash")
     calls.add(1, "new\nline", "x")
@@ -25,7 +25,7 @@ describe("meters", () => {
     ])
   })
 
-  it("decision §4 give histograms cumulative buckets in the order of their bounds, up to +Inf", async () => {
+  it("§10 give histograms cumulative buckets in the order of their bounds, up to +Inf", async () => {
     const waits = histogram("posthorn_test_wait_seconds", "Waits.", [0.5, 2.5, 10], "of")
     for (const seconds of [0.1, 0.5, 3, 60]) waits.observe(seconds, "a")
 
@@ -39,7 +39,7 @@ describe("meters", () => {
     ])
   })
 
-  it("decision §4 look up gauges when they are read", async () => {
+  it("§10 look up gauges when they are read", async () => {
     const size = gauge("posthorn_test_size", "Size.")
     let now = 7
     const read = Effect.scoped(
@@ -57,11 +57,12 @@ describe("meters", () => {
     expect(await Effect.runPromise(read)).toContain("posthorn_test_size 8")
   })
 
-  it("decision §4 are made once a second, however many ask", async () => {
+  it("§10 are made once a second, however many ask", async () => {
     const asked = counter("posthorn_test_asked_total", "Asked.")
+    const text = await Effect.runPromise(makePrometheusText)
     const read = Effect.zipRight(
       Effect.sync(() => asked.add(1)),
-      prometheusText
+      text
     )
     const texts = await Effect.runPromise(
       Effect.all(
@@ -141,7 +142,7 @@ describe("traces", () => {
     context: (run) => run()
   })
 
-  it("decision §5 have the id that was known before, as a root or beneath the caller's span", async () => {
+  it("§7.1 have the id that was known before, as a root or beneath the caller's span", async () => {
     const tracer = knowingTraces(inner)
     const known = "4bf92f3577b34da6a3ce929d0e0e4736"
     const beneath = (parent: Tracer.AnySpan) =>

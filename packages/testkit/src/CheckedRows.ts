@@ -1,11 +1,11 @@
 /**
  * Loaded before each test file: decodes every row that is read in this process by the schema of its statement
- * (`persistence/src/Rows.ts`). When a column is missing or too many, has another type or a null that is not declared, the
+ * (`persistence/src/client/Rows.ts`). When a column is missing or too many, has another type or a null that is not declared, the
  * statement fails. The test that runs fails, too, even where somebody catches that.
  *
  * Not in processes that a test starts: they run what ships.
  */
-import { checkRows } from "@posthorn/persistence/Rows"
+import { checkRows } from "@posthorn/persistence/client/Rows"
 import { Either, ParseResult, Schema } from "effect"
 import { afterAll, afterEach } from "vitest"
 

@@ -1,7 +1,7 @@
 /**
- * A scripted receiver on loopback: one behaviour per path (Zoo.ts), every request recorded, nothing sanitised.
+ * A scripted receiver on loopback: one behaviour per path (MisbehavingReceivers.ts), every request recorded, nothing sanitised.
  *
- * It speaks HTTP over plain sockets, because node:http would repair most of what the zoo has to do wrong. Tests await
+ * It speaks HTTP over plain sockets, because node:http would repair most of what misbehaving receivers do wrong. Tests await
  * `waitFor` and `waitForConnections`, so that none of them sleeps.
  *
  *   const receiver = yield* Receiver.make()
@@ -14,7 +14,7 @@ import { Effect, type Scope } from "effect"
 import { type Certificate, certificate } from "./Certificates.ts"
 import { Answer, type Behaviour, resetSocket } from "./internal/Answer.ts"
 import { type RawRequest, readRequests } from "./internal/RawRequests.ts"
-import { behaviourOf } from "./Zoo.ts"
+import { behaviourOf } from "./MisbehavingReceivers.ts"
 
 export type { Certificate } from "./Certificates.ts"
 export type { Behaviour } from "./internal/Answer.ts"
@@ -24,7 +24,7 @@ export interface ReceiverOptions {
   readonly tls?: Certificate
   /** What becomes of a connection: answered, reset at once, closed at its first byte, or never spoken to. */
   readonly accept?: "answer" | "reset" | "hang-up" | "stall"
-  /** Paths with a behaviour of their own, before the zoo's. */
+  /** Paths with a behaviour of their own, before those of MisbehavingReceivers.ts. */
   readonly behaviours?: Readonly<Record<string, Behaviour>>
 }
 

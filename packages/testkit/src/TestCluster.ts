@@ -5,12 +5,12 @@
  * It holds a migrated template database, from which `TestPg.ts` clones one for each test file in some 20 ms.
  */
 import { randomBytes } from "node:crypto"
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as EmbeddedPostgres from "@posthorn/embedded-postgres/EmbeddedPostgres"
-import * as Database from "@posthorn/persistence/Database"
-import { migrate } from "@posthorn/persistence/Migrator"
+import * as Database from "@posthorn/persistence/client/Database"
+import { migrate } from "@posthorn/persistence/operations/Migrator"
 import { Config, Effect, Option, Redacted } from "effect"
 import pg from "pg"
 
@@ -75,18 +75,13 @@ const embedded = temporaryFolder.pipe(
   Effect.map((server) => Redacted.value(server.url))
 )
 
-/**
- * Creates the template and migrates it; afterwards nobody can connect to it, so it can always be cloned. TEST_TEMPLATE_SQL
- * names a file of statements to run on it, by which `npm run mutate:sql` takes a guard away.
- */
+/** Creates the template and migrates it; afterwards nobody can connect to it, so it can always be cloned. */
 export const prepareTemplate = (url: string, template: string) =>
   Effect.gen(function* () {
     yield* execute(url, `create database ${template}`)
     const options = { applicationName: "posthorn-template", maxConnections: 2 }
     const database = Database.layer({ ...options, url: Redacted.make(withDatabase(url, template)) })
     yield* migrate.pipe(Effect.provide(database))
-    const change = yield* Config.option(Config.string("TEST_TEMPLATE_SQL"))
-    if (Option.isSome(change)) yield* execute(withDatabase(url, template), readFileSync(change.value, "utf8"))
     yield* execute(url, `alter database ${template} is_template true allow_connections false`)
   })
 

@@ -6,7 +6,7 @@
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { PgClient } from "@effect/sql-pg/PgClient"
-import * as Database from "@posthorn/persistence/Database"
+import * as Database from "@posthorn/persistence/client/Database"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { inject } from "vitest"
 import { dropDatabase, execute, randomName, withDatabase } from "./TestCluster.ts"

@@ -4,13 +4,13 @@
  * The body is put together from text: the payload goes out exactly as it was published, never parsed. URLs are judged and
  * keys opened once for each state of an endpoint, which is one object as long as it does not change; a rotation or a new
  * URL is another object, so nothing has to be invalidated.
- * Source: spec §2.4, §4.1 and §2.1 (validated again at dispatch), decision §7 (Snapshot, Requests).
+ * Source: spec §2.4, §4.1 and §2.1 (validated again at dispatch), §3.4 (Snapshot, Requests).
  */
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import { requestBody } from "@posthorn/domain/RequestBody"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
-import type { DispatchEndpoint, LaneRef, Loaded, Waiting } from "@posthorn/persistence/Queue"
-import { type SecretBox, SecretUnreadable } from "@posthorn/persistence/SecretBox"
+import { type SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
+import type { Content, DispatchEndpoint, DueRow, LaneRef } from "@posthorn/persistence/Queue"
 import { decodeSecret, signWithKeys } from "@posthorn/signature"
 import { Either, Redacted } from "effect"
 
@@ -23,7 +23,7 @@ export interface Prepared {
 }
 
 /** Throws `SecretUnreadable`. */
-export type Prepare = (row: Waiting, loaded: Loaded, unixSeconds: number) => Prepared | "invalid_url"
+export type Prepare = (row: DueRow, content: Content, unixSeconds: number) => Prepared | "invalid_url"
 
 /** What does not change as long as the endpoint does not. */
 interface Target {

@@ -1,66 +1,68 @@
 /**
- * The delivery engine: what is due is read into lanes, gets a slot in its turn, is loaded, signed, sent, judged, and
- * written down.
+ * The delivery engine: what is due is polled into lanes, loaded in its turn, signed, sent, judged, and recorded.
  *
- *   Reader ──► waiting ──► Loader ──► ready ──► Pool ──► settled ──► Ledger ──► recorded
- *     ▲        └──────────────── all of them in the hub, Lanes.ts ─────┘          │
- *     └────────────── due again (retry), notifications, the sweep ◄──────────────┘
+ *   Poller ──► waiting ──► Loader ──► loaded ──► Slots ──► settled ──► Recorder ──► recorded
+ *     ▲        └───────────── all of them in the hub, lanes/Lanes.ts ────┘             │
+ *     └─────────────── due again (retry), notifications, the sweep ◄──────────────────┘
  *
  * Guarantees: at least once; a post repeats only after a crash, a lost shard or a lost connection to the receiver. On
  * stop nothing more is started, what is in flight is finished and written down (bounded by the deadlines), and the
  * shards are given back. This file puts the parts together; each says in its own file what it promises.
  *
- * Source: spec §3.1 and §6, decision §7, docs/adr/0010-engine.md.
+ * Source: spec §3.1, §6 and §3.4, docs/adr/0010-engine.md.
  */
+
+import { SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { Queue } from "@posthorn/persistence/Queue"
 import { Records } from "@posthorn/persistence/Records"
-import { SecretBox } from "@posthorn/persistence/SecretBox"
 import { Cause, Deferred, Effect, Fiber, FiberSet } from "effect"
 import { makePrepare } from "./Attempt.ts"
-import { makeDeadLetters } from "./DeadLetters.ts"
-import * as Housekeeping from "./Housekeeping.ts"
 import { attemptSpans } from "./internal/AttemptSpans.ts"
-import { Lanes } from "./Lanes.ts"
-import { Ledger } from "./Ledger.ts"
-import { makeLoader } from "./Loader.ts"
+import { Lanes } from "./lanes/Lanes.ts"
+import { makeDeadLetters } from "./loops/DeadLetters.ts"
+import * as Housekeeping from "./loops/Housekeeping.ts"
+import { type Hearer, Listener } from "./loops/Listener.ts"
+import { makeLoader } from "./loops/Loader.ts"
+import { makeLostClaims } from "./loops/LostClaims.ts"
+import { Poller } from "./loops/Poller.ts"
+import { PollInbox, SOMETIME } from "./loops/PollInbox.ts"
+import { Recorder } from "./loops/Recorder.ts"
+import { makeReplays, type Replays } from "./loops/Replays.ts"
+import { makeSlots } from "./loops/Slots.ts"
 import * as Meters from "./Meters.ts"
-import { type Owner, Ownership } from "./Ownership.ts"
+import { type Owner, Ownership } from "./ownership/Ownership.ts"
 import type { Parts } from "./Parts.ts"
-import { makePool } from "./Pool.ts"
-import { Reader } from "./Reader.ts"
 import { Receiver } from "./Receiver.ts"
-import { makeReplays, type Replays } from "./Replays.ts"
 import * as Schedules from "./Schedules.ts"
-import { makeTakeUps } from "./TakeUps.ts"
 import { Tuning } from "./Tuning.ts"
-import { Wakeups, type Woken } from "./Wakeups.ts"
 import { WorkerConfig } from "./WorkerConfig.ts"
 
-/** Beyond the deadlines of the last posts: to write them down. */
+/** Beyond the deadlines of the last posts: to record them. */
 const STOP_GRACE_MS = 2_000
 
 const owner = (lanes: Lanes, replays: Replays): Owner => ({
-  taken: (shard, suspectUntil) => {
-    lanes.take(shard, suspectUntil)
+  taken: (shard, inDoubtUntil) => {
+    lanes.take(shard, inDoubtUntil)
     replays.lookAgain()
   },
-  cleared: (shard) => lanes.suspects.taken(shard, null),
+  cleared: (shard) => lanes.cleared(shard),
   lost: (shard) => lanes.lose(shard),
   drained: (shard) =>
     Effect.zipRight(
       Effect.sync(() => lanes.lose(shard)),
       untilNone(() => lanes.heldOf(shard))
     ),
-  idle: (shard) => lanes.heldOf(shard) === 0 && !lanes.suspects.suspectsIn(shard)
+  idle: (shard) => lanes.isIdle(shard)
 })
 
-const woken = (reader: Reader, replays: Replays): Woken => ({
-  listening: (locks) => reader.hearing(locks),
-  deaf: () => reader.deaf(),
+const hearer = ({ inbox, lanes }: Parts, poller: Poller, replays: Replays): Hearer => ({
+  listening: (locks) => poller.listening(locks),
+  deaf: () => poller.deaf(),
   heard: (since, shards) => {
-    if (since !== null) return reader.woken(since, shards)
-    reader.lookAgain()
-    replays.lookAgain()
+    if (since === null) {
+      inbox.lookFrom(SOMETIME)
+      replays.lookAgain()
+    } else if (shards.some((shard) => lanes.owns(shard))) inbox.lookFrom(since)
   }
 })
 
@@ -78,17 +80,12 @@ const make = Effect.gen(function* () {
   const timers = yield* FiberSet.makeRuntime<never>()
   const later = (milliseconds: number, run: () => void) =>
     void timers(Effect.delay(Effect.sync(run), milliseconds))
-  const lanes = new Lanes({ ...tuning, endpointConcurrency, slots, retryDelayMs, later })
-  yield* Meters.sizes(() => ({
-    slots,
-    inFlight: lanes.inFlight,
-    unrecorded: lanes.settled.all,
-    waiting: lanes.waiting,
-    lanes: lanes.count,
-    shards: lanes.shards.length
-  }))
+  const inbox = new PollInbox()
+  const { lookFrom } = inbox
+  const lanes = new Lanes({ ...tuning, endpointConcurrency, slots, retryDelayMs, later, lookFrom })
+  yield* Meters.sizes(() => ({ slots, ...lanes.sizes }))
   const parts: Parts = {
-    ...{ lanes, slots, retryDelayMs, tuning },
+    ...{ lanes, inbox, slots, retryDelayMs, tuning },
     queue: yield* Queue,
     records: yield* Records,
     receiver: yield* Receiver,
@@ -108,10 +105,12 @@ export const start = Effect.gen(function* () {
   const { bodyTimeoutMs, requestTimeoutMs } = yield* WorkerConfig
   const parts = yield* make
   const { lanes } = parts
-  const reader = new Reader(parts)
-  const wakeups = yield* Wakeups
+  const poller = new Poller(parts)
+  const listener = yield* Listener
   const housekeeping = yield* Housekeeping.make
   const replays = yield* makeReplays
+  const slots = yield* makeSlots(parts)
+  const shards = () => lanes.terms.map(({ shard }) => shard)
   const broken = yield* Deferred.make<never>()
   const watched = (loop: Effect.Effect<unknown>) =>
     Effect.onError(loop, (cause) =>
@@ -119,26 +118,27 @@ export const start = Effect.gen(function* () {
     )
   const fork = (loop: Effect.Effect<unknown>) => Effect.forkScoped(watched(loop))
   yield* fork(parts.ownership.keep(owner(lanes, replays)))
-  yield* fork(new Ledger(parts).run)
-  yield* fork(makeTakeUps(parts))
+  yield* fork(new Recorder(parts).run)
+  yield* fork(makeLostClaims(parts))
   yield* fork(makeDeadLetters(parts))
   // One worker is enough: the one that has the first shard.
   yield* fork(housekeeping.run(() => lanes.owns(0)))
   // Finalizers run in reverse: what stands below stops first, what stands above is still there for the last posts.
+  const sending = yield* Effect.forkDaemon(watched(slots.run))
+  // A slot that is in the middle of a request is not waited for any longer.
+  yield* Effect.addFinalizer(() => Fiber.interruptFork(sending))
   yield* Effect.addFinalizer(() =>
     // Interruptible inside, not around: the fiber that stops us is usually interrupted already (SIGTERM).
-    untilNone(() => lanes.inFlight + lanes.settled.all).pipe(
+    untilNone(() => lanes.inFlight + lanes.sizes.unrecorded).pipe(
       Effect.interruptible,
       Effect.timeoutOption(requestTimeoutMs + bodyTimeoutMs + STOP_GRACE_MS)
     )
   )
-  const pool = yield* Effect.forkDaemon(watched(makePool(parts)))
-  yield* Effect.addFinalizer(() => Fiber.interruptFork(pool))
-  yield* fork(wakeups.listen(woken(reader, replays)))
-  yield* fork(replays.run(() => lanes.shards))
-  yield* fork(reader.run)
+  yield* fork(listener.listen(hearer(parts, poller, replays)))
+  yield* fork(replays.run(shards))
+  yield* fork(poller.run)
   // What is ready when nothing more is loaded is not sent any more.
   yield* Effect.addFinalizer(() => Effect.sync(() => lanes.giveBackReady(() => true)))
-  yield* fork(makeLoader(parts))
+  yield* fork(makeLoader(parts, slots.fill))
   return Deferred.await(broken)
 })

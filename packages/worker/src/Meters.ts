@@ -1,5 +1,5 @@
 /**
- * What the engine counts of itself. `docs/operate.md` lists the names; none has an id for a label.
+ * What the engine counts of itself. `docs/monitoring.md` lists the names; none has an id for a label.
  *
  * Attempts are counted when they are on record, each by the worker whose observation it is and once, also when the answer to a
  * COMMIT was lost. So all workers' counts together are those of the evidence, but for what a worker that is killed has

@@ -1,8 +1,5 @@
 /**
  * Where attempts go: the one thing the engine knows about HTTP. Live it is http/Dispatch.ts; in the simulation, a model.
- *
- * A call with a callback, not an Effect: a fiber for each post cost 40 us of CPU (fiber, fiber set, garbage), more than
- * the post itself (measured 2026-11-21). The engine wraps what surrounds it, once per group.
  */
 import { allowsAddress, allowsHost } from "@posthorn/domain/AllowedTargets"
 import { isRefusedAddress } from "@posthorn/domain/IpAddress"
@@ -20,8 +17,8 @@ export interface Outgoing {
 export class Receiver extends Context.Tag("@posthorn/worker/Receiver")<
   Receiver,
   {
-    /** Calls `done` once, later; with null only when it closes before there is an observation. */
-    readonly send: (request: Outgoing, done: (seen: Observation | null) => void) => void
+    /** Null only when it closes before there is an observation. Interrupted, the request is given up. */
+    readonly send: (request: Outgoing) => Effect.Effect<Observation | null>
     /** What every request carries besides its own headers. */
     readonly fixedHeaders: Readonly<Record<string, string>>
   }
@@ -29,13 +26,16 @@ export class Receiver extends Context.Tag("@posthorn/worker/Receiver")<
 
 export const layer = Layer.scoped(
   Receiver,
-  Effect.flatMap(WorkerConfig, ({ allowedTargets, bodyTimeoutMs, requestTimeoutMs, version }) =>
-    Effect.acquireRelease(
+  Effect.gen(function* () {
+    const { allowedTargets, bodyTimeoutMs, requestTimeoutMs, version } = yield* WorkerConfig
+    const clock = yield* Effect.clock
+    const { fixedHeaders, send } = yield* Effect.acquireRelease(
       Effect.sync(() =>
         Dispatch.open({
           userAgent: `Posthorn/${version}`,
           requestTimeoutMs,
           bodyTimeoutMs,
+          clock,
           refuses: (address, port, hostname) =>
             isRefusedAddress(address) &&
             !allowsAddress(allowedTargets, address, port) &&
@@ -44,5 +44,13 @@ export const layer = Layer.scoped(
       ),
       (dispatcher) => Effect.sync(dispatcher.close)
     )
-  )
+    return {
+      fixedHeaders,
+      send: (request) =>
+        Effect.async((resume) => {
+          const giveUp = send(request, (seen) => resume(Effect.succeed(seen)))
+          return Effect.sync(giveUp)
+        })
+    }
+  })
 )

@@ -6,32 +6,31 @@
 import { Context } from "effect"
 
 export const tuned = {
-  /** For so long what was read of an endpoint counts as read at dispatch. */
+  /** What was loaded is fresh enough to be sent for so long. */
   freshMs: 30,
-  /** What receivers will have answered by then is loaded ahead. */
+  /** The look-ahead covers the slots that become free within this time. */
   aheadMs: 10,
   /** Before the Loader looks again: while ownership is in doubt; after a load that failed; when a row was held. */
   uncertainPauseMs: 200,
   loadPauseMs: 500,
   heldPauseMs: 500,
-  /** Before a take-up that ended in a defect is counted, and between tries. */
+  /** Before a claim that ended in a defect is counted, and between tries. */
   defectPauseMs: 1_000,
 
-  /** The first pause between looks after something was found; how long it is quiet before a worker sleeps. */
-  alertMs: 1,
-  restMs: 100,
-  /** For so long at least a read that finds nothing goes on looking, within the database. */
-  lookoutMs: 5,
-  /** Rows that are known and would be shown again: with more of them a read does not go on looking. */
-  knownMost: 64,
-  /** From so many on the watermark moves past them, for which a read has to ask who is publishing. */
-  wholeFrom: 16,
-  /** Fewer rows than these such a read finds in a quicker way, and loads so many of them at once. */
-  fewMost: 100,
-  earlyMost: 8,
-  /** Between reads while a transaction that has published is still open. */
+  /** Polls for each find, about, while awake. */
+  pollsPerFind: 3,
+  /** The shortest pause between polls, and the longest while a transaction that has published keeps the worker awake. */
+  pauseLeastMs: 2,
   openPollMs: 25,
-  /** Between reads while asleep, while notifications are not heard, and after one that failed. */
+  /** A worker that finds something more often than this is awake. */
+  wakeGapMs: 4,
+  /** A longer time between finds counts as this one. */
+  gapMostMs: 200,
+  /** How long it is quiet before a worker sleeps. */
+  restMs: 100,
+  /** Do not go back into a batch of more rows than this for a transaction that is still open. */
+  crowdFrom: 64,
+  /** Between polls while asleep, the longest while notifications are not heard, and after one that failed. */
   pollMs: 1_000,
   deafPollMs: 500,
   readPauseMs: 500,

@@ -3,17 +3,17 @@
  * What it does: Engine.ts. Closing the layer stops it: no further attempts, those in flight are finished and recorded.
  * Whoever runs it waits for `Broken`, and ends with it.
  */
-import * as DedicatedConnection from "@posthorn/persistence/DedicatedConnection"
-import * as HourCounts from "@posthorn/persistence/HourCounts"
+import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
+import * as HourlyRollups from "@posthorn/persistence/operations/HourlyRollups"
+import * as Retention from "@posthorn/persistence/operations/Retention"
 import * as Queue from "@posthorn/persistence/Queue"
 import * as Records from "@posthorn/persistence/Records"
 import * as ReplaySteps from "@posthorn/persistence/ReplaySteps"
-import * as Retention from "@posthorn/persistence/Retention"
 import { Context, type Effect, Layer } from "effect"
 import * as Engine from "./Engine.ts"
+import * as Listener from "./loops/Listener.ts"
+import * as Shards from "./ownership/Shards.ts"
 import * as Receiver from "./Receiver.ts"
-import * as Shards from "./Shards.ts"
-import * as Wakeups from "./Wakeups.ts"
 
 /** Ends only when the worker broke by a defect: it may deliver no longer, and has to be started anew. */
 export class Broken extends Context.Tag("@posthorn/worker/Broken")<Broken, Effect.Effect<never>>() {}
@@ -24,10 +24,10 @@ export const layer = Layer.scoped(Broken, Engine.start).pipe(
     Records.layer,
     ReplaySteps.layer,
     Retention.layer,
-    HourCounts.layer,
+    HourlyRollups.layer,
     Receiver.layer,
     Shards.layer,
-    Wakeups.layer
+    Listener.layer
   ]),
   Layer.provide(DedicatedConnection.layer)
 )

@@ -1,5 +1,5 @@
 /**
- * The worker's settings, as plain data: whoever starts the worker reads the environment. Defaults: decision §1.
+ * The worker's settings, as plain data: whoever starts the worker reads the environment. Defaults: spec §10.
  */
 import { type AllowedTargets, nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import { Context } from "effect"

@@ -1,22 +1,22 @@
 import { randomBytes } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
-import type { Loaded, Waiting } from "@posthorn/persistence/Queue"
-import * as SecretBox from "@posthorn/persistence/SecretBox"
+import * as SecretBox from "@posthorn/persistence/client/SecretBox"
+import type { Content, DueRow } from "@posthorn/persistence/Queue"
 import { generateSecret, verify } from "@posthorn/signature"
 import { Redacted } from "effect"
 import { makePrepare, type Prepared } from "../src/Attempt.ts"
 
 const NOW = 1_767_225_600
 const box = SecretBox.make([Redacted.make(new Uint8Array(randomBytes(32)))])
-const row: Waiting = {
+const row: DueRow = {
   workspaceId: "wsp_1",
   endpointId: "whe_1",
   deliveryId: "whd_1",
   shard: 0,
   due: 0,
   attempts: 0,
-  takeUps: 0
+  claims: 0
 }
 const prepare = makePrepare(box, nothingAllowed)
 
@@ -24,7 +24,7 @@ const loadedWith = (
   payload: string,
   secrets: ReadonlyArray<string>,
   url = "https://example.com/hook"
-): Loaded => {
+): Content => {
   const [secret, previousSecret = null] = secrets.map((text) => box.seal(row, Redacted.make(text)))
   return {
     eventType: "invoice.paid",
@@ -81,7 +81,7 @@ describe("Attempt", () => {
     }
   })
 
-  it("decision §7 signs with the current secret alone when no key opens the previous one", () => {
+  it("§3.4 signs with the current secret alone when no key opens the previous one", () => {
     const current = generateSecret()
     const lost = SecretBox.make([Redacted.make(new Uint8Array(randomBytes(32)))])
     const loaded = loadedWith("1", [current])
@@ -108,7 +108,7 @@ describe("Attempt", () => {
     )
   })
 
-  it("decision §7 opens keys and judges the URL once for each state of an endpoint, and anew for the next", () => {
+  it("§3.4 opens keys and judges the URL once for each state of an endpoint, and anew for the next", () => {
     const opened: Array<number> = []
     const counting = makePrepare(
       {

@@ -1,18 +1,18 @@
 /** A loop of the engine that breaks by a defect: whoever runs the worker hears of it, as it may deliver no longer. */
 import { assert, layer } from "@effect/vitest"
 import type { Observation } from "@posthorn/domain/Verdict"
-import * as DedicatedConnection from "@posthorn/persistence/DedicatedConnection"
-import * as HourCounts from "@posthorn/persistence/HourCounts"
+import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
+import * as HourlyRollups from "@posthorn/persistence/operations/HourlyRollups"
+import * as Retention from "@posthorn/persistence/operations/Retention"
 import * as Queue from "@posthorn/persistence/Queue"
 import * as Records from "@posthorn/persistence/Records"
 import * as ReplaySteps from "@posthorn/persistence/ReplaySteps"
-import * as Retention from "@posthorn/persistence/Retention"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Cause, Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
 import * as Engine from "../src/Engine.ts"
+import * as Listener from "../src/loops/Listener.ts"
+import * as Shards from "../src/ownership/Shards.ts"
 import * as Receiver from "../src/Receiver.ts"
-import * as Shards from "../src/Shards.ts"
-import * as Wakeups from "../src/Wakeups.ts"
 import { WorkerConfig, type WorkerSettings } from "../src/WorkerConfig.ts"
 import { connectionsNamed } from "./processes/Story.ts"
 import { drained, endpoint, publish, Setting, settings, statuses, until, workspace } from "./Setting.ts"
@@ -40,10 +40,10 @@ const engineWith = (
         ).pipe(Layer.provide(Records.layer)),
         ReplaySteps.layer,
         Retention.layer,
-        HourCounts.layer,
+        HourlyRollups.layer,
         receiver,
         Shards.layer,
-        Wakeups.layer
+        Listener.layer
       ).pipe(
         Layer.provide(DedicatedConnection.layer),
         Layer.provideMerge(Layer.succeed(WorkerConfig, { ...settings, ...changes })),
@@ -68,18 +68,18 @@ const UNJUDGEABLE: Observation = {
 const breakingBy = (answering: (answer: () => void) => void) =>
   Layer.succeed(Receiver.Receiver, {
     fixedHeaders: {},
-    send: (_, done) => answering(() => done(UNJUDGEABLE))
+    send: () => Effect.async((resume) => answering(() => resume(Effect.succeed(UNJUDGEABLE))))
   })
 const breaking = breakingBy(queueMicrotask)
 
 layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks", (it) => {
   for (const [loop, calls, results, other] of [
-    ["reader", { due: () => defect }, {}],
+    ["poller", { due: () => defect }, {}],
     ["loader", { load: () => defect }, {}],
-    ["pool", {}, {}, breaking],
-    ["ledger", {}, { record: () => defect }]
+    ["slots", {}, {}, breaking],
+    ["recorder", {}, { record: () => defect }]
   ] as ReadonlyArray<[string, Calls, Partial<Results>, Layer.Layer<Receiver.Receiver>?]>)
-    it.scoped(`decision §7 says so when the ${loop} breaks`, () =>
+    it.scoped(`§3.4 says so when the ${loop} breaks`, () =>
       Effect.gen(function* () {
         const receiver = yield* makeReceiver()
         const acme = yield* workspace
@@ -94,7 +94,7 @@ layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks"
       })
     )
 
-  it.scoped("decision §7 says so when judging breaks while it stops, and does not wait for what broke", () =>
+  it.scoped("§3.4 says so when judging breaks while it stops, and does not wait for what broke", () =>
     Effect.gen(function* () {
       const acme = yield* workspace
       yield* endpoint(acme, "https://receiver.example/")
@@ -127,7 +127,7 @@ layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks"
     })
   )
 
-  it.scoped("decision §7 says nothing while it works", () =>
+  it.scoped("§3.4 says nothing while it works", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace

@@ -1,24 +1,24 @@
 /** The wall clock of a worker's machine is set back by a year: nothing that waits for a duration notices. */
 import { SqlError } from "@effect/sql/SqlError"
 import { assert, describe, it } from "@effect/vitest"
-import type { Due, LaneRef, Queue, Waiting } from "@posthorn/persistence/Queue"
+import type { Content, Due, DueRow, LaneRef, Queue } from "@posthorn/persistence/Queue"
 import { ReplaySteps } from "@posthorn/persistence/ReplaySteps"
 import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { Effect, TestClock } from "effect"
-import { makeReplays } from "../src/Replays.ts"
+import { makeReplays } from "../src/loops/Replays.ts"
 import { tuned } from "../src/Tuning.ts"
-import { lookingOut, readerOf } from "./Reading.ts"
+import { pollerOf } from "./Polling.ts"
 
 const YEAR_MS = 365 * 86_400_000
 
-const row: Waiting = {
+const row: DueRow = {
   workspaceId: "wsp_1",
   deliveryId: "whd_1",
   endpointId: "whe_1",
   shard: 0,
   due: 1,
   attempts: 0,
-  takeUps: 0
+  claims: 0
 }
 
 const locks: SleepLocks = { take: (shards) => Effect.succeed(shards), giveBack: Effect.void }
@@ -28,11 +28,7 @@ const watched = () => {
   const sweeps: Array<LaneRef | null> = []
   const asked: Array<string> = []
   const queue: Queue["Type"] = {
-    due: (_marks, _skip, _perShard, _lookMost, lookout) =>
-      Effect.map(
-        lookingOut(lookout, () => false),
-        (): Due => ({ horizon: 1_000_000_000, open: [], rows: [row], loaded: new Map(), stopped: [] })
-      ),
+    due: () => Effect.sync((): Due => ({ horizon: 1_000_000_000, open: [], rows: [row], stopped: [] })),
     heads: (after) =>
       Effect.sync(() => {
         sweeps.push(after)
@@ -41,7 +37,7 @@ const watched = () => {
     nextDue: () => Effect.succeed(null),
     dueOf: () => Effect.succeed([]),
     load: () => Effect.succeed([]),
-    takeUp: () => Effect.succeed(new Map()),
+    countClaims: () => Effect.succeed(new Map()),
     disabledAmong: (lanes) =>
       Effect.sync(() => {
         asked.push(...lanes.map(({ endpointId }) => endpointId))
@@ -66,17 +62,18 @@ const settable = Effect.map(Effect.clock, (real) => {
   return { clock, setBack }
 })
 
-/** A reader that listens, reads shard 0, and has a parked lane; its clock can be set back. */
+/** A poller that listens, reads shard 0, and has a parked lane; its clock can be set back. */
 const reading = Effect.gen(function* () {
   const { asked, queue, sweeps } = watched()
   const { clock, setBack } = yield* settable
-  const { lanes, reader } = yield* Effect.withClock(readerOf(queue), clock)
-  reader.hearing(locks)
+  const { lanes, poller } = yield* Effect.withClock(pollerOf(queue), clock)
+  poller.listening(locks)
   lanes.take(0, null)
-  yield* Effect.forkScoped(Effect.withClock(reader.run, clock))
+  yield* Effect.forkScoped(Effect.withClock(poller.run, clock))
   yield* TestClock.adjust(100)
-  lanes.park(row.endpointId)
-  return { asked, lanes, reader, setBack, sweeps }
+  const [picked] = lanes.pick(1)
+  lanes.loaded(picked!, { endpoint: { enabled: false } } as Content, 0)
+  return { asked, lanes, poller, setBack, sweeps }
 })
 
 /** A job whose first step fails; gives how many steps were asked for. */
@@ -104,23 +101,21 @@ const replaying = Effect.gen(function* () {
 })
 
 describe("a clock that was set back", () => {
-  it.scoped(
-    "decision §7 does not keep the reader from asking whether a parked endpoint is enabled again",
-    () =>
-      Effect.gen(function* () {
-        const { asked, setBack } = yield* reading
-        yield* TestClock.adjust(2 * tuned.parkedCheckMs)
-        const before = asked.length
+  it.scoped("§3.4 does not keep the poller from asking whether a parked endpoint is enabled again", () =>
+    Effect.gen(function* () {
+      const { asked, setBack } = yield* reading
+      yield* TestClock.adjust(2 * tuned.parkedCheckMs)
+      const before = asked.length
 
-        yield* setBack
-        yield* TestClock.adjust(5 * tuned.parkedCheckMs)
+      yield* setBack
+      yield* TestClock.adjust(5 * tuned.parkedCheckMs)
 
-        assert.isAtLeast(before, 1)
-        assert.isAtLeast(asked.length - before, 4)
-      })
+      assert.isAtLeast(before, 1)
+      assert.isAtLeast(asked.length - before, 4)
+    })
   )
 
-  it.scoped("decision §7 does not keep the reader from sweeping", () =>
+  it.scoped("§3.4 does not keep the poller from sweeping", () =>
     Effect.gen(function* () {
       const { setBack, sweeps } = yield* reading
       yield* TestClock.adjust(1_000)
@@ -135,7 +130,7 @@ describe("a clock that was set back", () => {
 })
 
 describe("a clock that was set back while a replay job rests", () => {
-  it.scoped("decision §7 lets it go on after its 5 s", () =>
+  it.scoped("§3.4 lets it go on after its 5 s", () =>
     Effect.gen(function* () {
       const { asked, setBack } = yield* replaying
       yield* TestClock.adjust("1 second")
@@ -151,19 +146,19 @@ describe("a clock that was set back while a replay job rests", () => {
 
 describe("a listener that hears again", () => {
   it.scoped(
-    "decision §7 has the reader look after parked endpoints at once: it may have missed that one was enabled",
+    "§3.4 has the poller look after parked endpoints at once: it may have missed that one was enabled",
     () =>
       Effect.gen(function* () {
-        const { asked, lanes, reader } = yield* reading
+        const { asked, lanes, poller } = yield* reading
         yield* TestClock.adjust(2 * tuned.parkedCheckMs)
         asked.length = 0
-        reader.deaf()
+        poller.deaf()
 
-        reader.hearing(locks)
+        poller.listening(locks)
         yield* TestClock.adjust(1)
 
         assert.deepEqual(asked, [row.endpointId])
-        assert.lengthOf(lanes.parkedLanes(), 1)
+        assert.lengthOf(lanes.parkedLanes, 1)
       })
   )
 })

@@ -4,7 +4,7 @@ import { Effect, Exit, Fiber, Scope } from "effect"
 import { BODY, dispatcher, failed, HEADERS, LATENESS_MS, ok, seen, to } from "./Sending.ts"
 
 describe("the request", () => {
-  it.scopedLive("decision §7 is a POST with exactly these headers and the signed bytes", () =>
+  it.scopedLive("§3.4 is a POST with exactly these headers and the signed bytes", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { send, fixedHeaders } = yield* dispatcher()
@@ -40,7 +40,7 @@ describe("the request", () => {
     })
   )
 
-  it.scopedLive("decision §7 sends no cookie that it was given", () =>
+  it.scopedLive("§3.4 sends no cookie that it was given", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { send } = yield* dispatcher()

@@ -14,7 +14,7 @@ const DEAD_MS = 600
 describe("connections", () => {
   const connectionsOf = (received: ReadonlyArray<Received>) => received.map(({ connection }) => connection)
 
-  it.scopedLive("decision §7 keeps one connection for sends that follow each other", () =>
+  it.scopedLive("§3.4 keeps one connection for sends that follow each other", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { send } = yield* dispatcher()
@@ -25,7 +25,7 @@ describe("connections", () => {
     })
   )
 
-  it.scopedLive("decision §7 keeps one TLS connection too", () =>
+  it.scopedLive("§3.4 keeps one TLS connection too", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver({ tls: "valid" })
       const { send } = yield* dispatcher()
@@ -49,7 +49,7 @@ describe("connections", () => {
     })
   )
 
-  it.scopedLive("decision §7 sends again on a fresh connection when a kept one was stale, every time", () =>
+  it.scopedLive("§3.4 sends again on a fresh connection when a kept one was stale, every time", () =>
     Effect.gen(function* () {
       const stale: Behaviour = (a) => (a.nthOnConnection === 1 ? a.reply(200, "ok") : a.close())
       const staleReset: Behaviour = (a) => (a.nthOnConnection === 1 ? a.reply(200, "ok") : a.reset())
@@ -65,7 +65,7 @@ describe("connections", () => {
     })
   )
 
-  it.scopedLive("decision §7 survives receivers that close right after a kept-alive answer, in a race", () =>
+  it.scopedLive("§3.4 survives receivers that close right after a kept-alive answer, in a race", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { send } = yield* dispatcher()
@@ -80,7 +80,7 @@ describe("connections", () => {
     })
   )
 
-  it.scopedLive("decision §7 sends once more only: a second silent end is a failure", () =>
+  it.scopedLive("§3.4 sends once more only: a second silent end is a failure", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { send } = yield* dispatcher()
@@ -93,7 +93,7 @@ describe("connections", () => {
     })
   )
 
-  it.scopedLive("decision §7 does not send again after a byte of an answer, nor after the deadline", () =>
+  it.scopedLive("§3.4 does not send again after a byte of an answer, nor after the deadline", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { send } = yield* dispatcher({ requestTimeoutMs: 200 })

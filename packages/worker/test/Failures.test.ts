@@ -18,7 +18,7 @@ describe("Failures", () => {
     [coded("CERT_HAS_EXPIRED"), true, "tls_failed"],
     [coded("ERR_TLS_CERT_ALTNAME_INVALID"), true, "tls_failed"],
     [coded("EPROTO"), true, "tls_failed"]
-  ])("decision §4 names %s while connecting (TCP reached: %s) %s", (error, reached, reason) => {
+  ])("§4.5 names %s while connecting (TCP reached: %s) %s", (error, reached, reason) => {
     expect(whileConnecting(error, reached)).toBe(reason)
   })
 
@@ -30,7 +30,7 @@ describe("Failures", () => {
     [coded("UND_ERR_HEADERS_OVERFLOW"), true, "invalid_response"],
     // openssl s_server -Verify 1, TLS 1.3: the client has sent its request when it learns this.
     [coded("ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"), false, "tls_failed"]
-  ])("decision §4 names %s while waiting (any byte: %s) %s", (error, answered, reason) => {
+  ])("§4.5 names %s while waiting (any byte: %s) %s", (error, answered, reason) => {
     expect(whileWaiting(error, answered)).toBe(reason)
   })
 })

@@ -56,12 +56,12 @@ const failuresAfter = (success: number, first: number) =>
     [first + LAG_MS + 51, "post"]
   ] as const
 
-it("decision §10 holds posts without a pause against a worker that has seen three failures in a row", () => {
+it("§3.4 holds posts without a pause against a worker that has seen three failures in a row", () => {
   expect(pauses(story(0, failuresAfter(10, 11)))).not.toEqual([])
   expect(pauses(story(LAG_MS, failuresAfter(10, 10 + LAG_MS)))).not.toEqual([])
 })
 
-it("decision §10 holds nothing against one that may have read a success last, which was answered at the same time", () => {
+it("§3.4 holds nothing against one that may have read a success last, which was answered at the same time", () => {
   expect(pauses(story(LAG_MS, failuresAfter(10, 11)))).toEqual([])
 })
 
@@ -80,13 +80,13 @@ const givenUp = (next: number, closed: number) =>
     [next, "post"]
   ] as const
 
-it("decision §10 counts a request as over when its worker gives it up, however late its receiver hears of it", () => {
+it("§3.4 counts a request as over when its worker gives it up, however late its receiver hears of it", () => {
   const next = 1_000 + TIMEOUT_MS + 20
   expect(pauses(story(LAG_MS, givenUp(next, next + 29)))).toEqual([])
   expect(pauses(story(LAG_MS, givenUp(next, next - 1)))).toEqual([])
 })
 
-it("decision §10 holds a request against a worker that is waited for still, whenever the first one is closed", () => {
+it("§3.4 holds a request against a worker that is waited for still, whenever the first one is closed", () => {
   const next = 1_000 + TIMEOUT_MS - LAG_MS - 1
   expect(pauses(story(LAG_MS, givenUp(next, 1_000 + TIMEOUT_MS)))).not.toEqual([])
 })

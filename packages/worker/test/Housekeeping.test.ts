@@ -1,9 +1,9 @@
 /** That what becomes old goes in its time, whatever else there is to do: time stands still until the test moves it. */
 import { expect, it } from "@effect/vitest"
-import { HourCounts } from "@posthorn/persistence/HourCounts"
-import { Retention } from "@posthorn/persistence/Retention"
+import { HourlyRollups } from "@posthorn/persistence/operations/HourlyRollups"
+import { Retention } from "@posthorn/persistence/operations/Retention"
 import { Effect, Layer, TestClock } from "effect"
-import * as Housekeeping from "../src/Housekeeping.ts"
+import * as Housekeeping from "../src/loops/Housekeeping.ts"
 
 /** What has been begun in 140 seconds, of which `hangs` never ends. */
 const begun = (hangs: "erased" | "counted") =>
@@ -21,20 +21,20 @@ const begun = (hangs: "erased" | "counted") =>
     })
     const { run } = yield* Effect.provide(
       Housekeeping.make,
-      Layer.merge(old, Layer.succeed(HourCounts, { count: step("counted") }))
+      Layer.merge(old, Layer.succeed(HourlyRollups, { count: step("counted") }))
     )
     yield* Effect.forkScoped(run(() => true))
     yield* TestClock.adjust("140 seconds")
     return times
   })
 
-it.scoped("decision §10 erases secrets every minute, however long hours are counted", () =>
+it.scoped("§3.4 erases secrets every minute, however long hours are counted", () =>
   Effect.gen(function* () {
     expect(yield* begun("counted")).toEqual({ daily: 3, erased: 3, counted: 1 })
   })
 )
 
-it.scoped("decision §4 counts hours every minute, however long history is removed", () =>
+it.scoped("§4.5 counts hours every minute, however long history is removed", () =>
   Effect.gen(function* () {
     expect(yield* begun("erased")).toEqual({ daily: 1, erased: 1, counted: 3 })
   })

@@ -155,7 +155,7 @@ layer(Setting, { excludeTestServices: true })("receivers' libraries", (it) => {
     })
   )
 
-  it.scoped("decision §7 the old secret signs until the window ends, to the millisecond", () =>
+  it.scoped("§3.4 the old secret signs until the window ends, to the millisecond", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const acme = yield* workspace

@@ -8,7 +8,7 @@ import { endpoint, publish, Setting, statuses, until, worker, workspace } from "
 const SHUT = 10
 
 layer(Setting, { excludeTestServices: true })("endpoints whose secrets stay shut", (it) => {
-  it.scoped("decision §7 leave their slots to the others, and keep what waits for them", () =>
+  it.scoped("§3.4 leave their slots to the others, and keep what waits for them", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const receiver = yield* makeReceiver()

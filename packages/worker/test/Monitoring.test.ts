@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest"
 
 const folder = fileURLToPath(new URL("../../../docker/monitoring/", import.meta.url))
 const file = (name: string) => readFileSync(`${folder}${name}`, "utf8")
-const guide = readFileSync(fileURLToPath(new URL("../../../docs/operate.md", import.meta.url)), "utf8")
+const guide = readFileSync(fileURLToPath(new URL("../../../docs/monitoring.md", import.meta.url)), "utf8")
 
 const NAME = /\b(?:posthorn|process|nodejs)_[a-z_]+/g
 const families = (text: string) =>
@@ -31,19 +31,19 @@ describe("docker/monitoring", () => {
     ["check", "rules", "alerts.yml"],
     ["check", "config", "prometheus.yml"],
     ["test", "rules", "alerts.test.yml"]
-  ])("decision §4 promtool %s %s %s finds nothing wrong", async (...words) => {
+  ])("§10 promtool %s %s %s finds nothing wrong", async (...words) => {
     const { failed, said } = await promtool(...words)
     expect(failed, said).toBe(false)
   })
 
-  it("decision §4 dashboard, alerts and guide name the same meters", () => {
+  it("§10 dashboard, alerts and guide name the same meters", () => {
     const told = families(guide)
     for (const name of ["dashboard.json", "alerts.yml", "alerts.test.yml"])
       expect([...families(file(name))].filter((family) => !told.has(family))).toEqual([])
     expect([...told].filter((family) => family.startsWith("posthorn_queue_")).length).toBe(3)
   })
 
-  it("decision §4 the guide says what to do about each alert", () => {
+  it("§10 the guide says what to do about each alert", () => {
     const alerts = [...file("alerts.yml").matchAll(/- alert: (\w+)/g)].map(([, name]) => name!)
     expect(alerts.length).toBeGreaterThan(5)
     expect(alerts.filter((name) => !guide.includes(`| \`${name}\` |`))).toEqual([])

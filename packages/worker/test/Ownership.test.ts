@@ -18,7 +18,7 @@ import { startWorker } from "./processes/WorkerProcess.ts"
 import { Setting, workspace } from "./Setting.ts"
 
 it.scopedLive(
-  "decision §7 shares the shards out evenly among one, two and four workers, sends nothing twice, and closes the gaps",
+  "§3.4 shares the shards out evenly among one, two and four workers, sends nothing twice, and closes the gaps",
   () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
@@ -62,7 +62,7 @@ it.scopedLive(
 )
 
 it.scopedLive(
-  "decision §7 hands a shard over only when nothing of it is in flight or unrecorded",
+  "§3.4 hands a shard over only when nothing of it is in flight or unrecorded",
   () =>
     Effect.gen(function* () {
       const open: Array<() => void> = []

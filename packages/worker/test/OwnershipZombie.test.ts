@@ -24,7 +24,7 @@ import { Setting, workspace } from "./Setting.ts"
 const UNHURRIED = { DELIVERY_RETRY_DELAY: "2 minutes" }
 
 it.scopedLive(
-  "decision §7 a worker that freezes loses its shards within 10 s and, awake again, adds no attempt and no failure",
+  "§3.4 a worker that freezes loses its shards within 10 s and, awake again, adds no attempt and no failure",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

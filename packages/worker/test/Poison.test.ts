@@ -1,8 +1,8 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { layer } from "@effect/vitest"
-import { EvidenceRepo } from "@posthorn/persistence/EvidenceRepo"
 import * as Queue from "@posthorn/persistence/Queue"
 import * as Records from "@posthorn/persistence/Records"
+import { EvidenceRepo } from "@posthorn/persistence/repositories/EvidenceRepo"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { expect } from "vitest"
@@ -20,14 +20,14 @@ import {
   workspace
 } from "./Setting.ts"
 
-const waiting: Queue.Waiting = {
+const waiting: Queue.DueRow = {
   workspaceId: "",
   deliveryId: "",
   endpointId: "",
   shard: 0,
   due: 0,
   attempts: 0,
-  takeUps: 0
+  claims: 0
 }
 
 /** As if the owner of every shard had died. */
@@ -43,7 +43,7 @@ const takeUps = (deliveryId: string, count: number) =>
   )
 
 layer(Setting, { excludeTestServices: true })("poison", (it) => {
-  it.scoped("decision §7 suspects a shard until all that was due when its owner died is recorded", () =>
+  it.scoped("§3.4 suspects a shard until all that was due when its owner died is recorded", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const receiver = yield* makeReceiver()
@@ -68,32 +68,30 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
     })
   )
 
-  it.scoped(
-    "decision §7 gives up a delivery that was taken up seven times without an observation, unsent",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const receiver = yield* makeReceiver()
-        const acme = yield* workspace
-        yield* endpoint(acme, receiver.url("/status/200"))
-        const [poison, innocent] = yield* publish(acme, 2)
-        yield* takeUps(poison!, 7)
-        yield* ownersDied
+  it.scoped("§3.4 gives up a delivery that was taken up seven times without an observation, unsent", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      yield* endpoint(acme, receiver.url("/status/200"))
+      const [poison, innocent] = yield* publish(acme, 2)
+      yield* takeUps(poison!, 7)
+      yield* ownersDied
 
-        yield* worker()
-        yield* until(statuses(acme), (all) => all.join() === "dead_lettered,delivered")
+      yield* worker()
+      yield* until(statuses(acme), (all) => all.join() === "dead_lettered,delivered")
 
-        expect(receiver.received).toHaveLength(1)
-        expect((yield* attempts(acme)).map(({ delivery_id }) => delivery_id)).toEqual([innocent])
-        expect(yield* deliveries(acme)).toMatchObject([{ id: poison, attempts: 0 }, { id: innocent }])
-        expect(
-          yield* sql`select kind, delivery_id from posthorn.notifications where workspace_id = ${acme.id}`
-        ).toEqual([{ kind: "delivery_dead_lettered", delivery_id: poison }])
-      })
+      expect(receiver.received).toHaveLength(1)
+      expect((yield* attempts(acme)).map(({ delivery_id }) => delivery_id)).toEqual([innocent])
+      expect(yield* deliveries(acme)).toMatchObject([{ id: poison, attempts: 0 }, { id: innocent }])
+      expect(
+        yield* sql`select kind, delivery_id from posthorn.notifications where workspace_id = ${acme.id}`
+      ).toEqual([{ kind: "delivery_dead_lettered", delivery_id: poison }])
+    })
   )
 
   it.scoped(
-    "decision §7 counts a take-up before sending when the last owner died, and an observation clears it",
+    "§3.4 counts a take-up before sending when the last owner died, and an observation clears it",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -120,7 +118,7 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
       })
   )
 
-  it.scoped("decision §7 writes nothing for a take-up when the last owner gave its shards back", () =>
+  it.scoped("§3.4 writes nothing for a take-up when the last owner gave its shards back", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const receiver = yield* makeReceiver()
@@ -138,7 +136,7 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
     })
   )
 
-  it.scoped("decision §7 counts a take-up once, however often it is written down, and never past seven", () =>
+  it.scoped("§3.4 counts a claim once, however often it is written down, and never past seven", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const acme = yield* workspace
@@ -146,61 +144,59 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
       const [id] = yield* publish(acme)
       const queue = yield* Queue.Queue
       const row = { ...waiting, workspaceId: acme.id, deliveryId: id! }
-      const takeUp = (count: number, attempts = 0) =>
-        Effect.map(queue.takeUp([{ row: { ...row, attempts }, count }], 7, true), (all) => all.get(id!))
+      const claim = (count: number, attempts = 0) =>
+        Effect.map(queue.countClaims([{ row: { ...row, attempts }, count }], 7, true), (all) => all.get(id!))
       const stored = Effect.map(
         sql<{ n: number }>`select take_ups as n from posthorn.queue where delivery_id = ${id!}`,
         (rows) => rows[0]?.n
       )
 
       for (const count of [2, 3, 4, 5, 6, 7]) {
-        expect([yield* takeUp(count), yield* takeUp(count), yield* stored]).toEqual([
+        expect([yield* claim(count), yield* claim(count), yield* stored]).toEqual([
           "counted",
           "counted",
           count
         ])
       }
-      // Somebody recorded an attempt meanwhile: this take-up is not of that row any more.
-      expect(yield* takeUp(8, 1)).toBeUndefined()
-      expect([yield* takeUp(8), yield* stored]).toEqual(["buried", undefined])
-      expect(yield* takeUp(8)).toBeUndefined()
+      // Somebody recorded an attempt meanwhile: this claim is not of that row any more.
+      expect(yield* claim(8, 1)).toBeUndefined()
+      expect([yield* claim(8), yield* stored]).toEqual(["buried", undefined])
+      expect(yield* claim(8)).toBeUndefined()
     }).pipe(Effect.provide(Queue.layer))
   )
 
-  it.scoped(
-    "decision §7 gives up what breaks its worker before it is sent, and says that it was never sent",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const acme = yield* workspace
-        yield* sql`update posthorn.shards set owner = null`
-        const { id: endpointId } = yield* endpoint(acme, "https://hooks.example.com/")
-        const ids = yield* publish(acme, 2)
-        const queue = yield* Queue.Queue
-        const records = yield* Records.Records
-        const giveUp = (deliveryId: string, sending: boolean) =>
-          Effect.forEach([1, 2, 3, 4, 5, 6, 7, 8], (count) =>
-            queue.takeUp([{ row: { ...waiting, workspaceId: acme.id, deliveryId }, count }], 7, sending)
-          )
-        yield* giveUp(ids[0]!, false)
-        yield* giveUp(ids[1]!, true)
-        yield* records.bury(100)
+  it.scoped("§3.4 gives up what breaks its worker before it is sent, and says that it was never sent", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const acme = yield* workspace
+      yield* sql`update posthorn.shards set owner = null`
+      const { id: endpointId } = yield* endpoint(acme, "https://hooks.example.com/")
+      const ids = yield* publish(acme, 2)
+      const queue = yield* Queue.Queue
+      const records = yield* Records.Records
+      const giveUp = (deliveryId: string, sending: boolean) =>
+        Effect.forEach([1, 2, 3, 4, 5, 6, 7, 8], (count) =>
+          queue.countClaims([{ row: { ...waiting, workspaceId: acme.id, deliveryId }, count }], 7, sending)
+        )
+      yield* giveUp(ids[0]!, false)
+      yield* giveUp(ids[1]!, true)
+      yield* records.bury(100)
 
-        const told = yield* sql<{ message: string }>`select message from posthorn.notifications
+      const told = yield* sql<{ message: string }>`select message from posthorn.notifications
         where workspace_id = ${acme.id} order by delivery_id`
-        expect(told.map(({ message }) => message)).toEqual([
-          expect.stringContaining("was never sent"),
-          expect.stringContaining("may have received it")
-        ])
-        expect(
-          yield* sql`select dead_letter_reason as reason from posthorn.deliveries where workspace_id = ${acme.id} order by id`
-        ).toEqual([{ reason: "never_sent" }, { reason: "no_outcome" }])
-        const evidence = yield* Effect.flatMap(EvidenceRepo, (repo) => repo.gather(acme.id, endpointId))
-        expect(evidence!.stopped).toMatchObject({ count: 2, neverSent: 1 })
-      }).pipe(Effect.provide(Layer.mergeAll(Queue.layer, Records.layer, EvidenceRepo.Default)))
+      expect(told.map(({ message }) => message)).toEqual([
+        expect.stringContaining("was never sent"),
+        expect.stringContaining("may have received it")
+      ])
+      expect(
+        yield* sql`select dead_letter_reason as reason from posthorn.deliveries where workspace_id = ${acme.id} order by id`
+      ).toEqual([{ reason: "never_sent" }, { reason: "no_outcome" }])
+      const evidence = yield* Effect.flatMap(EvidenceRepo, (repo) => repo.gather(acme.id, endpointId))
+      expect(evidence!.stopped).toMatchObject({ count: 2, neverSent: 1 })
+    }).pipe(Effect.provide(Layer.mergeAll(Queue.layer, Records.layer, EvidenceRepo.Default)))
   )
 
-  it.scoped("decision §7 assumes nothing of a dead worker about what was committed after it died", () =>
+  it.scoped("§3.4 assumes nothing of a dead worker about what was committed after it died", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const acme = yield* workspace
@@ -213,8 +209,8 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
       yield* sql`select posthorn.take_shard(${shard}::smallint, 'alive')`
       const [unseen] = yield* publish(acme)
       const queue = yield* Queue.Queue
-      const takeUp = Effect.forEach([seen, unseen], (deliveryId) =>
-        queue.takeUp(
+      const claim = Effect.forEach([seen, unseen], (deliveryId) =>
+        queue.countClaims(
           [{ row: { ...waiting, workspaceId: acme.id, deliveryId: deliveryId! }, count: 2 }],
           7,
           true
@@ -222,14 +218,14 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
       )
       const counted = sql`select take_ups from posthorn.queue where workspace_id = ${acme.id} order by delivery_id`
 
-      yield* takeUp
+      yield* claim
       expect(yield* counted).toEqual([{ take_ups: 2 }, { take_ups: 1 }])
-      yield* takeUp
+      yield* claim
       expect(yield* counted).toEqual([{ take_ups: 2 }, { take_ups: 1 }])
     }).pipe(Effect.provide(Queue.layer))
   )
 
-  it.scoped("decision §7 leaves out a suspect whose row somebody holds, and sends all others at once", () =>
+  it.scoped("§3.4 leaves out a suspect whose row somebody holds, and sends all others at once", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const receiver = yield* makeReceiver()

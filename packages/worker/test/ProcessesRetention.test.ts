@@ -1,7 +1,7 @@
 /** Retention while a worker process has old deliveries in flight and in its queue. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
-import * as Retention from "@posthorn/persistence/Retention"
+import * as Retention from "@posthorn/persistence/operations/Retention"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Duration, Effect, Layer } from "effect"
 import { endpoints, holding, lawsHold, publishTo, shared, tally, within } from "./processes/Story.ts"
@@ -61,6 +61,5 @@ it.scopedLive(
       expect(yield* retention.run).toMatchObject({ deliveries: 1 })
       expect(yield* tally).toEqual({ pending: 1 })
       yield* lawsHold
-    }).pipe(Effect.provide(keepingNothing)),
-  60_000
+    }).pipe(Effect.provide(keepingNothing))
 )

@@ -1,8 +1,8 @@
 /** Two connections and one endpoint: what `posthorn.record` does while somebody else changes it, barrier by barrier. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
+import { problemOf } from "@posthorn/persistence/client/Statement"
 import * as Records from "@posthorn/persistence/Records"
-import { problemOf } from "@posthorn/persistence/Statement"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { record, recordHere, waitingForLocks } from "./processes/Observations.ts"
 import { lawsHold } from "./processes/Story.ts"
@@ -64,7 +64,7 @@ const failing = (streak: number, more: number) =>
   })
 
 layer(RacesSetting, { excludeTestServices: true })("recording while", (it) => {
-  it.scoped("decision §7 the endpoint is enabled again: an attempt begun before does not count", () =>
+  it.scoped("§3.4 the endpoint is enabled again: an attempt begun before does not count", () =>
     Effect.gen(function* () {
       const { acme, id, waiting } = yield* failing(19, 2)
       const [before, after] = waiting
@@ -180,22 +180,20 @@ layer(RacesSetting, { excludeTestServices: true })("recording while", (it) => {
       })
   )
 
-  it.scoped(
-    "decision §7 the endpoint is disabled by hand: what was in flight is recorded, the reason stays",
-    () =>
-      Effect.gen(function* () {
-        const { acme, id, waiting } = yield* failing(19, 1)
-        const commit = yield* heldOpen(disable(id))
+  it.scoped("§3.4 the endpoint is disabled by hand: what was in flight is recorded, the reason stays", () =>
+    Effect.gen(function* () {
+      const { acme, id, waiting } = yield* failing(19, 1)
+      const commit = yield* heldOpen(disable(id))
 
-        const late = yield* Effect.fork(record(acme, waiting[0]!))
-        yield* waitingForLocks(1)
-        yield* commit
-        expect((yield* Fiber.join(late)).disabled).toEqual([])
+      const late = yield* Effect.fork(record(acme, waiting[0]!))
+      yield* waitingForLocks(1)
+      yield* commit
+      expect((yield* Fiber.join(late)).disabled).toEqual([])
 
-        expect(yield* endpointRow(id)).toMatchObject({ disabled_reason: "manual", consecutive_failures: 20 })
-        expect(yield* evidence(acme)).toEqual({ audits: [], notices: [] })
-        expect(yield* attempts(acme)).toHaveLength(20)
-        yield* lawsHold
-      })
+      expect(yield* endpointRow(id)).toMatchObject({ disabled_reason: "manual", consecutive_failures: 20 })
+      expect(yield* evidence(acme)).toEqual({ audits: [], notices: [] })
+      expect(yield* attempts(acme)).toHaveLength(20)
+      yield* lawsHold
+    })
   )
 })

@@ -164,7 +164,7 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
   )
 
   it.scoped(
-    "decision §7 an endpoint is disabled while an event is published: it is a delivery or a missed event",
+    "§3.4 an endpoint is disabled while an event is published: it is a delivery or a missed event",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

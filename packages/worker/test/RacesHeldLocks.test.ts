@@ -21,7 +21,7 @@ const REQUEST_TIMEOUT_MS = 10_000
 
 layer(Setting, { excludeTestServices: true })("rows that are held", (it) => {
   it.scoped(
-    "decision §7 of one endpoint hold up no other, are recorded once when they are free, and are no trouble of the database's",
+    "§3.4 of one endpoint hold up no other, are recorded once when they are free, and are no trouble of the database's",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -56,7 +56,7 @@ layer(Setting, { excludeTestServices: true })("rows that are held", (it) => {
   )
 
   it.scoped(
-    "decision §7 of 120 endpoints hold up no other, although more than a thousand observations wait for them",
+    "§3.4 of 120 endpoints hold up no other, although more than a thousand observations wait for them",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -90,7 +90,7 @@ layer(Setting, { excludeTestServices: true })("rows that are held", (it) => {
   )
 
   it.scoped(
-    "decision §7 of an endpoint that wants to hear of disabled ones hold up the disabled one only, which is told of when they are free",
+    "§3.4 of an endpoint that wants to hear of disabled ones hold up the disabled one only, which is told of when they are free",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

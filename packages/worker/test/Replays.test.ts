@@ -92,27 +92,25 @@ const outage = (url: string, refused: number, missed: number) =>
   })
 
 layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
-  it.scoped(
-    "decision §10 sends each failed delivery and each missed event once more, and writes each down",
-    () =>
-      Effect.gen(function* () {
-        const receiver = yield* makeReceiver()
-        const { acme, endpointId } = yield* outage(receiver.url("/status/200"), 250, 120)
-        const replay = yield* startJob(acme, endpointId)
-        yield* worker()
+  it.scoped("§4.6 sends each failed delivery and each missed event once more, and writes each down", () =>
+    Effect.gen(function* () {
+      const receiver = yield* makeReceiver()
+      const { acme, endpointId } = yield* outage(receiver.url("/status/200"), 250, 120)
+      const replay = yield* startJob(acme, endpointId)
+      yield* worker()
 
-        const job = yield* ended(acme, replay)
-        yield* drained(acme)
-        const made = yield* replaysOf(acme)
+      const job = yield* ended(acme, replay)
+      yield* drained(acme)
+      const made = yield* replaysOf(acme)
 
-        expect(job).toEqual({ state: "done", matched: 370, missed: 120, replayed: 370, failed: 0 })
-        expect(made).toHaveLength(370)
-        expect(made.filter(({ audited, times }) => times !== 1 || audited !== 1)).toEqual([])
-        expect(receiver.received).toHaveLength(370)
-      })
+      expect(job).toEqual({ state: "done", matched: 370, missed: 120, replayed: 370, failed: 0 })
+      expect(made).toHaveLength(370)
+      expect(made.filter(({ audited, times }) => times !== 1 || audited !== 1)).toEqual([])
+      expect(receiver.received).toHaveLength(370)
+    })
   )
 
-  it.scoped("decision §10 makes up for a missed event once, whoever asks", () =>
+  it.scoped("§4.6 makes up for a missed event once, whoever asks", () =>
     Effect.gen(function* () {
       const { acme, endpointId } = yield* outage("https://example.com/", 0, 60)
       const jobs = [yield* startJob(acme, endpointId), yield* startJob(acme, endpointId)]
@@ -129,7 +127,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("decision §10 repeats nothing and leaves nothing out when a step's transaction is lost", () =>
+  it.scoped("§4.6 repeats nothing and leaves nothing out when a step's transaction is lost", () =>
     Effect.gen(function* () {
       const sql = yield* sqlOf
       const { acme, endpointId } = yield* outage("https://example.com/", 25, 15)
@@ -154,32 +152,30 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped(
-    "decision §10 is about what was there at its start, and counts as failed what is gone since",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* sqlOf
-        const { acme, endpointId, ids } = yield* outage("https://example.com/", 20, 0)
-        const replay = yield* startJob(acme, endpointId)
-        const later = yield* publish(acme, 5)
-        yield* sql`update posthorn.deliveries set status = 'failed_permanent' where id = any (${later as Array<string>}::text[])`
-        yield* sql`delete from posthorn.deliveries where id = any (${ids.slice(0, 3)}::text[])`
+  it.scoped("§4.6 is about what was there at its start, and counts as failed what is gone since", () =>
+    Effect.gen(function* () {
+      const sql = yield* sqlOf
+      const { acme, endpointId, ids } = yield* outage("https://example.com/", 20, 0)
+      const replay = yield* startJob(acme, endpointId)
+      const later = yield* publish(acme, 5)
+      yield* sql`update posthorn.deliveries set status = 'failed_permanent' where id = any (${later as Array<string>}::text[])`
+      yield* sql`delete from posthorn.deliveries where id = any (${ids.slice(0, 3)}::text[])`
 
-        yield* Effect.repeat(step(acme, replay, 6, 1_000), { until: ({ outcome }) => outcome === "finished" })
+      yield* Effect.repeat(step(acme, replay, 6, 1_000), { until: ({ outcome }) => outcome === "finished" })
 
-        expect(yield* jobOf(acme, replay)).toEqual({
-          state: "done",
-          matched: 20,
-          missed: 0,
-          replayed: 17,
-          failed: 3
-        })
-        const sources = (yield* replaysOf(acme)).map(({ source }) => source)
-        expect(sources.filter((source) => later.includes(source))).toEqual([])
+      expect(yield* jobOf(acme, replay)).toEqual({
+        state: "done",
+        matched: 20,
+        missed: 0,
+        replayed: 17,
+        failed: 3
       })
+      const sources = (yield* replaysOf(acme)).map(({ source }) => source)
+      expect(sources.filter((source) => later.includes(source))).toEqual([])
+    })
   )
 
-  it.scoped("decision §10 takes deliveries that are still being retried only when it is asked to", () =>
+  it.scoped("§4.6 takes deliveries that are still being retried only when it is asked to", () =>
     Effect.gen(function* () {
       const sql = yield* sqlOf
       const { acme, endpointId, ids } = yield* outage("https://example.com/", 6, 0)
@@ -205,7 +201,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("decision §10 lets what is published now go first: no more than its share waits", () =>
+  it.scoped("§4.6 lets what is published now go first: no more than its share waits", () =>
     Effect.gen(function* () {
       const sql = yield* sqlOf
       const { acme, endpointId } = yield* outage("https://example.com/", 500, 0)
@@ -227,37 +223,35 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped(
-    "decision §10 many jobs of one endpoint at once share what may wait, and each replays all of it",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* sqlOf
-        const JOBS = 6
-        const receiver = yield* makeReceiver()
-        const { acme, endpointId } = yield* outage(receiver.url("/status/200"), 150, 0)
-        yield* sql.unsafe(`create table public.most_waiting (n integer);
+  it.scoped("§4.6 many jobs of one endpoint at once share what may wait, and each replays all of it", () =>
+    Effect.gen(function* () {
+      const sql = yield* sqlOf
+      const JOBS = 6
+      const receiver = yield* makeReceiver()
+      const { acme, endpointId } = yield* outage(receiver.url("/status/200"), 150, 0)
+      yield* sql.unsafe(`create table public.most_waiting (n integer);
         create function public.look() returns trigger language plpgsql as $$
         begin
           insert into public.most_waiting select count(*) from posthorn.queue where endpoint_id = '${endpointId}';
           return null;
         end $$;
         create trigger look after insert on posthorn.queue for each statement execute function public.look()`)
-        const jobs = yield* Effect.replicateEffect(startJob(acme, endpointId), JOBS)
-        yield* worker()
+      const jobs = yield* Effect.replicateEffect(startJob(acme, endpointId), JOBS)
+      yield* worker()
 
-        const ends = yield* Effect.forEach(jobs, (job) => ended(acme, job))
-        const [{ most } = { most: 0 }] = yield* sql<{
-          most: number
-        }>`select max(n) as most from public.most_waiting`
-        yield* sql.unsafe("drop trigger look on posthorn.queue")
+      const ends = yield* Effect.forEach(jobs, (job) => ended(acme, job))
+      const [{ most } = { most: 0 }] = yield* sql<{
+        most: number
+      }>`select max(n) as most from public.most_waiting`
+      yield* sql.unsafe("drop trigger look on posthorn.queue")
 
-        expect(ends.map(({ replayed, state }) => [state, replayed])).toEqual(Array(JOBS).fill(["done", 150]))
-        expect((yield* replaysOf(acme)).filter(({ times }) => times !== JOBS)).toEqual([])
-        expect(most).toBeLessThanOrEqual(200)
-      })
+      expect(ends.map(({ replayed, state }) => [state, replayed])).toEqual(Array(JOBS).fill(["done", 150]))
+      expect((yield* replaysOf(acme)).filter(({ times }) => times !== JOBS)).toEqual([])
+      expect(most).toBeLessThanOrEqual(200)
+    })
   )
 
-  it.scoped("decision §10 a job that cannot go on holds up no other", () =>
+  it.scoped("§4.6 a job that cannot go on holds up no other", () =>
     Effect.gen(function* () {
       const sql = yield* sqlOf
       const receiver = yield* makeReceiver()
@@ -281,7 +275,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("decision §10 waits while the endpoint is disabled, and goes on when it is enabled", () =>
+  it.scoped("§4.6 waits while the endpoint is disabled, and goes on when it is enabled", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { acme, endpointId } = yield* outage(receiver.url("/status/200"), 30, 0)
@@ -298,7 +292,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("decision §4 makes nothing more of a job that was cancelled, and is made by one at a time", () =>
+  it.scoped("§4.6 makes nothing more of a job that was cancelled, and is made by one at a time", () =>
     Effect.gen(function* () {
       const sql = yield* sqlOf
       const { acme, endpointId } = yield* outage("https://example.com/", 300, 0)

@@ -2,55 +2,63 @@
 import { expect, it } from "@effect/vitest"
 import { ReplaySteps, type StepOutcome } from "@posthorn/persistence/ReplaySteps"
 import { Effect, TestClock } from "effect"
-import { makeReplays } from "../src/Replays.ts"
+import { makeReplays } from "../src/loops/Replays.ts"
 import { untoldReplaysMs, waitingReplaysMs } from "../src/Schedules.ts"
 
 /** A worker with one shard, and jobs whose steps end so, one after the other; gives how often it has looked. */
 const looking = (outcomes: Array<StepOutcome>) =>
   Effect.gen(function* () {
     let looks = 0
+    const bounds: Array<readonly [batch: number, room: number]> = []
     const steps: ReplaySteps["Type"] = {
       running: () =>
         Effect.sync(() => {
           looks += 1
           return outcomes.length > 0 ? [{ workspaceId: "wsp_1" as never, id: "rpl_1" }] : []
         }),
-      step: () => Effect.sync(() => ({ outcome: outcomes.shift()!, made: 0 }))
+      step: (_, batch, room) =>
+        Effect.sync(() => {
+          bounds.push([batch, room])
+          return { outcome: outcomes.shift()!, made: 0 }
+        })
     }
     const replays = yield* Effect.provideService(makeReplays, ReplaySteps, steps)
     yield* Effect.forkScoped(replays.run(() => [0]))
     yield* TestClock.adjust(0)
-    return { lookAgain: replays.lookAgain, looks: () => looks }
+    return { bounds, lookAgain: replays.lookAgain, looks: () => looks }
   })
 
-it.scoped(
-  "decision §10 asks the database seldom while there is no job, and at once when it is told of one",
-  () =>
-    Effect.gen(function* () {
-      const { lookAgain, looks } = yield* looking([])
-      expect(looks()).toBe(1)
+it.scoped("§4.6 asks the database seldom while there is no job, and at once when it is told of one", () =>
+  Effect.gen(function* () {
+    const { lookAgain, looks } = yield* looking([])
+    expect(looks()).toBe(1)
 
-      yield* TestClock.adjust(untoldReplaysMs - 1)
-      expect(looks()).toBe(1)
+    yield* TestClock.adjust(untoldReplaysMs - 1)
+    expect(looks()).toBe(1)
 
-      lookAgain()
-      yield* TestClock.adjust(0)
-      expect(looks()).toBe(2)
+    lookAgain()
+    yield* TestClock.adjust(0)
+    expect(looks()).toBe(2)
 
-      yield* TestClock.adjust(untoldReplaysMs)
-      expect(looks()).toBe(3)
-    })
+    yield* TestClock.adjust(untoldReplaysMs)
+    expect(looks()).toBe(3)
+  })
 )
 
-it.scoped(
-  "decision §10 looks soon at a job that waits for room, and goes on at once with one that does not",
-  () =>
-    Effect.gen(function* () {
-      const { looks } = yield* looking(["waiting", "stepped", "finished"])
-      expect(looks()).toBe(1)
+it.scoped("§4.6 looks soon at a job that waits for room, and goes on at once with one that does not", () =>
+  Effect.gen(function* () {
+    const { looks } = yield* looking(["waiting", "stepped", "finished"])
+    expect(looks()).toBe(1)
 
-      yield* TestClock.adjust(waitingReplaysMs)
-      yield* TestClock.adjust("100 millis")
-      expect(looks()).toBe(3)
-    })
+    yield* TestClock.adjust(waitingReplaysMs)
+    yield* TestClock.adjust("100 millis")
+    expect(looks()).toBe(3)
+  })
+)
+
+it.scoped("§4.6 makes 10 replays in a step, and pauses a job while 200 deliveries of its endpoint wait", () =>
+  Effect.gen(function* () {
+    const { bounds } = yield* looking(["finished"])
+    expect(bounds).toEqual([[10, 200]])
+  })
 )

@@ -1,7 +1,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { layer } from "@effect/vitest"
+import * as Retention from "@posthorn/persistence/operations/Retention"
 import * as Records from "@posthorn/persistence/Records"
-import * as Retention from "@posthorn/persistence/Retention"
 import { makeAt, makeOlder } from "@posthorn/testkit/History"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Duration, Effect } from "effect"
@@ -111,31 +111,29 @@ layer(Setting, { excludeTestServices: true })("retention", (it) => {
     }).pipe(Effect.provide(Records.layer))
   )
 
-  it.scoped(
-    "decision §7 keeps replayedFrom when its source is gone, and forgets idempotency keys after a day",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const acme = yield* workspace
-        yield* endpoint(acme, "https://hooks.example.com/")
-        yield* sql`select posthorn.publish(${acme.slug}, 'invoice.paid', '{}', 'key-1')`
-        yield* sql`select posthorn.publish(${acme.slug}, 'invoice.paid', '{}', 'key-2')`
-        const [first, copy] = (yield* deliveries(acme)).map(({ id }) => id)
-        const source = yield* makeAt(first!, sql`now() - interval '31 days'`)
-        yield* sql`delete from posthorn.queue where delivery_id = ${source}`
-        yield* sql`update posthorn.deliveries set replayed_from = ${source} where id = ${copy!}`
-        yield* sql`update posthorn.idempotency_keys set created_at = now() - interval '25 hours' where key = 'key-1'
+  it.scoped("§3.4 keeps replayedFrom when its source is gone, and forgets idempotency keys after a day", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const acme = yield* workspace
+      yield* endpoint(acme, "https://hooks.example.com/")
+      yield* sql`select posthorn.publish(${acme.slug}, 'invoice.paid', '{}', 'key-1')`
+      yield* sql`select posthorn.publish(${acme.slug}, 'invoice.paid', '{}', 'key-2')`
+      const [first, copy] = (yield* deliveries(acme)).map(({ id }) => id)
+      const source = yield* makeAt(first!, sql`now() - interval '31 days'`)
+      yield* sql`delete from posthorn.queue where delivery_id = ${source}`
+      yield* sql`update posthorn.deliveries set replayed_from = ${source} where id = ${copy!}`
+      yield* sql`update posthorn.idempotency_keys set created_at = now() - interval '25 hours' where key = 'key-1'
         and workspace_id = ${acme.id}`
 
-        expect(yield* retention).toEqual({ deliveries: 1, events: 0, idempotencyKeys: 1 })
+      expect(yield* retention).toEqual({ deliveries: 1, events: 0, idempotencyKeys: 1 })
 
-        expect(
-          yield* sql`select id, replayed_from from posthorn.deliveries where workspace_id = ${acme.id}`
-        ).toEqual([{ id: copy, replayed_from: source }])
-        expect(yield* sql`select key from posthorn.idempotency_keys where workspace_id = ${acme.id}`).toEqual(
-          [{ key: "key-2" }]
-        )
-      })
+      expect(
+        yield* sql`select id, replayed_from from posthorn.deliveries where workspace_id = ${acme.id}`
+      ).toEqual([{ id: copy, replayed_from: source }])
+      expect(yield* sql`select key from posthorn.idempotency_keys where workspace_id = ${acme.id}`).toEqual([
+        { key: "key-2" }
+      ])
+    })
   )
 
   it.scoped("§8 runs once a day, whoever asks, and again when a run died", () =>

@@ -5,7 +5,7 @@ import { type DispatchOptions, type OutgoingRequest, open } from "../src/http/Di
 import type { Observation } from "../src/http/Observation.ts"
 
 /**
- * Longer than a busy machine stands still, and than it takes for the whole zoo, which is visited at once: what is not late must
+ * Longer than a busy machine stands still, and than it takes to send to all misbehaving receivers at once: what is not late must
  * not look late.
  */
 export const REQUEST_TIMEOUT_MS = 12_000

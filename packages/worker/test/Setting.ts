@@ -1,5 +1,5 @@
 /** What tests of the worker stand on: Stage.ts, with a real PostgreSQL of the file's own. */
-import * as SecretBox from "@posthorn/persistence/SecretBox"
+import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Layer, Logger, LogLevel } from "effect"
 import { box } from "./Stage.ts"

@@ -5,7 +5,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { parseAllowedTargets } from "@posthorn/domain/AllowedTargets"
 import { newId } from "@posthorn/domain/Ids"
-import * as SecretBox from "@posthorn/persistence/SecretBox"
+import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { generateSecret } from "@posthorn/signature"
 import { Effect, Either, Layer, Redacted, Schedule } from "effect"
 import * as Worker from "../src/Worker.ts"

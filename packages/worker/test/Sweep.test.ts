@@ -1,19 +1,19 @@
 /** What waits of disabled endpoints, however much, keeps nothing new waiting and is not read again. On a real PostgreSQL. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import * as DedicatedConnection from "@posthorn/persistence/DedicatedConnection"
-import * as HourCounts from "@posthorn/persistence/HourCounts"
+import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
+import * as HourlyRollups from "@posthorn/persistence/operations/HourlyRollups"
+import * as Retention from "@posthorn/persistence/operations/Retention"
 import * as Queue from "@posthorn/persistence/Queue"
 import * as Records from "@posthorn/persistence/Records"
 import * as ReplaySteps from "@posthorn/persistence/ReplaySteps"
-import * as Retention from "@posthorn/persistence/Retention"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect, Layer } from "effect"
 import * as Engine from "../src/Engine.ts"
+import * as Listener from "../src/loops/Listener.ts"
+import * as Shards from "../src/ownership/Shards.ts"
 import * as Receiver from "../src/Receiver.ts"
-import * as Shards from "../src/Shards.ts"
 import { Tuning, tuned } from "../src/Tuning.ts"
-import * as Wakeups from "../src/Wakeups.ts"
 import { WorkerConfig } from "../src/WorkerConfig.ts"
 import { endpoints, publishTo, within } from "./processes/Story.ts"
 import { endpoint, publish, Setting, settings, workspace } from "./Setting.ts"
@@ -57,10 +57,10 @@ const worker = (counted: Counted) =>
         Records.layer,
         ReplaySteps.layer,
         Retention.layer,
-        HourCounts.layer,
+        HourlyRollups.layer,
         Receiver.layer
       ]),
-      Layer.provide([Shards.layer, Wakeups.layer]),
+      Layer.provide([Shards.layer, Listener.layer]),
       Layer.provide(DedicatedConnection.layer),
       Layer.provide(Layer.succeed(WorkerConfig, settings)),
       Layer.fresh

@@ -1,5 +1,5 @@
 /**
- * A shard that is taken while the reader is in the middle of something: what is published just then is read at once, not by a
+ * A shard that is taken while the poller is in the middle of something: what is published just then is read at once, not by a
  * sweep half a minute later. On a real PostgreSQL, with the queue's answers held up at the moments that matter.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -7,18 +7,17 @@ import { assert, layer } from "@effect/vitest"
 import * as Queue from "@posthorn/persistence/Queue"
 import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { Context, Deferred, Effect, Layer } from "effect"
-import type { Lanes } from "../src/Lanes.ts"
-import { readerOf } from "./Reading.ts"
+import type { Lanes } from "../src/lanes/Lanes.ts"
+import { pollerOf } from "./Polling.ts"
 import { endpoint, publish, Setting, until, workspace } from "./Setting.ts"
 
 /** What happens after the next answer of the queue, once. */
 interface After {
   due: Effect.Effect<unknown>
   heads: Effect.Effect<unknown>
-  giveBack: Effect.Effect<unknown>
 }
 
-const nothing = (): After => ({ due: Effect.void, heads: Effect.void, giveBack: Effect.void })
+const nothing = (): After => ({ due: Effect.void, heads: Effect.void })
 
 const once = (after: After, what: keyof After) =>
   Effect.suspend(() => {
@@ -27,13 +26,10 @@ const once = (after: After, what: keyof After) =>
     return now
   })
 
-/** Never had, so the reader never sleeps. */
-const awake = (after: After): SleepLocks => ({
-  take: () => Effect.succeed([]),
-  giveBack: Effect.asVoid(once(after, "giveBack"))
-})
+/** Never had, so the poller never sleeps. */
+const awake: SleepLocks = { take: () => Effect.succeed([]), giveBack: Effect.void }
 
-const readingWith = (after: After) =>
+const pollingWith = (after: After) =>
   Effect.gen(function* () {
     const real = Context.get(yield* Layer.build(Queue.layer), Queue.Queue)
     const queue: Queue.Queue["Type"] = {
@@ -41,9 +37,9 @@ const readingWith = (after: After) =>
       due: (...asked) => Effect.tap(real.due(...asked), once(after, "due")),
       heads: (...asked) => Effect.tap(real.heads(...asked), once(after, "heads"))
     }
-    const { lanes, reader } = yield* readerOf(queue)
-    yield* Effect.forkScoped(reader.run)
-    return { lanes, reader }
+    const { lanes, poller } = yield* pollerOf(queue)
+    yield* Effect.forkScoped(poller.run)
+    return { lanes, poller }
   })
 
 /** An endpoint, its shard, and another one. */
@@ -57,7 +53,7 @@ const target = Effect.gen(function* () {
 
 const read = (lanes: Lanes) =>
   until(
-    Effect.sync(() => lanes.waiting),
+    Effect.sync(() => lanes.sizes.waiting),
     (waiting) => waiting === 1
   )
 
@@ -71,30 +67,29 @@ const answers = (after: After, what: keyof After, times: number) =>
     }
   })
 
-layer(Setting, { excludeTestServices: true })("a shard taken while the reader reads others", (it) => {
-  it.scoped(
-    "§3.1 what is published between the sweep of a worker's first shard and its first read is not passed over",
-    () =>
-      Effect.gen(function* () {
-        const after = nothing()
-        const { acme, shard } = yield* target
-        const context = yield* Effect.context<SqlClient.SqlClient>()
-        const { lanes, reader } = yield* readingWith(after)
-        const published = yield* Deferred.make<void>()
-        after.giveBack = Effect.sync(() => {
-          after.heads = publish(acme).pipe(
-            Effect.provide(context),
-            Effect.orDie,
-            Effect.zipRight(Deferred.succeed(published, undefined))
-          )
-          lanes.take(shard, null)
-        })
-        reader.hearing(awake(after))
-        yield* Deferred.await(published)
-
-        yield* read(lanes)
-        assert.strictEqual(lanes.waiting, 1)
+layer(Setting, { excludeTestServices: true })("a shard taken while the poller reads others", (it) => {
+  it.scoped("§3.1 what is published between the sweep of a shard and its first read is not passed over", () =>
+    Effect.gen(function* () {
+      const after = nothing()
+      const { acme, other, shard } = yield* target
+      const context = yield* Effect.context<SqlClient.SqlClient>()
+      const { lanes, poller } = yield* pollingWith(after)
+      const published = yield* Deferred.make<void>()
+      after.due = Effect.sync(() => {
+        after.heads = publish(acme).pipe(
+          Effect.provide(context),
+          Effect.orDie,
+          Effect.zipRight(Deferred.succeed(published, undefined))
+        )
+        lanes.take(shard, null)
       })
+      lanes.take(other, null)
+      poller.listening(awake)
+      yield* Deferred.await(published)
+
+      yield* read(lanes)
+      assert.strictEqual(lanes.sizes.waiting, 1)
+    })
   )
 
   it.scoped(
@@ -103,8 +98,8 @@ layer(Setting, { excludeTestServices: true })("a shard taken while the reader re
       Effect.gen(function* () {
         const after = nothing()
         const { acme, other, shard } = yield* target
-        const { lanes, reader } = yield* readingWith(after)
-        reader.hearing(awake(after))
+        const { lanes, poller } = yield* pollingWith(after)
+        poller.listening(awake)
         lanes.take(other, null)
         yield* answers(after, "due", 2)
 
@@ -118,7 +113,7 @@ layer(Setting, { excludeTestServices: true })("a shard taken while the reader re
         }).pipe(sql.withTransaction)
 
         yield* read(lanes)
-        assert.strictEqual(lanes.waiting, 1)
+        assert.strictEqual(lanes.sizes.waiting, 1)
       })
   )
 })

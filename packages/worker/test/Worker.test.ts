@@ -66,7 +66,7 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
     })
   )
 
-  it.scoped("decision §10 keeps with each attempt where it went and the headers that tell why", () =>
+  it.scoped("§4.5 keeps with each attempt where it went and the headers that tell why", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace
@@ -195,38 +195,36 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
       })
   )
 
-  it.scoped(
-    "decision §10 (Replay jobs) tells with the disabling what is lost, and the call that gets it back",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const receiver = yield* makeReceiver()
-        const acme = yield* workspace
-        const { id: endpointId } = yield* endpoint(acme, receiver.url("/status/404"))
-        // Lost before, and missed; those of other endpoints do not count.
-        const { id: other } = yield* endpoint(acme, receiver.url("/status/200"))
-        const [before] = yield* publish(acme)
-        yield* sql`update posthorn.deliveries set status = 'dead_lettered' where workspace_id = ${acme.id}`
-        yield* disable(endpointId)
-        yield* disable(other)
-        yield* publish(acme, 2)
-        yield* enable(endpointId)
-        yield* publish(acme, 25)
+  it.scoped("§4.6 tells with the disabling what is lost, and the call that gets it back", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      const { id: endpointId } = yield* endpoint(acme, receiver.url("/status/404"))
+      // Lost before, and missed; those of other endpoints do not count.
+      const { id: other } = yield* endpoint(acme, receiver.url("/status/200"))
+      const [before] = yield* publish(acme)
+      yield* sql`update posthorn.deliveries set status = 'dead_lettered' where workspace_id = ${acme.id}`
+      yield* disable(endpointId)
+      yield* disable(other)
+      yield* publish(acme, 2)
+      yield* enable(endpointId)
+      yield* publish(acme, 25)
 
-        yield* worker({ endpointConcurrency: 1 })
-        yield* until(endpointRow(endpointId), (row) => !row.enabled)
-        const [told] = yield* sql<{ message: string }>`select message from posthorn.notifications
+      yield* worker({ endpointConcurrency: 1 })
+      yield* until(endpointRow(endpointId), (row) => !row.enabled)
+      const [told] = yield* sql<{ message: string }>`select message from posthorn.notifications
         where workspace_id = ${acme.id} and kind = 'endpoint_disabled'`
-        const [{ at } = { at: "" }] = yield* sql<{ at: string }>`
+      const [{ at } = { at: "" }] = yield* sql<{ at: string }>`
         select created_at as at from posthorn.deliveries where workspace_id = ${acme.id} and id = ${before!}`
 
-        expect(told!.message).toBe(
-          `Endpoint ${endpointId} was disabled after 20 failures in a row. Lost so far: 21 deliveries given up, 2 events missed; ` +
-            "events that are published while it is disabled are missed too. Fix the receiver and enable the endpoint; then " +
-            `this sends all of it again: POST /workspaces/${acme.slug}/webhooks/${endpointId}/replays with ` +
-            `{"since":"${at}","includeMissed":true} (add "dryRun":true to count first).`
-        )
-      })
+      expect(told!.message).toBe(
+        `Endpoint ${endpointId} was disabled after 20 failures in a row. Lost so far: 21 deliveries given up, 2 events missed; ` +
+          "events that are published while it is disabled are missed too. Fix the receiver and enable the endpoint; then " +
+          `this sends all of it again: POST /workspaces/${acme.slug}/webhooks/${endpointId}/replays with ` +
+          `{"since":"${at}","includeMissed":true} (add "dryRun":true to count first).`
+      )
+    })
   )
 
   it.scoped("§3.2 starts nothing for a disabled endpoint and finishes what is in flight", () =>
@@ -287,7 +285,7 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
       })
   )
 
-  it.scoped("decision §7 finds at once what a slow transaction publishes behind later ones", () =>
+  it.scoped("§3.4 finds at once what a slow transaction publishes behind later ones", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace

@@ -5,7 +5,7 @@
  * payloads stay exact; only a line's end is set. Requests run side by side, answers in the order in which they come;
  * `notifications/cancelled` cuts the request it names. What the server refuses at its gate, or a server that is away, is
  * a JSON-RPC error of the request it concerns. Nothing but messages is written to the output. Ends when the input does,
- * once what was asked is answered. Source: decision §4 (MCP).
+ * once what was asked is answered. Source: spec §4.7.
  */
 import type { Readable, Writable } from "node:stream"
 import { type JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"

@@ -12,9 +12,10 @@ import { type JsonText, parseJson } from "@posthorn/domain/JsonText"
 import { requestBody } from "@posthorn/domain/RequestBody"
 import { sign } from "@posthorn/signature"
 import { Clock, Effect, Either, Schedule } from "effect"
-import { dim, green, red, say } from "../Terminal.ts"
+import { type CommandFailed, misused } from "../CommandFailed.ts"
+import { dim, green, red, say, timeOfDay } from "../Terminal.ts"
 import { talk } from "./Output.ts"
-import { type CommandFailed, misused, Posthorn } from "./Posthorn.ts"
+import { Posthorn } from "./Posthorn.ts"
 
 const LOOK = Schedule.spaced("500 millis")
 const PAGE = 100
@@ -33,7 +34,7 @@ const shown = (status: number | string) =>
   typeof status === "number" && status < 300 ? green(String(status)) : red(String(status))
 
 const line = (eventType: string, deliveryId: string, status: number | string) =>
-  say(`${dim(new Date().toISOString().slice(11, 19))}  ${shown(status)}  ${eventType}  ${dim(deliveryId)}`)
+  Effect.flatMap(timeOfDay, (time) => say(`${dim(time)}  ${shown(status)}  ${eventType}  ${dim(deliveryId)}`))
 
 /** Sends it on and says what came back. A receiver that fails is the developer's to see, not this command's end. */
 const forward = (url: string, { body, deliveryId, eventType, headers }: Copy) =>

@@ -2,9 +2,10 @@
 import { type JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
 import { DeliveryStatus } from "@posthorn/domain/States"
 import { Effect, Either, Option, Schedule } from "effect"
+import { misused } from "../CommandFailed.ts"
 import { say } from "../Terminal.ts"
 import { print, table, talk } from "./Output.ts"
-import { misused, Posthorn } from "./Posthorn.ts"
+import { Posthorn } from "./Posthorn.ts"
 
 const STATUSES: ReadonlyArray<string> = DeliveryStatus.literals
 

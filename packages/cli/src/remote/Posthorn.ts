@@ -3,24 +3,12 @@
  *
  * Where it is and who is asking come from flags or from POSTHORN_URL and POSTHORN_TOKEN; which workspace, where the
  * operator's token leaves it open, from `--workspace` or POSTHORN_WORKSPACE. A refusal ends the command with the `detail` of
- * the answer, word for word. Source: decision §3 and §5.
+ * the answer, word for word. Source: spec §5.1 and §7.1.
  */
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { make as makeClient, type PosthornClient } from "@posthorn/client/PosthornClient"
-import { Config, Context, Data, Effect, Layer, Option, ParseResult, Redacted } from "effect"
-
-/** Why a command ends: the line is for a person, the code for a script (1 refused, 2 wrongly asked). */
-export class CommandFailed extends Data.TaggedError("CommandFailed")<{
-  readonly line: string
-  readonly code: 1 | 2
-}> {
-  override get message() {
-    return this.line
-  }
-}
-
-export const refuse = (line: string) => Effect.fail(new CommandFailed({ line, code: 1 }))
-export const misused = (line: string) => Effect.fail(new CommandFailed({ line, code: 2 }))
+import { Config, Context, Effect, Layer, Option, ParseResult, Redacted } from "effect"
+import { type CommandFailed, misused, refuse } from "../CommandFailed.ts"
 
 /** Flags that every command takes. */
 export interface Where {

@@ -6,8 +6,9 @@
  */
 import { createInterface } from "node:readline/promises"
 import { Clock, Effect, Option, Schedule } from "effect"
+import { misused, refuse } from "../CommandFailed.ts"
 import { print, talk } from "./Output.ts"
-import { misused, Posthorn, refuse } from "./Posthorn.ts"
+import { Posthorn } from "./Posthorn.ts"
 import { momentOf, spanOf } from "./Times.ts"
 
 export const replay = (deliveryId: string, json: boolean) =>

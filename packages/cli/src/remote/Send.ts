@@ -2,8 +2,9 @@
 import { readFileSync } from "node:fs"
 import { buffer } from "node:stream/consumers"
 import { Effect, Option } from "effect"
+import { misused } from "../CommandFailed.ts"
 import { print } from "./Output.ts"
-import { misused, Posthorn } from "./Posthorn.ts"
+import { Posthorn } from "./Posthorn.ts"
 
 export interface Send {
   readonly type: string

@@ -1,9 +1,9 @@
 /** `posthorn verify`: whether a request that was caught is genuine. Headers, an empty line and the body on standard input. */
 import { buffer } from "node:stream/consumers"
 import { InvalidSecret, VerificationError, verify as verifyRequest } from "@posthorn/signature"
-import { Effect, Redacted } from "effect"
+import { Clock, Effect, Redacted } from "effect"
+import { misused, refuse } from "../CommandFailed.ts"
 import { say } from "../Terminal.ts"
-import { misused, refuse } from "./Posthorn.ts"
 import { spanOf } from "./Times.ts"
 
 const LINE_END = /\r?\n/
@@ -38,5 +38,7 @@ export const verify = (secret: Redacted.Redacted) =>
       try: () => verifyRequest({ secrets: [Redacted.value(secret)], headers, body }),
       catch: (error) => error
     }).pipe(Effect.catchAll(explained))
-    yield* say(`genuine: ${verified.id}, signed ${spanOf(Date.now() - verified.timestamp * 1_000)} ago`)
+    yield* say(
+      `genuine: ${verified.id}, signed ${spanOf((yield* Clock.currentTimeMillis) - verified.timestamp * 1_000)} ago`
+    )
   })

@@ -1,4 +1,5 @@
 /** Who changed what, through which door. */
+import type { AuditAction } from "@posthorn/domain/AuditAction"
 import { Link } from "@tanstack/react-router"
 import type { ItemOf } from "../api/contract.ts"
 import { useList } from "../api/queries.ts"
@@ -12,8 +13,9 @@ import { Time } from "../ui/Time.tsx"
 
 type Row = ItemOf<"listAuditEvents">
 
-const actions: Record<string, string> = {
+const actions: Readonly<Record<AuditAction, string>> = {
   "workspace.created": "Workspace created",
+  "workspace.deleted": "Workspace deleted",
   "webhook.endpoint_created": "Endpoint created",
   "webhook.endpoint_updated": "Endpoint changed",
   "webhook.endpoint_deleted": "Endpoint deleted",
@@ -101,7 +103,7 @@ const columns = (slug: string): ReadonlyArray<Column<Row>> => [
     cell: ({ action, changes }) => (
       <div className="min-w-0">
         <span className="font-medium" title={action}>
-          {actions[action] ?? action}
+          {actions[action as AuditAction] ?? action}
         </span>
         <Changes changes={changes} />
       </div>

@@ -5,16 +5,16 @@
  */
 import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Schema } from "effect"
-import type { RowOf } from "../Prepared.ts"
-import { Count, Id } from "./Columns.ts"
+import { Count, Id } from "../client/internal/Columns.ts"
+import type { RowOf } from "../client/Prepared.ts"
 
 export interface LaneRef {
   readonly workspaceId: WorkspaceId
   readonly endpointId: EndpointId
 }
 
-/** A delivery that waits: all the memory it takes until it is its turn. */
-export interface Waiting {
+/** A delivery that is due. */
+export interface DueRow {
   readonly workspaceId: WorkspaceId
   readonly deliveryId: DeliveryId
   readonly endpointId: EndpointId
@@ -22,8 +22,8 @@ export interface Waiting {
   readonly due: number
   /** Attempts recorded so far; the next one's ordinal is one more. */
   readonly attempts: number
-  /** Take-ups in a row that left no observation, as far as they were written down. */
-  readonly takeUps: number
+  /** Claims in a row that left no observation, as far as they were written down. */
+  readonly claims: number
 }
 
 /** `posthorn.waiting`. */
@@ -38,24 +38,24 @@ export const RUN = [
 ] as const
 export type Runs = RowOf<typeof RUN>
 
-const byDue = (a: Waiting, b: Waiting) =>
+const byDue = (a: DueRow, b: DueRow) =>
   a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : a.deliveryId > b.deliveryId ? 1 : 0)
 
 /**
  * One object for each delivery; what the deliveries of an endpoint share, they share in memory. Each endpoint's by due
  * time: they come so, but for an endpoint with several runs.
  */
-export const waiting = (runs: ReadonlyArray<Runs>): ReadonlyArray<Waiting> => {
-  const rows: Array<Waiting> = []
+export const dueRows = (runs: ReadonlyArray<Runs>): ReadonlyArray<DueRow> => {
+  const rows: Array<DueRow> = []
   const endpoints = new Set<string>()
   for (const run of runs) {
-    const [workspaceId, endpointId, shard, attempts, takeUps, ids, times] = run
+    const [workspaceId, endpointId, shard, attempts, claims, ids, times] = run
     endpoints.add(endpointId)
     const dues = times.split(",")
     const deliveryIds = ids.split(",")
     for (let n = 0; n < dues.length; n++) {
       const due = Number(dues[n])
-      rows.push({ workspaceId, deliveryId: deliveryIds[n]!, endpointId, shard, due, attempts, takeUps })
+      rows.push({ workspaceId, deliveryId: deliveryIds[n]!, endpointId, shard, due, attempts, claims })
     }
   }
   return endpoints.size === runs.length ? rows : rows.sort(byDue)

@@ -4,12 +4,12 @@
  */
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
-import { plain, type Run, statement } from "../Prepared.ts"
-import type { Waiting } from "./DueRows.ts"
+import { plain, type Run, statement } from "../client/Prepared.ts"
+import type { DueRow } from "./DueRows.ts"
 import { type DispatchEndpoint, type KnownEndpoints, LOADED, type LoadedRow } from "./KnownEndpoints.ts"
 
 /** What a post needs. */
-export interface Loaded {
+export interface Content {
   readonly eventType: string
   /** JSON text, exactly as published. */
   readonly payload: string
@@ -21,7 +21,7 @@ export interface Loaded {
 
 const LOAD = statement("posthorn.load($1, $2, $3, $4)", LOADED)
 
-export const loadedOf = (known: KnownEndpoints, endpointId: EndpointId, row: LoadedRow): Loaded => ({
+const contentOf = (known: KnownEndpoints, endpointId: EndpointId, row: LoadedRow): Content => ({
   eventType: row[1],
   payload: row[2],
   traceId: row[3],
@@ -29,7 +29,7 @@ export const loadedOf = (known: KnownEndpoints, endpointId: EndpointId, row: Loa
   failures: row[4]
 })
 
-export const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waiting>) =>
+export const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<DueRow>) =>
   Effect.map(
     run(LOAD, [
       plain(rows, (row) => row.workspaceId),
@@ -38,8 +38,8 @@ export const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<Waitin
       plain(rows, (row) => known.version(row.endpointId))
     ]),
     (found) => {
-      const loaded: Array<Loaded | null> = new Array(rows.length).fill(null)
-      for (const row of found) loaded[row[0] - 1] = loadedOf(known, rows[row[0] - 1]!.endpointId, row)
-      return loaded
+      const contents: Array<Content | null> = new Array(rows.length).fill(null)
+      for (const row of found) contents[row[0] - 1] = contentOf(known, rows[row[0] - 1]!.endpointId, row)
+      return contents
     }
   )

@@ -1,6 +1,6 @@
 /** What burying marks and announces. */
 import assert from "node:assert/strict"
-import type { Scenario, Stage } from "./Stage.ts"
+import { type Stage, writeScenarios } from "./Stage.ts"
 
 const STATUSES = "select status from posthorn.deliveries order by id"
 
@@ -21,123 +21,101 @@ const scene = async (stage: Stage, count: number, dead: number) => {
 /** How many were marked. */
 const bury = (stage: Stage, batch: number) => stage.value("select marked from posthorn.bury($1)", batch)
 
-export const burials: ReadonlyArray<Scenario> = [
-  {
-    title: "each dead letter is marked and announced once, at most so many at a time, and nothing else is",
-    of: ["bury"],
-    play: async (stage) => {
-      const [first] = await scene(stage, 3, 2)
-      assert.equal(await bury(stage, 1), 1)
-      assert.deepEqual(
-        (await stage.rows(STATUSES)).map(({ status }) => status),
-        ["dead_lettered", "pending", "pending"]
-      )
-      assert.deepEqual(await stage.rows("select delivery_id from posthorn.notifications"), [
-        { delivery_id: first!.id }
-      ])
-      assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 1)
-      assert.equal(await bury(stage, 10), 1)
-      assert.equal(await bury(stage, 10), 0)
-      assert.equal((await stage.rows("select from posthorn.notifications")).length, 2)
-    }
-  },
-  {
-    title: "a delivery that was delivered meanwhile stays so, and is not announced as given up",
-    of: ["bury"],
-    play: async (stage) => {
-      const [one] = await scene(stage, 1, 1)
-      await stage.record([stage.observation(one!, { status: "delivered" })])
-      assert.deepEqual(await stage.rows("select looked, marked from posthorn.bury(10)"), [
-        { looked: 1, marked: 0 }
-      ])
-      assert.equal(await stage.value(STATUSES), "delivered")
-      assert.equal((await stage.rows("select from posthorn.notifications")).length, 0)
-      assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
-    }
-  },
-  {
-    title: "what somebody holds is left for the next time, without waiting",
-    of: ["bury"],
-    play: async (stage) => {
-      const [held] = await scene(stage, 3, 2)
-      const other = await stage.other()
-      await other.rows("begin")
-      await other.rows("select from posthorn.deliveries where id = $1 for update", held!.id)
-      await stage.rows("set statement_timeout = '8s'")
-      assert.equal(await bury(stage, 10), 1)
-      await stage.rows("reset statement_timeout")
-      assert.deepEqual(await stage.rows("select delivery_id from posthorn.dead_letters"), [
-        { delivery_id: held!.id }
-      ])
-    }
-  },
-  {
-    title: "a letter that somebody holds is given up on with 55P03",
-    of: ["bury"],
-    play: async (stage) => {
-      await scene(stage, 1, 1)
-      const other = await stage.other()
-      await other.rows("begin")
-      await other.rows("select from posthorn.dead_letters for update")
-      await stage.rows("set statement_timeout = '8s'")
-      const code = await stage.code("select posthorn.bury(1)")
-      await stage.rows("reset statement_timeout")
-      assert.equal(code, "55P03")
-    }
-  },
-  {
-    title: "one that was announced before is not announced again, and nobody is warned",
-    of: ["bury"],
-    play: async (stage) => {
-      const [one] = await scene(stage, 1, 1)
-      await stage.rows(
-        `insert into posthorn.notifications (workspace_id, kind, message, delivery_id)
+export const burials = writeScenarios((it) => {
+  it("bury: each dead letter is marked and announced once, at most so many at a time, and nothing else is", async (stage) => {
+    const [first] = await scene(stage, 3, 2)
+    assert.equal(await bury(stage, 1), 1)
+    assert.deepEqual(
+      (await stage.rows(STATUSES)).map(({ status }) => status),
+      ["dead_lettered", "pending", "pending"]
+    )
+    assert.deepEqual(await stage.rows("select delivery_id from posthorn.notifications"), [
+      { delivery_id: first!.id }
+    ])
+    assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 1)
+    assert.equal(await bury(stage, 10), 1)
+    assert.equal(await bury(stage, 10), 0)
+    assert.equal((await stage.rows("select from posthorn.notifications")).length, 2)
+  })
+
+  it("bury: a delivery that was delivered meanwhile stays so, and is not announced as given up", async (stage) => {
+    const [one] = await scene(stage, 1, 1)
+    await stage.record([stage.observation(one!, { status: "delivered" })])
+    assert.deepEqual(await stage.rows("select looked, marked from posthorn.bury(10)"), [
+      { looked: 1, marked: 0 }
+    ])
+    assert.equal(await stage.value(STATUSES), "delivered")
+    assert.equal((await stage.rows("select from posthorn.notifications")).length, 0)
+    assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
+  })
+
+  it("bury: what somebody holds is left for the next time, without waiting", async (stage) => {
+    const [held] = await scene(stage, 3, 2)
+    const other = await stage.other()
+    await other.rows("begin")
+    await other.rows("select from posthorn.deliveries where id = $1 for update", held!.id)
+    await stage.rows("set statement_timeout = '8s'")
+    assert.equal(await bury(stage, 10), 1)
+    await stage.rows("reset statement_timeout")
+    assert.deepEqual(await stage.rows("select delivery_id from posthorn.dead_letters"), [
+      { delivery_id: held!.id }
+    ])
+  })
+
+  it("bury: a letter that somebody holds is given up on with 55P03", async (stage) => {
+    await scene(stage, 1, 1)
+    const other = await stage.other()
+    await other.rows("begin")
+    await other.rows("select from posthorn.dead_letters for update")
+    await stage.rows("set statement_timeout = '8s'")
+    const code = await stage.code("select posthorn.bury(1)")
+    await stage.rows("reset statement_timeout")
+    assert.equal(code, "55P03")
+  })
+
+  it("bury: one that was announced before is not announced again, and nobody is warned", async (stage) => {
+    const [one] = await scene(stage, 1, 1)
+    await stage.rows(
+      `insert into posthorn.notifications (workspace_id, kind, message, delivery_id)
          values ($1, 'delivery_dead_lettered', 'x', $2)`,
-        one!.workspace,
-        one!.id
-      )
-      const warned: Array<string> = []
-      const warn = ({ message }: { readonly message: string | undefined }) => warned.push(message ?? "")
-      stage.client.on("notice", warn)
-      await bury(stage, 1)
-      stage.client.off("notice", warn)
-      assert.deepEqual(warned, [])
-      assert.equal((await stage.rows("select from posthorn.notifications")).length, 1)
-    }
-  },
-  {
-    title: "a notification that cannot be written undoes nothing",
-    of: ["bury"],
-    play: async (stage) => {
-      await scene(stage, 1, 1)
-      await stage.rows("begin")
-      await stage.rows("alter table posthorn.notifications add constraint broken check (false)")
-      assert.equal(await bury(stage, 1), 1)
-      assert.equal(await stage.value(STATUSES), "dead_lettered")
-      await stage.rows("rollback")
-    }
-  },
-  {
-    title: "each reason has its own words",
-    of: ["bury"],
-    play: async (stage) => {
-      await scene(stage, 3, 3)
-      const reasons = ["retries_spent", "never_sent", "no_outcome"]
-      await stage.rows(
-        `update posthorn.dead_letters l set reason = r.reason from (select delivery_id, row_number() over (order by delivery_id) as n
+      one!.workspace,
+      one!.id
+    )
+    const warned: Array<string> = []
+    const warn = ({ message }: { readonly message: string | undefined }) => warned.push(message ?? "")
+    stage.client.on("notice", warn)
+    await bury(stage, 1)
+    stage.client.off("notice", warn)
+    assert.deepEqual(warned, [])
+    assert.equal((await stage.rows("select from posthorn.notifications")).length, 1)
+  })
+
+  it("bury: a notification that cannot be written undoes nothing", async (stage) => {
+    await scene(stage, 1, 1)
+    await stage.rows("begin")
+    await stage.rows("alter table posthorn.notifications add constraint broken check (false)")
+    assert.equal(await bury(stage, 1), 1)
+    assert.equal(await stage.value(STATUSES), "dead_lettered")
+    await stage.rows("rollback")
+  })
+
+  it("bury: each reason has its own words", async (stage) => {
+    await scene(stage, 3, 3)
+    const reasons = ["retries_spent", "never_sent", "no_outcome"]
+    await stage.rows(
+      `update posthorn.dead_letters l set reason = r.reason from (select delivery_id, row_number() over (order by delivery_id) as n
          from posthorn.dead_letters) o join unnest($1::text[]) with ordinality as r(reason, n) using (n) where o.delivery_id = l.delivery_id`,
-        reasons
-      )
-      await bury(stage, 10)
-      const said = await stage.rows("select message from posthorn.notifications order by delivery_id")
-      const words = [/attempts/, /never sent/, /may have received/]
-      for (const [n, { message }] of said.entries()) assert.match(message as string, words[n]!)
-      assert.deepEqual(
-        (await stage.rows("select dead_letter_reason as reason from posthorn.deliveries order by id")).map(
-          ({ reason }) => reason
-        ),
-        reasons
-      )
-    }
-  }
-]
+      reasons
+    )
+    await bury(stage, 10)
+    const said = await stage.rows("select message from posthorn.notifications order by delivery_id")
+    const words = [/attempts/, /never sent/, /may have received/]
+    for (const [n, { message }] of said.entries()) assert.match(message as string, words[n]!)
+    assert.deepEqual(
+      (await stage.rows("select dead_letter_reason as reason from posthorn.deliveries order by id")).map(
+        ({ reason }) => reason
+      ),
+      reasons
+    )
+  })
+})

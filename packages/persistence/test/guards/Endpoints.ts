@@ -3,9 +3,9 @@ import assert from "node:assert/strict"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { newId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
-import { type EndpointRow, EndpointsRepo } from "../../src/EndpointsRepo.ts"
-import { SecretsRepo } from "../../src/SecretsRepo.ts"
-import type { Scenario, Stage } from "./Stage.ts"
+import { SecretsRepo } from "../../src/operations/SecretsRepo.ts"
+import { type EndpointRow, EndpointsRepo } from "../../src/repositories/EndpointsRepo.ts"
+import { type Stage, writeScenarios } from "./Stage.ts"
 import { changesNothing, changesOnly, twinOf } from "./Twin.ts"
 
 /** Two endpoints, and the same two in another workspace. */
@@ -70,139 +70,120 @@ export const removesInOrder = async <E>(
 
 const settingsOf = ({ description, eventTypes, url }: EndpointRow) => ({ description, eventTypes, url })
 
-const scenarios: ReadonlyArray<Scenario> = [
-  {
-    title: "an endpoint that is made disabled was disabled by hand, from that moment on",
-    of: ["EndpointsRepo.ts insert"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      const endpoints = await stage.repos.get(EndpointsRepo)
-      for (const enabled of [true, false])
-        await stage.repos.run(
-          endpoints.insert(acme, {
-            id: newId("endpoint"),
-            url: "https://example.com",
-            description: null,
-            eventTypes: ["a"],
-            enabled,
-            secret: Buffer.from("secret")
-          })
-        )
-      assert.deepEqual(
-        await stage.rows(
-          "select enabled, disabled_reason as reason, disabled_at is not null as since from posthorn.endpoints order by id"
-        ),
-        [
-          { enabled: true, reason: null, since: false },
-          { enabled: false, reason: "manual", since: true }
-        ]
+const scenarios = writeScenarios((it) => {
+  it("EndpointsRepo.ts insert: an endpoint that is made disabled was disabled by hand, from that moment on", async (stage) => {
+    const acme = await stage.workspace()
+    const endpoints = await stage.repos.get(EndpointsRepo)
+    for (const enabled of [true, false])
+      await stage.repos.run(
+        endpoints.insert(acme, {
+          id: newId("endpoint"),
+          url: "https://example.com",
+          description: null,
+          eventTypes: ["a"],
+          enabled,
+          secret: Buffer.from("secret")
+        })
       )
-    }
-  },
-  {
-    title: "an endpoint that is held can be neither changed nor removed meanwhile; others can",
-    of: ["EndpointsRepo.ts lock", "EndpointsRepo.ts lockForUpdate", "EndpointsRepo.ts lockForRemoval"],
-    play: async (stage) => {
-      const { acme, endpoints, one, twin, two } = await scene(stage)
-      const { lock, lockForRemoval, lockForUpdate } = endpoints
-      for (const [workspace, id] of [
-        [acme, one],
-        [acme, two],
-        [twin, one]
-      ] as const) {
-        const found = stage.repos.run(lock(workspace, id))
-        assert.deepEqual(
-          [(await found)?.id, (await stage.repos.run(lockForUpdate(workspace, id)))?.id],
-          [id, id]
-        )
-        const held = (call: Effect.Effect<unknown, unknown, SqlClient>, against: string) =>
-          stage.repos.within(call, async () => {
-            assert.deepEqual(await lockedFor(stage, against), [`${workspace} ${id}`])
-          })
-        await held(lock(workspace, id), "for no key update")
-        await held(lockForUpdate(workspace, id), "for share")
-        await held(lockForRemoval(workspace, id), "for key share")
-      }
-    }
-  },
-  {
-    title: "an endpoint is changed, given a new secret and removed by itself, in its own workspace",
-    of: ["EndpointsRepo.ts update", "EndpointsRepo.ts rotate", "EndpointsRepo.ts remove"],
-    play: async (stage) => {
-      const { acme, endpoints, one, twin } = await scene(stage)
-      for (const workspace of [acme, twin]) {
-        const present = (await stage.repos.run(endpoints.find(workspace, one)))!
-        const next = { ...settingsOf(present), enabled: true, description: "new" }
-        const acts = [
-          () => stage.repos.run(endpoints.update(workspace, present, next)),
-          () => stage.repos.run(endpoints.rotate(workspace, one, Buffer.from("new"))),
-          () => stage.repos.run(endpoints.remove(workspace, one))
-        ]
-        for (const act of acts) await changesOnly(stage, "endpoints", workspace, one, act)
-      }
-    }
-  },
-  {
-    title: "a sealed secret is replaced as it was read, and not when it was rotated since",
-    of: ["SecretsRepo.ts replace"],
-    play: async (stage) => {
-      const { acme, one, twin } = await scene(stage)
-      const secrets = await stage.repos.get(SecretsRepo)
-      const read = async (workspace: string) => ({
-        workspaceId: workspace,
-        endpointId: one,
-        ...(await stage.repos.run(secrets.find(workspace, one)))!
-      })
-      for (const workspace of [acme, twin]) {
-        const old = await read(workspace)
-        const replace = (secret: string) => () =>
-          stage.repos.run(secrets.replace(old, Buffer.from(secret), null))
-        await changesOnly(stage, "endpoints", workspace, one, replace("again"))
-        await changesNothing(stage, "endpoints", replace("once more"))
-      }
-      const before = await read(acme)
+    assert.deepEqual(
       await stage.rows(
-        "update posthorn.endpoints set previous_secret = 'older', previous_secret_expires_at = now() where id = $1",
-        one
+        "select enabled, disabled_reason as reason, disabled_at is not null as since from posthorn.endpoints order by id"
+      ),
+      [
+        { enabled: true, reason: null, since: false },
+        { enabled: false, reason: "manual", since: true }
+      ]
+    )
+  })
+
+  it("EndpointsRepo.ts lock, EndpointsRepo.ts lockForUpdate, EndpointsRepo.ts lockForRemoval: an endpoint that is held can be neither changed nor removed meanwhile; others can", async (stage) => {
+    const { acme, endpoints, one, twin, two } = await scene(stage)
+    const { lock, lockForRemoval, lockForUpdate } = endpoints
+    for (const [workspace, id] of [
+      [acme, one],
+      [acme, two],
+      [twin, one]
+    ] as const) {
+      const found = stage.repos.run(lock(workspace, id))
+      assert.deepEqual(
+        [(await found)?.id, (await stage.repos.run(lockForUpdate(workspace, id)))?.id],
+        [id, id]
       )
-      await changesNothing(stage, "endpoints", () =>
-        stage.repos.run(secrets.replace(before, Buffer.from("new"), null))
-      )
+      const held = (call: Effect.Effect<unknown, unknown, SqlClient>, against: string) =>
+        stage.repos.within(call, async () => {
+          assert.deepEqual(await lockedFor(stage, against), [`${workspace} ${id}`])
+        })
+      await held(lock(workspace, id), "for no key update")
+      await held(lockForUpdate(workspace, id), "for share")
+      await held(lockForRemoval(workspace, id), "for key share")
     }
-  },
-  {
-    title: "an endpoint's deliveries are removed, so many at a time, and no others",
-    of: ["EndpointsRepo.ts removeDeliveries"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      const [one, two] = [await stage.endpoint(acme), await stage.endpoint(acme)]
-      await stage.deliveries(acme, "acme", 3)
-      const twin = await twinOf(stage, acme, "endpoints", "deliveries")
-      const endpoints = await stage.repos.get(EndpointsRepo)
-      const remove = () => stage.repos.run(endpoints.removeDeliveries(acme, one, 2))
-      const left = async (workspace: string, endpoint: string) =>
-        Number(
-          await stage.value(
-            "select count(*) from posthorn.deliveries where workspace_id = $1 and endpoint_id = $2",
-            workspace,
-            endpoint
-          )
+  })
+
+  it("EndpointsRepo.ts update, EndpointsRepo.ts rotate, EndpointsRepo.ts remove: an endpoint is changed, given a new secret and removed by itself, in its own workspace", async (stage) => {
+    const { acme, endpoints, one, twin } = await scene(stage)
+    for (const workspace of [acme, twin]) {
+      const present = (await stage.repos.run(endpoints.find(workspace, one)))!
+      const next = { ...settingsOf(present), enabled: true, description: "new" }
+      const acts = [
+        () => stage.repos.run(endpoints.update(workspace, present, next)),
+        () => stage.repos.run(endpoints.rotate(workspace, one, Buffer.from("new"))),
+        () => stage.repos.run(endpoints.remove(workspace, one))
+      ]
+      for (const act of acts) await changesOnly(stage, "endpoints", workspace, one, act)
+    }
+  })
+
+  it("SecretsRepo.ts replace: a sealed secret is replaced as it was read, and not when it was rotated since", async (stage) => {
+    const { acme, one, twin } = await scene(stage)
+    const secrets = await stage.repos.get(SecretsRepo)
+    const read = async (workspace: string) => ({
+      workspaceId: workspace,
+      endpointId: one,
+      ...(await stage.repos.run(secrets.find(workspace, one)))!
+    })
+    for (const workspace of [acme, twin]) {
+      const old = await read(workspace)
+      const replace = (secret: string) => () =>
+        stage.repos.run(secrets.replace(old, Buffer.from(secret), null))
+      await changesOnly(stage, "endpoints", workspace, one, replace("again"))
+      await changesNothing(stage, "endpoints", replace("once more"))
+    }
+    const before = await read(acme)
+    await stage.rows(
+      "update posthorn.endpoints set previous_secret = 'older', previous_secret_expires_at = now() where id = $1",
+      one
+    )
+    await changesNothing(stage, "endpoints", () =>
+      stage.repos.run(secrets.replace(before, Buffer.from("new"), null))
+    )
+  })
+
+  it("EndpointsRepo.ts removeDeliveries: an endpoint's deliveries are removed, so many at a time, and no others", async (stage) => {
+    const acme = await stage.workspace()
+    const [one, two] = [await stage.endpoint(acme), await stage.endpoint(acme)]
+    await stage.deliveries(acme, "acme", 3)
+    const twin = await twinOf(stage, acme, "endpoints", "deliveries")
+    const endpoints = await stage.repos.get(EndpointsRepo)
+    const remove = () => stage.repos.run(endpoints.removeDeliveries(acme, one, 2))
+    const left = async (workspace: string, endpoint: string) =>
+      Number(
+        await stage.value(
+          "select count(*) from posthorn.deliveries where workspace_id = $1 and endpoint_id = $2",
+          workspace,
+          endpoint
         )
-      assert.deepEqual([await remove(), await left(acme, one)], [2, 1])
-      assert.deepEqual([await remove(), await remove()], [1, 0])
-      assert.deepEqual([await left(acme, two), await left(twin, one), await left(twin, two)], [3, 3, 3])
-    }
-  },
-  {
-    title: "an endpoint's deliveries are locked in the order of their ids, as recording locks them",
-    of: ["EndpointsRepo.ts removeDeliveries"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      const one = await stage.endpoint(acme)
-      const endpoints = await stage.repos.get(EndpointsRepo)
-      await removesInOrder(stage, acme, endpoints.removeDeliveries(acme, one, 2))
-    }
-  }
-]
+      )
+    assert.deepEqual([await remove(), await left(acme, one)], [2, 1])
+    assert.deepEqual([await remove(), await remove()], [1, 0])
+    assert.deepEqual([await left(acme, two), await left(twin, one), await left(twin, two)], [3, 3, 3])
+  })
+
+  it("EndpointsRepo.ts removeDeliveries: an endpoint's deliveries are locked in the order of their ids, as recording locks them", async (stage) => {
+    const acme = await stage.workspace()
+    const one = await stage.endpoint(acme)
+    const endpoints = await stage.repos.get(EndpointsRepo)
+    await removesInOrder(stage, acme, endpoints.removeDeliveries(acme, one, 2))
+  })
+})
 
 export const endpoints = scenarios

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import { Effect } from "effect"
 import { sleepLocks } from "../../src/SleepLocks.ts"
-import type { Delivery, Row, Scenario, Stage } from "./Stage.ts"
+import { type Delivery, type Row, type Stage, writeScenarios } from "./Stage.ts"
 
 const LIMIT = 7
 const WAKE_CLASS = 7_067_003
@@ -73,501 +73,428 @@ const takeUp = (stage: Stage, deliveries: ReadonlyArray<Delivery>, count = 1, se
 const counted = (stage: Stage) =>
   stage.rows("select delivery_id as id, take_ups as n from posthorn.queue where take_ups > 0 order by 1")
 
-export const engine: ReadonlyArray<Scenario> = [
-  {
-    title: "what is due in these shards past their marks is shown, without the endpoints to be skipped",
-    of: ["due"],
-    play: async (stage) => {
-      const { of, one, two } = await scene(stage)
-      const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
-      await setDue(stage, first, -3)
-      await setDue(stage, second, -2)
-      await setDue(stage, third, 5)
-      const mark = async (id: string) =>
-        Number(
-          await stage.value("select posthorn.micros(due_at) from posthorn.queue where delivery_id = $1", id)
-        )
-      assert.deepEqual(await due(stage, [1]), [first.id, second.id])
-      assert.deepEqual(
-        await due(stage, [2]),
-        of(two).map(({ id }) => id)
+export const engine = writeScenarios((it) => {
+  it("due: what is due in these shards past their marks is shown, without the endpoints to be skipped", async (stage) => {
+    const { of, one, two } = await scene(stage)
+    const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
+    await setDue(stage, first, -3)
+    await setDue(stage, second, -2)
+    await setDue(stage, third, 5)
+    const mark = async (id: string) =>
+      Number(
+        await stage.value("select posthorn.micros(due_at) from posthorn.queue where delivery_id = $1", id)
       )
-      assert.deepEqual(await due(stage, [1], await mark(first.id), first.id), [second.id])
-      assert.deepEqual(
-        await due(stage, [1, 2], 0, "", [one]),
-        of(two).map(({ id }) => id)
+    assert.deepEqual(await due(stage, [1]), [first.id, second.id])
+    assert.deepEqual(
+      await due(stage, [2]),
+      of(two).map(({ id }) => id)
+    )
+    assert.deepEqual(await due(stage, [1], await mark(first.id), first.id), [second.id])
+    assert.deepEqual(
+      await due(stage, [1, 2], 0, "", [one]),
+      of(two).map(({ id }) => id)
+    )
+  })
+
+  it("due: where endpoints are skipped, each shard is looked at for so many rows that are due past its mark, and says where that ended", async (stage) => {
+    const { of, one, two } = await scene(stage)
+    const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
+    for (const [n, delivery] of [first, second, third].entries()) await setDue(stage, delivery, n - 4)
+    const mark = Number(
+      await stage.value("select posthorn.micros(due_at) from posthorn.queue where delivery_id = $1", first.id)
+    )
+    const stops = async (shards: ReadonlyArray<number>, skip: ReadonlyArray<string>, past = 0, id = "") =>
+      (await looked(stage, shards, past, id, skip, 2)).flatMap(({ delivery_ids, endpoint_id, shard }) =>
+        endpoint_id === null && shard !== null ? [[shard, delivery_ids]] : []
       )
-    }
-  },
-  {
-    title:
-      "where endpoints are skipped, each shard is looked at for so many rows that are due past its mark, and says where that ended",
-    of: ["due"],
-    play: async (stage) => {
-      const { of, one, two } = await scene(stage)
-      const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
-      for (const [n, delivery] of [first, second, third].entries()) await setDue(stage, delivery, n - 4)
-      const mark = Number(
-        await stage.value(
-          "select posthorn.micros(due_at) from posthorn.queue where delivery_id = $1",
-          first.id
-        )
+    assert.deepEqual(await stops([1, 2], [one]), [
+      [1, second.id],
+      [2, of(two)[1]!.id]
+    ])
+    assert.deepEqual(await stops([1], [one], mark, first.id), [[1, third.id]])
+    assert.deepEqual(await stops([1], []), [])
+    await setDue(stage, second, 5)
+    await setDue(stage, third, 5)
+    assert.deepEqual(await stops([1], [one]), [])
+  })
+
+  it("due, publishing, wake: of those who hold a lock, the transactions that have published to these shards and are still open are named", async (stage) => {
+    const acme = await stage.workspace()
+    const shard = Number(await stage.value("select posthorn.shard_of($1)", await stage.endpoint(acme)))
+    const open = (looked: number) =>
+      stage.value(
+        "select delivery_ids from posthorn.due(array[$1]::smallint[], '{0}', array[''], '{}', 1, 10) where shard is null",
+        looked
       )
-      const stops = async (shards: ReadonlyArray<number>, skip: ReadonlyArray<string>, past = 0, id = "") =>
-        (await looked(stage, shards, past, id, skip, 2)).flatMap(({ delivery_ids, endpoint_id, shard }) =>
-          endpoint_id === null && shard !== null ? [[shard, delivery_ids]] : []
-        )
-      assert.deepEqual(await stops([1, 2], [one]), [
-        [1, second.id],
-        [2, of(two)[1]!.id]
-      ])
-      assert.deepEqual(await stops([1], [one], mark, first.id), [[1, third.id]])
-      assert.deepEqual(await stops([1], []), [])
-      await setDue(stage, second, 5)
-      await setDue(stage, third, 5)
-      assert.deepEqual(await stops([1], [one]), [])
-    }
-  },
-  {
-    title:
-      "of those who hold a lock, the transactions that have published to these shards and are still open are named",
-    of: ["due", "publishing", "wake"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      const shard = Number(await stage.value("select posthorn.shard_of($1)", await stage.endpoint(acme)))
-      const open = (looked: number) =>
-        stage.value(
-          "select delivery_ids from posthorn.due(array[$1]::smallint[], '{0}', array[''], '{}', 1, 10) where shard is null",
-          looked
-        )
-      const publisher = await stage.other()
-      await publisher.rows("begin")
-      await publisher.rows("select posthorn.publish('acme', 'a', '1')")
-      const transaction = await publisher.value(
-        "select virtualtransaction from pg_locks where pid = pg_backend_pid() limit 1"
-      )
-      const strangers = await stage.other()
-      await strangers.rows("select pg_advisory_lock_shared(1, $1)", shard)
-      await strangers.rows(
-        "select pg_advisory_lock_shared((posthorn.wake_class()::bigint << 32) + $1)",
-        shard
-      )
-      const far = await stage.other({ database: "postgres" })
-      await far.rows("select pg_advisory_lock_shared($1::integer, $2::integer)", WAKE_CLASS, shard)
-      const other = (shard + 1) % 32
-      await strangers.rows("select pg_advisory_lock(posthorn.wake_class(), $1)", other)
-      assert.equal(await open(shard), `${String(transaction)} ${shard}`)
-      assert.equal(await open(other), "")
-      await publisher.rows("commit")
-      assert.equal(await open(shard), "")
-    }
-  },
-  {
-    title:
-      "a worker that wants to sleep gets the locks of shards in which no transaction that published is open",
-    of: ["SleepLocks.ts TAKE"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      const shard = Number(await stage.value("select posthorn.shard_of($1)", await stage.endpoint(acme)))
-      const publisher = await stage.other()
-      await publisher.rows("begin")
-      await publisher.rows("select posthorn.publish('acme', 'a', '1')")
-      const worker = await stage.other()
-      const locks = sleepLocks({
-        broken: Effect.never,
-        onNotification: () => undefined,
-        query: <A>(text: string, values: ReadonlyArray<unknown> = []) =>
-          Effect.promise(() => worker.rows(text, ...values) as Promise<ReadonlyArray<A>>)
-      })
-      const other = (shard + 1) % 32
-      assert.deepEqual(await Effect.runPromise(locks.take([shard, other])), [other])
-      await publisher.rows("commit")
-      assert.deepEqual(await Effect.runPromise(locks.take([shard])), [shard])
-      await Effect.runPromise(locks.giveBack)
-      assert.equal(
-        await stage.value(
-          `select count(*) from pg_locks where classid = $1::oid
+    const publisher = await stage.other()
+    await publisher.rows("begin")
+    await publisher.rows("select posthorn.publish('acme', 'a', '1')")
+    const transaction = await publisher.value(
+      "select virtualtransaction from pg_locks where pid = pg_backend_pid() limit 1"
+    )
+    const strangers = await stage.other()
+    await strangers.rows("select pg_advisory_lock_shared(1, $1)", shard)
+    await strangers.rows("select pg_advisory_lock_shared((posthorn.wake_class()::bigint << 32) + $1)", shard)
+    const far = await stage.other({ database: "postgres" })
+    await far.rows("select pg_advisory_lock_shared($1::integer, $2::integer)", WAKE_CLASS, shard)
+    const other = (shard + 1) % 32
+    await strangers.rows("select pg_advisory_lock(posthorn.wake_class(), $1)", other)
+    assert.equal(await open(shard), `${String(transaction)} ${shard}`)
+    assert.equal(await open(other), "")
+    await publisher.rows("commit")
+    assert.equal(await open(shard), "")
+  })
+
+  it("SleepLocks.ts TAKE: a worker that wants to sleep gets the locks of shards in which no transaction that published is open", async (stage) => {
+    const acme = await stage.workspace()
+    const shard = Number(await stage.value("select posthorn.shard_of($1)", await stage.endpoint(acme)))
+    const publisher = await stage.other()
+    await publisher.rows("begin")
+    await publisher.rows("select posthorn.publish('acme', 'a', '1')")
+    const worker = await stage.other()
+    const locks = sleepLocks({
+      broken: Effect.never,
+      onNotification: () => undefined,
+      query: <A>(text: string, values: ReadonlyArray<unknown> = []) =>
+        Effect.promise(() => worker.rows(text, ...values) as Promise<ReadonlyArray<A>>)
+    })
+    const other = (shard + 1) % 32
+    assert.deepEqual(await Effect.runPromise(locks.take([shard, other])), [other])
+    await publisher.rows("commit")
+    assert.deepEqual(await Effect.runPromise(locks.take([shard])), [shard])
+    await Effect.runPromise(locks.giveBack)
+    assert.equal(
+      await stage.value(
+        `select count(*) from pg_locks where classid = $1::oid
              and database = (select oid from pg_database where datname = current_database())`,
-          WAKE_CLASS
-        ),
-        "0"
-      )
-    }
-  },
-  {
-    title: "a post has its own event's payload, and a test send its own",
-    of: ["load"],
-    play: async (stage) => {
-      const [acme, twin] = [await stage.workspace("acme"), await stage.workspace("twin")]
-      await stage.endpoint(acme)
-      await stage.endpoint(twin)
-      const sent: Array<readonly [string, string]> = []
-      for (const [slug, payload] of [
-        ["acme", "1"],
-        ["acme", "2"],
-        ["twin", "3"]
-      ] as const)
-        sent.push([
-          slug === "acme" ? acme : twin,
-          ((await stage.publish(slug, "a", null, payload)).delivery_ids as Array<string>)[0]!
-        ])
-      await stage.rows("update posthorn.events set id = 'evt_same' where payload in ('1', '3')")
-      await stage.rows("update posthorn.deliveries set event_id = 'evt_same' where id = any ($1)", [
-        sent[0]![1],
-        sent[2]![1]
+        WAKE_CLASS
+      ),
+      "0"
+    )
+  })
+
+  it("load: a post has its own event's payload, and a test send its own", async (stage) => {
+    const [acme, twin] = [await stage.workspace("acme"), await stage.workspace("twin")]
+    await stage.endpoint(acme)
+    await stage.endpoint(twin)
+    const sent: Array<readonly [string, string]> = []
+    for (const [slug, payload] of [
+      ["acme", "1"],
+      ["acme", "2"],
+      ["twin", "3"]
+    ] as const)
+      sent.push([
+        slug === "acme" ? acme : twin,
+        ((await stage.publish(slug, "a", null, payload)).delivery_ids as Array<string>)[0]!
       ])
-      const payloads = async () =>
-        (
-          await stage.rows(
-            "select payload from posthorn.load($1, $2, '{0,0,0}', '{0,0,0}') order by place",
-            sent.map(([workspace]) => workspace),
-            sent.map(([, id]) => id)
-          )
-        ).map(({ payload }) => payload)
-      assert.deepEqual(await payloads(), ["1", "2", "3"])
-      await stage.rows("update posthorn.deliveries set payload = 'own' where id = $1", sent[1]![1])
-      assert.deepEqual(await payloads(), ["1", "own", "3"])
-    }
-  },
-  {
-    title: "the next due time is the earliest that is yet to come in these shards",
-    of: ["next_due"],
-    play: async (stage) => {
-      const { of, one, two } = await scene(stage)
-      const [, second, third] = of(one) as [Delivery, Delivery, Delivery]
-      await setDue(stage, second, 20)
-      await setDue(stage, third, 10)
-      await setDue(stage, of(two)[0]!, 5)
-      const expected = await stage.value(
-        "select posthorn.micros(due_at) from posthorn.queue where delivery_id = $1",
-        third.id
-      )
-      assert.equal(await stage.value("select posthorn.next_due(array[1]::smallint[])"), expected)
-    }
-  },
-  {
-    title: "a lane is filled up from a row on, with what is due of its endpoint",
-    of: ["due_of"],
-    play: async (stage) => {
-      const { acme, of, one } = await scene(stage)
-      const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
-      await setDue(stage, first, -3)
-      await setDue(stage, second, -2)
-      await setDue(stage, third, 5)
-      const from = (await stage.value(
-        "select posthorn.micros(due_at) from posthorn.queue where delivery_id = $1",
-        second.id
-      )) as string
-      const shown = (place: string, id: string) =>
-        stage.rows("select * from posthorn.due_of($1, $2, $3, $4, array[100])", [acme], [one], [place], [id])
-      assert.deepEqual(idsIn(await shown("0", "")), [first.id, second.id])
-      assert.deepEqual(idsIn(await shown(from, second.id)), [second.id])
-    }
-  },
-  {
-    title:
-      "a post is loaded as long as its delivery waits for this attempt, with its own endpoint; old secrets end by the clock",
-    of: ["load"],
-    play: async (stage) => {
-      const { acme, of, one, two } = await scene(stage)
-      const [waiting, done, third] = of(one) as [Delivery, Delivery, Delivery]
-      await stage.rows("update posthorn.endpoints set url = 'https://' || id")
-      await stage.record([stage.observation(done, { status: "delivered" })])
-      const load = (attempts: ReadonlyArray<number>, known: ReadonlyArray<string>) =>
-        stage.rows(
-          "select place, version, url, previous_secret as old, enabled from posthorn.load($1, $2, $3, $4) order by place",
-          [acme, acme, acme, acme],
-          [waiting.id, done.id, third.id, of(two)[0]!.id],
-          attempts,
-          known
-        )
-      const unknown = ["0", "0", "0", "0"]
-      const urls = async () => (await load([0, 0, 0, 0], unknown)).map(({ place, url }) => [place, url])
-      assert.deepEqual(await urls(), [
-        [1, `https://${one}`],
-        [3, `https://${one}`],
-        [4, `https://${two}`]
-      ])
-      // It stands at its first attempt, and is not waiting for a second.
-      assert.deepEqual(
-        (await load([0, 1, 1, 0], unknown)).map(({ place }) => place),
-        [1, 4]
-      )
-      const versionOf = async () => (await load([0, 0, 0, 0], unknown))[0]!.version as string
-      const version = await versionOf()
-      const known = [version, version, version, "0"]
-      assert.deepEqual(
-        (await load([0, 0, 0, 0], known)).map(({ url }) => url),
-        [null, null, `https://${two}`]
-      )
-      const withOld = (until: string) =>
-        stage.rows(
-          `update posthorn.endpoints set previous_secret = 'old', previous_secret_expires_at = now() + $1::interval where id = $2`,
-          until,
-          one
-        )
-      const oldOnes = async (known: string) =>
-        (await load([0, 0, 0, 0], [known, known, known, "0"])).map(({ old, url }) => [
-          url !== null,
-          String(old)
-        ])
-      await withOld("1 hour")
-      const both = await versionOf()
-      assert.deepEqual(await oldOnes(version), [
-        [true, "old"],
-        [true, "old"],
-        [true, "null"]
-      ])
-      await withOld("-1 hour")
-      assert.deepEqual(await oldOnes(both), [
-        [true, "null"],
-        [true, "null"],
-        [true, "null"]
-      ])
-      assert.equal(await versionOf(), version)
-    }
-  },
-  {
-    title:
-      "a take-up is counted once, for the deliveries that are asked about, as long as they wait for this attempt",
-    of: ["take_up"],
-    play: async (stage) => {
-      const { of, one } = await scene(stage)
-      const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
-      assert.deepEqual(await takeUp(stage, [first, second], 2), [
-        { id: first.id, outcome: "counted" },
-        { id: second.id, outcome: "counted" }
-      ])
-      assert.deepEqual(await takeUp(stage, [first], 2), [{ id: first.id, outcome: "counted" }])
-      assert.deepEqual(await takeUp(stage, [third], 1, true, 1), [])
-      assert.deepEqual(await counted(stage), [
-        { id: first.id, n: 2 },
-        { id: second.id, n: 2 }
-      ])
-      assert.deepEqual(await takeUp(stage, [first], 1), [{ id: first.id, outcome: "counted" }])
-      assert.deepEqual((await counted(stage))[0], { id: first.id, n: 2 })
-      assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
-    }
-  },
-  {
-    title:
-      "a dead owner cannot have held what was committed after it: that is counted as taken up for the first time",
-    of: ["take_up", "was_visible"],
-    play: async (stage) => {
-      const { of, one } = await scene(stage)
-      const [before, after, third] = of(one) as [Delivery, Delivery, Delivery]
-      await stage.rows("update posthorn.shards set suspect_snapshot = pg_current_snapshot() where shard = 1")
-      await stage.rows("update posthorn.queue set attempts = attempts where delivery_id <> $1", before.id)
-      await takeUp(stage, [before, after], 2)
-      await takeUp(stage, [third], 3)
-      assert.deepEqual(await counted(stage), [
-        { id: before.id, n: 2 },
-        { id: after.id, n: 1 },
-        { id: third.id, n: 3 }
-      ])
-    }
-  },
-  {
-    title: "whatever was committed when, a take-up that ended is counted as it is told",
-    of: ["take_up", "was_visible"],
-    play: async (stage) => {
-      const { of, one, two } = await scene(stage)
-      const [first] = of(one) as [Delivery]
-      const [unsuspected] = of(two) as [Delivery]
-      await stage.rows("update posthorn.shards set suspect_snapshot = pg_current_snapshot() where shard = 1")
-      await stage.rows("update posthorn.queue set attempts = attempts")
-      await takeUp(stage, [first], 2, false)
-      await takeUp(stage, [unsuspected], 2)
-      assert.deepEqual(await counted(stage), [
-        { id: first.id, n: 2 },
-        { id: unsuspected.id, n: 2 }
-      ])
-    }
-  },
-  {
-    title: "one that stands at the limit is given up when it is to be counted once more, and only that one",
-    of: ["take_up"],
-    play: async (stage) => {
-      const { of, one } = await scene(stage)
-      const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
-      await stage.rows("update posthorn.queue set take_ups = $1 where delivery_id = any ($2)", LIMIT, [
-        first.id,
-        second.id
-      ])
-      // Repeated because the answer was lost: it is counted already.
-      assert.deepEqual(await takeUp(stage, [first], LIMIT), [{ id: first.id, outcome: "counted" }])
-      assert.deepEqual(await takeUp(stage, [first, third], LIMIT + 1), [
-        { id: first.id, outcome: "buried" },
-        { id: third.id, outcome: "counted" }
-      ])
-      assert.deepEqual(await stage.rows("select delivery_id as id, reason from posthorn.dead_letters"), [
-        { id: first.id, reason: "no_outcome" }
-      ])
-      assert.deepEqual(await counted(stage), [
-        { id: second.id, n: LIMIT },
-        { id: third.id, n: LIMIT }
-      ])
-    }
-  },
-  {
-    title: "one that may have been sent is not said to have never been",
-    of: ["take_up"],
-    play: async (stage) => {
-      const { of, one } = await scene(stage)
-      const [sent, tried, recorded] = of(one) as [Delivery, Delivery, Delivery]
-      await takeUp(stage, [sent], 1, true)
-      await takeUp(stage, [tried], 1, false)
-      await stage.record([stage.observation(recorded)])
-      await stage.rows("update posthorn.queue set take_ups = $1", LIMIT)
-      await takeUp(stage, [sent, tried], LIMIT + 1, false)
-      await takeUp(stage, [recorded], LIMIT + 1, false, 1)
-      assert.deepEqual(
-        (await stage.rows("select reason from posthorn.dead_letters order by delivery_id")).map(
-          ({ reason }) => reason
-        ),
-        ["no_outcome", "never_sent", "no_outcome"]
-      )
-    }
-  },
-  {
-    title: "a dead letter that is there already is no obstacle to giving a delivery up",
-    of: ["take_up"],
-    play: async (stage) => {
-      const { acme, of, one } = await scene(stage)
-      const [first] = of(one)
-      await stage.rows("update posthorn.queue set take_ups = $1", LIMIT)
-      await stage.rows(
-        "insert into posthorn.dead_letters (workspace_id, delivery_id) values ($1, $2)",
-        acme,
-        first!.id
-      )
-      assert.deepEqual(await takeUp(stage, [first!], LIMIT + 1), [{ id: first!.id, outcome: "buried" }])
-    }
-  },
-  {
-    title:
-      "a dead letter that somebody is writing is not waited for long: the call gives up with 55P03, to be made again",
-    of: ["take_up"],
-    play: async (stage) => {
-      const { acme, of, one } = await scene(stage)
-      const [first] = of(one)
-      await stage.rows("update posthorn.queue set take_ups = $1", LIMIT)
-      const other = await stage.other()
-      await other.rows("begin")
-      await other.rows(
-        "insert into posthorn.dead_letters (workspace_id, delivery_id) values ($1, $2)",
-        acme,
-        first!.id
-      )
-      await stage.rows("set statement_timeout = '8s'")
-      const code = await takeUp(stage, [first!], LIMIT + 1).then(
-        () => null,
-        (error: { readonly code: string }) => error.code
-      )
-      await stage.rows("reset statement_timeout")
-      assert.equal(code, "55P03")
-    }
-  },
-  {
-    title: "what somebody holds is left alone and said to be held, without waiting; others are counted",
-    of: ["take_up"],
-    play: async (stage) => {
-      const { of, one } = await scene(stage)
-      const [held, free, doomed] = of(one) as [Delivery, Delivery, Delivery]
-      await stage.rows("update posthorn.queue set take_ups = $1 where delivery_id = $2", LIMIT, doomed.id)
-      const other = await stage.other()
-      await other.rows("begin")
-      await other.rows("select from posthorn.queue where delivery_id = $1 for update", held.id)
-      await other.rows("select from posthorn.deliveries where id = $1 for update", doomed.id)
-      await stage.rows("set statement_timeout = '8s'")
-      assert.deepEqual(await takeUp(stage, [held, free, doomed], LIMIT + 1), [
-        { id: held.id, outcome: "held" },
-        { id: free.id, outcome: "counted" },
-        { id: doomed.id, outcome: "held" }
-      ])
-      await stage.rows("reset statement_timeout")
-      assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
-    }
-  },
-  {
-    title:
-      "a shard that was not given back is taken over with the time by which its rows are suspect, until it is given back",
-    of: ["take_shard", "give_back_shard"],
-    play: async (stage) => {
-      const take = (shard: number, owner: string) =>
-        stage.value("select posthorn.take_shard($1::smallint, $2)", shard, owner)
-      const giveBack = (shard: number, owner: string) =>
-        stage.rows("select posthorn.give_back_shard($1::smallint, $2)", shard, owner)
-      assert.equal(await take(3, "one"), null)
-      assert.equal(await take(4, "one"), null)
-      const seen = () => stage.value("select suspect_snapshot::text from posthorn.shards where shard = 3")
-      assert.equal(await seen(), null)
-      const suspect = await take(3, "two")
-      const snapshot = await seen()
-      assert.notEqual(suspect, null)
-      assert.notEqual(snapshot, null)
-      assert.equal(await take(3, "two"), suspect)
-      assert.equal(await seen(), snapshot)
-      // Whoever was taken for dead gives back what is no longer his.
-      await giveBack(3, "one")
-      assert.equal(await take(3, "two"), suspect)
-      await giveBack(3, "two")
-      assert.equal(await take(3, "three"), null)
-      assert.deepEqual(
-        await stage.rows("select shard, owner from posthorn.shards where owner is not null order by shard"),
-        [
-          { shard: 3, owner: "three" },
-          { shard: 4, owner: "one" }
-        ]
-      )
-    }
-  },
-  {
-    title:
-      "suspicion ends in those of an owner's shards that are asked about, when nothing waits there that was due when it began",
-    of: ["clear_suspicion"],
-    play: async (stage) => {
-      const { of, one, two } = await scene(stage)
-      for (const delivery of of(two)) await setDue(stage, delivery, 5)
-      for (const shard of [1, 2, 3, 4]) {
-        await stage.rows("select posthorn.take_shard($1::smallint, 'dead')", shard)
-        await stage.rows("select posthorn.take_shard($1::smallint, $2)", shard, shard === 4 ? "other" : "me")
-      }
-      const clear = async (...shards: ReadonlyArray<number>) =>
-        (await stage.rows("select posthorn.clear_suspicion($1, 'me') as shard", shards))
-          .map(({ shard }) => shard)
-          .sort()
-      assert.deepEqual(await clear(1, 2, 4), [2])
-      assert.deepEqual(
+    await stage.rows("update posthorn.events set id = 'evt_same' where payload in ('1', '3')")
+    await stage.rows("update posthorn.deliveries set event_id = 'evt_same' where id = any ($1)", [
+      sent[0]![1],
+      sent[2]![1]
+    ])
+    const payloads = async () =>
+      (
         await stage.rows(
-          "select shard from posthorn.shards where suspect_until is not null and suspect_snapshot is not null order by 1"
-        ),
-        [{ shard: 1 }, { shard: 3 }, { shard: 4 }]
+          "select payload from posthorn.load($1, $2, '{0,0,0}', '{0,0,0}') order by place",
+          sent.map(([workspace]) => workspace),
+          sent.map(([, id]) => id)
+        )
+      ).map(({ payload }) => payload)
+    assert.deepEqual(await payloads(), ["1", "2", "3"])
+    await stage.rows("update posthorn.deliveries set payload = 'own' where id = $1", sent[1]![1])
+    assert.deepEqual(await payloads(), ["1", "own", "3"])
+  })
+
+  it("next_due: the next due time is the earliest that is yet to come in these shards", async (stage) => {
+    const { of, one, two } = await scene(stage)
+    const [, second, third] = of(one) as [Delivery, Delivery, Delivery]
+    await setDue(stage, second, 20)
+    await setDue(stage, third, 10)
+    await setDue(stage, of(two)[0]!, 5)
+    const expected = await stage.value(
+      "select posthorn.micros(due_at) from posthorn.queue where delivery_id = $1",
+      third.id
+    )
+    assert.equal(await stage.value("select posthorn.next_due(array[1]::smallint[])"), expected)
+  })
+
+  it("due_of: a lane is filled up from a row on, with what is due of its endpoint", async (stage) => {
+    const { acme, of, one } = await scene(stage)
+    const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
+    await setDue(stage, first, -3)
+    await setDue(stage, second, -2)
+    await setDue(stage, third, 5)
+    const from = (await stage.value(
+      "select posthorn.micros(due_at) from posthorn.queue where delivery_id = $1",
+      second.id
+    )) as string
+    const shown = (place: string, id: string) =>
+      stage.rows("select * from posthorn.due_of($1, $2, $3, $4, array[100])", [acme], [one], [place], [id])
+    assert.deepEqual(idsIn(await shown("0", "")), [first.id, second.id])
+    assert.deepEqual(idsIn(await shown(from, second.id)), [second.id])
+  })
+
+  it("load: a post is loaded as long as its delivery waits for this attempt, with its own endpoint; old secrets end by the clock", async (stage) => {
+    const { acme, of, one, two } = await scene(stage)
+    const [waiting, done, third] = of(one) as [Delivery, Delivery, Delivery]
+    await stage.rows("update posthorn.endpoints set url = 'https://' || id")
+    await stage.record([stage.observation(done, { status: "delivered" })])
+    const load = (attempts: ReadonlyArray<number>, known: ReadonlyArray<string>) =>
+      stage.rows(
+        "select place, version, url, previous_secret as old, enabled from posthorn.load($1, $2, $3, $4) order by place",
+        [acme, acme, acme, acme],
+        [waiting.id, done.id, third.id, of(two)[0]!.id],
+        attempts,
+        known
       )
-      for (const delivery of of(one)) await setDue(stage, delivery, 5)
-      assert.deepEqual(await clear(1, 3), [1, 3])
+    const unknown = ["0", "0", "0", "0"]
+    const urls = async () => (await load([0, 0, 0, 0], unknown)).map(({ place, url }) => [place, url])
+    assert.deepEqual(await urls(), [
+      [1, `https://${one}`],
+      [3, `https://${one}`],
+      [4, `https://${two}`]
+    ])
+    // It stands at its first attempt, and is not waiting for a second.
+    assert.deepEqual(
+      (await load([0, 1, 1, 0], unknown)).map(({ place }) => place),
+      [1, 4]
+    )
+    const versionOf = async () => (await load([0, 0, 0, 0], unknown))[0]!.version as string
+    const version = await versionOf()
+    const known = [version, version, version, "0"]
+    assert.deepEqual(
+      (await load([0, 0, 0, 0], known)).map(({ url }) => url),
+      [null, null, `https://${two}`]
+    )
+    const withOld = (until: string) =>
+      stage.rows(
+        `update posthorn.endpoints set previous_secret = 'old', previous_secret_expires_at = now() + $1::interval where id = $2`,
+        until,
+        one
+      )
+    const oldOnes = async (known: string) =>
+      (await load([0, 0, 0, 0], [known, known, known, "0"])).map(({ old, url }) => [
+        url !== null,
+        String(old)
+      ])
+    await withOld("1 hour")
+    const both = await versionOf()
+    assert.deepEqual(await oldOnes(version), [
+      [true, "old"],
+      [true, "old"],
+      [true, "null"]
+    ])
+    await withOld("-1 hour")
+    assert.deepEqual(await oldOnes(both), [
+      [true, "null"],
+      [true, "null"],
+      [true, "null"]
+    ])
+    assert.equal(await versionOf(), version)
+  })
+
+  it("take_up: a take-up is counted once, for the deliveries that are asked about, as long as they wait for this attempt", async (stage) => {
+    const { of, one } = await scene(stage)
+    const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
+    assert.deepEqual(await takeUp(stage, [first, second], 2), [
+      { id: first.id, outcome: "counted" },
+      { id: second.id, outcome: "counted" }
+    ])
+    assert.deepEqual(await takeUp(stage, [first], 2), [{ id: first.id, outcome: "counted" }])
+    assert.deepEqual(await takeUp(stage, [third], 1, true, 1), [])
+    assert.deepEqual(await counted(stage), [
+      { id: first.id, n: 2 },
+      { id: second.id, n: 2 }
+    ])
+    assert.deepEqual(await takeUp(stage, [first], 1), [{ id: first.id, outcome: "counted" }])
+    assert.deepEqual((await counted(stage))[0], { id: first.id, n: 2 })
+    assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
+  })
+
+  it("take_up, was_visible: a dead owner cannot have held what was committed after it: that is counted as taken up for the first time", async (stage) => {
+    const { of, one } = await scene(stage)
+    const [before, after, third] = of(one) as [Delivery, Delivery, Delivery]
+    await stage.rows("update posthorn.shards set suspect_snapshot = pg_current_snapshot() where shard = 1")
+    await stage.rows("update posthorn.queue set attempts = attempts where delivery_id <> $1", before.id)
+    await takeUp(stage, [before, after], 2)
+    await takeUp(stage, [third], 3)
+    assert.deepEqual(await counted(stage), [
+      { id: before.id, n: 2 },
+      { id: after.id, n: 1 },
+      { id: third.id, n: 3 }
+    ])
+  })
+
+  it("take_up, was_visible: whatever was committed when, a take-up that ended is counted as it is told", async (stage) => {
+    const { of, one, two } = await scene(stage)
+    const [first] = of(one) as [Delivery]
+    const [unsuspected] = of(two) as [Delivery]
+    await stage.rows("update posthorn.shards set suspect_snapshot = pg_current_snapshot() where shard = 1")
+    await stage.rows("update posthorn.queue set attempts = attempts")
+    await takeUp(stage, [first], 2, false)
+    await takeUp(stage, [unsuspected], 2)
+    assert.deepEqual(await counted(stage), [
+      { id: first.id, n: 2 },
+      { id: unsuspected.id, n: 2 }
+    ])
+  })
+
+  it("take_up: one that stands at the limit is given up when it is to be counted once more, and only that one", async (stage) => {
+    const { of, one } = await scene(stage)
+    const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
+    await stage.rows("update posthorn.queue set take_ups = $1 where delivery_id = any ($2)", LIMIT, [
+      first.id,
+      second.id
+    ])
+    // Repeated because the answer was lost: it is counted already.
+    assert.deepEqual(await takeUp(stage, [first], LIMIT), [{ id: first.id, outcome: "counted" }])
+    assert.deepEqual(await takeUp(stage, [first, third], LIMIT + 1), [
+      { id: first.id, outcome: "buried" },
+      { id: third.id, outcome: "counted" }
+    ])
+    assert.deepEqual(await stage.rows("select delivery_id as id, reason from posthorn.dead_letters"), [
+      { id: first.id, reason: "no_outcome" }
+    ])
+    assert.deepEqual(await counted(stage), [
+      { id: second.id, n: LIMIT },
+      { id: third.id, n: LIMIT }
+    ])
+  })
+
+  it("take_up: one that may have been sent is not said to have never been", async (stage) => {
+    const { of, one } = await scene(stage)
+    const [sent, tried, recorded] = of(one) as [Delivery, Delivery, Delivery]
+    await takeUp(stage, [sent], 1, true)
+    await takeUp(stage, [tried], 1, false)
+    await stage.record([stage.observation(recorded)])
+    await stage.rows("update posthorn.queue set take_ups = $1", LIMIT)
+    await takeUp(stage, [sent, tried], LIMIT + 1, false)
+    await takeUp(stage, [recorded], LIMIT + 1, false, 1)
+    assert.deepEqual(
+      (await stage.rows("select reason from posthorn.dead_letters order by delivery_id")).map(
+        ({ reason }) => reason
+      ),
+      ["no_outcome", "never_sent", "no_outcome"]
+    )
+  })
+
+  it("take_up: a dead letter that is there already is no obstacle to giving a delivery up", async (stage) => {
+    const { acme, of, one } = await scene(stage)
+    const [first] = of(one)
+    await stage.rows("update posthorn.queue set take_ups = $1", LIMIT)
+    await stage.rows(
+      "insert into posthorn.dead_letters (workspace_id, delivery_id) values ($1, $2)",
+      acme,
+      first!.id
+    )
+    assert.deepEqual(await takeUp(stage, [first!], LIMIT + 1), [{ id: first!.id, outcome: "buried" }])
+  })
+
+  it("take_up: a dead letter that somebody is writing is not waited for long: the call gives up with 55P03, to be made again", async (stage) => {
+    const { acme, of, one } = await scene(stage)
+    const [first] = of(one)
+    await stage.rows("update posthorn.queue set take_ups = $1", LIMIT)
+    const other = await stage.other()
+    await other.rows("begin")
+    await other.rows(
+      "insert into posthorn.dead_letters (workspace_id, delivery_id) values ($1, $2)",
+      acme,
+      first!.id
+    )
+    await stage.rows("set statement_timeout = '8s'")
+    const code = await takeUp(stage, [first!], LIMIT + 1).then(
+      () => null,
+      (error: { readonly code: string }) => error.code
+    )
+    await stage.rows("reset statement_timeout")
+    assert.equal(code, "55P03")
+  })
+
+  it("take_up: what somebody holds is left alone and said to be held, without waiting; others are counted", async (stage) => {
+    const { of, one } = await scene(stage)
+    const [held, free, doomed] = of(one) as [Delivery, Delivery, Delivery]
+    await stage.rows("update posthorn.queue set take_ups = $1 where delivery_id = $2", LIMIT, doomed.id)
+    const other = await stage.other()
+    await other.rows("begin")
+    await other.rows("select from posthorn.queue where delivery_id = $1 for update", held.id)
+    await other.rows("select from posthorn.deliveries where id = $1 for update", doomed.id)
+    await stage.rows("set statement_timeout = '8s'")
+    assert.deepEqual(await takeUp(stage, [held, free, doomed], LIMIT + 1), [
+      { id: held.id, outcome: "held" },
+      { id: free.id, outcome: "counted" },
+      { id: doomed.id, outcome: "held" }
+    ])
+    await stage.rows("reset statement_timeout")
+    assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
+  })
+
+  it("take_shard, give_back_shard: a shard that was not given back is taken over with the time by which its rows are suspect, until it is given back", async (stage) => {
+    const take = (shard: number, owner: string) =>
+      stage.value("select posthorn.take_shard($1::smallint, $2)", shard, owner)
+    const giveBack = (shard: number, owner: string) =>
+      stage.rows("select posthorn.give_back_shard($1::smallint, $2)", shard, owner)
+    assert.equal(await take(3, "one"), null)
+    assert.equal(await take(4, "one"), null)
+    const seen = () => stage.value("select suspect_snapshot::text from posthorn.shards where shard = 3")
+    assert.equal(await seen(), null)
+    const suspect = await take(3, "two")
+    const snapshot = await seen()
+    assert.notEqual(suspect, null)
+    assert.notEqual(snapshot, null)
+    assert.equal(await take(3, "two"), suspect)
+    assert.equal(await seen(), snapshot)
+    // Whoever was taken for dead gives back what is no longer his.
+    await giveBack(3, "one")
+    assert.equal(await take(3, "two"), suspect)
+    await giveBack(3, "two")
+    assert.equal(await take(3, "three"), null)
+    assert.deepEqual(
+      await stage.rows("select shard, owner from posthorn.shards where owner is not null order by shard"),
+      [
+        { shard: 3, owner: "three" },
+        { shard: 4, owner: "one" }
+      ]
+    )
+  })
+
+  it("clear_suspicion: suspicion ends in those of an owner's shards that are asked about, when nothing waits there that was due when it began", async (stage) => {
+    const { of, one, two } = await scene(stage)
+    for (const delivery of of(two)) await setDue(stage, delivery, 5)
+    for (const shard of [1, 2, 3, 4]) {
+      await stage.rows("select posthorn.take_shard($1::smallint, 'dead')", shard)
+      await stage.rows("select posthorn.take_shard($1::smallint, $2)", shard, shard === 4 ? "other" : "me")
     }
-  },
-  {
-    title: "workers are told when an endpoint is enabled, and of no other change",
-    of: ["trigger endpoints_enabled", "tell_workers"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      await stage.endpoint(acme, { enabled: false })
-      let heard = 0
-      const listener = await stage.other()
-      listener.client.on("notification", () => {
-        heard += 1
-      })
-      await listener.rows("listen posthorn_due")
-      const after = async (change: string) => {
-        await stage.rows(`update posthorn.endpoints set ${change}`)
-        await listener.rows("select 1")
-        return heard
-      }
-      assert.equal(await after("enabled = true, disabled_reason = null"), 1)
-      assert.equal(await after("enabled = true"), 1)
-      assert.equal(await after("enabled = false, disabled_reason = 'manual'"), 1)
+    const clear = async (...shards: ReadonlyArray<number>) =>
+      (await stage.rows("select posthorn.clear_suspicion($1, 'me') as shard", shards))
+        .map(({ shard }) => shard)
+        .sort()
+    assert.deepEqual(await clear(1, 2, 4), [2])
+    assert.deepEqual(
+      await stage.rows(
+        "select shard from posthorn.shards where suspect_until is not null and suspect_snapshot is not null order by 1"
+      ),
+      [{ shard: 1 }, { shard: 3 }, { shard: 4 }]
+    )
+    for (const delivery of of(one)) await setDue(stage, delivery, 5)
+    assert.deepEqual(await clear(1, 3), [1, 3])
+  })
+
+  it("trigger endpoints_enabled, tell_workers: workers are told when an endpoint is enabled, and of no other change", async (stage) => {
+    const acme = await stage.workspace()
+    await stage.endpoint(acme, { enabled: false })
+    let heard = 0
+    const listener = await stage.other()
+    listener.client.on("notification", () => {
+      heard += 1
+    })
+    await listener.rows("listen posthorn_due")
+    const after = async (change: string) => {
+      await stage.rows(`update posthorn.endpoints set ${change}`)
+      await listener.rows("select 1")
+      return heard
     }
-  }
-]
+    assert.equal(await after("enabled = true, disabled_reason = null"), 1)
+    assert.equal(await after("enabled = true"), 1)
+    assert.equal(await after("enabled = false, disabled_reason = 'manual'"), 1)
+  })
+})

@@ -1,6 +1,6 @@
 /** What recording would have to wait for, told in one look. */
 import assert from "node:assert/strict"
-import type { Delivery, Scenario, Stage } from "./Stage.ts"
+import { type Delivery, type Stage, writeScenarios } from "./Stage.ts"
 
 /** Two endpoints with a delivery each; what is waited for ends the test instead of holding it up. */
 const scene = async (stage: Stage, failures: readonly [number, number] = [0, 0]) => {
@@ -25,65 +25,55 @@ const ask = async (stage: Stage, of: ReadonlyArray<readonly [Delivery, status: s
   return found.map(({ endpoint }) => endpoint)
 }
 
-const scenarios: ReadonlyArray<Scenario> = [
-  {
-    title: "an endpoint that somebody holds is named when its streak may move, and no other is",
-    of: ["held"],
-    play: async (stage) => {
-      const { one, other, two } = await scene(stage, [0, 1])
-      await other.rows("select from posthorn.endpoints where id = $1 for update", one.endpoint)
-      assert.deepEqual(
-        await ask(stage, [
-          [one, "failed"],
-          [two, "failed"]
-        ]),
-        [one.endpoint]
-      )
-      assert.deepEqual(
-        await ask(stage, [
-          [one, "delivered"],
-          [two, "delivered"]
-        ]),
-        []
-      )
-      await other.rows("select from posthorn.endpoints where id = $1 for update", two.endpoint)
-      assert.deepEqual(await ask(stage, [[two, "delivered"]]), [two.endpoint])
-    }
-  },
-  {
-    title: "the endpoint of a delivery that somebody holds is named, unless the delivery is gone",
-    of: ["held"],
-    play: async (stage) => {
-      const { one, other, two } = await scene(stage)
-      await stage.rows("delete from posthorn.queue")
-      await other.rows("select from posthorn.deliveries where id = $1 for update", one.id)
-      assert.deepEqual(
-        await ask(stage, [
-          [one, "delivered"],
-          [two, "delivered"]
-        ]),
-        [one.endpoint]
-      )
-      assert.deepEqual(await ask(stage, [[{ ...two, id: "whd_gone" }, "delivered"]]), [])
-    }
-  },
-  {
-    title: "the endpoint of a queue row that somebody holds is named, unless the row is gone",
-    of: ["held"],
-    play: async (stage) => {
-      const { one, other, two } = await scene(stage)
-      await other.rows("select from posthorn.queue where delivery_id = $1 for update", one.id)
-      assert.deepEqual(
-        await ask(stage, [
-          [one, "delivered"],
-          [two, "delivered"]
-        ]),
-        [one.endpoint]
-      )
-      await stage.rows("delete from posthorn.queue where delivery_id = $1", two.id)
-      assert.deepEqual(await ask(stage, [[two, "delivered"]]), [])
-    }
-  }
-]
+const scenarios = writeScenarios((it) => {
+  it("held: an endpoint that somebody holds is named when its streak may move, and no other is", async (stage) => {
+    const { one, other, two } = await scene(stage, [0, 1])
+    await other.rows("select from posthorn.endpoints where id = $1 for update", one.endpoint)
+    assert.deepEqual(
+      await ask(stage, [
+        [one, "failed"],
+        [two, "failed"]
+      ]),
+      [one.endpoint]
+    )
+    assert.deepEqual(
+      await ask(stage, [
+        [one, "delivered"],
+        [two, "delivered"]
+      ]),
+      []
+    )
+    await other.rows("select from posthorn.endpoints where id = $1 for update", two.endpoint)
+    assert.deepEqual(await ask(stage, [[two, "delivered"]]), [two.endpoint])
+  })
+
+  it("held: the endpoint of a delivery that somebody holds is named, unless the delivery is gone", async (stage) => {
+    const { one, other, two } = await scene(stage)
+    await stage.rows("delete from posthorn.queue")
+    await other.rows("select from posthorn.deliveries where id = $1 for update", one.id)
+    assert.deepEqual(
+      await ask(stage, [
+        [one, "delivered"],
+        [two, "delivered"]
+      ]),
+      [one.endpoint]
+    )
+    assert.deepEqual(await ask(stage, [[{ ...two, id: "whd_gone" }, "delivered"]]), [])
+  })
+
+  it("held: the endpoint of a queue row that somebody holds is named, unless the row is gone", async (stage) => {
+    const { one, other, two } = await scene(stage)
+    await other.rows("select from posthorn.queue where delivery_id = $1 for update", one.id)
+    assert.deepEqual(
+      await ask(stage, [
+        [one, "delivered"],
+        [two, "delivered"]
+      ]),
+      [one.endpoint]
+    )
+    await stage.rows("delete from posthorn.queue where delivery_id = $1", two.id)
+    assert.deepEqual(await ask(stage, [[two, "delivered"]]), [])
+  })
+})
 
 export const holding = scenarios

@@ -1,7 +1,7 @@
 /** What an endpoint lost and has not got back, and how its workspace is told when it is disabled. */
 import assert from "node:assert/strict"
 import { failing, ids, missing } from "./Failing.ts"
-import type { Scenario, Stage } from "./Stage.ts"
+import { type Stage, writeScenarios } from "./Stage.ts"
 import { twinOf } from "./Twin.ts"
 
 /** Deliveries that were given up, those of them never sent, and events missed. */
@@ -26,99 +26,86 @@ const replay = (stage: Stage, workspace: string, endpoint: string, source: strin
 const messages = async (stage: Stage) =>
   (await stage.rows("select message from posthorn.notifications order by id")).map(({ message }) => message)
 
-const scenarios: ReadonlyArray<Scenario> = [
-  {
-    title:
-      "what an endpoint lost is what was given up there and not replayed, and what it missed; no other's",
-    of: ["losses"],
-    play: async (stage) => {
-      const { acme, deliveries, endpoint } = await failing(stage, 3)
-      const [retried, unsent, refused] = ids(deliveries)
-      await stage.rows("update posthorn.deliveries set status = 'failed' where id = $1", retried)
-      await stage.rows(
-        "update posthorn.deliveries set status = 'dead_lettered', dead_letter_reason = 'never_sent' where id = $1",
-        unsent
-      )
-      // A test send: it has no event.
-      await stage.rows(
-        `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+const scenarios = writeScenarios((it) => {
+  it("losses: what an endpoint lost is what was given up there and not replayed, and what it missed; no other's", async (stage) => {
+    const { acme, deliveries, endpoint } = await failing(stage, 3)
+    const [retried, unsent, refused] = ids(deliveries)
+    await stage.rows("update posthorn.deliveries set status = 'failed' where id = $1", retried)
+    await stage.rows(
+      "update posthorn.deliveries set status = 'dead_lettered', dead_letter_reason = 'never_sent' where id = $1",
+      unsent
+    )
+    // A test send: it has no event.
+    await stage.rows(
+      `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
          values ($1, 'whd_test', $2, 'test', '1', 'x', now())`,
-        acme,
-        endpoint
-      )
-      await stage.rows("update posthorn.deliveries set status = 'failed_permanent' where id = 'whd_test'")
-      const { endpoint: off } = await missing(stage, acme, 2)
-      const twin = await twinOf(stage, acme, "endpoints", "events", "deliveries", "missed_events")
-      assert.deepEqual(await losses(stage, acme, endpoint), [3, 1, 0])
-      assert.deepEqual(await losses(stage, acme, off), [0, 0, 2])
-      await replay(stage, acme, endpoint, refused!)
-      assert.deepEqual(await losses(stage, acme, endpoint), [2, 1, 0])
-      await replay(stage, acme, endpoint, "whd_test")
-      assert.deepEqual(await losses(stage, acme, endpoint), [1, 1, 0])
-      assert.deepEqual(await losses(stage, twin, endpoint), [3, 1, 0])
-      assert.deepEqual(await losses(stage, twin, off), [0, 0, 2])
-    }
-  },
-  {
-    title: "a workspace is told what its endpoint lost by then, and from when on it is to be sent again",
-    of: ["endpoint_stopped"],
-    play: async (stage) => {
-      const other = await stage.workspace("other")
-      const endpoint = await stage.endpoint(other)
-      const [older, last] = await stage.deliveries(other, "other", 2)
-      await stage.rows("update posthorn.deliveries set created_at = '2020-01-01'")
-      const twin = await twinOf(stage, other, "endpoints", "events", "deliveries")
-      const at = (id: string, moment: string) =>
-        stage.rows(
-          "update posthorn.deliveries set created_at = $3 where workspace_id = $1 and id = $2",
-          twin,
-          id,
-          moment
-        )
-      await at(older!.id, "2025-01-01")
-      await at(last!.id, "2026-01-01")
-      const stop = async () => {
-        await stage.rows(
-          "select posthorn.endpoint_stopped($1, $2, $3, 20, 'trace')",
-          twin,
-          endpoint,
-          last!.id
-        )
-        return (await messages(stage)).at(-1) as string
-      }
-      const first = await stop()
-      assert.ok(first.includes("0 deliveries given up, 0 events missed"))
-      assert.ok(first.includes("/workspaces/twin/"))
-      assert.ok(first.includes('"since":"2026-01-01T00:00:00.000Z"'))
-      await stage.rows(
-        "update posthorn.deliveries set status = 'failed_permanent' where workspace_id = $1 and id = $2",
+      acme,
+      endpoint
+    )
+    await stage.rows("update posthorn.deliveries set status = 'failed_permanent' where id = 'whd_test'")
+    const { endpoint: off } = await missing(stage, acme, 2)
+    const twin = await twinOf(stage, acme, "endpoints", "events", "deliveries", "missed_events")
+    assert.deepEqual(await losses(stage, acme, endpoint), [3, 1, 0])
+    assert.deepEqual(await losses(stage, acme, off), [0, 0, 2])
+    await replay(stage, acme, endpoint, refused!)
+    assert.deepEqual(await losses(stage, acme, endpoint), [2, 1, 0])
+    await replay(stage, acme, endpoint, "whd_test")
+    assert.deepEqual(await losses(stage, acme, endpoint), [1, 1, 0])
+    assert.deepEqual(await losses(stage, twin, endpoint), [3, 1, 0])
+    assert.deepEqual(await losses(stage, twin, off), [0, 0, 2])
+  })
+
+  it("endpoint_stopped: a workspace is told what its endpoint lost by then, and from when on it is to be sent again", async (stage) => {
+    const other = await stage.workspace("other")
+    const endpoint = await stage.endpoint(other)
+    const [older, last] = await stage.deliveries(other, "other", 2)
+    await stage.rows("update posthorn.deliveries set created_at = '2020-01-01'")
+    const twin = await twinOf(stage, other, "endpoints", "events", "deliveries")
+    const at = (id: string, moment: string) =>
+      stage.rows(
+        "update posthorn.deliveries set created_at = $3 where workspace_id = $1 and id = $2",
         twin,
-        last!.id
+        id,
+        moment
       )
-      const miss = (count: number) =>
-        stage.rows(
-          `with made as (
+    await at(older!.id, "2025-01-01")
+    await at(last!.id, "2026-01-01")
+    const stop = async () => {
+      await stage.rows("select posthorn.endpoint_stopped($1, $2, $3, 20, 'trace')", twin, endpoint, last!.id)
+      return (await messages(stage)).at(-1) as string
+    }
+    const first = await stop()
+    assert.ok(first.includes("0 deliveries given up, 0 events missed"))
+    assert.ok(first.includes("/workspaces/twin/"))
+    assert.ok(first.includes('"since":"2026-01-01T00:00:00.000Z"'))
+    await stage.rows(
+      "update posthorn.deliveries set status = 'failed_permanent' where workspace_id = $1 and id = $2",
+      twin,
+      last!.id
+    )
+    const miss = (count: number) =>
+      stage.rows(
+        `with made as (
              insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, created_at)
              select $1, posthorn.new_id('evt_'), 'm', '1', 'x', 0, 1, '2026-01-02' from generate_series(1, $3)
              returning workspace_id, id, created_at)
            insert into posthorn.missed_events (workspace_id, endpoint_id, event_id, created_at)
            select workspace_id, $2, id, created_at from made`,
-          twin,
-          endpoint,
-          count
-        )
-      await miss(1)
-      assert.ok((await stop()).includes("1 delivery given up, 1 event missed"))
-      await miss(999)
-      await stage.rows(
-        `insert into posthorn.failed_deliveries (workspace_id, endpoint_id, created_at, delivery_id, status)
-         select $1, $2, '2025-12-01', 'whd_' || n, 'failed' from generate_series(1, 999) as n`,
         twin,
-        endpoint
+        endpoint,
+        count
       )
-      assert.ok((await stop()).includes("1 delivery or more given up, 1000 events or more missed"))
-    }
-  }
-]
+    await miss(1)
+    assert.ok((await stop()).includes("1 delivery given up, 1 event missed"))
+    await miss(999)
+    await stage.rows(
+      `insert into posthorn.failed_deliveries (workspace_id, endpoint_id, created_at, delivery_id, status)
+         select $1, $2, '2025-12-01', 'whd_' || n, 'failed' from generate_series(1, 999) as n`,
+      twin,
+      endpoint
+    )
+    assert.ok((await stop()).includes("1 delivery or more given up, 1000 events or more missed"))
+  })
+})
 
 export const losing = scenarios

@@ -1,6 +1,6 @@
 /** What one event became, found by its id; which patterns match a type; and what is refused beside others. */
 import assert from "node:assert/strict"
-import type { Scenario, Stage } from "./Stage.ts"
+import { type Stage, writeScenarios } from "./Stage.ts"
 
 interface Made {
   readonly id?: string
@@ -22,65 +22,55 @@ const make = (stage: Stage, workspace: string, { event, from, id, job }: Made) =
     job ?? null
   )
 
-const scenarios: ReadonlyArray<Scenario> = [
-  {
-    title: "what an event became is found by its id, each once: what its publish made, and replays",
-    of: ["deliveries_of_event"],
-    play: async (stage) => {
-      const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
-      await stage.endpoint(acme)
-      const { delivery_ids, id: event } = await stage.publish("acme")
-      const [first] = delivery_ids as ReadonlyArray<string>
-      const beside = (n: number) => `${first!.slice(0, 17)}${String(n).padStart(16, "0")}`
-      const wanted = [
-        first,
-        await make(stage, acme, { event: event as string, from: first! }),
-        await make(stage, acme, { event: event as string, job: "rpl_1" }),
-        // Within the microsecond of the event.
-        await make(stage, acme, { event: event as string, from: first!, id: beside(1) }),
-        await make(stage, acme, { event: event as string, job: "rpl_1", id: beside(2) })
-      ]
-      await make(stage, acme, { event: "evt_other", id: beside(3) })
-      await make(stage, acme, { event: "evt_other", from: first! })
-      await make(stage, other, { event: event as string, id: beside(4) })
-      await make(stage, other, { event: event as string, from: first! })
-      const found = await stage.rows("select posthorn.deliveries_of_event($1, $2) as id", acme, event)
-      assert.deepEqual(found.map(({ id }) => id).toSorted(), wanted.toSorted())
-    }
-  },
-  {
-    title: "a type is matched by itself, by everything, and by each shorter prefix",
-    of: ["patterns_of"],
-    play: async (stage) => {
-      const patterns = async (type: string) =>
-        ((await stage.value("select posthorn.patterns_of($1)", type)) as ReadonlyArray<string>).toSorted()
-      assert.deepEqual(await patterns("a"), ["*", "a"])
-      assert.deepEqual(await patterns("a.b"), ["*", "a.*", "a.b"])
-      assert.deepEqual(await patterns("a.b.c"), ["*", "a.*", "a.b.*", "a.b.c"])
-      assert.deepEqual(await patterns("a.b.c.d"), ["*", "a.*", "a.b.*", "a.b.c.*", "a.b.c.d"])
-    }
-  },
-  {
-    title: "what is refused beside others is refused for itself, and no endpoint is locked for it",
-    of: ["plan"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      const [wanted, unwanted] = [
-        await stage.endpoint(acme, { types: ["wanted"] }),
-        await stage.endpoint(acme, { types: ["unwanted"] })
-      ]
-      const other = await stage.other()
-      await other.rows("begin")
-      const answers = await other.rows(
-        `select code from posthorn.publish_each(array['acme', 'acme'], array['wanted', 'unwanted'], array['1', '1']::json[],
+const scenarios = writeScenarios((it) => {
+  it("deliveries_of_event: what an event became is found by its id, each once: what its publish made, and replays", async (stage) => {
+    const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+    await stage.endpoint(acme)
+    const { delivery_ids, id: event } = await stage.publish("acme")
+    const [first] = delivery_ids as ReadonlyArray<string>
+    const beside = (n: number) => `${first!.slice(0, 17)}${String(n).padStart(16, "0")}`
+    const wanted = [
+      first,
+      await make(stage, acme, { event: event as string, from: first! }),
+      await make(stage, acme, { event: event as string, job: "rpl_1" }),
+      // Within the microsecond of the event.
+      await make(stage, acme, { event: event as string, from: first!, id: beside(1) }),
+      await make(stage, acme, { event: event as string, job: "rpl_1", id: beside(2) })
+    ]
+    await make(stage, acme, { event: "evt_other", id: beside(3) })
+    await make(stage, acme, { event: "evt_other", from: first! })
+    await make(stage, other, { event: event as string, id: beside(4) })
+    await make(stage, other, { event: event as string, from: first! })
+    const found = await stage.rows("select posthorn.deliveries_of_event($1, $2) as id", acme, event)
+    assert.deepEqual(found.map(({ id }) => id).toSorted(), wanted.toSorted())
+  })
+
+  it("patterns_of: a type is matched by itself, by everything, and by each shorter prefix", async (stage) => {
+    const patterns = async (type: string) =>
+      ((await stage.value("select posthorn.patterns_of($1)", type)) as ReadonlyArray<string>).toSorted()
+    assert.deepEqual(await patterns("a"), ["*", "a"])
+    assert.deepEqual(await patterns("a.b"), ["*", "a.*", "a.b"])
+    assert.deepEqual(await patterns("a.b.c"), ["*", "a.*", "a.b.*", "a.b.c"])
+    assert.deepEqual(await patterns("a.b.c.d"), ["*", "a.*", "a.b.*", "a.b.c.*", "a.b.c.d"])
+  })
+
+  it("plan: what is refused beside others is refused for itself, and no endpoint is locked for it", async (stage) => {
+    const acme = await stage.workspace()
+    const [wanted, unwanted] = [
+      await stage.endpoint(acme, { types: ["wanted"] }),
+      await stage.endpoint(acme, { types: ["unwanted"] })
+    ]
+    const other = await stage.other()
+    await other.rows("begin")
+    const answers = await other.rows(
+      `select code from posthorn.publish_each(array['acme', 'acme'], array['wanted', 'unwanted'], array['1', '1']::json[],
            array[null, null]::text[], array[null, 'no trace id'], null) order by place`
-      )
-      const free = await stage.rows("select id from posthorn.endpoints for update skip locked")
-      await other.rows("rollback")
-      assert.deepEqual(answers, [{ code: null }, { code: "PH400" }])
-      assert.deepEqual([free, wanted === unwanted], [[{ id: unwanted }], false])
-    }
-  }
-]
+    )
+    const free = await stage.rows("select id from posthorn.endpoints for update skip locked")
+    await other.rows("rollback")
+    assert.deepEqual(answers, [{ code: null }, { code: "PH400" }])
+    assert.deepEqual([free, wanted === unwanted], [[{ id: unwanted }], false])
+  })
+})
 
 export const ofEvent = scenarios

@@ -23,6 +23,15 @@ const takeAll = (stage: Stage) =>
 
 export const publishingOne: ReadonlyArray<Scenario> = [
   {
+    title: "an event by itself that is not valid is refused, and stores nothing",
+    of: ["publish_one", "publish"],
+    play: async (stage) => {
+      await stage.workspace()
+      assert.equal(await stage.code("select posthorn.publish('acme', 'not valid', '1')"), "PH400")
+      assert.equal(await stage.value("select count(*)::integer from posthorn.events"), 0)
+    }
+  },
+  {
     title: "an event by itself goes to all that want it, few or many, and is missed by all that are disabled",
     of: ["publish_one", "publish", "publish_each"],
     play: async (stage) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import { failing, ids } from "./Failing.ts"
 import { heard } from "./Publishing.ts"
-import type { Scenario, Stage } from "./Stage.ts"
+import { type Stage, writeScenarios } from "./Stage.ts"
 import { twinOf } from "./Twin.ts"
 
 const replay = async (
@@ -27,41 +27,34 @@ const audits = (stage: Stage) =>
     "select changes->>'replayedFrom' as source, changes->>'eventId' as event from posthorn.audit_events order by id"
   )
 
-export const replaying: ReadonlyArray<Scenario> = [
-  {
-    title: "only what failed is replayed, of the endpoint and the workspace that were asked for",
-    of: ["replay"],
-    play: async (stage) => {
-      const { acme, deliveries, endpoint } = await failing(stage, 3)
-      const [one, , delivered] = ids(deliveries)
-      await stage.rows("update posthorn.deliveries set status = 'delivered' where id = $1", delivered)
-      const elsewhere = await stage.endpoint(acme, { types: ["b"] })
-      const other = await stage.workspace("other")
-      const event = (await stage.publish("acme", "nobody")).id as string
-      assert.deepEqual(await replay(stage, acme, elsewhere, [one!]), [])
-      assert.deepEqual(await replay(stage, other, await stage.endpoint(other), [one!], [event]), [])
-      const twin = await twinOf(stage, acme, "endpoints", "events", "deliveries")
-      for (const workspace of [acme, twin])
-        assert.deepEqual(await replay(stage, workspace, endpoint, [one!, delivered!], [event]), [one, event])
-      assert.deepEqual(await audits(stage), [
-        { source: one, event: null },
-        { source: null, event },
-        { source: one, event: null },
-        { source: null, event }
-      ])
-    }
-  },
-  {
-    title: "workers that sleep are told when something is replayed, and only they",
-    of: ["replay", "wake"],
-    play: async (stage) => {
-      const { acme, deliveries, endpoint } = await failing(stage, 1)
-      assert.equal(await heard(stage, () => replay(stage, acme, endpoint, ids(deliveries))), 0)
-      const sleeper = await stage.other()
-      await sleeper.rows(
-        "select pg_advisory_lock(posthorn.wake_class(), shard) from generate_series(0, 31) as shard"
-      )
-      assert.equal(await heard(stage, () => replay(stage, acme, endpoint, ids(deliveries))), 1)
-    }
-  }
-]
+export const replaying = writeScenarios((it) => {
+  it("replay: only what failed is replayed, of the endpoint and the workspace that were asked for", async (stage) => {
+    const { acme, deliveries, endpoint } = await failing(stage, 3)
+    const [one, , delivered] = ids(deliveries)
+    await stage.rows("update posthorn.deliveries set status = 'delivered' where id = $1", delivered)
+    const elsewhere = await stage.endpoint(acme, { types: ["b"] })
+    const other = await stage.workspace("other")
+    const event = (await stage.publish("acme", "nobody")).id as string
+    assert.deepEqual(await replay(stage, acme, elsewhere, [one!]), [])
+    assert.deepEqual(await replay(stage, other, await stage.endpoint(other), [one!], [event]), [])
+    const twin = await twinOf(stage, acme, "endpoints", "events", "deliveries")
+    for (const workspace of [acme, twin])
+      assert.deepEqual(await replay(stage, workspace, endpoint, [one!, delivered!], [event]), [one, event])
+    assert.deepEqual(await audits(stage), [
+      { source: one, event: null },
+      { source: null, event },
+      { source: one, event: null },
+      { source: null, event }
+    ])
+  })
+
+  it("replay, wake: workers that sleep are told when something is replayed, and only they", async (stage) => {
+    const { acme, deliveries, endpoint } = await failing(stage, 1)
+    assert.equal(await heard(stage, () => replay(stage, acme, endpoint, ids(deliveries))), 0)
+    const sleeper = await stage.other()
+    await sleeper.rows(
+      "select pg_advisory_lock(posthorn.wake_class(), shard) from generate_series(0, 31) as shard"
+    )
+    assert.equal(await heard(stage, () => replay(stage, acme, endpoint, ids(deliveries))), 1)
+  })
+})

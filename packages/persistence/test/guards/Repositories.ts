@@ -4,8 +4,8 @@
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, Effect, type Layer, ManagedRuntime, Redacted } from "effect"
-import * as Database from "../../src/Database.ts"
-import { DedicatedConnections, layer as dedicatedConnections } from "../../src/DedicatedConnection.ts"
+import * as Database from "../../src/client/Database.ts"
+import { DedicatedConnections, layer as dedicatedConnections } from "../../src/client/DedicatedConnection.ts"
 import * as ShardLocks from "../../src/ShardLocks.ts"
 
 /** What a file of `src` exports. */

@@ -1,6 +1,6 @@
 /** What goes when it is old, what stays, and who runs the daily job. */
 import assert from "node:assert/strict"
-import type { Row, Scenario, Stage } from "./Stage.ts"
+import { type Row, type Stage, writeScenarios } from "./Stage.ts"
 
 /** Two workspaces, each with an old and a young one of everything; what is old in the other is older still. */
 const scene = async (stage: Stage) => {
@@ -39,220 +39,194 @@ const left = async (stage: Stage, table: string, column: string) =>
 
 const WITHOUT_OLD_OF_ACME = ["acme young", "other old", "other young"]
 
-const scenarios: ReadonlyArray<Scenario> = [
-  {
-    title: "one process runs the job on a day, unless it is taken for dead; a new day is a new run",
-    of: ["begin_daily_run", "end_daily_run"],
-    play: async (stage) => {
-      const begin = (job = "j") => stage.value("select posthorn.begin_daily_run($1)", job)
-      const end = () => stage.rows("select posthorn.end_daily_run('j')")
-      assert.equal(await begin(), true)
-      assert.equal(await begin(), false)
-      await stage.rows("update posthorn.daily_runs set started_at = now() - interval '16 minutes'")
-      assert.equal(await begin(), true)
-      await begin("other")
+const scenarios = writeScenarios((it) => {
+  it("begin_daily_run, end_daily_run: one process runs the job on a day, unless it is taken for dead; a new day is a new run", async (stage) => {
+    const begin = (job = "j") => stage.value("select posthorn.begin_daily_run($1)", job)
+    const end = () => stage.rows("select posthorn.end_daily_run('j')")
+    assert.equal(await begin(), true)
+    assert.equal(await begin(), false)
+    await stage.rows("update posthorn.daily_runs set started_at = now() - interval '16 minutes'")
+    assert.equal(await begin(), true)
+    await begin("other")
+    await stage.rows(
+      "insert into posthorn.daily_runs (job, day) values ('j', current_date - 31), ('other', current_date - 31)"
+    )
+    await stage.rows(
+      "insert into posthorn.daily_runs (job, day, finished_at) values ('j', current_date - 2, '2026-01-01'), ('j', current_date - 29, '2026-01-01')"
+    )
+    await end()
+    assert.deepEqual(
       await stage.rows(
-        "insert into posthorn.daily_runs (job, day) values ('j', current_date - 31), ('other', current_date - 31)"
-      )
-      await stage.rows(
-        "insert into posthorn.daily_runs (job, day, finished_at) values ('j', current_date - 2, '2026-01-01'), ('j', current_date - 29, '2026-01-01')"
-      )
-      await end()
-      assert.deepEqual(
-        await stage.rows(
-          `select job, (now() at time zone 'UTC')::date - day as age, finished_at > now() - interval '1 hour' as now
+        `select job, (now() at time zone 'UTC')::date - day as age, finished_at > now() - interval '1 hour' as now
            from posthorn.daily_runs order by 1, 2`
-        ),
-        [
-          { job: "j", age: 0, now: true },
-          { job: "j", age: 2, now: false },
-          { job: "j", age: 29, now: false },
-          { job: "other", age: 0, now: null },
-          { job: "other", age: 31, now: null }
-        ]
-      )
-      await stage.rows("update posthorn.daily_runs set started_at = now() - interval '16 minutes'")
-      assert.equal(await begin(), false)
-    }
-  },
-  {
-    title:
-      "old deliveries go, of this workspace, past the position, and none that still has work to do or is to be given up",
-    of: ["remove_old_deliveries"],
-    play: async (stage) => {
-      const { acme } = await scene(stage)
-      const remove = (past: string) =>
-        stage.value(
-          "select removed from posthorn.remove_old_deliveries($1, interval '30 days', 1, $2)",
-          acme,
-          past
-        )
-      assert.equal(await remove(""), 0)
-      await stage.rows(`delete from posthorn.queue q using posthorn.deliveries d
-        where d.id = q.delivery_id and d.event_type = 'old'`)
-      const givenUp = (eventType: string) =>
-        stage.rows(
-          `insert into posthorn.dead_letters (workspace_id, delivery_id)
-           select workspace_id, id from posthorn.deliveries where event_type = $1`,
-          eventType
-        )
-      await givenUp("old")
-      assert.equal(await remove(""), 0)
-      await stage.rows("delete from posthorn.dead_letters")
-      await givenUp("young")
-      const yesterday = await stage.value("select posthorn.id_at('whd_', now() - interval '1 day')")
-      assert.equal(await remove(yesterday as string), 0)
-      assert.equal(await remove(""), 1)
-      await stage.rows("delete from posthorn.queue")
-      await stage.rows("delete from posthorn.dead_letters")
-      assert.equal(await remove(""), 0)
-      assert.deepEqual(await left(stage, "deliveries", "event_type"), WITHOUT_OLD_OF_ACME)
-    }
-  },
-  {
-    title: "old events and keys go, of this workspace",
-    of: ["remove_old_events", "remove_old_keys", "id_at"],
-    play: async (stage) => {
-      const { acme } = await scene(stage)
-      const removeEvents = () =>
-        stage.value("select removed from posthorn.remove_old_events($1, interval '30 days', 1, '')", acme)
-      const removeKeys = () =>
-        stage.value("select posthorn.remove_old_keys($1, interval '24 hours', 1)", acme)
-      assert.deepEqual([await removeEvents(), await removeEvents()], [1, 0])
-      assert.deepEqual(await left(stage, "events", "event_type"), WITHOUT_OLD_OF_ACME)
-      assert.deepEqual([await removeKeys(), await removeKeys()], [1, 0])
-      assert.deepEqual(await left(stage, "idempotency_keys", "key"), [
-        "acme young",
-        "other old",
-        "other older",
-        "other young"
-      ])
-    }
-  },
-  {
-    title:
-      "an old event stays as long as a delivery needs its payload, also one that is being made; those past it go",
-    of: ["remove_old_events", "replay"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      const endpoint = await stage.endpoint(acme)
-      const [needed, replayed, gone] = [
-        await stage.publish("acme", "a"),
-        await stage.publish("acme", "a"),
-        await stage.publish("acme", "a")
+      ),
+      [
+        { job: "j", age: 0, now: true },
+        { job: "j", age: 2, now: false },
+        { job: "j", age: 29, now: false },
+        { job: "other", age: 0, now: null },
+        { job: "other", age: 31, now: null }
       ]
-      await stage.rows("update posthorn.deliveries set status = 'dead_lettered'")
-      const ids = (event: Row) => (event.delivery_ids as Array<string>)[0]
-      await stage.rows("delete from posthorn.deliveries where id = $1", ids(gone))
-      const remove = async (past = "") =>
-        stage.row("select * from posthorn.remove_old_events($1, interval '0', 2, $2)", acme, past)
-      const young = await stage.row(
-        "select * from posthorn.remove_old_events($1, interval '30 days', 9, '')",
-        acme
-      )
-      assert.deepEqual([young.looked, young.removed], [0, 0])
-      const first = await remove()
-      assert.deepEqual([first.looked, first.removed, first.past_id], [2, 0, replayed.id])
-      const other = await stage.other()
-      await other.rows("begin")
-      const made = await other.rows(
-        "select * from posthorn.replay($1, $2, array[$3], null, null, 'operator', 'operator', 'sql', 'x')",
+    )
+    await stage.rows("update posthorn.daily_runs set started_at = now() - interval '16 minutes'")
+    assert.equal(await begin(), false)
+  })
+
+  it("remove_old_deliveries: old deliveries go, of this workspace, past the position, and none that still has work to do or is to be given up", async (stage) => {
+    const { acme } = await scene(stage)
+    const remove = (past: string) =>
+      stage.value(
+        "select removed from posthorn.remove_old_deliveries($1, interval '30 days', 1, $2)",
         acme,
-        endpoint,
-        ids(replayed)
+        past
       )
-      assert.equal(made.length, 1)
-      await stage.rows("delete from posthorn.deliveries where id = $1", ids(replayed))
-      assert.equal((await remove()).removed, 0)
-      await other.rows("commit")
-      assert.deepEqual([(await remove()).removed, (await remove(replayed.id as string)).removed], [0, 1])
-      assert.deepEqual(
-        (await stage.rows("select id from posthorn.events order by id")).map(({ id }) => id),
-        [needed.id, replayed.id]
+    assert.equal(await remove(""), 0)
+    await stage.rows(`delete from posthorn.queue q using posthorn.deliveries d
+        where d.id = q.delivery_id and d.event_type = 'old'`)
+    const givenUp = (eventType: string) =>
+      stage.rows(
+        `insert into posthorn.dead_letters (workspace_id, delivery_id)
+           select workspace_id, id from posthorn.deliveries where event_type = $1`,
+        eventType
       )
-    }
-  },
-  {
-    title: "old answers go, of this workspace or of none; those that hold a secret lose it earlier",
-    of: ["remove_old_answers", "erase_sealed_answers"],
-    play: async (stage) => {
-      const { acme, other } = await scene(stage)
-      const keep = (workspace: string | null, key: string, age: string, body: string | null) =>
-        stage.rows(
-          `insert into posthorn.idempotent_answers (workspace_id, caller, key, fingerprint, status, headers, body, sealed, created_at)
+    await givenUp("old")
+    assert.equal(await remove(""), 0)
+    await stage.rows("delete from posthorn.dead_letters")
+    await givenUp("young")
+    const yesterday = await stage.value("select posthorn.id_at('whd_', now() - interval '1 day')")
+    assert.equal(await remove(yesterday as string), 0)
+    assert.equal(await remove(""), 1)
+    await stage.rows("delete from posthorn.queue")
+    await stage.rows("delete from posthorn.dead_letters")
+    assert.equal(await remove(""), 0)
+    assert.deepEqual(await left(stage, "deliveries", "event_type"), WITHOUT_OLD_OF_ACME)
+  })
+
+  it("remove_old_events, remove_old_keys, id_at: old events and keys go, of this workspace", async (stage) => {
+    const { acme } = await scene(stage)
+    const removeEvents = () =>
+      stage.value("select removed from posthorn.remove_old_events($1, interval '30 days', 1, '')", acme)
+    const removeKeys = () => stage.value("select posthorn.remove_old_keys($1, interval '24 hours', 1)", acme)
+    assert.deepEqual([await removeEvents(), await removeEvents()], [1, 0])
+    assert.deepEqual(await left(stage, "events", "event_type"), WITHOUT_OLD_OF_ACME)
+    assert.deepEqual([await removeKeys(), await removeKeys()], [1, 0])
+    assert.deepEqual(await left(stage, "idempotency_keys", "key"), [
+      "acme young",
+      "other old",
+      "other older",
+      "other young"
+    ])
+  })
+
+  it("remove_old_events, replay: an old event stays as long as a delivery needs its payload, also one that is being made; those past it go", async (stage) => {
+    const acme = await stage.workspace()
+    const endpoint = await stage.endpoint(acme)
+    const [needed, replayed, gone] = [
+      await stage.publish("acme", "a"),
+      await stage.publish("acme", "a"),
+      await stage.publish("acme", "a")
+    ]
+    await stage.rows("update posthorn.deliveries set status = 'dead_lettered'")
+    const ids = (event: Row) => (event.delivery_ids as Array<string>)[0]
+    await stage.rows("delete from posthorn.deliveries where id = $1", ids(gone))
+    const remove = async (past = "") =>
+      stage.row("select * from posthorn.remove_old_events($1, interval '0', 2, $2)", acme, past)
+    const young = await stage.row(
+      "select * from posthorn.remove_old_events($1, interval '30 days', 9, '')",
+      acme
+    )
+    assert.deepEqual([young.looked, young.removed], [0, 0])
+    const first = await remove()
+    assert.deepEqual([first.looked, first.removed, first.past_id], [2, 0, replayed.id])
+    const other = await stage.other()
+    await other.rows("begin")
+    const made = await other.rows(
+      "select * from posthorn.replay($1, $2, array[$3], null, null, 'operator', 'operator', 'sql', 'x')",
+      acme,
+      endpoint,
+      ids(replayed)
+    )
+    assert.equal(made.length, 1)
+    await stage.rows("delete from posthorn.deliveries where id = $1", ids(replayed))
+    assert.equal((await remove()).removed, 0)
+    await other.rows("commit")
+    assert.deepEqual([(await remove()).removed, (await remove(replayed.id as string)).removed], [0, 1])
+    assert.deepEqual(
+      (await stage.rows("select id from posthorn.events order by id")).map(({ id }) => id),
+      [needed.id, replayed.id]
+    )
+  })
+
+  it("remove_old_answers, erase_sealed_answers: old answers go, of this workspace or of none; those that hold a secret lose it earlier", async (stage) => {
+    const { acme, other } = await scene(stage)
+    const keep = (workspace: string | null, key: string, age: string, body: string | null) =>
+      stage.rows(
+        `insert into posthorn.idempotent_answers (workspace_id, caller, key, fingerprint, status, headers, body, sealed, created_at)
            values ($1, 'c', $2, 'f', 200, '{}', $4, case when $4::text is null then 's'::bytea end, now() - $3::interval)`,
-          workspace,
-          key,
-          age,
-          body
-        )
-      for (const workspace of [acme, other, null]) {
-        await keep(workspace, "old", "25 hours", "{}")
-        await keep(workspace, "young", "11 minutes", null)
-        await keep(workspace, "younger", "1 minute", null)
-      }
-      const keys = async () =>
-        (
-          await stage.rows(`select coalesce(w.slug, 'none') || ' ' || a.key as one from posthorn.idempotent_answers a
-          left join posthorn.workspaces w on w.id = a.workspace_id where key = 'old' order by 1`)
-        ).map(({ one }) => one)
-      const remove = (workspace: string | null) =>
-        stage.value("select posthorn.remove_old_answers($1, interval '24 hours', 10)", workspace)
-      assert.equal(await remove(acme), 1)
-      assert.deepEqual(await keys(), ["none old", "other old"])
-      assert.equal(await remove(null), 1)
-      assert.deepEqual(await keys(), ["other old"])
-      assert.equal(await stage.value("select posthorn.erase_sealed_answers(interval '10 minutes')"), 3)
-      assert.deepEqual(
-        (await stage.rows("select key from posthorn.idempotent_answers where sealed is not null")).map(
-          ({ key }) => key
-        ),
-        ["younger", "younger", "younger"]
+        workspace,
+        key,
+        age,
+        body
       )
+    for (const workspace of [acme, other, null]) {
+      await keep(workspace, "old", "25 hours", "{}")
+      await keep(workspace, "young", "11 minutes", null)
+      await keep(workspace, "younger", "1 minute", null)
     }
-  },
-  {
-    title: "a workspace with anything old is tidied, and one with nothing old is not",
-    of: ["workspaces_to_tidy"],
-    play: async (stage) => {
-      const { acme, other } = await scene(stage)
-      const wanted = async () =>
-        (
-          await stage.rows(
-            "select posthorn.workspaces_to_tidy(interval '30 days', interval '24 hours') as id"
-          )
-        )
-          .map(({ id }) => id)
-          .sort()
-      const keep = (workspace: string, age: string) =>
-        stage.rows(
-          `insert into posthorn.idempotent_answers (workspace_id, caller, key, fingerprint, status, headers, created_at)
+    const keys = async () =>
+      (
+        await stage.rows(`select coalesce(w.slug, 'none') || ' ' || a.key as one from posthorn.idempotent_answers a
+          left join posthorn.workspaces w on w.id = a.workspace_id where key = 'old' order by 1`)
+      ).map(({ one }) => one)
+    const remove = (workspace: string | null) =>
+      stage.value("select posthorn.remove_old_answers($1, interval '24 hours', 10)", workspace)
+    assert.equal(await remove(acme), 1)
+    assert.deepEqual(await keys(), ["none old", "other old"])
+    assert.equal(await remove(null), 1)
+    assert.deepEqual(await keys(), ["other old"])
+    assert.equal(await stage.value("select posthorn.erase_sealed_answers(interval '10 minutes')"), 3)
+    assert.deepEqual(
+      (await stage.rows("select key from posthorn.idempotent_answers where sealed is not null")).map(
+        ({ key }) => key
+      ),
+      ["younger", "younger", "younger"]
+    )
+  })
+
+  it("workspaces_to_tidy: a workspace with anything old is tidied, and one with nothing old is not", async (stage) => {
+    const { acme, other } = await scene(stage)
+    const wanted = async () =>
+      (await stage.rows("select posthorn.workspaces_to_tidy(interval '30 days', interval '24 hours') as id"))
+        .map(({ id }) => id)
+        .sort()
+    const keep = (workspace: string, age: string) =>
+      stage.rows(
+        `insert into posthorn.idempotent_answers (workspace_id, caller, key, fingerprint, status, headers, created_at)
            values ($1, 'c', $2::text, 'f', 200, '{}', now() - $2::text::interval)`,
-          workspace,
-          age
-        )
-      for (const workspace of [acme, other]) await keep(workspace, "1 hour")
-      await keep(acme, "25 hours")
-      const OLD = {
-        answers: "delete from posthorn.idempotent_answers where key = '25 hours' and workspace_id = $1",
-        deliveries: "delete from posthorn.deliveries where event_type = 'old' and workspace_id = $1",
-        events: "delete from posthorn.events where event_type = 'old' and workspace_id = $1",
-        keys: "delete from posthorn.idempotency_keys where key like 'old%' and workspace_id = $1"
-      }
-      for (const statement of Object.values(OLD)) await stage.rows(statement, other)
-      assert.deepEqual(await wanted(), [acme])
-      // Each kind by itself is reason enough.
-      for (const kept of Object.keys(OLD)) {
-        await stage.rows("begin")
-        for (const [kind, statement] of Object.entries(OLD))
-          if (kind !== kept) await stage.rows(statement, acme)
-        assert.deepEqual(await wanted(), [acme], kept)
-        await stage.rows("rollback")
-      }
-      for (const statement of Object.values(OLD)) await stage.rows(statement, acme)
-      assert.deepEqual(await wanted(), [])
+        workspace,
+        age
+      )
+    for (const workspace of [acme, other]) await keep(workspace, "1 hour")
+    await keep(acme, "25 hours")
+    const OLD = {
+      answers: "delete from posthorn.idempotent_answers where key = '25 hours' and workspace_id = $1",
+      deliveries: "delete from posthorn.deliveries where event_type = 'old' and workspace_id = $1",
+      events: "delete from posthorn.events where event_type = 'old' and workspace_id = $1",
+      keys: "delete from posthorn.idempotency_keys where key like 'old%' and workspace_id = $1"
     }
-  }
-]
+    for (const statement of Object.values(OLD)) await stage.rows(statement, other)
+    assert.deepEqual(await wanted(), [acme])
+    // Each kind by itself is reason enough.
+    for (const kept of Object.keys(OLD)) {
+      await stage.rows("begin")
+      for (const [kind, statement] of Object.entries(OLD))
+        if (kind !== kept) await stage.rows(statement, acme)
+      assert.deepEqual(await wanted(), [acme], kept)
+      await stage.rows("rollback")
+    }
+    for (const statement of Object.values(OLD)) await stage.rows(statement, acme)
+    assert.deepEqual(await wanted(), [])
+  })
+})
 
 export const retention = scenarios

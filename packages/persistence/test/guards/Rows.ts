@@ -1,14 +1,14 @@
 /** The statements of repositories: one row of one workspace is changed, and a workspace is removed with what it has. */
 import assert from "node:assert/strict"
 import { newId } from "@posthorn/domain/Ids"
-import { IdempotencyRepo } from "../../src/IdempotencyRepo.ts"
-import { MembersRepo } from "../../src/MembersRepo.ts"
-import { NotificationsRepo } from "../../src/NotificationsRepo.ts"
-import { ReplaysRepo } from "../../src/ReplaysRepo.ts"
-import { WorkspacesRepo } from "../../src/WorkspacesRepo.ts"
+import { IdempotencyRepo } from "../../src/repositories/IdempotencyRepo.ts"
+import { MembersRepo } from "../../src/repositories/MembersRepo.ts"
+import { NotificationsRepo } from "../../src/repositories/NotificationsRepo.ts"
+import { ReplaysRepo } from "../../src/repositories/ReplaysRepo.ts"
+import { WorkspacesRepo } from "../../src/repositories/WorkspacesRepo.ts"
 import { removesInOrder } from "./Endpoints.ts"
 import { start } from "./Failing.ts"
-import type { Scenario, Stage } from "./Stage.ts"
+import { type Stage, writeScenarios } from "./Stage.ts"
 import { changesNothing, changesOnly, twinOf } from "./Twin.ts"
 
 const member = async (stage: Stage, workspace: string, email: string) => {
@@ -25,167 +25,142 @@ const slugs = async (stage: Stage, table: string) =>
     )
   ).map(({ slug }) => slug)
 
-const scenarios: ReadonlyArray<Scenario> = [
-  {
-    title: "a member is changed and removed by itself, in its own workspace, and by one at a time",
-    of: ["MembersRepo.ts lock", "MembersRepo.ts update", "MembersRepo.ts remove"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      const [one, two] = [await member(stage, acme, "a@b.c"), await member(stage, acme, "b@b.c")]
-      const twin = await twinOf(stage, acme, "members")
-      const members = await stage.repos.get(MembersRepo)
-      for (const [workspace, id] of [
-        [acme, one],
-        [acme, two],
-        [twin, one]
-      ] as const) {
-        assert.equal((await stage.repos.run(members.lock(workspace, id)))?.id, id)
-        await stage.repos.within(members.lock(workspace, id), async () => {
-          const free = "select workspace_id, id from posthorn.members for no key update skip locked"
-          const known = (await stage.rows(free)).map((row) => `${row.workspace_id} ${row.id}`)
-          assert.equal(known.length, 3)
-          assert.ok(!known.includes(`${workspace} ${id}`))
-        })
-      }
-      const changed = { id: one, email: "new@b.c", name: "new", role: "admin" } as const
-      for (const workspace of [acme, twin]) {
-        await changesOnly(stage, "members", workspace, one, () =>
-          stage.repos.run(members.update(workspace, changed))
-        )
-        await changesOnly(stage, "members", workspace, one, () =>
-          stage.repos.run(members.remove(workspace, one))
-        )
-      }
-    }
-  },
-  {
-    title: "a notification is marked as read by itself, in its own workspace",
-    of: ["NotificationsRepo.ts markRead"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      for (const id of ["ntf_1", "ntf_2"])
-        await stage.rows(
-          "insert into posthorn.notifications (workspace_id, id, kind, message) values ($1, $2, 'endpoint_disabled', 'x')",
-          acme,
-          id
-        )
-      const twin = await twinOf(stage, acme, "notifications")
-      const notifications = await stage.repos.get(NotificationsRepo)
-      for (const workspace of [acme, twin])
-        await changesOnly(stage, "notifications", workspace, "ntf_1", () =>
-          stage.repos.run(notifications.markRead(workspace, "ntf_1"))
-        )
-    }
-  },
-  {
-    title: "a replay job is cancelled by itself, in its own workspace, while it runs",
-    of: ["ReplaysRepo.ts cancel"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      const endpoint = await stage.endpoint(acme)
-      const one = await start(stage, { workspace: acme, endpoint })
-      await start(stage, { workspace: acme, endpoint })
-      const twin = await twinOf(stage, acme, "endpoints", "replays")
-      const replays = await stage.repos.get(ReplaysRepo)
-      for (const workspace of [acme, twin]) {
-        const cancel = () => stage.repos.run(replays.cancel(workspace, one))
-        await changesOnly(stage, "replays", workspace, one, cancel)
-        await changesNothing(stage, "replays", cancel)
-      }
-    }
-  },
-  {
-    title: "an answer that comes later is kept under its own key, caller and workspace",
-    of: ["IdempotencyRepo.ts settle"],
-    play: async (stage) => {
-      const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
-      const idempotency = await stage.repos.get(IdempotencyRepo)
-      const owners = [acme, other, null].flatMap((workspaceId) =>
-        ["one", "two"].flatMap((caller) => ["k", "l"].map((key) => ({ workspaceId, caller, key })))
-      )
-      const answer = {
-        fingerprint: Buffer.from("f"),
-        status: 200,
-        headers: {},
-        body: null,
-        sealed: null,
-        runningSeconds: 60
-      }
-      for (const owner of owners) await stage.repos.run(idempotency.keep(owner, answer))
-      for (const [n, owner] of owners.entries()) {
-        await stage.repos.run(idempotency.settle(owner, `answer ${n}`))
-        const settled = await stage.rows("select 1 from posthorn.idempotent_answers where body is not null")
-        assert.equal(settled.length, n + 1)
-        assert.equal((await stage.repos.run(idempotency.find(owner)))?.body, `answer ${n}`)
-      }
-    }
-  },
-  {
-    title: "a key that is used again after its day keeps the new answer in the place of the old one",
-    of: ["IdempotencyRepo.ts keep"],
-    play: async (stage) => {
-      const workspaceId = await stage.workspace()
-      const idempotency = await stage.repos.get(IdempotencyRepo)
-      const owner = { workspaceId, caller: "one", key: "k" }
-      const keep = (body: string) =>
-        stage.repos.run(
-          idempotency.keep(owner, {
-            fingerprint: Buffer.from("f"),
-            status: 200,
-            headers: {},
-            body,
-            sealed: null,
-            runningSeconds: null
-          })
-        )
-      await keep("old")
-      await stage.rows("update posthorn.idempotent_answers set created_at = now() - interval '25 hours'")
-      await keep("new")
-      assert.equal((await stage.repos.run(idempotency.find(owner)))?.body, "new")
-    }
-  },
-  {
-    title: "a workspace is held by one at a time, others beside it, and publishing to it goes on",
-    of: ["WorkspacesRepo.ts hold"],
-    play: async (stage) => {
-      const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
-      const workspaces = await stage.repos.get(WorkspacesRepo)
-      await stage.repos.within(workspaces.hold(acme), async () => {
-        const free = (lock: string) => stage.rows(`select id from posthorn.workspaces ${lock} skip locked`)
-        assert.deepEqual(await free("for no key update"), [{ id: other }])
-        assert.equal((await free("for key share")).length, 2)
+const scenarios = writeScenarios((it) => {
+  it("MembersRepo.ts lock, MembersRepo.ts update, MembersRepo.ts remove: a member is changed and removed by itself, in its own workspace, and by one at a time", async (stage) => {
+    const acme = await stage.workspace()
+    const [one, two] = [await member(stage, acme, "a@b.c"), await member(stage, acme, "b@b.c")]
+    const twin = await twinOf(stage, acme, "members")
+    const members = await stage.repos.get(MembersRepo)
+    for (const [workspace, id] of [
+      [acme, one],
+      [acme, two],
+      [twin, one]
+    ] as const) {
+      assert.equal((await stage.repos.run(members.lock(workspace, id)))?.id, id)
+      await stage.repos.within(members.lock(workspace, id), async () => {
+        const free = "select workspace_id, id from posthorn.members for no key update skip locked"
+        const known = (await stage.rows(free)).map((row) => `${row.workspace_id} ${row.id}`)
+        assert.equal(known.length, 3)
+        assert.ok(!known.includes(`${workspace} ${id}`))
       })
     }
-  },
-  {
-    title: "a workspace's history is removed, so many at a time, and then the workspace; no other's is",
-    of: ["WorkspacesRepo.ts removeHistory", "WorkspacesRepo.ts remove"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      await stage.endpoint(acme)
-      await stage.deliveries(acme, "acme", 3)
-      await twinOf(stage, acme, "endpoints", "events", "deliveries")
-      const workspaces = await stage.repos.get(WorkspacesRepo)
-      const remove = () => stage.repos.run(workspaces.removeHistory(acme, 2))
-      assert.equal(await remove(), 2)
-      assert.deepEqual(await slugs(stage, "deliveries"), ["acme", "twin", "twin", "twin"])
-      assert.deepEqual([await remove(), await remove()], [1, 0])
-      for (const table of ["deliveries", "events"])
-        assert.deepEqual(await slugs(stage, table), ["twin", "twin", "twin"])
-      assert.equal((await stage.repos.run(workspaces.remove(acme)))?.slug, "acme")
-      assert.deepEqual(await stage.rows("select slug from posthorn.workspaces"), [{ slug: "twin" }])
+    const changed = { id: one, email: "new@b.c", name: "new", role: "admin" } as const
+    for (const workspace of [acme, twin]) {
+      await changesOnly(stage, "members", workspace, one, () =>
+        stage.repos.run(members.update(workspace, changed))
+      )
+      await changesOnly(stage, "members", workspace, one, () =>
+        stage.repos.run(members.remove(workspace, one))
+      )
     }
-  },
-  {
-    title: "a workspace's deliveries are locked in the order of their ids, as recording locks them",
-    of: ["WorkspacesRepo.ts removeHistory"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      await stage.endpoint(acme)
-      const workspaces = await stage.repos.get(WorkspacesRepo)
-      await removesInOrder(stage, acme, workspaces.removeHistory(acme, 2))
+  })
+
+  it("NotificationsRepo.ts markRead: a notification is marked as read by itself, in its own workspace", async (stage) => {
+    const acme = await stage.workspace()
+    for (const id of ["ntf_1", "ntf_2"])
+      await stage.rows(
+        "insert into posthorn.notifications (workspace_id, id, kind, message) values ($1, $2, 'endpoint_disabled', 'x')",
+        acme,
+        id
+      )
+    const twin = await twinOf(stage, acme, "notifications")
+    const notifications = await stage.repos.get(NotificationsRepo)
+    for (const workspace of [acme, twin])
+      await changesOnly(stage, "notifications", workspace, "ntf_1", () =>
+        stage.repos.run(notifications.markRead(workspace, "ntf_1"))
+      )
+  })
+
+  it("ReplaysRepo.ts cancel: a replay job is cancelled by itself, in its own workspace, while it runs", async (stage) => {
+    const acme = await stage.workspace()
+    const endpoint = await stage.endpoint(acme)
+    const one = await start(stage, { workspace: acme, endpoint })
+    await start(stage, { workspace: acme, endpoint })
+    const twin = await twinOf(stage, acme, "endpoints", "replays")
+    const replays = await stage.repos.get(ReplaysRepo)
+    for (const workspace of [acme, twin]) {
+      const cancel = () => stage.repos.run(replays.cancel(workspace, one))
+      await changesOnly(stage, "replays", workspace, one, cancel)
+      await changesNothing(stage, "replays", cancel)
     }
-  }
-]
+  })
+
+  it("IdempotencyRepo.ts settle: an answer that comes later is kept under its own key, caller and workspace", async (stage) => {
+    const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+    const idempotency = await stage.repos.get(IdempotencyRepo)
+    const owners = [acme, other, null].flatMap((workspaceId) =>
+      ["one", "two"].flatMap((caller) => ["k", "l"].map((key) => ({ workspaceId, caller, key })))
+    )
+    const answer = {
+      fingerprint: Buffer.from("f"),
+      status: 200,
+      headers: {},
+      body: null,
+      sealed: null,
+      runningSeconds: 60
+    }
+    for (const owner of owners) await stage.repos.run(idempotency.keep(owner, answer))
+    for (const [n, owner] of owners.entries()) {
+      await stage.repos.run(idempotency.settle(owner, `answer ${n}`))
+      const settled = await stage.rows("select 1 from posthorn.idempotent_answers where body is not null")
+      assert.equal(settled.length, n + 1)
+      assert.equal((await stage.repos.run(idempotency.find(owner)))?.body, `answer ${n}`)
+    }
+  })
+
+  it("IdempotencyRepo.ts keep: a key that is used again after its day keeps the new answer in the place of the old one", async (stage) => {
+    const workspaceId = await stage.workspace()
+    const idempotency = await stage.repos.get(IdempotencyRepo)
+    const owner = { workspaceId, caller: "one", key: "k" }
+    const keep = (body: string) =>
+      stage.repos.run(
+        idempotency.keep(owner, {
+          fingerprint: Buffer.from("f"),
+          status: 200,
+          headers: {},
+          body,
+          sealed: null,
+          runningSeconds: null
+        })
+      )
+    await keep("old")
+    await stage.rows("update posthorn.idempotent_answers set created_at = now() - interval '25 hours'")
+    await keep("new")
+    assert.equal((await stage.repos.run(idempotency.find(owner)))?.body, "new")
+  })
+
+  it("WorkspacesRepo.ts hold: a workspace is held by one at a time, others beside it, and publishing to it goes on", async (stage) => {
+    const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+    const workspaces = await stage.repos.get(WorkspacesRepo)
+    await stage.repos.within(workspaces.hold(acme), async () => {
+      const free = (lock: string) => stage.rows(`select id from posthorn.workspaces ${lock} skip locked`)
+      assert.deepEqual(await free("for no key update"), [{ id: other }])
+      assert.equal((await free("for key share")).length, 2)
+    })
+  })
+
+  it("WorkspacesRepo.ts removeHistory, WorkspacesRepo.ts remove: a workspace's history is removed, so many at a time, and then the workspace; no other's is", async (stage) => {
+    const acme = await stage.workspace()
+    await stage.endpoint(acme)
+    await stage.deliveries(acme, "acme", 3)
+    await twinOf(stage, acme, "endpoints", "events", "deliveries")
+    const workspaces = await stage.repos.get(WorkspacesRepo)
+    const remove = () => stage.repos.run(workspaces.removeHistory(acme, 2))
+    assert.equal(await remove(), 2)
+    assert.deepEqual(await slugs(stage, "deliveries"), ["acme", "twin", "twin", "twin"])
+    assert.deepEqual([await remove(), await remove()], [1, 0])
+    for (const table of ["deliveries", "events"])
+      assert.deepEqual(await slugs(stage, table), ["twin", "twin", "twin"])
+    assert.equal((await stage.repos.run(workspaces.remove(acme)))?.slug, "acme")
+    assert.deepEqual(await stage.rows("select slug from posthorn.workspaces"), [{ slug: "twin" }])
+  })
+
+  it("WorkspacesRepo.ts removeHistory: a workspace's deliveries are locked in the order of their ids, as recording locks them", async (stage) => {
+    const acme = await stage.workspace()
+    await stage.endpoint(acme)
+    const workspaces = await stage.repos.get(WorkspacesRepo)
+    await removesInOrder(stage, acme, workspaces.removeHistory(acme, 2))
+  })
+})
 
 export const rows = scenarios

@@ -1,5 +1,4 @@
 /** Every scenario, and those that are about a function, a trigger or a statement of `src`. */
-import { awaiting } from "./AwaitDue.ts"
 import { burials } from "./DeadLetters.ts"
 import { endpoints } from "./Endpoints.ts"
 import { engine } from "./Engine.ts"
@@ -34,7 +33,6 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...holding,
   ...burials,
   ...engine,
-  ...awaiting,
   ...sweeping,
   ...retention,
   ...failures,

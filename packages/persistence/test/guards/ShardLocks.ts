@@ -52,9 +52,9 @@ const scenarios: ReadonlyArray<Scenario> = [
         await Effect.runPromise(locks.join)
         const again = waiting.code("select pg_advisory_lock($1::integer, $2::integer)", CLASS, MEMBER)
         await stage.waits(holder, waiting)
-        const { free: shards, members, position, strangers } = await Effect.runPromise(locks.standing)
+        const { free: shards, members, position, foreignSessions } = await Effect.runPromise(locks.standing)
         assert.deepEqual(free(shards), without(3))
-        assert.deepEqual([members, position, strangers], [2, 1, []])
+        assert.deepEqual([members, position, foreignSessions], [2, 1, []])
         await stage.rows("select pg_cancel_backend($1)", waiting.pid)
         await again
         await stage.repos.worker("two", async (others) => {
@@ -88,7 +88,7 @@ const scenarios: ReadonlyArray<Scenario> = [
           assert.deepEqual([standing.members, standing.position], [1, 0])
           assert.deepEqual(free(standing.free), without(7, 8))
           assert.deepEqual(
-            standing.strangers.map((stranger) => [stranger.pid, stranger.role, stranger.shards]),
+            standing.foreignSessions.map((session) => [session.pid, session.role, session.shards]),
             [[session.pid, role, 1]]
           )
           await stage.rows("select pg_cancel_backend($1)", session.pid)

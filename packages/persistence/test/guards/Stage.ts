@@ -17,6 +17,23 @@ export interface Scenario {
   readonly play: (stage: Stage) => Promise<void>
 }
 
+type Play = Scenario["play"]
+
+/**
+ * Scenarios, written as tests are: `it("due, wake: what is shown", async (stage) => …)`. Before the colon stands what they are about,
+ * as mutants name it.
+ */
+export const writeScenarios = (
+  write: (it: (text: string, play: Play) => void) => void
+): ReadonlyArray<Scenario> => {
+  const scenarios: Array<Scenario> = []
+  write((text, play) => {
+    const colon = text.indexOf(": ")
+    scenarios.push({ title: text.slice(colon + 2), of: text.slice(0, colon).split(", "), play })
+  })
+  return scenarios
+}
+
 /** Values are what the driver makes of them: int8 is text. */
 export type Row = Readonly<Record<string, unknown>>
 

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict"
 import { isDeepStrictEqual } from "node:util"
-import type { Row, Scenario, Session, Stage } from "./Stage.ts"
+import { type Row, type Scenario, type Session, type Stage, writeScenarios } from "./Stage.ts"
 
 const HOURS = 24
 const ALL = ["delivered", "failed_permanent", "dead_lettered", "delivered"]
@@ -89,7 +89,7 @@ const overAtLast = async (stage: Stage) => {
   return hour
 }
 
-/** As `HourCounts` does it; gives the hours that were counted. */
+/** As `HourlyRollups` does it; gives the hours that were counted. */
 const count = async (stage: Stage) => {
   const until = await overAtLast(stage)
   const hours: Array<Row> = []
@@ -123,345 +123,335 @@ const stale = (stage: Stage, { workspace }: Made) =>
 const openOf = (stage: Stage, { workspace }: Made) =>
   number(stage, "select sum(cardinality(open)) from posthorn.hour_counts where workspace_id = $1", workspace)
 
-const scenarios: ReadonlyArray<Scenario> = [
-  {
-    title: "statistics are what the rows say, from hours that are counted and hours that are not",
-    of: ["hours_to_count", "count_hour", "deliveries_of", "statistics_by_hour"],
-    play: async (stage) => {
-      const made = await make(stage, "acme", 3)
-      const other = await make(stage, "other", 1)
-      const [many, few, open] = made.endpoints as [string, string, string]
-      for (const age of [0, 1, 2, 5, 23, 24, 30]) {
-        await deliver(stage, made, many, 100 + age, age, ALL)
-        await deliver(stage, made, few, 20, age, age === 5 ? [...ALL, "pending"] : ALL)
-        await deliver(stage, made, open, 42, age, age === 5 ? [...ALL, "pending", "failed"] : ALL)
-        await deliver(stage, other, other.endpoints[0]!, 30, age)
-        // An endpoint of the same id in another workspace.
-        await deliver(stage, other, open, 25, age)
-      }
-      await deliver(stage, made, many, 10, 24 * 40)
-      await agree(stage, made)
-      assert.ok((await count(stage)) >= 10)
-      await agree(stage, made)
-      await agree(stage, other)
-      // The hour of now is not over, and the one before it not in its first minute.
-      const hours = await counted(stage, made)
-      assert.ok(hours === 5 || hours === 6)
-      assert.deepEqual(
-        [await counted(stage, made, many), await counted(stage, made, few), await counted(stage, made, open)],
-        [hours, 0, hours - 1]
-      )
-      assert.equal(await openOf(stage, made), 2)
-
-      // What still had work to do comes to its end, and is counted with the others ten minutes later.
-      const ends = (status: string) =>
-        stage.rows(
-          "update posthorn.deliveries set status = 'delivered', last_duration_ms = 12345 where workspace_id = $1 and status = $2",
-          made.workspace,
-          status
-        )
-      const later = () =>
-        stage.rows("update posthorn.hour_counts set counted_at = now() - interval '11 minutes'")
-      await ends("pending")
-      await agree(stage, made)
-      assert.equal(await count(stage), 0)
-      await later()
-      assert.equal(await count(stage), 1)
-      assert.equal(await openOf(stage, made), 1)
-      await ends("failed")
-      await agree(stage, made)
-      await later()
-      assert.equal(await count(stage), 1)
-      await agree(stage, made)
-      assert.deepEqual([await counted(stage, made, open), await openOf(stage, made)], [hours, 0])
-      await later()
-      assert.equal(await count(stage), 0)
-      // Each workspace by itself, however far others have come.
-      const late = await make(stage, "late", 1)
-      await deliver(stage, late, late.endpoints[0]!, 30, 10)
-      assert.equal(await count(stage), 1)
-      assert.deepEqual([await counted(stage, late), await counted(stage, made)], [1, hours])
-      await agree(stage, late)
-      // Two workers that ask at once count it once.
-      await stage.rows("select posthorn.count_hour(workspace_id, hour) from posthorn.hour_counts")
-      await agree(stage, made)
+const scenarios = writeScenarios((it) => {
+  it("hours_to_count, count_hour, deliveries_of, statistics_by_hour: statistics are what the rows say, from hours that are counted and hours that are not", async (stage) => {
+    const made = await make(stage, "acme", 3)
+    const other = await make(stage, "other", 1)
+    const [many, few, open] = made.endpoints as [string, string, string]
+    for (const age of [0, 1, 2, 5, 23, 24, 30]) {
+      await deliver(stage, made, many, 100 + age, age, ALL)
+      await deliver(stage, made, few, 20, age, age === 5 ? [...ALL, "pending"] : ALL)
+      await deliver(stage, made, open, 42, age, age === 5 ? [...ALL, "pending", "failed"] : ALL)
+      await deliver(stage, other, other.endpoints[0]!, 30, age)
+      // An endpoint of the same id in another workspace.
+      await deliver(stage, other, open, 25, age)
     }
-  },
-  {
-    title: "what is removed is counted no longer, whoever removes it, and its hours are counted anew",
-    of: [
-      "count_hour",
-      "hours_to_count",
-      "statistics_by_hour",
-      "stale_counts",
-      "trigger counts_become_stale",
-      "remove_counts",
-      "trigger counts_follow"
-    ],
-    play: async (stage) => {
-      const made = await make(stage, "acme", 2)
-      const other = await make(stage, "other", 1)
-      for (const age of [2, 3, 7]) {
-        for (const endpoint of made.endpoints) await deliver(stage, made, endpoint, 50, age)
-        await deliver(stage, other, other.endpoints[0]!, 50, age)
-      }
-      await count(stage)
-      const remove = (most: number) =>
-        stage.rows(
-          `delete from posthorn.deliveries where workspace_id = $1 and created_at < now() - interval '6 hours'
-             and last_duration_ms < $2`,
-          made.workspace,
-          most
-        )
-      await remove(500)
-      assert.deepEqual([await stale(stage, made), await stale(stage, other)], [1, 0])
-      await agree(stage, made)
-      await remove(700)
-      assert.equal(await stale(stage, made), 1)
-      // The same hour of another workspace, and another hour of this one.
-      await stage.rows(
-        `delete from posthorn.deliveries where last_duration_ms < 300
-           and (workspace_id = $1 or date_trunc('hour', created_at, 'UTC') = date_trunc('hour', now(), 'UTC') - interval '3 hours')`,
-        other.workspace
-      )
-      assert.deepEqual([await stale(stage, made), await stale(stage, other)], [2, 3])
-      await agree(stage, made)
-      await agree(stage, other)
-      assert.equal(await count(stage), 5)
-      await agree(stage, made)
-      await agree(stage, other)
-      await stage.rows("delete from posthorn.endpoints where id = $1", made.endpoints[1])
-      assert.equal(await stale(stage, made), 3)
-      await agree(stage, made)
-      await agree(stage, other)
-      assert.equal(await count(stage), 3)
-      await agree(stage, made)
-      await agree(stage, other)
-      assert.deepEqual(
-        [await stale(stage, made), await counted(stage, made), await counted(stage, made, made.endpoints[1])],
-        [0, 3, 0]
-      )
-      assert.deepEqual([await counted(stage, other), await counted(stage, other, other.endpoints[0])], [3, 0])
+    await deliver(stage, made, many, 10, 24 * 40)
+    await agree(stage, made)
+    assert.ok((await count(stage)) >= 10)
+    await agree(stage, made)
+    await agree(stage, other)
+    // The hour of now is not over, and the one before it not in its first minute.
+    const hours = await counted(stage, made)
+    assert.ok(hours === 5 || hours === 6)
+    assert.deepEqual(
+      [await counted(stage, made, many), await counted(stage, made, few), await counted(stage, made, open)],
+      [hours, 0, hours - 1]
+    )
+    assert.equal(await openOf(stage, made), 2)
 
-      // Of hours that nobody has counted nothing becomes stale.
-      await deliver(stage, made, made.endpoints[0]!, 5, 12)
-      await stage.rows(
-        "delete from posthorn.deliveries where workspace_id = $1 and created_at < now() - interval '10 hours'",
-        made.workspace
-      )
-      assert.equal(await stale(stage, made), 0)
-      await stage.rows(
-        "insert into posthorn.stale_hours select id, now(), 'e', 0, 0, 0, '{}', '{}' from posthorn.workspaces"
-      )
-      // Nor is what was removed of an hour that is not counted a reason to count it.
-      assert.equal(await count(stage), 0)
-      await stage.rows("delete from posthorn.workspaces where id = $1", made.workspace)
-      assert.deepEqual([await counted(stage, made), await stale(stage, made)], [0, 0])
-      assert.deepEqual([await counted(stage, other), await stale(stage, other)], [3, 1])
-    }
-  },
-  {
-    title: "no hour is counted to which a transaction may still add, nor while deliveries are being removed",
-    of: ["hours_over", "hours_to_count", "count_hour", "stale_counts"],
-    play: async (stage) => {
-      const made = await make(stage, "acme", 1)
-      await deliver(stage, made, made.endpoints[0]!, 30, 5)
-      // Whatever its database: marks are compared with transactions of the whole server.
-      for (const database of ["postgres", undefined]) {
-        await stage.rows("truncate posthorn.ended_hours")
-        const writer = await stage.other(database === undefined ? {} : { database })
-        await writer.rows("begin")
-        await writer.rows("select pg_current_xact_id()")
-        assert.equal(await over(stage), null)
-        assert.deepEqual(await stage.rows("select * from posthorn.hours_to_count(null)"), [])
-        await writer.rows("rollback")
-      }
-      assert.equal(await count(stage), 1)
-
-      const writer = await stage.other()
-
-      await writer.rows("begin")
-      await writer.rows("delete from posthorn.deliveries where last_duration_ms < 500")
-      const again = async (session: Session) =>
-        (
-          await session.rows(
-            "select posthorn.count_hour(workspace_id, hour) as counted from posthorn.hour_counts where endpoint_id = ''"
-          )
-        )[0]!.counted
-      assert.equal(await again(stage), false)
-      await writer.rows("commit")
-      await agree(stage, made)
-      assert.equal(await count(stage), 1)
-      await agree(stage, made)
-
-      await stage.workspace("other")
-      // Who deletes the workspace neither waits for who counts, nor leaves anything behind.
-      await writer.rows("begin")
-      await writer.rows("select from posthorn.workspaces for update")
-      const before = await stage.rows("select counted_at from posthorn.hour_counts")
-      assert.equal(await again(stage), false)
-      assert.deepEqual(await stage.rows("select counted_at from posthorn.hour_counts"), before)
-      await writer.rows("commit")
-      await stage.rows("begin")
-      await stage.rows("select pg_advisory_xact_lock(posthorn.count_class(), hashtext($1))", made.workspace)
-      await writer.rows("set lock_timeout = '50ms'")
-      await writer.rows("begin")
-      await writer.rows("delete from posthorn.workspaces where id = $1", made.workspace)
-      assert.equal(await writer.value("select count(*) from posthorn.stale_hours"), "0")
-      await writer.rows("rollback")
-      await stage.rows("commit")
-    }
-  },
-  {
-    title: "whoever removes deliveries waits for nobody who counts, and no answer is wrong for it",
-    of: ["count_hour", "stale_counts", "hours_to_count", "statistics_by_hour"],
-    play: async (stage) => {
-      const made = await make(stage, "acme", 2)
-      const other = await make(stage, "other", 1)
-      for (const one of [made, other])
-        for (const endpoint of one.endpoints) await deliver(stage, one, endpoint, 60, 5, ALL)
-      await overAtLast(stage)
-      const writer = await stage.other()
-      await writer.rows("set lock_timeout = '50ms'")
-      const remove = (most: number) =>
-        writer.code(`delete from posthorn.deliveries where last_duration_ms < ${most}`)
-      const countHour = () =>
-        stage.rows(
-          `select posthorn.count_hour($1, date_trunc('hour', now(), 'UTC') - interval '5 hours')`,
-          made.workspace
-        )
-      // An hour that is counted for the first time, and one that was.
-      for (const most of [300, 400]) {
-        await stage.rows("begin")
-        await countHour()
-        assert.equal(await remove(most), null)
-        await stage.rows("commit")
-        await agree(stage, made)
-      }
-      // In nobody's way: nothing of hours that were never counted.
-      assert.equal(await stale(stage, other), 0)
-      assert.equal(await count(stage), 2)
-      assert.equal(await stale(stage, made), 0)
-      await agree(stage, made)
-      await agree(stage, other)
-
-      // In a transaction that does not see what was counted since it began.
-      await stage.rows("truncate posthorn.hour_counts")
-      await writer.rows("begin isolation level repeatable read")
-      await writer.rows("select from posthorn.hour_counts")
-      await countHour()
-      assert.equal(await remove(500), null)
-      await writer.rows("commit")
-      await agree(stage, made)
-      await countHour()
-      assert.equal(await stale(stage, made), 0)
-      await agree(stage, made)
-    }
-  },
-  {
-    title: "an endpoint of which something was removed is taken from the sums, and no other is counted anew",
-    of: ["count_hour", "stale_counts", "statistics_by_hour"],
-    play: async (stage) => {
-      const made = await make(stage, "acme", 4)
-      const [big, small, open, late] = made.endpoints as [string, string, string, string]
-      for (const age of [3, 8]) {
-        await deliver(stage, made, big, 300, age, ALL)
-        await deliver(stage, made, small, 30, age, ALL)
-        await deliver(stage, made, late, 10, age, ALL)
-      }
-      await deliver(stage, made, open, 40, 12, [...ALL, "pending"])
-      await deliver(stage, made, late, 40, 12, ALL)
-      await count(stage)
-      const read = () =>
-        number(
-          stage,
-          "select idx_tup_fetch + seq_tup_read from pg_stat_xact_user_tables where relid = 'posthorn.deliveries'::regclass"
-        )
-      const fewer = (endpoint: string) =>
-        stage.rows(
-          "delete from posthorn.deliveries where endpoint_id = $1 and last_duration_ms < 500",
-          endpoint
-        )
-      await stage.rows("delete from posthorn.endpoints where id = $1", small)
-      await fewer(late)
-      assert.equal(await stale(stage, made), 3)
-      await agree(stage, made)
-      await stage.rows("begin")
-      await stage.rows(
-        `insert into posthorn.stale_hours
-         values ($1, date_trunc('hour', now(), 'UTC') - interval '20 hours', $2, 0, 0, 0, '{}', '{}')`,
+    // What still had work to do comes to its end, and is counted with the others ten minutes later.
+    const ends = (status: string) =>
+      stage.rows(
+        "update posthorn.deliveries set status = 'delivered', last_duration_ms = 12345 where workspace_id = $1 and status = $2",
         made.workspace,
-        big
+        status
       )
-      const before = await read()
-      await stage.rows("select * from posthorn.statistics_by_hour($1, $2, 10, now())", made.workspace, big)
-      await stage.rows("delete from posthorn.stale_hours where endpoint_id = $1", big)
-      await stage.rows(
-        `select posthorn.count_hour(workspace_id, hour) from posthorn.hour_counts
-         where endpoint_id = '' and hour > now() - interval '10 hours'`
-      )
-      assert.equal((await read()) - before, 0)
-      await stage.rows("commit")
-      assert.deepEqual([await stale(stage, made), await counted(stage, made, big)], [1, 2])
-      await agree(stage, made)
+    const later = () =>
+      stage.rows("update posthorn.hour_counts set counted_at = now() - interval '11 minutes'")
+    await ends("pending")
+    await agree(stage, made)
+    assert.equal(await count(stage), 0)
+    await later()
+    assert.equal(await count(stage), 1)
+    assert.equal(await openOf(stage, made), 1)
+    await ends("failed")
+    await agree(stage, made)
+    await later()
+    assert.equal(await count(stage), 1)
+    await agree(stage, made)
+    assert.deepEqual([await counted(stage, made, open), await openOf(stage, made)], [hours, 0])
+    await later()
+    assert.equal(await count(stage), 0)
+    // Each workspace by itself, however far others have come.
+    const late = await make(stage, "late", 1)
+    await deliver(stage, late, late.endpoints[0]!, 30, 10)
+    assert.equal(await count(stage), 1)
+    assert.deepEqual([await counted(stage, late), await counted(stage, made)], [1, hours])
+    await agree(stage, late)
+    // Two workers that ask at once count it once.
+    await stage.rows("select posthorn.count_hour(workspace_id, hour) from posthorn.hour_counts")
+    await agree(stage, made)
+  })
 
-      // What is in no sum, because it had work to do, is taken from none.
-      await fewer(open)
-      await agree(stage, made)
-      assert.equal(await count(stage), 1)
-      assert.deepEqual([await stale(stage, made), await counted(stage, made, late)], [0, 0])
-      await agree(stage, made)
+  it("count_hour, hours_to_count, statistics_by_hour, stale_counts, trigger counts_become_stale, remove_counts, trigger counts_follow: what is removed is counted no longer, whoever removes it, and its hours are counted anew", async (stage) => {
+    const made = await make(stage, "acme", 2)
+    const other = await make(stage, "other", 1)
+    for (const age of [2, 3, 7]) {
+      for (const endpoint of made.endpoints) await deliver(stage, made, endpoint, 50, age)
+      await deliver(stage, other, other.endpoints[0]!, 50, age)
     }
-  },
-  {
-    title: "marks of ended hours are kept until a newer one is known to be over, and none of another server",
-    of: ["hours_over"],
-    play: async (stage) => {
-      const marks = () =>
-        stage.rows(
-          "select extract(epoch from now() - hour)::integer / 3600 as age from posthorn.ended_hours order by 1"
-        )
-      await overAtLast(stage)
-      await stage.rows("update posthorn.ended_hours set seen_by = '9000000000000'")
-      await stage.rows(
-        "insert into posthorn.ended_hours values (now() - interval '9 hours', '3'), (now() - interval '7 hours', '4')"
+    await count(stage)
+    const remove = (most: number) =>
+      stage.rows(
+        `delete from posthorn.deliveries where workspace_id = $1 and created_at < now() - interval '6 hours'
+             and last_duration_ms < $2`,
+        made.workspace,
+        most
       )
-      const writer = await stage.other()
+    await remove(500)
+    assert.deepEqual([await stale(stage, made), await stale(stage, other)], [1, 0])
+    await agree(stage, made)
+    await remove(700)
+    assert.equal(await stale(stage, made), 1)
+    // The same hour of another workspace, and another hour of this one.
+    await stage.rows(
+      `delete from posthorn.deliveries where last_duration_ms < 300
+           and (workspace_id = $1 or date_trunc('hour', created_at, 'UTC') = date_trunc('hour', now(), 'UTC') - interval '3 hours')`,
+      other.workspace
+    )
+    assert.deepEqual([await stale(stage, made), await stale(stage, other)], [2, 3])
+    await agree(stage, made)
+    await agree(stage, other)
+    assert.equal(await count(stage), 5)
+    await agree(stage, made)
+    await agree(stage, other)
+    await stage.rows("delete from posthorn.endpoints where id = $1", made.endpoints[1])
+    assert.equal(await stale(stage, made), 3)
+    await agree(stage, made)
+    await agree(stage, other)
+    assert.equal(await count(stage), 3)
+    await agree(stage, made)
+    await agree(stage, other)
+    assert.deepEqual(
+      [await stale(stage, made), await counted(stage, made), await counted(stage, made, made.endpoints[1])],
+      [0, 3, 0]
+    )
+    assert.deepEqual([await counted(stage, other), await counted(stage, other, other.endpoints[0])], [3, 0])
+
+    // Of hours that nobody has counted nothing becomes stale.
+    await deliver(stage, made, made.endpoints[0]!, 5, 12)
+    await stage.rows(
+      "delete from posthorn.deliveries where workspace_id = $1 and created_at < now() - interval '10 hours'",
+      made.workspace
+    )
+    assert.equal(await stale(stage, made), 0)
+    await stage.rows(
+      "insert into posthorn.stale_hours select id, now(), 'e', 0, 0, 0, '{}', '{}' from posthorn.workspaces"
+    )
+    // Nor is what was removed of an hour that is not counted a reason to count it.
+    assert.equal(await count(stage), 0)
+    await stage.rows("delete from posthorn.workspaces where id = $1", made.workspace)
+    assert.deepEqual([await counted(stage, made), await stale(stage, made)], [0, 0])
+    assert.deepEqual([await counted(stage, other), await stale(stage, other)], [3, 1])
+  })
+
+  it("hours_over, hours_to_count, count_hour, stale_counts: no hour is counted to which a transaction may still add, nor while deliveries are being removed", async (stage) => {
+    const made = await make(stage, "acme", 1)
+    await deliver(stage, made, made.endpoints[0]!, 30, 5)
+    // Whatever its database: marks are compared with transactions of the whole server.
+    for (const database of ["postgres", undefined]) {
+      await stage.rows("truncate posthorn.ended_hours")
+      const writer = await stage.other(database === undefined ? {} : { database })
       await writer.rows("begin")
       await writer.rows("select pg_current_xact_id()")
-      assert.equal(
-        await stage.value("select extract(epoch from now() - posthorn.hours_over())::integer / 3600"),
-        7
-      )
-      assert.deepEqual((await marks()).slice(1), [{ age: 7 }])
-      await writer.rows("commit")
-      await overAtLast(stage)
-      assert.equal((await marks()).length, 1)
+      assert.equal(await over(stage), null)
+      assert.deepEqual(await stage.rows("select * from posthorn.hours_to_count(null)"), [])
+      await writer.rows("rollback")
     }
-  },
-  {
-    title: "counts that nobody can ask for any more go, and no others",
-    of: ["remove_old_counts"],
-    play: async (stage) => {
-      const made = await make(stage, "acme", 1)
-      const other = await make(stage, "other", 1)
-      for (const { workspace } of [made, other])
-        await stage.rows(
-          `insert into posthorn.hour_counts
+    assert.equal(await count(stage), 1)
+
+    const writer = await stage.other()
+
+    await writer.rows("begin")
+    await writer.rows("delete from posthorn.deliveries where last_duration_ms < 500")
+    const again = async (session: Session) =>
+      (
+        await session.rows(
+          "select posthorn.count_hour(workspace_id, hour) as counted from posthorn.hour_counts where endpoint_id = ''"
+        )
+      )[0]!.counted
+    assert.equal(await again(stage), false)
+    await writer.rows("commit")
+    await agree(stage, made)
+    assert.equal(await count(stage), 1)
+    await agree(stage, made)
+
+    await stage.workspace("other")
+    // Who deletes the workspace neither waits for who counts, nor leaves anything behind.
+    await writer.rows("begin")
+    await writer.rows("select from posthorn.workspaces for update")
+    const before = await stage.rows("select counted_at from posthorn.hour_counts")
+    assert.equal(await again(stage), false)
+    assert.deepEqual(await stage.rows("select counted_at from posthorn.hour_counts"), before)
+    await writer.rows("commit")
+    await stage.rows("begin")
+    await stage.rows("select pg_advisory_xact_lock(posthorn.count_class(), hashtext($1))", made.workspace)
+    await writer.rows("set lock_timeout = '50ms'")
+    await writer.rows("begin")
+    await writer.rows("delete from posthorn.workspaces where id = $1", made.workspace)
+    assert.equal(await writer.value("select count(*) from posthorn.stale_hours"), "0")
+    await writer.rows("rollback")
+    await stage.rows("commit")
+  })
+
+  it("count_hour, stale_counts, hours_to_count, statistics_by_hour: whoever removes deliveries waits for nobody who counts, and no answer is wrong for it", async (stage) => {
+    const made = await make(stage, "acme", 2)
+    const other = await make(stage, "other", 1)
+    for (const one of [made, other])
+      for (const endpoint of one.endpoints) await deliver(stage, one, endpoint, 60, 5, ALL)
+    await overAtLast(stage)
+    const writer = await stage.other()
+    await writer.rows("set lock_timeout = '50ms'")
+    const remove = (most: number) =>
+      writer.code(`delete from posthorn.deliveries where last_duration_ms < ${most}`)
+    const countHour = () =>
+      stage.rows(
+        `select posthorn.count_hour($1, date_trunc('hour', now(), 'UTC') - interval '5 hours')`,
+        made.workspace
+      )
+    // An hour that is counted for the first time, and one that was.
+    for (const most of [300, 400]) {
+      await stage.rows("begin")
+      await countHour()
+      assert.equal(await remove(most), null)
+      await stage.rows("commit")
+      await agree(stage, made)
+    }
+    // In nobody's way: nothing of hours that were never counted.
+    assert.equal(await stale(stage, other), 0)
+    assert.equal(await count(stage), 2)
+    assert.equal(await stale(stage, made), 0)
+    await agree(stage, made)
+    await agree(stage, other)
+
+    // In a transaction that does not see what was counted since it began.
+    await stage.rows("truncate posthorn.hour_counts")
+    await writer.rows("begin isolation level repeatable read")
+    await writer.rows("select from posthorn.hour_counts")
+    await countHour()
+    assert.equal(await remove(500), null)
+    await writer.rows("commit")
+    await agree(stage, made)
+    await countHour()
+    assert.equal(await stale(stage, made), 0)
+    await agree(stage, made)
+  })
+
+  it("count_hour, stale_counts, statistics_by_hour: an endpoint of which something was removed is taken from the sums, and no other is counted anew", async (stage) => {
+    const made = await make(stage, "acme", 4)
+    const [big, small, open, late] = made.endpoints as [string, string, string, string]
+    for (const age of [3, 8]) {
+      await deliver(stage, made, big, 300, age, ALL)
+      await deliver(stage, made, small, 30, age, ALL)
+      await deliver(stage, made, late, 10, age, ALL)
+    }
+    await deliver(stage, made, open, 40, 12, [...ALL, "pending"])
+    await deliver(stage, made, late, 40, 12, ALL)
+    await count(stage)
+    const read = () =>
+      number(
+        stage,
+        "select idx_tup_fetch + seq_tup_read from pg_stat_xact_user_tables where relid = 'posthorn.deliveries'::regclass"
+      )
+    const fewer = (endpoint: string) =>
+      stage.rows(
+        "delete from posthorn.deliveries where endpoint_id = $1 and last_duration_ms < 500",
+        endpoint
+      )
+    await stage.rows("delete from posthorn.endpoints where id = $1", small)
+    await fewer(late)
+    assert.equal(await stale(stage, made), 3)
+    await agree(stage, made)
+    await stage.rows("begin")
+    await stage.rows(
+      `insert into posthorn.stale_hours
+         values ($1, date_trunc('hour', now(), 'UTC') - interval '20 hours', $2, 0, 0, 0, '{}', '{}')`,
+      made.workspace,
+      big
+    )
+    const before = await read()
+    await stage.rows("select * from posthorn.statistics_by_hour($1, $2, 10, now())", made.workspace, big)
+    await stage.rows("delete from posthorn.stale_hours where endpoint_id = $1", big)
+    await stage.rows(
+      `select posthorn.count_hour(workspace_id, hour) from posthorn.hour_counts
+         where endpoint_id = '' and hour > now() - interval '10 hours'`
+    )
+    assert.equal((await read()) - before, 0)
+    await stage.rows("commit")
+    assert.deepEqual([await stale(stage, made), await counted(stage, made, big)], [1, 2])
+    await agree(stage, made)
+
+    // What is in no sum, because it had work to do, is taken from none.
+    await fewer(open)
+    await agree(stage, made)
+    assert.equal(await count(stage), 1)
+    assert.deepEqual([await stale(stage, made), await counted(stage, made, late)], [0, 0])
+    await agree(stage, made)
+  })
+
+  it("count_hour: an hour that is counted anew keeps what was counted of its endpoints in other hours and workspaces", async (stage) => {
+    const [made, other] = [await make(stage, "acme", 1), await make(stage, "other", 0)]
+    const [endpoint] = made.endpoints as [string]
+    for (const age of [3, 8]) await deliver(stage, made, endpoint, 40, age)
+    await deliver(stage, other, endpoint, 40, 3)
+    await count(stage)
+    const kept = async () => [await counted(stage, made, endpoint), await counted(stage, other, endpoint)]
+    assert.deepEqual(await kept(), [2, 1])
+    await stage.rows(
+      `delete from posthorn.deliveries
+       where workspace_id = $1 and created_at > now() - interval '5 hours' and last_duration_ms < 500`,
+      made.workspace
+    )
+    await stage.rows(
+      "select posthorn.count_hour($1, date_trunc('hour', now(), 'UTC') - interval '3 hours')",
+      made.workspace
+    )
+    assert.deepEqual(await kept(), [1, 1])
+  })
+
+  it("hours_over: marks of ended hours are kept until a newer one is known to be over, and none of another server", async (stage) => {
+    const marks = () =>
+      stage.rows(
+        "select extract(epoch from now() - hour)::integer / 3600 as age from posthorn.ended_hours order by 1"
+      )
+    await overAtLast(stage)
+    await stage.rows("update posthorn.ended_hours set seen_by = '9000000000000'")
+    await stage.rows(
+      "insert into posthorn.ended_hours values (now() - interval '9 hours', '3'), (now() - interval '7 hours', '4')"
+    )
+    const writer = await stage.other()
+    await writer.rows("begin")
+    await writer.rows("select pg_current_xact_id()")
+    assert.equal(
+      await stage.value("select extract(epoch from now() - posthorn.hours_over())::integer / 3600"),
+      7
+    )
+    assert.deepEqual((await marks()).slice(1), [{ age: 7 }])
+    await writer.rows("commit")
+    await overAtLast(stage)
+    assert.equal((await marks()).length, 1)
+  })
+
+  it("remove_old_counts: counts that nobody can ask for any more go, and no others", async (stage) => {
+    const made = await make(stage, "acme", 1)
+    const other = await make(stage, "other", 1)
+    for (const { workspace } of [made, other])
+      await stage.rows(
+        `insert into posthorn.hour_counts
            select $1, date_trunc('hour', now()) - days * interval '1 day', '', 0, 0, 0, '{}', '{}', '{}', now()
            from unnest(array[1, 31, 33]) as days`,
-          workspace
-        )
-      await stage.rows(
-        `insert into posthorn.stale_hours
-         select workspace_id, hour, 'e', 0, 0, 0, '{}', '{}' from posthorn.hour_counts where endpoint_id = ''`
+        workspace
       )
-      await stage.rows("select posthorn.remove_old_counts()")
-      assert.deepEqual([await counted(stage, made), await counted(stage, other)], [2, 2])
-      assert.deepEqual([await stale(stage, made), await stale(stage, other)], [2, 2])
-    }
-  }
-]
+    await stage.rows(
+      `insert into posthorn.stale_hours
+         select workspace_id, hour, 'e', 0, 0, 0, '{}', '{}' from posthorn.hour_counts where endpoint_id = ''`
+    )
+    await stage.rows("select posthorn.remove_old_counts()")
+    assert.deepEqual([await counted(stage, made), await counted(stage, other)], [2, 2])
+    assert.deepEqual([await stale(stage, made), await stale(stage, other)], [2, 2])
+  })
+})
 
 /** Other hours are over once an hour has turned, or its first minute is over: a scenario that met that is played again. */
 const withinAnHour = ({ play, ...about }: Scenario): Scenario => ({

@@ -1,6 +1,6 @@
 /** Finding everything that waits, endpoint by endpoint. */
 import assert from "node:assert/strict"
-import type { Scenario, Stage } from "./Stage.ts"
+import { type Stage, writeScenarios } from "./Stage.ts"
 
 const heads = (stage: Stage, workspace: string, endpoint: string, most: number) =>
   stage.rows(
@@ -10,23 +10,19 @@ const heads = (stage: Stage, workspace: string, endpoint: string, most: number) 
     most
   )
 
-export const sweeping: ReadonlyArray<Scenario> = [
-  {
-    title: "each endpoint past the position is shown once, with its first row, so many at a time",
-    of: ["heads"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      const endpoints = [await stage.endpoint(acme), await stage.endpoint(acme), await stage.endpoint(acme)]
-      await stage.deliveries(acme, "acme", 2)
-      await stage.rows(
-        "update posthorn.queue set due_at = now() + interval '1 hour' where endpoint_id = $1",
-        endpoints[2]
-      )
-      const shown = endpoints.map((endpoint, n) => ({ endpoint, is_due: n !== 2 }))
-      assert.deepEqual(await heads(stage, "", "", 10), shown)
-      assert.deepEqual(await heads(stage, "", "", 2), shown.slice(0, 2))
-      assert.deepEqual(await heads(stage, acme, endpoints[0]!, 10), shown.slice(1))
-      assert.deepEqual(await heads(stage, acme, endpoints[2]!, 10), [])
-    }
-  }
-]
+export const sweeping = writeScenarios((it) => {
+  it("heads: each endpoint past the position is shown once, with its first row, so many at a time", async (stage) => {
+    const acme = await stage.workspace()
+    const endpoints = [await stage.endpoint(acme), await stage.endpoint(acme), await stage.endpoint(acme)]
+    await stage.deliveries(acme, "acme", 2)
+    await stage.rows(
+      "update posthorn.queue set due_at = now() + interval '1 hour' where endpoint_id = $1",
+      endpoints[2]
+    )
+    const shown = endpoints.map((endpoint, n) => ({ endpoint, is_due: n !== 2 }))
+    assert.deepEqual(await heads(stage, "", "", 10), shown)
+    assert.deepEqual(await heads(stage, "", "", 2), shown.slice(0, 2))
+    assert.deepEqual(await heads(stage, acme, endpoints[0]!, 10), shown.slice(1))
+    assert.deepEqual(await heads(stage, acme, endpoints[2]!, 10), [])
+  })
+})

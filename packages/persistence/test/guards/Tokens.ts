@@ -1,9 +1,9 @@
 /** The statements of repositories: which token is touched and revoked, which link and session is opened and ended. */
 import assert from "node:assert/strict"
 import { newId } from "@posthorn/domain/Ids"
-import { ApiTokensRepo } from "../../src/ApiTokensRepo.ts"
-import { ConsoleRepo, type Grant } from "../../src/ConsoleRepo.ts"
-import type { Scenario, Stage } from "./Stage.ts"
+import { ApiTokensRepo } from "../../src/repositories/ApiTokensRepo.ts"
+import { ConsoleRepo, type Grant } from "../../src/repositories/ConsoleRepo.ts"
+import { type Stage, writeScenarios } from "./Stage.ts"
 import { changesNothing, changesOnly, twinOf } from "./Twin.ts"
 
 const token = async (stage: Stage, workspace: string, by: string | null = null, byType = "api_token") => {
@@ -30,113 +30,97 @@ const expire = (stage: Stage, table: string, id: string) =>
 const idsIn = async (stage: Stage, table: string) =>
   (await stage.rows(`select id from posthorn.${table} order by id`)).map(({ id }) => id)
 
-const scenarios: ReadonlyArray<Scenario> = [
-  {
-    title: "the use of a token is written down once a minute, for this token of this workspace only",
-    of: ["ApiTokensRepo.ts touch"],
-    play: async (stage) => {
-      const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
-      const [one] = [await token(stage, acme), await token(stage, acme)]
-      const tokens = await stage.repos.get(ApiTokensRepo)
-      const touch = (workspace: string) => () => stage.repos.run(tokens.touch(workspace, one))
-      await changesNothing(stage, "api_tokens", touch(other))
-      await changesOnly(stage, "api_tokens", acme, one, touch(acme))
-      // In a time that this test has left the present minute as well.
-      await stage.rows(
-        "update posthorn.api_tokens set last_used_at = now() + interval '1 hour' where id = $1",
-        one
+const scenarios = writeScenarios((it) => {
+  it("ApiTokensRepo.ts touch: the use of a token is written down once a minute, for this token of this workspace only", async (stage) => {
+    const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+    const [one] = [await token(stage, acme), await token(stage, acme)]
+    const tokens = await stage.repos.get(ApiTokensRepo)
+    const touch = (workspace: string) => () => stage.repos.run(tokens.touch(workspace, one))
+    await changesNothing(stage, "api_tokens", touch(other))
+    await changesOnly(stage, "api_tokens", acme, one, touch(acme))
+    // In a time that this test has left the present minute as well.
+    await stage.rows(
+      "update posthorn.api_tokens set last_used_at = now() + interval '1 hour' where id = $1",
+      one
+    )
+    await changesNothing(stage, "api_tokens", touch(acme))
+    await stage.rows(
+      "update posthorn.api_tokens set last_used_at = now() - interval '1 hour' where id = $1",
+      one
+    )
+    await changesOnly(stage, "api_tokens", acme, one, touch(acme))
+  })
+
+  it("ApiTokensRepo.ts revoke: a token is revoked once, and what it made with it if that is asked for; nothing that others made", async (stage) => {
+    const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+    const one = await token(stage, acme)
+    const child = await token(stage, acme, one)
+    const grandchild = await token(stage, acme, child)
+    await token(stage, acme)
+    await token(stage, acme, one, "member")
+    // Made by a token that is not this workspace's; and what that made here.
+    const foreign = await token(stage, other, one)
+    await token(stage, acme, foreign)
+    const tokens = await stage.repos.get(ApiTokensRepo)
+    const revoke = async (workspace: string, descendants: boolean) =>
+      (await stage.repos.run(tokens.revoke(workspace, one, descendants))).map(({ id }) => id)
+    assert.deepEqual(await revoke(other, true), [])
+    assert.deepEqual(await revoke(acme, false), [one])
+    assert.deepEqual(await revoke(acme, false), [])
+    assert.deepEqual(await revoke(acme, true), [child, grandchild])
+    assert.deepEqual(await revoke(acme, true), [])
+  })
+
+  it("ConsoleRepo.ts insertLink, ConsoleRepo.ts insertSession: a new link takes the workspace's expired ones away, and a new session its ended ones, no others", async (stage) => {
+    const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+    const console = await stage.repos.get(ConsoleRepo)
+    const link = (workspace: string, n: number) =>
+      stage.repos.run(
+        console.insertLink(workspace, { ...GRANT, id: `lnk_${n}`, codeHash: hash(n), lifeMs: 60_000 })
       )
-      await changesNothing(stage, "api_tokens", touch(acme))
-      await stage.rows(
-        "update posthorn.api_tokens set last_used_at = now() - interval '1 hour' where id = $1",
-        one
+    const session = (workspace: string, n: number) =>
+      stage.repos.run(console.insertSession(workspace, { ...GRANT, id: `ses_${n}`, secretHash: hash(n) }))
+    for (const [n, workspace] of [acme, acme, other].entries()) {
+      await link(workspace, n)
+      await session(workspace, n)
+    }
+    for (const n of [1, 2]) {
+      await expire(stage, "console_links", `lnk_${n}`)
+      await expire(stage, "console_sessions", `ses_${n}`)
+    }
+    await link(acme, 3)
+    await session(acme, 3)
+    assert.deepEqual(await idsIn(stage, "console_links"), ["lnk_0", "lnk_2", "lnk_3"])
+    assert.deepEqual(await idsIn(stage, "console_sessions"), ["ses_0", "ses_2", "ses_3"])
+  })
+
+  it("ConsoleRepo.ts takeLink: a link opens its own workspace, once, and no other link goes with it", async (stage) => {
+    const console = await stage.repos.get(ConsoleRepo)
+    for (const [n, slug] of ["acme", "other"].entries()) {
+      const workspace = await stage.workspace(slug)
+      await stage.repos.run(
+        console.insertLink(workspace, { ...GRANT, id: `lnk_${n}`, codeHash: hash(n), lifeMs: 60_000 })
       )
-      await changesOnly(stage, "api_tokens", acme, one, touch(acme))
     }
-  },
-  {
-    title: "a token is revoked once, and what it made with it if that is asked for; nothing that others made",
-    of: ["ApiTokensRepo.ts revoke"],
-    play: async (stage) => {
-      const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
-      const one = await token(stage, acme)
-      const child = await token(stage, acme, one)
-      const grandchild = await token(stage, acme, child)
-      await token(stage, acme)
-      await token(stage, acme, one, "member")
-      // Made by a token that is not this workspace's; and what that made here.
-      const foreign = await token(stage, other, one)
-      await token(stage, acme, foreign)
-      const tokens = await stage.repos.get(ApiTokensRepo)
-      const revoke = async (workspace: string, descendants: boolean) =>
-        (await stage.repos.run(tokens.revoke(workspace, one, descendants))).map(({ id }) => id)
-      assert.deepEqual(await revoke(other, true), [])
-      assert.deepEqual(await revoke(acme, false), [one])
-      assert.deepEqual(await revoke(acme, false), [])
-      assert.deepEqual(await revoke(acme, true), [child, grandchild])
-      assert.deepEqual(await revoke(acme, true), [])
-    }
-  },
-  {
-    title: "a new link takes the workspace's expired ones away, and a new session its ended ones, no others",
-    of: ["ConsoleRepo.ts insertLink", "ConsoleRepo.ts insertSession"],
-    play: async (stage) => {
-      const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
-      const console = await stage.repos.get(ConsoleRepo)
-      const link = (workspace: string, n: number) =>
-        stage.repos.run(
-          console.insertLink(workspace, { ...GRANT, id: `lnk_${n}`, codeHash: hash(n), lifeMs: 60_000 })
+    const take = async (n: number) => (await stage.repos.run(console.takeLink(hash(n))))?.workspaceSlug
+    assert.equal(await take(9), undefined)
+    assert.equal(await take(1), "other")
+    assert.equal(await take(1), undefined)
+    assert.equal(await take(0), "acme")
+  })
+
+  it("ConsoleRepo.ts touch, ConsoleRepo.ts removeSession: a session is kept awake and ended by itself, in its own workspace", async (stage) => {
+    const acme = await stage.workspace()
+    const console = await stage.repos.get(ConsoleRepo)
+    for (const n of [0, 1])
+      await stage.repos.run(console.insertSession(acme, { ...GRANT, id: `ses_${n}`, secretHash: hash(n) }))
+    const twin = await twinOf(stage, acme, "console_sessions")
+    for (const workspace of [acme, twin])
+      for (const act of [console.touch, console.removeSession])
+        await changesOnly(stage, "console_sessions", workspace, "ses_0", () =>
+          stage.repos.run(act(workspace, "ses_0"))
         )
-      const session = (workspace: string, n: number) =>
-        stage.repos.run(console.insertSession(workspace, { ...GRANT, id: `ses_${n}`, secretHash: hash(n) }))
-      for (const [n, workspace] of [acme, acme, other].entries()) {
-        await link(workspace, n)
-        await session(workspace, n)
-      }
-      for (const n of [1, 2]) {
-        await expire(stage, "console_links", `lnk_${n}`)
-        await expire(stage, "console_sessions", `ses_${n}`)
-      }
-      await link(acme, 3)
-      await session(acme, 3)
-      assert.deepEqual(await idsIn(stage, "console_links"), ["lnk_0", "lnk_2", "lnk_3"])
-      assert.deepEqual(await idsIn(stage, "console_sessions"), ["ses_0", "ses_2", "ses_3"])
-    }
-  },
-  {
-    title: "a link opens its own workspace, once, and no other link goes with it",
-    of: ["ConsoleRepo.ts takeLink"],
-    play: async (stage) => {
-      const console = await stage.repos.get(ConsoleRepo)
-      for (const [n, slug] of ["acme", "other"].entries()) {
-        const workspace = await stage.workspace(slug)
-        await stage.repos.run(
-          console.insertLink(workspace, { ...GRANT, id: `lnk_${n}`, codeHash: hash(n), lifeMs: 60_000 })
-        )
-      }
-      const take = async (n: number) => (await stage.repos.run(console.takeLink(hash(n))))?.workspaceSlug
-      assert.equal(await take(9), undefined)
-      assert.equal(await take(1), "other")
-      assert.equal(await take(1), undefined)
-      assert.equal(await take(0), "acme")
-    }
-  },
-  {
-    title: "a session is kept awake and ended by itself, in its own workspace",
-    of: ["ConsoleRepo.ts touch", "ConsoleRepo.ts removeSession"],
-    play: async (stage) => {
-      const acme = await stage.workspace()
-      const console = await stage.repos.get(ConsoleRepo)
-      for (const n of [0, 1])
-        await stage.repos.run(console.insertSession(acme, { ...GRANT, id: `ses_${n}`, secretHash: hash(n) }))
-      const twin = await twinOf(stage, acme, "console_sessions")
-      for (const workspace of [acme, twin])
-        for (const act of [console.touch, console.removeSession])
-          await changesOnly(stage, "console_sessions", workspace, "ses_0", () =>
-            stage.repos.run(act(workspace, "ses_0"))
-          )
-    }
-  }
-]
+  })
+})
 
 export const doors = scenarios

@@ -6,6 +6,7 @@
  * stands there for the index, whose first column it is (test/Plans.test.ts).
  */
 import { readdirSync, readFileSync } from "node:fs"
+import { basename } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type Guard, guardsIn, without } from "./Scan.ts"
 
@@ -14,6 +15,7 @@ export interface Mutant {
   readonly name: string
   /** The function, the trigger, or, in `src`, the file and the name of what holds the statement. */
   readonly of: string
+  /** Its path below `migrations` or `src`. */
   readonly file: string
   /** For a function or trigger: what puts the changed one into a database in the place of the real one, and back. */
   readonly statements: string | null
@@ -108,9 +110,10 @@ const holderOf = (text: string, at: number): string => {
 
 const ofSource = (file: string): ReadonlyArray<Mutant> => {
   const text = readFileSync(folder("src") + file, "utf8")
+  const name = basename(file)
   const statements = [...text.matchAll(STATEMENT)].filter(([statement]) => WRITES.test(statement))
   return statements.flatMap((match) => {
-    const of = `${file} ${holderOf(text, match.index)}`
+    const of = `${name} ${holderOf(text, match.index)}`
     return mutable(match[0]).map((guard) => ({
       name: `${of}: ${guard.what}`,
       of,
@@ -125,8 +128,8 @@ const ofSource = (file: string): ReadonlyArray<Mutant> => {
 export const allMutants = (): ReadonlyArray<Mutant> =>
   numbered([
     ...readdirSync(folder("migrations")).sort().flatMap(ofMigration),
-    ...readdirSync(folder("src"))
-      .filter((name) => name.endsWith(".ts"))
-      .sort()
+    ...readdirSync(folder("src"), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .sort((a, b) => (basename(a) < basename(b) ? -1 : 1))
       .flatMap(ofSource)
   ])

@@ -6,7 +6,7 @@ import { execute } from "@posthorn/testkit/TestCluster"
 import { Effect } from "effect"
 import type { Exports } from "../guards/Repositories.ts"
 import { scenariosOf } from "../guards/Scenarios.ts"
-import { type Scenario, Stage } from "../guards/Stage.ts"
+import { Stage } from "../guards/Stage.ts"
 import type { Mutant } from "./Mutants.ts"
 
 /** A scenario that a mutant makes wait for ever has noticed it. */
@@ -27,15 +27,13 @@ const passes = (played: Promise<void>): Promise<boolean> => {
   return Promise.race([outcome, late]).finally(() => clearTimeout(timer))
 }
 
-/** The title of a scenario of this function, trigger or statement that fails, the likeliest first; or null. */
+/** The title of a scenario of this function, trigger or statement that fails, or null. */
 export const firstFailing = async (
   url: string,
   of: string,
-  likely: string | null = null,
   changed: Exports = {}
 ): Promise<string | null> => {
-  const rank = ({ title }: Scenario) => (title === likely ? 0 : 1)
-  for (const { play, title } of scenariosOf(of).toSorted((a, b) => rank(a) - rank(b))) {
+  for (const { play, title } of scenariosOf(of)) {
     const stage = new Stage(url, changed)
     await stage.client.connect()
     const passed = await passes(stage.clear().then(() => play(stage)))
@@ -52,10 +50,11 @@ const SOURCES = new URL("../../src/", import.meta.url).href
 let written = 0
 
 /** What a changed source exports; the rest of `src` is the real one. */
-const exportsOf = async (source: string): Promise<Exports> => {
+const exportsOf = async (path: string, source: string): Promise<Exports> => {
   const file = `${CHANGED}${process.pid}-${written++}.ts`
   mkdirSync(CHANGED, { recursive: true })
-  writeFileSync(file, source.replaceAll('from "./', `from "${SOURCES}`))
+  const beside = (_: string, relative: string) => `from "${new URL(relative, SOURCES + path).href}"`
+  writeFileSync(file, source.replace(/from "(\.[^"]+)"/g, beside))
   try {
     return (await import(pathToFileURL(file).href)) as Exports
   } finally {
@@ -66,14 +65,13 @@ const exportsOf = async (source: string): Promise<Exports> => {
 /** On one database for all: each mutant takes the place of the real thing, and gives it back. */
 export const playScenes = async (
   url: string,
-  { name, of, restore, source, statements }: Mutant,
-  likely: string | null
+  { file, name, of, restore, source, statements }: Mutant
 ): Promise<string | null> => {
-  if (source !== null) return firstFailing(url, of, likely, await exportsOf(source))
+  if (source !== null) return firstFailing(url, of, await exportsOf(file, source))
   await Effect.runPromise(execute(url, statements!)).catch((error: unknown) => {
     throw new Error(`PostgreSQL takes no ${of} without it: ${name}`, { cause: error })
   })
-  const failing = await firstFailing(url, of, likely)
+  const failing = await firstFailing(url, of)
   await Effect.runPromise(execute(url, restore!))
   return failing
 }

@@ -1,16 +1,14 @@
 /**
- * Everything under `/console` that is no operation: the application, its files, the logo, and the session.
+ * The pages under `/console`: the application, its files, and the logo.
  *
  * A path that names no file is a place in the application: it gets `index.html`, so that links into it work. The policy
  * allows what comes from here and nothing written into the page; a receiver's answer shown there stays text.
  */
-import { HttpServerResponse } from "@effect/platform"
-import { MethodNotAllowed, type PublicError, RouteNotFound } from "@posthorn/domain/Errors"
+import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { RouteNotFound } from "@posthorn/domain/Errors"
 import { Effect } from "effect"
-import type { Exchange } from "../http/Exchange.ts"
 import { type Asset, makeAssets } from "./Assets.ts"
 import { ConsoleConfig } from "./ConsoleConfig.ts"
-import { SessionRoutes } from "./SessionRoutes.ts"
 
 const POLICY = [
   "default-src 'none'",
@@ -63,10 +61,8 @@ const fileResponse = (asset: Asset, accepted: string, cacheControl: string) => {
   })
 }
 
-export class ConsolePages extends Effect.Service<ConsolePages>()("@posthorn/server/ConsolePages", {
-  dependencies: [SessionRoutes.Default],
-  effect: Effect.gen(function* () {
-    const session = yield* SessionRoutes
+export const consolePagesLive = HttpApiBuilder.Router.use((router) =>
+  Effect.gen(function* () {
     const { folder, logo } = yield* ConsoleConfig
     const current = makeAssets(folder)
 
@@ -95,18 +91,14 @@ export class ConsolePages extends Effect.Service<ConsolePages>()("@posthorn/serv
         : fileResponse(assets.get("index.html")!, accepted, "no-cache")
     }
 
-    const handle = (
-      exchange: Exchange
-    ): Effect.Effect<HttpServerResponse.HttpServerResponse, PublicError> => {
-      const { headers, method, pathname } = exchange
-      if (pathname === "/console/session") return session.handle(exchange)
-      const isRead = method === "GET" || method === "HEAD"
-      if (pathname === "/console" && isRead) return Effect.succeed(HttpServerResponse.redirect("/console/"))
+    const find = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, url }) => {
+      const [pathname = ""] = url.split("?", 1)
+      if (pathname === "/console") return Effect.succeed(HttpServerResponse.redirect("/console/"))
       const found = page(pathname.slice("/console/".length), headers["accept-encoding"] ?? "")
-      if (found === undefined) return Effect.fail(new RouteNotFound())
-      return isRead ? Effect.succeed(found) : Effect.fail(new MethodNotAllowed({ allow: "GET, HEAD" }))
-    }
+      return found === undefined ? Effect.fail(new RouteNotFound()) : Effect.succeed(found)
+    })
 
-    return { handle } as const
+    yield* router.get("/console", find)
+    yield* router.get("/console/*", find)
   })
-}) {}
+)

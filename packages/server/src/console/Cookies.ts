@@ -1,6 +1,6 @@
 /**
  * The console's cookies: one for each workspace that the browser is signed in to, so that two can be open beside each
- * other. They exist only under `/console`: the browser never sends them to the public API. Source: decision §9.
+ * other. They exist only under `/console`: the browser never sends them to the public API. Source: spec §11.
  */
 
 export interface Cookies {

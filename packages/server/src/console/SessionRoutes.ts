@@ -5,26 +5,16 @@
  *   GET    /console/session   the sessions of this browser with their rights, and the operator's name and colour
  *   DELETE /console/session   ends the session that `x-console` names
  *
- * Source: decision §9.
+ * Source: spec §11.
  */
-import { HttpServerResponse } from "@effect/platform"
+import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { type ConsoleSession, ConsoleSessions } from "@posthorn/capabilities/ConsoleSessions"
-import {
-  ForeignOrigin,
-  type InvalidRequest,
-  invalid,
-  MethodNotAllowed,
-  type PublicError,
-  UnsupportedMediaType
-} from "@posthorn/domain/Errors"
-import { Effect } from "effect"
-import { Gate } from "../Gate.ts"
-import { isJson, readBody } from "../http/Body.ts"
-import { ConnectionLimits } from "../http/ConnectionLimits.ts"
-import type { Exchange } from "../http/Exchange.ts"
+import { ForeignOrigin, type InvalidRequest, invalid } from "@posthorn/domain/Errors"
+import { Effect, Layer, Option } from "effect"
+import { Authentication } from "../gate/Authentication.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { ConsoleConfig } from "./ConsoleConfig.ts"
-import { SessionDoor } from "./SessionDoor.ts"
+import { isOurs, SessionAuthentication } from "./SessionAuthentication.ts"
 
 type Credential = { readonly code: string } | { readonly token: string }
 
@@ -53,70 +43,65 @@ const shownSession = (session: ConsoleSession) => ({
 })
 
 /** A request that a foreign page made says so in one of these. Without either it comes from no browser. */
-const comesFromElsewhere = ({ headers }: Exchange) => {
+const comesFromElsewhere = ({ headers }: HttpServerRequest.HttpServerRequest) => {
   const site = headers["sec-fetch-site"]
   if (site !== undefined) return site !== "same-origin"
   return headers.origin !== undefined && headers.origin.replace(/^https?:\/\//, "") !== (headers.host ?? "")
 }
 
-export class SessionRoutes extends Effect.Service<SessionRoutes>()("@posthorn/server/SessionRoutes", {
-  dependencies: [ConsoleSessions.Default, Gate.Default, SessionDoor.Default],
-  effect: Effect.gen(function* () {
-    const gate = yield* Gate
+const request = HttpServerRequest.HttpServerRequest
+
+export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
+  Effect.gen(function* () {
+    const { unauthorized } = yield* Authentication
     const brand = yield* ConsoleConfig
-    const door = yield* SessionDoor
+    const authentication = yield* SessionAuthentication
     const sessions = yield* ConsoleSessions
     const { version } = yield* ServerConfig
-    const { bodyMs } = yield* ConnectionLimits
 
     const open = (credential: Credential) =>
       "code" in credential ? sessions.openByCode(credential.code) : sessions.openByToken(credential.token)
 
-    const signIn = (exchange: Exchange) =>
-      Effect.gen(function* () {
-        if (comesFromElsewhere(exchange)) return yield* new ForeignOrigin()
-        if (!isJson(exchange.headers)) return yield* new UnsupportedMediaType()
-        const opened = yield* Effect.flatMap(Effect.flatMap(readBody(exchange, bodyMs), credentialOf), open)
-        if (opened === undefined) return yield* gate.unauthorized(exchange, exchange.address)
-        return HttpServerResponse.unsafeJson(
-          { workspace: { slug: opened.workspaceSlug } },
-          { status: 201, headers: { "set-cookie": door.cookies.set(opened.workspaceSlug, opened.secret) } }
-        )
-      })
-
-    const signOut = (exchange: Exchange) =>
-      Effect.gen(function* () {
-        if (!door.isOurs(exchange)) return yield* new ForeignOrigin()
-        const slug = exchange.headers["x-console"] ?? ""
-        const session = yield* door.find(undefined, exchange.headers)
-        if (session !== undefined) yield* sessions.close(session)
-        const ended = session?.workspaceSlug ?? (/^[a-z0-9-]{1,48}$/.test(slug) ? slug : undefined)
-        return HttpServerResponse.empty({
-          status: 204,
-          headers: ended === undefined ? {} : { "set-cookie": door.cookies.clear(ended) }
-        })
-      })
-
-    const show = (exchange: Exchange) =>
-      Effect.map(door.all(exchange.headers), (found) =>
-        HttpServerResponse.unsafeJson({
-          brand: { name: brand.name, accent: brand.accent, hasLogo: brand.logo !== null },
-          version,
-          sessions: found.map(shownSession)
-        })
+    const signIn = Effect.gen(function* () {
+      const asked = yield* request
+      if (comesFromElsewhere(asked)) return yield* new ForeignOrigin()
+      const text = yield* Effect.orDie(asked.text)
+      const opened = yield* Effect.flatMap(credentialOf(text), open)
+      if (opened === undefined) return yield* unauthorized(Option.getOrElse(asked.remoteAddress, () => ""))
+      return HttpServerResponse.unsafeJson(
+        { workspace: { slug: opened.workspaceSlug } },
+        {
+          status: 201,
+          headers: { "set-cookie": authentication.cookies.set(opened.workspaceSlug, opened.secret) }
+        }
       )
+    })
 
-    const routes: Readonly<
-      Record<
-        string,
-        (exchange: Exchange) => Effect.Effect<HttpServerResponse.HttpServerResponse, PublicError>
-      >
-    > = { POST: signIn, GET: show, HEAD: show, DELETE: signOut }
+    const signOut = Effect.gen(function* () {
+      const asked = yield* request
+      if (!isOurs(asked)) return yield* new ForeignOrigin()
+      const slug = asked.headers["x-console"] ?? ""
+      const session = yield* authentication.find(undefined, asked.headers)
+      if (session !== undefined) yield* sessions.close(session)
+      const ended = session?.workspaceSlug ?? (/^[a-z0-9-]{1,48}$/.test(slug) ? slug : undefined)
+      return HttpServerResponse.empty({
+        status: 204,
+        headers: ended === undefined ? {} : { "set-cookie": authentication.cookies.clear(ended) }
+      })
+    })
 
-    const handle = (exchange: Exchange): Effect.Effect<HttpServerResponse.HttpServerResponse, PublicError> =>
-      routes[exchange.method]?.(exchange) ??
-      Effect.fail(new MethodNotAllowed({ allow: "GET, HEAD, POST, DELETE" }))
+    const show = Effect.gen(function* () {
+      const { headers } = yield* request
+      const found = yield* authentication.all(headers)
+      return HttpServerResponse.unsafeJson({
+        brand: { name: brand.name, accent: brand.accent, hasLogo: brand.logo !== null },
+        version,
+        sessions: found.map(shownSession)
+      })
+    })
 
-    return { handle } as const
+    yield* router.post("/console/session", signIn)
+    yield* router.get("/console/session", show)
+    yield* router.del("/console/session", signOut)
   })
-}) {}
+).pipe(Layer.provide([Authentication.Default, ConsoleSessions.Default, SessionAuthentication.Default]))

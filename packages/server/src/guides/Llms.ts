@@ -1,7 +1,7 @@
 /**
  * `/llms.txt`: what this service is and how to connect, for a program that reads before it acts.
  *
- * Operations are listed off the contract, so the text cannot miss one. Source: decision §4 (MCP).
+ * Operations are listed off the contract, so the text cannot miss one. Source: spec §4.7.
  */
 import { OpenApi } from "@effect/platform"
 import { entries } from "@posthorn/api-contract/Walk"
@@ -47,7 +47,7 @@ When a webhook does not arrive, start with \`diagnose_webhook_endpoint\`.
 - Lists take \`limit\` (1 to 200, default 50) and \`cursor\` (the \`nextCursor\` of the page before).
 - Errors are \`application/problem+json\` with a \`_tag\`, a \`detail\` that says what to do, and a \`traceId\` to quote.
 
-- Every POST takes an \`Idempotency-Key\`: sent again with the same key it changes nothing and gives the first answer.
+- Every POST that changes something takes an \`Idempotency-Key\`: sent again with the same key it changes nothing and gives the first answer.
 
 ## Receive webhooks
 

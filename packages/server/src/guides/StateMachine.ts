@@ -2,7 +2,7 @@
  * The delivery state machine in words and tables, for agents and for docs/state-machine.md, which is this text.
  *
  * What the tables say is computed by `judge` and its constants, so they cannot say anything else than the worker does.
- * Source: spec §3.1 and §3.2, decision §7.
+ * Source: spec §3.1, §3.2 and §3.4.
  */
 import {
   FAILURE_LIMIT,
@@ -87,7 +87,7 @@ The status alone decides; the body never does. Every attempt is kept as it was: 
 
 There are ${last} attempts at most: the first, and ${MAX_RETRIES} retries, ${waits.join(", ")} seconds after the failure
 before them. A receiver that is away for more than about ${(total / 60).toFixed(1)} minutes therefore loses deliveries to \`dead_lettered\`;
-replay them when it is back. A delivery that was taken up ${MAX_TAKE_UPS} times in a row without anything being recorded, because the
+replay them when it is back. A delivery that was claimed ${MAX_TAKE_UPS} times in a row without anything being recorded, because the
 worker died each time, is dead-lettered too.
 
 ## The endpoint's failure streak

@@ -7,9 +7,8 @@
 import { createHash } from "node:crypto"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
-import { HttpServerResponse } from "@effect/platform"
+import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
-import type { Exchange } from "./Exchange.ts"
 
 export interface AssetOptions {
   readonly contentType: string
@@ -55,7 +54,8 @@ export const asset = (text: string, { contentType, headers }: AssetOptions) =>
         br: await brotli(plain)
       }))
     )
-    return Effect.fnUntraced(function* ({ headers: asked }: Exchange) {
+    return Effect.gen(function* () {
+      const { headers: asked } = yield* HttpServerRequest.HttpServerRequest
       const encoding = encodingFor(asked["accept-encoding"])
       const etag = encoding === "identity" ? `"${hash}"` : `"${hash}-${encoding}"`
       const all = { "cache-control": "no-cache", ...headers, etag, vary: "accept-encoding" }

@@ -25,13 +25,14 @@ import {
   type Message,
   type RpcError
 } from "./JsonRpc.ts"
-import { type McpContext, Methods } from "./Methods.ts"
+import type { McpContext } from "./McpContext.ts"
+import { Methods } from "./Methods.ts"
 
 /** Revisions with a handshake, the newest first. */
 export const legacyVersions: ReadonlyArray<string> = SUPPORTED_PROTOCOL_VERSIONS
 
 /** One HTTP request as the SDK sees it: messages go in together, and answers are collected until each has one. */
-class Exchange implements Transport {
+class RequestTransport implements Transport {
   onmessage?: Transport["onmessage"]
   onclose?: () => void
   onerror?: (error: Error) => void
@@ -58,11 +59,11 @@ class Exchange implements Transport {
 
   ask(messages: ReadonlyArray<Message>): Promise<ReadonlyArray<object>> {
     this.open = messages.filter(isRequest).length
-    // A cancellation would have the SDK drop an answer that this exchange waits for. What is under way in another HTTP
+    // A cancellation would have the SDK drop an answer that this transport waits for. What is under way in another HTTP
     // request is cancelled by closing that one.
     const heard = messages.filter(({ method }) => method !== "notifications/cancelled")
     for (const message of heard) {
-      // A request that the SDK does not take for one it passes over in silence, and this exchange would wait for ever.
+      // A request that the SDK does not take for one it passes over in silence, and this transport would wait for ever.
       if (isRequest(message) && !isJSONRPCRequest(message)) void this.send(notARequest(message))
       else this.onmessage?.(message as JSONRPCMessage)
     }
@@ -115,12 +116,12 @@ export class McpServer extends Effect.Service<McpServer>()("@posthorn/server/Mcp
     const answer = (messages: ReadonlyArray<Message>, context: McpContext) =>
       Effect.acquireUseRelease(
         Effect.promise(async () => {
-          const exchange = new Exchange()
+          const transport = new RequestTransport()
           const server = serverFor(context)
-          await server.connect(exchange)
-          return { exchange, server }
+          await server.connect(transport)
+          return { transport, server }
         }),
-        ({ exchange }) => Effect.promise(() => exchange.ask(messages)),
+        ({ transport }) => Effect.promise(() => transport.ask(messages)),
         ({ server }) => Effect.promise(() => server.close())
       )
 

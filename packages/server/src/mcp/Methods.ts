@@ -2,22 +2,17 @@
  * The methods of the protocol that this server answers, each an effect from parameters to a result. What the SDK does
  * itself (initialize, ping) is not here. Lists come in one piece: they are short, so no cursor is ever given out.
  */
+
 import { parseJson } from "@posthorn/domain/JsonText"
 import { Cause, Effect, Either, Schema } from "effect"
-import type { Caller } from "../Gate.ts"
 import { OwnDocument } from "../http/OwnDocument.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { argumentsOf, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from "./JsonRpc.ts"
+import type { McpContext } from "./McpContext.ts"
 import { getPrompt, listedPrompts } from "./Prompts.ts"
 import { makeResources } from "./Resources.ts"
 import { ToolCalls } from "./ToolCalls.ts"
 import { toolsFor } from "./Tools.ts"
-
-/** Who calls, and under which trace. */
-export interface McpContext {
-  readonly caller: Caller
-  readonly traceId: string
-}
 
 type Method = (params: unknown, context: McpContext) => Effect.Effect<object, RpcError>
 
@@ -56,8 +51,8 @@ export class Methods extends Effect.Service<Methods>()("@posthorn/server/McpMeth
 
     const methods: Readonly<Record<string, Method>> = {
       "tools/list": list(({ caller }) => ({ tools: toolsFor(caller) })),
-      "tools/call": withParams(ToolCall, "Give the tool's `name`.", ({ name }, { caller, traceId }, raw) =>
-        toolCalls.call(name, argumentsOf(raw), caller, traceId)
+      "tools/call": withParams(ToolCall, "Give the tool's `name`.", ({ name }, context, raw) =>
+        toolCalls.call(name, argumentsOf(raw), context)
       ),
       "resources/list": list(() => ({ resources: resources.listed })),
       "resources/templates/list": list(() => ({ resourceTemplates: [] })),

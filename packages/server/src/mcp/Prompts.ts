@@ -1,5 +1,5 @@
 /**
- * Prompts: ways of working that take several tools, in the order that saves the reader most. Source: decision §4 (MCP).
+ * Prompts: ways of working that take several tools, in the order that saves the reader most. Source: spec §4.7.
  */
 import { Effect } from "effect"
 import { INVALID_PARAMS, RpcError } from "./JsonRpc.ts"

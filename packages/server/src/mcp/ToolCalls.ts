@@ -1,26 +1,31 @@
 /**
- * Calling a tool: its arguments are dealt out to path, query and body, and the operation's own call is made with them.
+ * Calling a tool: its arguments become the request that REST would get, and the very operation of REST answers it.
  *
  * Guarantees: a success is the REST answer's text; a refusal is a tool error whose text is the REST error body, and
  * carries no structured content, because clients check that against the output schema whatever the outcome. Payloads
  * are carried to the letter, both ways. An argument that the tool does not have is refused; null for a path or query
- * argument means it was left out, as agents fill in what they do not use. Source: decision §4 (MCP).
+ * argument means it was left out, as agents fill in what they do not use. Source: spec §12 (MCP).
  */
-import type { ContractEntry } from "@posthorn/api-contract/Walk"
-import { InvalidRequest, type Issue } from "@posthorn/domain/Errors"
-import { JsonText, parseJson } from "@posthorn/domain/JsonText"
-import { type Context, Effect, Either, Option } from "effect"
-import { type Answer, Calls } from "../Calls.ts"
-import type { RawRequest } from "../Decode.ts"
-import { type Admitted, type Caller, Gate, keyOf } from "../Gate.ts"
-import { KEY_HEADER, keepsAnswers } from "../IdempotencyKey.ts"
-import { MAX_ISSUES } from "../Judge.ts"
-import type { Provided } from "../Operations.ts"
-import type { Visit } from "../RateLimits.ts"
-import { answered } from "../RequestMeters.ts"
-import { pointer, UNKNOWN } from "../Sentences.ts"
+import {
+  Headers,
+  HttpApiBuilder,
+  HttpRouter,
+  HttpServerRequest,
+  type HttpServerResponse
+} from "@effect/platform"
+import { type ContractEntry, keepsAnswers, membersOf } from "@posthorn/api-contract/Walk"
+import { InvalidRequest, type Issue, RouteNotFound } from "@posthorn/domain/Errors"
+import { JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
+import { Context, Effect, Either, Option } from "effect"
+import type { Caller } from "../gate/Caller.ts"
+import { type Call, CurrentCall } from "../gate/CurrentCall.ts"
+import { bounded, boundsOf } from "../http/Admission.ts"
+import { Failures } from "../http/Failures.ts"
+import { MAX_ISSUES, pointer, UNKNOWN } from "../http/Messages.ts"
+import { answered } from "../http/RequestMeters.ts"
+import { requestSpans } from "../http/RequestSpans.ts"
 import { INVALID_PARAMS, PARSE_ERROR, RpcError } from "./JsonRpc.ts"
-import { membersOf } from "./ToolSchemas.ts"
+import type { McpContext } from "./McpContext.ts"
 import { tools } from "./Tools.ts"
 
 export interface ToolResult {
@@ -31,160 +36,186 @@ export interface ToolResult {
 
 type Arguments = Readonly<Record<string, unknown>>
 
-const refused = (...issues: ReadonlyArray<Issue>) => Either.left(new InvalidRequest({ issues }))
-
-/** Arguments as an object, members that are carried to the letter still text. */
-const parse = (
-  text: JsonText | undefined,
-  entry: ContractEntry
-): Effect.Effect<Either.Either<Arguments, InvalidRequest>, RpcError> => {
-  const parsed = parseJson(text?.text ?? "{}", entry.rules.raw ?? [], { rawUnparsed: true })
-  if (Either.isRight(parsed)) return Effect.succeed(asObject(parsed.right))
-  const { message, path, reason } = parsed.left
-  return reason === "syntax"
-    ? Effect.fail(new RpcError({ code: PARSE_ERROR, message }))
-    : Effect.succeed(refused({ path, message }))
+/** What REST would get. Of arguments that are wrong as a whole `fault` says what, and the rest is enough to find the operation. */
+interface Dealt {
+  readonly url: string
+  readonly headers: Record<string, string>
+  readonly body: string
+  readonly fault: InvalidRequest | null
 }
 
-const asObject = (value: unknown): Either.Either<Arguments, InvalidRequest> =>
+const refused = (...issues: ReadonlyArray<Issue>) => new InvalidRequest({ issues })
+
+const isObject = (value: unknown): value is Arguments =>
   typeof value === "object" && value !== null && !Array.isArray(value)
-    ? Either.right(value as Arguments)
-    : refused({ path: "", message: "Expected an object of arguments" })
+
+/** The arguments have been parsed once: they are bounded already. */
+const UNBOUNDED = { rawDepth: 100_000, rawUnparsed: true, values: Number.POSITIVE_INFINITY }
+
+/** Each argument as its exact text. */
+const textsOf = (text: string, args: Arguments): Readonly<Record<string, unknown>> =>
+  Either.getOrElse(
+    parseJson(
+      text,
+      Object.keys(args).map((name) => [name]),
+      UNBOUNDED
+    ),
+    () => args
+  ) as Arguments
 
 /** As a URL would carry it, so that the contract's own decoders clamp and default. */
 const asText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value))
 
-interface Dealt {
-  readonly path: Record<string, string>
-  readonly query: Record<string, string>
-  readonly body: object
-  readonly headers: Record<string, string>
+/** The workspace a call is for: a token has one of its own, the operator must say which. */
+const slugOf = ({ slug }: Arguments, caller: Caller): string | InvalidRequest => {
+  if (typeof slug === "string") return slug
+  if (slug !== undefined && slug !== null) return refused({ path: "/slug", message: "Expected a string" })
+  return caller.kind === "token"
+    ? caller.identity.workspaceSlug
+    : refused({ path: "/slug", message: "is missing" })
 }
 
-const NO_KEYS: ReadonlySet<string> = new Set()
+const ownSlug = (caller: Caller) => (caller.kind === "token" ? caller.identity.workspaceSlug : "-")
 
 /** Deals a tool's flat arguments out; what is neither path nor query is the body's, and refused where there is none. */
 const dealerOf = (entry: ContractEntry) => {
-  const path = new Set(membersOf(entry.pathSchema))
+  const path = membersOf(entry.pathSchema)
   const query = new Set(membersOf(entry.querySchema))
-  const keys = keepsAnswers(entry) ? new Set(["idempotencyKey"]) : NO_KEYS
-  const without = new Set([...path, ...query, ...keys])
-  const body = new Set(membersOf(entry.bodySchema))
+  const elsewhere = new Set([...path, ...query, ...(keepsAnswers(entry) ? ["idempotencyKey"] : [])])
   const hasBody = Option.isSome(entry.bodySchema)
-  return (
-    args: Arguments,
-    slug: string,
-    text: JsonText | undefined
-  ): Either.Either<RawRequest, InvalidRequest> => {
-    const dealt: Dealt = { path: {}, query: {}, body: {}, headers: {} }
-    const unknown: Array<Issue> = []
-    let strange = 0
-    for (const name in args) {
-      const value = args[name]
-      const part = path.has(name) ? dealt.path : query.has(name) ? dealt.query : undefined
-      if (part !== undefined) {
-        if (value !== null) part[name] = asText(value)
-        continue
-      }
-      if (keys.has(name)) {
-        if (value !== null) dealt.headers[KEY_HEADER] = asText(value)
-        continue
-      }
-      // No more of them than will be listed: the rest would only cost.
-      if (!body.has(name) && ++strange > MAX_ISSUES) continue
-      if (hasBody) Object.defineProperty(dealt.body, name, { value, enumerable: true })
-      else unknown.push({ path: pointer(name), message: UNKNOWN })
+  return (args: Arguments, text: string, caller: Caller): Dealt => {
+    const given = (name: string) => (Object.hasOwn(args, name) ? (args[name] ?? undefined) : undefined)
+    const issues: Array<Issue> = []
+    const slug = slugOf(args, caller)
+    const url = entry.path.replace(/:(\w+)/g, (_, name: string) => {
+      if (name === "slug") return encodeURIComponent(typeof slug === "string" ? slug : ownSlug(caller)) || "-"
+      const value = given(name)
+      if (value === undefined) issues.push({ path: pointer(name), message: "is missing" })
+      return encodeURIComponent(asText(value ?? "-")) || "-"
+    })
+    const search = new URLSearchParams()
+    for (const name of query) {
+      const value = given(name)
+      if (value !== undefined) search.set(name, asText(value))
     }
     // A page of payloads can fill a model's memory (one had 9 MB): a tool shows them only when asked to.
-    if (query.has("payload")) dealt.query.payload ??= "omit"
-    if (entry.inWorkspace) dealt.path.slug = slug
-    return unknown.length > 0
-      ? refused(...unknown)
-      : Either.right({
-          ...dealt,
-          body: hasBody ? dealt.body : undefined,
-          json: hasBody && text !== undefined ? { text: text.text, without } : undefined
-        })
+    if (query.has("payload") && !search.has("payload")) search.set("payload", "omit")
+    const others = Object.entries(hasBody ? textsOf(text, args) : args).filter(
+      ([name]) => !elsewhere.has(name)
+    )
+    if (!hasBody)
+      for (const [name] of others.slice(0, MAX_ISSUES)) issues.push({ path: pointer(name), message: UNKNOWN })
+    const key = keepsAnswers(entry) ? given("idempotencyKey") : undefined
+    const inSlug = entry.inWorkspace && typeof slug !== "string" ? slug : null
+    return {
+      url: search.size === 0 ? url : `${url}?${search}`,
+      headers: key === undefined ? {} : { "idempotency-key": asText(key) },
+      body: hasBody ? stringify(Object.fromEntries(others)) : "",
+      fault: inSlug ?? (issues.length > 0 ? refused(...issues) : null)
+    }
   }
 }
 
-/** The workspace a call is for: a token has one of its own, the operator must say which. */
-const slugOf = (
-  args: Arguments,
-  caller: Caller,
-  entry: ContractEntry
-): Either.Either<string | undefined, InvalidRequest> => {
-  if (!entry.inWorkspace) return Either.right(undefined)
-  const slug = args.slug ?? undefined
-  if (slug === undefined) {
-    return caller.kind === "token"
-      ? Either.right(undefined)
-      : refused({ path: "/slug", message: "is missing" })
-  }
-  return typeof slug === "string"
-    ? Either.right(slug)
-    : refused({ path: "/slug", message: "Expected a string" })
-}
+const textOf = ({ body }: HttpServerResponse.HttpServerResponse): string =>
+  body._tag === "Raw"
+    ? String(body.body)
+    : body._tag === "Uint8Array"
+      ? Buffer.from(body.body).toString("utf8")
+      : "{}"
 
-const toResult = (answer: Answer): ToolResult => {
-  const text = answer.body === "" ? "{}" : answer.body
+const toResult = (response: HttpServerResponse.HttpServerResponse): ToolResult => {
+  const text = textOf(response)
   const content = [{ type: "text" as const, text }]
-  return answer.status < 400 ? { content, structuredContent: new JsonText(text) } : { content, isError: true }
+  return response.status < 400
+    ? { content, structuredContent: new JsonText(text) }
+    : { content, isError: true }
 }
 
 export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/ToolCalls", {
-  dependencies: [Calls.Default, Gate.Default],
+  dependencies: [Failures.Default],
   effect: Effect.gen(function* () {
-    const calls = yield* Calls
-    const gate = yield* Gate
+    const failures = yield* Failures
+    const traced = yield* requestSpans
+    const operations = yield* Effect.flatMap(HttpApiBuilder.Router.router, HttpRouter.toHttpApp)
+    const services = yield* Effect.context<HttpRouter.HttpRouter.DefaultServices>()
     const known = new Map(tools.map(({ entry, listed }) => [listed.name, { entry, deal: dealerOf(entry) }]))
 
-    const run = (
-      { deal, entry }: { readonly deal: ReturnType<typeof dealerOf>; readonly entry: ContractEntry },
-      text: JsonText | undefined,
-      args: Either.Either<Arguments, InvalidRequest>,
-      caller: Caller,
-      traceId: string
-    ): Effect.Effect<Answer> => {
-      // The door has counted it: a tool's call takes from no bucket of its own.
-      const visit: Visit = { via: "mcp", traceId, bucket: null }
-      const slug = Either.flatMap(args, (given) => slugOf(given, caller, entry))
-      // Without a workspace there is no gate to pass; with a token's own, the gate comes first, as in REST.
-      if (Either.isLeft(slug) && caller.kind === "operator") {
-        return Effect.succeed(calls.refuse(slug.left, visit))
+    /** Arguments as an object, members that are carried to the letter still text; text that is no JSON is the protocol's error. */
+    const parse = (
+      entry: ContractEntry,
+      text: string
+    ): Effect.Effect<Arguments | InvalidRequest, RpcError> => {
+      const raw = entry.rules.raw ?? []
+      const parsed = parseJson(text, raw, boundsOf(raw))
+      if (Either.isLeft(parsed)) {
+        const { message, path, reason } = parsed.left
+        return reason === "syntax"
+          ? Effect.fail(new RpcError({ code: PARSE_ERROR, message }))
+          : Effect.succeed(refused({ path, message }))
       }
-      const read = Either.flatMap(Either.all({ args, slug }), (given) =>
-        deal(given.args, given.slug ?? ownSlug(caller), text)
+      return Effect.succeed(
+        isObject(parsed.right)
+          ? parsed.right
+          : refused({ path: "", message: "Expected an object of arguments" })
       )
-      const admitting = Effect.suspend(() =>
-        gate.admit(caller, entry, Either.getOrUndefined(slug), null, visit)
+    }
+
+    /** The operation's answer to these arguments. */
+    const run = (entry: ContractEntry, { body, fault, headers, url }: Dealt, context: McpContext) => {
+      const call: Call = {
+        via: "mcp",
+        traceId: context.traceId,
+        began: performance.now(),
+        authenticate: () => Effect.succeed(context.caller),
+        deadline: null,
+        isTool: true,
+        fault
+      }
+      const request = bounded(
+        context.request.modify({ headers: Headers.fromInput(headers) }),
+        Effect.succeed(body),
+        { method: entry.method, url }
       )
-      return Effect.flatMap(admitting, (admitted) =>
-        Effect.provideService(
-          calls.call({ entry, caller: keyOf(caller), admitted, visit, read }),
-          entry.gate.provides as Context.Tag<Provided, Admitted>,
-          admitted
-        )
-      ).pipe(calls.settle(visit))
+      const answering = operations.pipe(
+        Effect.scoped,
+        Effect.provide(
+          services.pipe(
+            Context.add(CurrentCall, call),
+            Context.add(HttpServerRequest.HttpServerRequest, request)
+          )
+        ),
+        Effect.catchAllCause((cause) => failures.answer(cause, context.traceId, () => new RouteNotFound()))
+      )
+      return traced === undefined ? answering : traced(entry, call)(answering)
     }
 
     /** The result of the tool of this name; a name that no tool has is the protocol's error. */
     const call = (
       name: string,
       text: JsonText | undefined,
-      caller: Caller,
-      traceId: string
+      context: McpContext
     ): Effect.Effect<ToolResult, RpcError> => {
       const tool = known.get(name)
       if (tool === undefined) {
         const message = "There is no tool of this name: tools/list gives those this token may call."
         return Effect.fail(new RpcError({ code: INVALID_PARAMS, message }))
       }
-      return Effect.flatMap(parse(text, tool.entry), (args) => {
+      const { deal, entry } = tool
+      const given = text?.text ?? "{}"
+      return Effect.flatMap(parse(entry, given), (args) => {
         const began = performance.now()
-        return Effect.map(run(tool, text, args, caller, traceId), (answer) => {
-          answered(tool.entry, "mcp", answer.status, began)
-          return toResult(answer)
+        const dealt =
+          args instanceof InvalidRequest
+            ? { ...deal({}, "{}", context.caller), fault: args }
+            : deal(args, given, context.caller)
+        // Without a workspace there is no gate to pass; with a token's own, the gate comes first, as in REST.
+        const isNowhere = dealt.fault !== null && context.caller.kind === "operator" && entry.inWorkspace
+        const answering = isNowhere
+          ? Effect.succeed(failures.refuse(dealt.fault, context.traceId))
+          : run(entry, dealt, context)
+        return Effect.map(answering, (response) => {
+          answered(entry, "mcp", response.status, began)
+          return toResult(response)
         })
       })
     }
@@ -192,5 +223,3 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
     return { call } as const
   })
 }) {}
-
-const ownSlug = (caller: Caller) => (caller.kind === "token" ? caller.identity.workspaceSlug : "")

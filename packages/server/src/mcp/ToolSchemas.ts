@@ -1,12 +1,11 @@
 /**
  * JSON Schemas of tools, made from the contract's schemas: input from path, query and body in one flat object, output
  * from the answer. What the schema library adds for its own use (titles named after filters, `$id`, empty lists) is
- * taken away. Source: decision §4 (MCP).
+ * taken away. Source: spec §4.7.
  */
-import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, keepsAnswers } from "@posthorn/api-contract/Walk"
 import { DEFAULT_LIMIT, MAX_LIMIT } from "@posthorn/domain/Page"
 import { JSONSchema, Option, type Schema, SchemaAST } from "effect"
-import { keepsAnswers } from "../IdempotencyKey.ts"
 
 export interface ObjectSchema {
   readonly type: "object"
@@ -61,12 +60,13 @@ const clean = (schema: unknown): unknown => {
 
 const jsonSchemaOf = (schema: Schema.Schema.Any): ObjectSchema => {
   const $defs: Record<string, JSONSchema.JsonSchema7> = {}
-  const root = JSONSchema.fromAST(schema.ast, {
+  const generated = JSONSchema.fromAST(schema.ast, {
     definitions: $defs,
     definitionPath: "#/$defs/",
     topLevelReferenceStrategy: "skip",
     target: "jsonSchema2020-12"
-  } as never) as unknown as Json
+  } as never)
+  const root: Json = { ...generated }
   const used = JSON.stringify([root, $defs]).includes('"#/$defs/')
   return clean(used ? { ...root, $defs } : root) as ObjectSchema
 }
@@ -104,10 +104,6 @@ const describe = (schema: Schema.Schema.Any): ObjectSchema => {
 
 const partOf = (part: Option.Option<Schema.Schema.Any>): ObjectSchema =>
   Option.match(part, { onNone: () => NOTHING, onSome: describe })
-
-/** Names of a part's members. */
-export const membersOf = (part: Option.Option<Schema.Schema.Any>): ReadonlyArray<string> =>
-  Object.keys(partOf(part).properties)
 
 /** A page of payloads can have megabytes: `ToolCalls` leaves them out unless they are asked for. */
 const PAYLOAD = {

@@ -3,12 +3,12 @@
  *
  * Name, title, description, schemas and hints all come from the entry; nothing here knows a single operation. A tool
  * without a declared name does not exist, and a test fails when a workspace's operation has none. The whole list is read
- * by a model before it does anything, so it is kept short: a test bounds it. Source: spec §1 and §4, decision §4 (MCP).
+ * by a model before it does anything, so it is kept short: a test bounds it. Source: spec §1, §4 and §4.7.
  */
 import { OpenApi } from "@effect/platform"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
 import { Context, Option } from "effect"
-import { type Caller, permissionsOf } from "../Gate.ts"
+import { type Caller, permissionsOf } from "../gate/Caller.ts"
 import { inputSchemaOf, type ObjectSchema, outputSchemaOf, sharing } from "./ToolSchemas.ts"
 
 /** As `tools/list` shows it. */

@@ -3,7 +3,7 @@
  *
  * A public name may resolve to a private address. What is judged here is what is connected to: the lookup's own
  * answer, with no second resolution in between. Literal addresses need no lookup, so Connect.ts judges those.
- * Source: decision §8, last sentence.
+ * Source: spec §2.8, last sentence.
  *
  * Concurrent lookups of one name are one lookup: getaddrinfo occupies one of libuv's four threads for as long as a
  * dead name server keeps it waiting, and a burst to one dead name would stop resolution for everybody.

@@ -5,7 +5,7 @@
  * 2,048 bytes of 0xFF, each becoming the three bytes of U+FFFD, are cut to 2,046. A character that the limit tears
  * apart is left out. A byte order mark stays; a content coding is not undone.
  *
- * Source: spec §2.3, decision §7 ("Requests").
+ * Source: spec §2.3 and §3.4 ("Requests").
  */
 import { isUtf8 } from "node:buffer"
 import { StringDecoder } from "node:string_decoder"

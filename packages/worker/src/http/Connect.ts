@@ -19,6 +19,8 @@ import type { Origin } from "./Origins.ts"
 export interface ConnectSettings {
   readonly refuses: Refuses
   readonly secureContext: SecureContext
+  /** Milliseconds that only go forward. */
+  readonly now: () => number
 }
 
 export interface Outcome {

@@ -40,7 +40,7 @@ const CLIENT_OPTIONS: Omit<Client.Options, "connect"> = {
 
 export class Connection {
   readonly origin: Origin
-  readonly openedAt = performance.now()
+  readonly openedAt: number
   readonly answers = new InterimAnswers()
   user: ConnectionUser | null = null
   /** Whether this socket has carried a whole exchange before: then its silent end may mean it was stale. */
@@ -56,6 +56,7 @@ export class Connection {
   constructor(origin: Origin, settings: ConnectSettings, lost: (connection: Connection) => void) {
     this.origin = origin
     this.settings = settings
+    this.openedAt = settings.now()
     this.client = new Client(origin.url, { ...CLIENT_OPTIONS, connect: (_, ready) => this.open(ready) })
     const ended = () => {
       if (this.user === null) lost(this)

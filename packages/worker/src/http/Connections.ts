@@ -34,6 +34,11 @@ export class Connections {
     this.settings = settings
   }
 
+  /** Milliseconds that only go forward. */
+  now(): number {
+    return this.settings.now()
+  }
+
   get counts(): { readonly open: number; readonly idle: number } {
     return { open: this.all.size, idle: this.idle.size }
   }
@@ -68,7 +73,7 @@ export class Connections {
     const { origin } = connection
     connection.user = null
     connection.used = true
-    const aged = performance.now() - connection.openedAt > AGE_LIMIT_MS
+    const aged = this.now() - connection.openedAt > AGE_LIMIT_MS
     if (!connection.alive || aged || this.idleOf(origin).length >= this.keep.perOrigin) this.drop(connection)
     else this.store(connection)
   }

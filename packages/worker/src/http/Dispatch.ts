@@ -6,14 +6,16 @@
  * connection that is kept alive is reused. Giving up a send closes its connection. Does not sign, judge, retry or
  * record, and bounds no concurrency: those are the caller's.
  *
- * Shape: undici's Client under connections and deadlines of our own; a callback, as an Effect around it costs 7 us. CPU per
+ * Shape: undici's Client under connections and deadlines of our own; Receiver.ts makes an Effect of the callback. CPU per
  * signed POST (2026-11-21, Node 20, 500 bytes to one origin on loopback, 100 in flight): bare undici Pool.dispatch 19 us, this
  * 21; over kept-alive TLS 27, with a resumed handshake each 1,000. fetch costs 14 times Pool.dispatch, `@effect/platform`
  * HttpClient 12 times.
  *
- * Source: spec §4.1 and §8, decision §7 ("Requests", "A stale kept-alive connection") and §8 (connect-time guard).
+ * Source: spec §4.1, §8, §3.4 ("Requests", "A stale kept-alive connection") and §2.8 (connect-time guard).
  */
 import { createSecureContext } from "node:tls"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
+import { Clock } from "effect"
 import { guardedLookup, type Refuses, type Resolve, sharing, systemResolve } from "./AddressGuard.ts"
 import { Connections } from "./Connections.ts"
 import { type Done, Exchange, type Limits } from "./Exchange.ts"
@@ -36,6 +38,8 @@ export interface DispatchOptions {
   readonly connectionsPerOrigin?: number | undefined
   /** Idle connections kept in all. Default 1,000. */
   readonly idleConnections?: number | undefined
+  /** Measures durations. Default: the system's. */
+  readonly clock?: Clock.Clock | undefined
   /** Certificate authorities to trust instead of Node's own, in PEM: for tests. */
   readonly ca?: string | ReadonlyArray<string> | undefined
   /** Name resolution: for tests. Default: the system's. */
@@ -66,10 +70,12 @@ export const open = (options: DispatchOptions): Dispatcher => {
     bodyTimeoutMs: options.bodyTimeoutMs ?? 2_000,
     bodyLimitBytes: options.bodyLimitBytes ?? 2_048
   }
+  const clock = options.clock ?? Clock.make()
+  const now = () => elapsed(clock)
   const resolve = sharing(options.resolve ?? systemResolve)
   const connections = new Connections(
     { perOrigin: options.connectionsPerOrigin ?? 100, inAll: options.idleConnections ?? 1_000 },
-    { refuses: options.refuses, secureContext: secureContext(options.ca) }
+    { refuses: options.refuses, secureContext: secureContext(options.ca), now }
   )
   const origins = new Origins(
     options.maxOrigins ?? 2_000,

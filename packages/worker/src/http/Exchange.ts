@@ -15,7 +15,7 @@
  * bytes: Node then tells an orderly end.
  *
  * A kept-alive connection that ends before any byte of an answer was probably closed by the receiver while idle. Then,
- * once, the request goes out again on a fresh connection, within the same deadline (decision §7). It may arrive twice,
+ * once, the request goes out again on a fresh connection, within the same deadline (spec §3.4). It may arrive twice,
  * as any delivery may (spec §6).
  *
  * Implements undici's first handler interface: the newer one parses all of every answer's headers.
@@ -39,7 +39,7 @@ export interface Limits {
 export type Done = (observation: Observation | null) => void
 
 export class Exchange implements ConnectionUser {
-  private readonly startedAt = performance.now()
+  private readonly startedAt: number
   private readonly connections: Connections
   private readonly limits: Limits
   private readonly origin: Origin
@@ -67,6 +67,7 @@ export class Exchange implements ConnectionUser {
     this.origin = origin
     this.options = options
     this.done = done
+    this.startedAt = connections.now()
     this.timer = setTimeout(late, limits.requestTimeoutMs, this)
     this.connection = connections.take(origin)
     this.connection.dispatch(options, this)
@@ -184,7 +185,7 @@ export class Exchange implements ConnectionUser {
   }
 
   private elapsed(): number {
-    return Math.round(performance.now() - this.startedAt)
+    return Math.round(this.connections.now() - this.startedAt)
   }
 }
 

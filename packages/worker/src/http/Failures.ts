@@ -1,5 +1,5 @@
 /**
- * Why no status arrived, in our words. Source: decision §4 ("Failure reasons").
+ * Why no status arrived, in our words. Source: spec §4.5.
  *
  * Resets and silent ends are the network's doing, also in the middle of a TLS handshake. An answer that began and did
  * not become one is invalid; where none began, the connection failed.

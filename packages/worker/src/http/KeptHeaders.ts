@@ -3,7 +3,7 @@
  *
  * Out of the raw list that the parser has anyway, told apart by length before anything is decoded: 0.4 us for an answer
  * with eight headers. Values are cut to 256 bytes of valid UTF-8; a header that came twice is joined as HTTP does.
- * Source: decision §10 (Evidence).
+ * Source: spec §4.5.
  */
 import { storedBody } from "./BodyPrefix.ts"
 

@@ -6,7 +6,7 @@
  * - `responseBody` is valid UTF-8 without NUL, at most 2,048 bytes; null when it could not be read in time.
  * - `responseHeaders` is a JSON object of the headers that `KeptHeaders.ts` keeps; left out when none came.
  *
- * Source: spec §2.3 and §4.1, decision §7.
+ * Source: spec §2.3, §4.1 and §3.4.
  */
 export interface Observation {
   readonly durationMs: number
@@ -16,7 +16,7 @@ export interface Observation {
   readonly responseHeaders?: string | undefined
 }
 
-/** Why no status arrived. The words name no address and repeat nothing the receiver said. Source: decision §4. */
+/** Why no status arrived. The words name no address and repeat nothing the receiver said. Source: spec §4.5. */
 export type TransportFailure =
   | "request_timeout"
   | "connection_failed"

@@ -8,11 +8,12 @@
 import type { Observed } from "@posthorn/persistence/Records"
 import { type Finished, SpanBudget, spanWriter } from "@posthorn/telemetry/Tracing"
 import { Effect } from "effect"
-import type { Row } from "../lanes/Lane.ts"
+import type { Waiting } from "../lanes/Lane.ts"
+import type { Settled } from "../lanes/Stages.ts"
 
 const MOST = 100
 
-const attributesOf = (row: Row, { ordinal, url, ...rest }: Observed) => ({
+const attributesOf = (row: Waiting, { ordinal, url, ...rest }: Observed) => ({
   "posthorn.workspace_id": row.workspaceId,
   "posthorn.endpoint_id": row.endpointId,
   "posthorn.delivery_id": row.deliveryId,
@@ -24,18 +25,18 @@ const attributesOf = (row: Row, { ordinal, url, ...rest }: Observed) => ({
 })
 
 /** Undefined when nobody takes spans. */
-export const attemptSpans: Effect.Effect<((row: Row, observed: Observed) => void) | undefined> = Effect.map(
+export const attemptSpans: Effect.Effect<((settled: Settled) => void) | undefined> = Effect.map(
   spanWriter,
   (write) => {
     if (write === undefined) return undefined
     const budgets = { good: new SpanBudget(MOST), bad: new SpanBudget(MOST) }
-    return (row, observed) => {
+    return ({ observed, row, traceId }) => {
       const { at, durationMs, failureReason } = observed
       const budget = failureReason === null ? budgets.good : budgets.bad
       if (!budget.take(at)) return
       const span: Finished = {
         name: "attempt",
-        traceId: row.traceId,
+        traceId,
         startMs: at,
         durationMs,
         attributes: attributesOf(row, observed),

@@ -3,7 +3,7 @@
  * turn, and leave those out of reads that are full with much behind them, so that a million rows of one endpoint are passed
  * once.
  */
-import type { Refill, Waiting } from "@posthorn/persistence/Queue"
+import type { DueRow, Refill } from "@posthorn/persistence/Queue"
 import type { Lane, Position } from "./Lane.ts"
 import type { Memory } from "./Memory.ts"
 import type { Tenant } from "./Tenant.ts"
@@ -33,7 +33,7 @@ export class Backlog {
   }
 
   /** A row of the lane was read and not kept. */
-  dropped(lane: Lane, row: Waiting): void {
+  dropped(lane: Lane, row: DueRow): void {
     lane.leaveOut(row)
     if (++lane.dropped >= this.noisyFrom) this.noisy.add(lane)
     this.watch(lane)
@@ -90,11 +90,11 @@ export class Backlog {
   /** Which of the asked lanes there still are, and where the answer stops; null when all that is due of them has come. */
   answered(
     refills: ReadonlyArray<Refill>,
-    rows: ReadonlyArray<Waiting>,
+    rows: ReadonlyArray<DueRow>,
     lanes: ReadonlyMap<string, Lane>
-  ): ReadonlyArray<{ readonly lane: Lane; readonly last: Waiting | null }> {
+  ): ReadonlyArray<{ readonly lane: Lane; readonly last: DueRow | null }> {
     // The rows of an endpoint come by due time, so its last one is where the answer stops.
-    const found = new Map<string, { count: number; last: Waiting }>()
+    const found = new Map<string, { count: number; last: DueRow }>()
     for (const row of rows)
       found.set(row.endpointId, { count: (found.get(row.endpointId)?.count ?? 0) + 1, last: row })
     return refills.flatMap(({ endpointId, wanted }) => {

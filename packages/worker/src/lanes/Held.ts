@@ -3,12 +3,12 @@
  * again never sends it again. A read that is under way may still show what is recorded meanwhile: that is let go only
  * when the read is over.
  */
-import type { Row } from "./Lane.ts"
+import type { Waiting } from "./Lane.ts"
 
 export class Held {
   private readonly ids = new Set<string>()
   private reading = false
-  private recordedMeanwhile: Array<Row> = []
+  private recordedMeanwhile: Array<Waiting> = []
 
   has(deliveryId: string): boolean {
     return this.ids.has(deliveryId)
@@ -28,13 +28,13 @@ export class Held {
   }
 
   /** Gives what can be let go now. */
-  readEnded(): ReadonlyArray<Row> {
+  readEnded(): ReadonlyArray<Waiting> {
     this.reading = false
     return this.recordedMeanwhile.splice(0)
   }
 
   /** True when it can be let go at once. */
-  recorded(row: Row): boolean {
+  recorded(row: Waiting): boolean {
     if (this.reading) this.recordedMeanwhile.push(row)
     return !this.reading
   }

@@ -5,24 +5,21 @@
  * endpoint that answers earns its ten slots within a few milliseconds, and a dead one costs two slots, then one.
  *
  * After three attempts in a row that were not delivered the lane is slow: one attempt at a time, with a pause before each,
- * until one is delivered (decision §10).
+ * until one is delivered (spec §3.4).
  */
 import { pauseUnits, SLOW_AFTER } from "@posthorn/domain/Verdict"
-import type { Waiting } from "@posthorn/persistence/Queue"
+import type { DueRow } from "@posthorn/persistence/Queue"
 import { Fifo } from "./Fifo.ts"
-import type { RowOf } from "./Row.ts"
+import type { LeaseTerm } from "./LeaseTerm.ts"
 import type { Tenant } from "./Tenant.ts"
-
-/** A delivery in memory. */
-export type Row = RowOf<Lane>
 
 /** What an attempt says about the receiver's pace. */
 export type Pace = "faster" | "slower" | "same"
 
 export const FIRST_CAP = 2
 
-/** A place in the order of what is due. */
-export type Position = Pick<Waiting, "due" | "deliveryId">
+/** A position in the order of what is due. */
+export type Position = Pick<DueRow, "due" | "deliveryId">
 
 export const BEGINNING: Position = { due: 0, deliveryId: "" }
 
@@ -37,16 +34,54 @@ export interface Pause {
   readonly units: number
 }
 
+/**
+ * A delivery in memory. It carries its lane and the lease term of its shard, so nobody has to look them up. The deliveries of
+ * one endpoint share their ids in memory. Stages.ts has the stages that follow.
+ */
+export class Waiting implements DueRow {
+  readonly lane: Lane
+  readonly term: LeaseTerm
+  readonly deliveryId: string
+  readonly due: number
+  readonly attempts: number
+  readonly claims: number
+  /** Its stage now; `recorded` when nobody here needs it any more. */
+  stage: "waiting" | "loading" | "loaded" | "sent" | "settled" | "recorded" = "waiting"
+  /** Keeps its permit in its lane until it is recorded. */
+  keepsPermit = false
+
+  constructor(lane: Lane, term: LeaseTerm, { attempts, claims, deliveryId, due }: DueRow) {
+    this.lane = lane
+    this.term = term
+    this.deliveryId = deliveryId
+    this.due = due
+    this.attempts = attempts
+    this.claims = claims
+  }
+
+  get workspaceId(): string {
+    return this.lane.workspaceId
+  }
+
+  get endpointId(): string {
+    return this.lane.endpointId
+  }
+
+  get shard(): number {
+    return this.term.shard
+  }
+}
+
 export class Lane {
   readonly tenant: Tenant<Lane>
   readonly workspaceId: string
   readonly endpointId: string
   readonly shard: number
   /** First attempts, and retries, each by due time. */
-  readonly fresh = new Fifo<Row>()
-  readonly again = new Fifo<Row>()
-  /** By what is loading, ready or sent, and by failures that are not recorded yet. */
-  placesTaken = 0
+  readonly fresh = new Fifo<Waiting>()
+  readonly again = new Fifo<Waiting>()
+  /** Permits that are taken: by what is loading, loaded or sent, and by failures that are not recorded yet. */
+  permitsTaken = 0
   /** Rows in memory: waiting, in flight, or seen and not yet recorded. */
   held = 0
   cap: number
@@ -56,18 +91,18 @@ export class Lane {
   pausing = false
   private pauses = 0
   /** The delivery that was picked last: the only one that may be sent while the lane is slow. */
-  turn: Row | null = null
+  turn: Waiting | null = null
   /** The database has due rows that are not in memory, from `from` on; they come by a refill. */
   partial = false
   from: Position = BEGINNING
   /** Its endpoint is disabled or cannot be used now: nothing is started. */
   parked = false
-  /** What is sent cannot be recorded now: successes keep their place as well until they are. */
+  /** What is sent cannot be recorded now: successes keep their permits as well until they are. */
   heldUp = false
   /** Rows that were read and dropped because the lane was full. */
   dropped = 0
 
-  constructor({ endpointId, shard, workspaceId }: Waiting, tenant: Tenant<Lane>, cap: number) {
+  constructor({ endpointId, shard, workspaceId }: DueRow, tenant: Tenant<Lane>, cap: number) {
     this.tenant = tenant
     this.workspaceId = workspaceId
     this.endpointId = endpointId
@@ -94,11 +129,11 @@ export class Lane {
   }
 
   get open(): boolean {
-    return !this.parked && !this.pausing && this.placesTaken < (this.slow ? 1 : this.cap)
+    return !this.parked && !this.pausing && this.permitsTaken < (this.slow ? 1 : this.cap)
   }
 
   /** It may have become slow since the row was picked. */
-  maySend(row: Row): boolean {
+  maySend(row: Waiting): boolean {
     return !this.slow || this.turn === row
   }
 
@@ -133,12 +168,12 @@ export class Lane {
     this.pausing = false
   }
 
-  lineOf(row: Waiting): Fifo<Row> {
+  lineOf(row: Waiting): Fifo<Waiting> {
     return row.attempts === 0 ? this.fresh : this.again
   }
 
   /** The row that can wait longest. */
-  popLast(): Row | undefined {
+  popLast(): Waiting | undefined {
     return this.again.pop() ?? this.fresh.pop()
   }
 

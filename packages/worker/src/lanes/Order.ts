@@ -1,19 +1,19 @@
 /**
  * The order in which waiting deliveries get slots: first attempts before retries, but each eighth slot is offered to a
- * retry first, so that none waits for ever; among either, workspaces and lanes in turn (Turns.ts). Before them all, one at
- * a time, those that go alone (Alone.ts).
+ * retry first, so that none waits for ever; among either, workspaces and lanes in turn (RoundRobin.ts). Before them all, one at
+ * a time, those in quarantine (Quarantine.ts).
  */
-import { Alone } from "./Alone.ts"
-import type { Lane, Row } from "./Lane.ts"
-import { mayTake } from "./Places.ts"
-import { Turns } from "./Turns.ts"
+import type { Lane, Waiting } from "./Lane.ts"
+import { Quarantine } from "./Quarantine.ts"
+import { RoundRobin } from "./RoundRobin.ts"
+import { mayTake } from "./SlotShares.ts"
 
 const RETRY_TURN = 8
 
 export class Order {
-  private readonly firsts = new Turns<Lane>()
-  private readonly retries = new Turns<Lane>()
-  private readonly alone = new Alone()
+  private readonly firsts = new RoundRobin<Lane>()
+  private readonly retries = new RoundRobin<Lane>()
+  private readonly quarantine = new Quarantine()
   private turn = 0
   private free = 0
   private reserve = 0
@@ -21,40 +21,40 @@ export class Order {
   refused = false
 
   /** At the end of its line. */
-  push(row: Row): void {
-    if (Alone.concerns(row)) this.alone.push(row)
+  push(row: Waiting): void {
+    if (Quarantine.concerns(row)) this.quarantine.push(row)
     else row.lane.lineOf(row).push(row)
     this.offer(row.lane)
   }
 
   /** At the front of its line: it was not sent after all. */
-  putBack(row: Row): void {
-    if (Alone.concerns(row)) this.alone.putBack(row)
+  putBack(row: Waiting): void {
+    if (Quarantine.concerns(row)) this.quarantine.putBack(row)
     else row.lane.lineOf(row).unshift(row)
     this.offer(row.lane)
   }
 
   /** Takes everything out that waits in the lane. */
-  empty(lane: Lane): ReadonlyArray<Row> {
-    const rows = [...this.alone.drop(lane)]
+  empty(lane: Lane): ReadonlyArray<Waiting> {
+    const rows = [...this.quarantine.drop(lane)]
     for (let row = lane.popLast(); row !== undefined; row = lane.popLast()) rows.push(row)
     return rows
   }
 
-  /** One place in the lane is free again. */
-  freePlace(lane: Lane): void {
-    lane.placesTaken--
+  /** One permit of the lane is free again. */
+  freePermit(lane: Lane): void {
+    lane.permitsTaken--
     this.offer(lane)
   }
 
   /** Its attempt is written down, or was not made. */
-  over(row: Row): void {
-    this.alone.over(row)
+  over(row: Waiting): void {
+    this.quarantine.over(row)
   }
 
   /** Nothing of this endpoint can be written down now. */
   heldUp(lane: Lane): void {
-    this.alone.heldUp(lane)
+    this.quarantine.heldUp(lane)
   }
 
   /** Lets a lane stand in line for whatever it has. */
@@ -66,14 +66,14 @@ export class Order {
 
   /**
    * The next delivery, taken out of its lane; its lane stands in line again if it can use another turn. So many slots are
-   * `free`, of which a workspace leaves up to `reserve` to others (Places.ts).
+   * `free`, of which a workspace leaves up to `reserve` to others (SlotShares.ts).
    */
-  next(free: number, reserve: number): Row | undefined {
+  next(free: number, reserve: number): Waiting | undefined {
     this.refused = false
     this.free = free
     this.reserve = reserve
-    const alone = this.alone.next(this.admitted)
-    if (alone !== undefined) return start(alone)
+    const quarantined = this.quarantine.next(this.admitted)
+    if (quarantined !== undefined) return start(quarantined)
     this.turn = (this.turn + 1) % RETRY_TURN
     return this.turn === 0
       ? (this.from(this.retries, "again") ?? this.from(this.firsts, "fresh"))
@@ -87,7 +87,7 @@ export class Order {
     return may
   }
 
-  private from(turns: Turns<Lane>, line: "fresh" | "again"): Row | undefined {
+  private from(turns: RoundRobin<Lane>, line: "fresh" | "again"): Waiting | undefined {
     for (let lane = turns.next(this.admitted); lane !== undefined; lane = turns.next(this.admitted)) {
       if (!lane.open) continue
       const row = lane[line].shift()
@@ -100,8 +100,8 @@ export class Order {
   }
 }
 
-const start = (row: Row): Row => {
-  row.lane.placesTaken++
+const start = (row: Waiting): Waiting => {
+  row.lane.permitsTaken++
   row.lane.turn = row
   return row
 }

@@ -1,44 +1,45 @@
 /** What is loaded, until a slot is free: workspaces in turn, each one's in the order in which it was loaded. */
 import { Fifo } from "./Fifo.ts"
-import type { Lane, Row } from "./Lane.ts"
+import type { Lane } from "./Lane.ts"
+import type { Loaded } from "./Stages.ts"
 import type { Tenant } from "./Tenant.ts"
 
 export class Ready {
-  /** Those that have something. */
-  private readonly tenants = new Fifo<Tenant<Lane>>()
+  /** By workspace, those first whose turn is next. */
+  private readonly lines = new Map<Tenant<Lane>, Fifo<Loaded>>()
   length = 0
 
-  push(row: Row): void {
-    const { tenant } = row.lane
-    if (tenant.ready.length === 0) this.tenants.push(tenant)
-    tenant.ready.push(row)
+  push(loaded: Loaded): void {
+    const { tenant } = loaded.row.lane
+    const line = this.lines.get(tenant) ?? new Fifo<Loaded>()
+    line.push(loaded)
+    this.lines.set(tenant, line)
     this.length++
   }
 
   /** The next one of a workspace that may take a slot. */
-  next(open: (tenant: Tenant<Lane>) => boolean): Row | undefined {
-    for (let left = this.tenants.length; left > 0; left--) {
-      const tenant = this.tenants.shift()!
-      if (!open(tenant)) {
-        this.tenants.push(tenant)
-        continue
-      }
-      const row = tenant.ready.shift()!
-      if (tenant.ready.length > 0) this.tenants.push(tenant)
+  next(open: (tenant: Tenant<Lane>) => boolean): Loaded | undefined {
+    for (const [tenant, line] of this.lines) {
+      if (!open(tenant)) continue
+      const loaded = line.shift()
+      this.lines.delete(tenant)
+      if (line.length > 0) this.lines.set(tenant, line)
       this.length--
-      return row
+      return loaded
     }
     return undefined
   }
 
   /** Takes out whatever is asked for. */
-  remove(concerned: (row: Row) => boolean): ReadonlyArray<Row> {
-    const removed: Array<Row> = []
-    const kept: Array<Row> = []
-    for (const tenant of this.tenants.takeAll())
-      for (const row of tenant.ready.takeAll()) (concerned(row) ? removed : kept).push(row)
+  remove(concerned: (loaded: Loaded) => boolean): ReadonlyArray<Loaded> {
+    const all = [...this.lines.values()].flatMap((line) => line.takeAll())
+    this.lines.clear()
     this.length = 0
-    for (const row of kept) this.push(row)
+    const removed: Array<Loaded> = []
+    for (const loaded of all) {
+      if (concerned(loaded)) removed.push(loaded)
+      else this.push(loaded)
+    }
     return removed
   }
 }

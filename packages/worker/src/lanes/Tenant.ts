@@ -1,12 +1,9 @@
 /** What one workspace has in memory and in flight. */
-import type { LaneRef } from "@posthorn/persistence/Queue"
-import { Fifo } from "./Fifo.ts"
-import type { RowOf } from "./Row.ts"
 
 /** So few rows do not count when memory is shared out: there is room for hundreds of workspaces that have no more. */
 const FEW = 64
 
-export class Tenant<L extends LaneRef> {
+export class Tenant<L> {
   readonly workspaceId: string
   /** Its lanes, but those that are parked. */
   readonly lanes = new Set<L>()
@@ -18,8 +15,6 @@ export class Tenant<L extends LaneRef> {
   inFlight = 0
   /** How many slots it has: a part of those. */
   sending = 0
-  /** Its deliveries that are loaded and wait for a slot. */
-  readonly ready = new Fifo<RowOf<L>>()
   /** Lanes that run low while the database has more for them, in the order in which they are to be refilled. */
   readonly thin = new Set<L>()
 

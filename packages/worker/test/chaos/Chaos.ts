@@ -6,16 +6,16 @@ import * as Receiver from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
 import { makeBundle } from "../processes/Command.ts"
 import type { Judged } from "../simulation/Judged.ts"
-import { Disturbances } from "./Disturbances.ts"
-import { Faults, pause, type Targets } from "./Faults.ts"
+import { Disturbances, pause } from "./Disturbances.ts"
+import { type Faults, makeFaults, type Targets } from "./Faults.ts"
 import { install, type Query } from "./Installation.ts"
 import { judge, type LawJudgement } from "./Judging.ts"
+import { type Line, makeMeterSums } from "./MeterSums.ts"
 import { type Plan, planOf, type Size } from "./Plan.ts"
 import { type Processes, roleOf, SLUG } from "./Processes.ts"
 import { judgeProduct } from "./ProductLaws.ts"
-import { Publishers } from "./Publishers.ts"
+import { makePublishers } from "./Publishers.ts"
 import { POISON, Receivers } from "./Receivers.ts"
-import { type Line, Tally } from "./Tally.ts"
 
 /** Once nothing goes wrong any more, so long may nothing happen: how much there is to do hangs on how long the run was. */
 const CALM_MS = 90_000
@@ -80,13 +80,13 @@ export const chaos = (seed: number, seconds: number, size: Size, say: (line: str
     const plan = planOf(seed, seconds, size)
     const disturbances = new Disturbances()
     const installation = yield* install(size)
-    const tally = new Tally(installation)
+    const sums = makeMeterSums(installation)
     let faults: Faults | null = null
     const receivers = new Receivers(seed, (sender) => faults?.poisoned(roleOf(sender)))
     const receiver = yield* Receiver.make({ behaviours: receivers.behaviours })
     const targets = targetsOf(plan, installation, (path) => receiver.url(path))
-    const publishers = new Publishers(SLUG, installation.call, () => installation.databaseUrl)
-    const playing = new Faults(installation, targets, disturbances, tally)
+    const publishers = makePublishers(SLUG, installation.call, () => installation.databaseUrl)
+    const playing = makeFaults(installation, targets, disturbances, sums)
     faults = playing
     return yield* Effect.promise(async (): Promise<Verdict> => {
       for (const n of plan.endpoints.keys()) await targets.create(n)
@@ -94,12 +94,12 @@ export const chaos = (seed: number, seconds: number, size: Size, say: (line: str
       if (installation.disk === null) say("the disk is not filled: mounting is not allowed here")
       const began = Date.now()
       disturbances.watch()
-      tally.watch()
-      for (const { act, at } of plan.steps) {
+      sums.watch()
+      for (const { action, at } of plan.steps) {
         if (began + at > Date.now()) await pause(began + at - Date.now())
-        if (act.kind === "publish") publishers.publish(act)
-        else if (act.kind === "poison") void publishPoison(installation, receiver.url("/ok"))
-        else playing.commit(act)
+        if (action.kind === "publish") publishers.publish(action)
+        else if (action.kind === "poison") void publishPoison(installation, receiver.url("/ok"))
+        else playing.commit(action)
       }
       say("no more faults")
       await playing.calm()
@@ -110,26 +110,15 @@ export const chaos = (seed: number, seconds: number, size: Size, say: (line: str
       say("calm")
       const calmMs = await settle(installation.query)
       disturbances.stopWatching()
-      await tally.finish()
-      const {
-        judged,
-        laws: judgements,
-        log
-      } = await judge(installation.query, receivers, publishers, disturbances, installation.clocks, plan)
+      await sums.finish()
+      const { clocks, query } = installation
+      const { log, ...engine } = await judge(query, receivers, publishers, disturbances, clocks, plan)
+      const { judged } = engine
       const product = await judgeProduct(installation, playing, judged, log, size.onlyKills ? 0 : seconds)
       const logs = [...installation.processes.values()].flatMap(({ log }) => log)
-      const meters = tally.judge(log, publishers.sql, size.onlyKills)
+      const meters = sums.judge(log, publishers.sql, size.onlyKills)
       say(`judged`)
-      const { stalls } = disturbances
-      return {
-        plan,
-        judged,
-        stalls,
-        done: playing.done,
-        laws: { ...judgements, ...product },
-        meters,
-        calmMs,
-        logs
-      }
+      const laws = { ...engine.laws, ...product }
+      return { plan, judged, stalls: disturbances.stalls, done: playing.done, laws, meters, calmMs, logs }
     })
   }).pipe(Effect.scoped)

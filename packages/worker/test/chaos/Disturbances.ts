@@ -19,6 +19,8 @@ const SEEN_LATER_MS = 20_000
 const LOOK_MS = 50
 const STALL_MS = 200
 
+export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
 export class Disturbances {
   private readonly all: Array<Disturbance> = []
   /** How often and for how long the machine had no time for this process, and so hardly for the others. */
@@ -30,6 +32,16 @@ export class Disturbances {
     const one = { from: Date.now(), to: Date.now() }
     this.all.push(one)
     return one
+  }
+
+  /** One that lasts as long as this does. */
+  async while(run: () => Promise<void>): Promise<void> {
+    const one = this.begin()
+    const watch = setInterval(() => {
+      one.to = Date.now()
+    }, LOOK_MS)
+    await run().finally(() => clearInterval(watch))
+    one.to = Date.now()
   }
 
   /** A busy machine stands still now and then: that is a disturbance like any other, and is told. */

@@ -3,8 +3,8 @@ import * as OwnCluster from "@posthorn/testkit/OwnCluster"
 import { Effect, Redacted } from "effect"
 import pg from "pg"
 import { type DatabaseLine, makeLine, through } from "../processes/DatabaseLine.ts"
-import type { Role } from "./Acts.ts"
-import { keepHistory } from "./Keeping.ts"
+import type { Role } from "./Actions.ts"
+import { logChanges } from "./ChangeLog.ts"
 import { rolesOf, type Size } from "./Plan.ts"
 import { type Processes, runProcesses } from "./Processes.ts"
 import { makeSmallDisk, type SmallDisk } from "./SmallDisk.ts"
@@ -49,7 +49,7 @@ export const install = (size: Size) =>
     )
     const cluster = yield* OwnCluster.makeIn(folder)
     const databaseUrl = Redacted.value(cluster.url)
-    yield* Effect.promise(() => keepHistory(databaseUrl))
+    yield* Effect.promise(() => logChanges(databaseUrl))
     // For the moments of commits.
     yield* cluster.stop
     yield* cluster.start

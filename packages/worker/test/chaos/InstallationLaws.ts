@@ -1,6 +1,7 @@
 /** What must hold of a whole installation besides the laws of the engine: between publishers, REST and the database. */
 import type { Judged } from "../simulation/Judged.ts"
 import type { Logged } from "./History.ts"
+import { type Judgement, judgeEach } from "./Judgement.ts"
 import type { Acknowledged } from "./Publishers.ts"
 
 export interface Installed {
@@ -11,11 +12,6 @@ export interface Installed {
   readonly wrong: ReadonlyArray<string>
   /** Attempts that are stored at the end, as JSON by id. */
   readonly attempts: ReadonlyMap<string, string>
-}
-
-export interface Judgement {
-  readonly cases: number
-  readonly violations: ReadonlyArray<string>
 }
 
 /** Publishers put their key into the payload as well. */
@@ -29,23 +25,27 @@ const eventsByKey = (log: ReadonlyArray<Logged>) => {
   return events
 }
 
+const idsOf = (log: ReadonlyArray<Logged>, wanted: Logged["kind"]) =>
+  new Set(log.flatMap(({ kind, new: row }) => (kind === wanted ? [row!.id as string] : [])))
+
 /** Answered means durable. */
 const answeredIsStored = ({ acknowledged, log }: Installed): Judgement => {
-  const events = new Set(log.flatMap(({ kind, new: row }) => (kind === "event" ? [row!.id as string] : [])))
-  const deliveries = new Set(
-    log.flatMap(({ kind, new: row }) => (kind === "published" ? [row!.id as string] : []))
+  const stored = new Set([...idsOf(log, "event"), ...idsOf(log, "published")])
+  const answered = acknowledged.flatMap(({ deliveryIds, eventId }) => [eventId, ...deliveryIds])
+  const { violations } = judgeEach(
+    "",
+    answered,
+    (id) => !stored.has(id) && `${id} was answered and is not stored`
   )
-  const violations = acknowledged.flatMap(({ deliveryIds, eventId }) => [
-    ...(events.has(eventId) ? [] : [`${eventId} was answered and is not stored`]),
-    ...deliveryIds.filter((id) => !deliveries.has(id)).map((id) => `${id} was answered and is not stored`)
-  ])
   return { cases: acknowledged.length, violations }
 }
 
 /** One key, one event, however often it was sent. */
 const onceForEachKey = ({ acknowledged, log }: Installed): Judgement => {
-  const violations = [...eventsByKey(log)].flatMap(([key, ids]) =>
-    ids.length === 1 ? [] : [`key ${key} made the events ${ids.join(", ")}`]
+  const { violations } = judgeEach(
+    "",
+    [...eventsByKey(log)],
+    ([key, ids]) => ids.length !== 1 && `key ${key} made the events ${ids.join(", ")}`
   )
   return { cases: new Set(acknowledged.map(({ key }) => key)).size, violations }
 }
@@ -53,24 +53,20 @@ const onceForEachKey = ({ acknowledged, log }: Installed): Judgement => {
 /** Rolled back means never. */
 const undoneIsNever = ({ log, undone }: Installed): Judgement => {
   const events = eventsByKey(log)
-  return {
-    cases: undone.length,
-    violations: undone
-      .filter((key) => events.has(key))
-      .map((key) => `key ${key} was rolled back and is stored`)
-  }
+  return judgeEach("", undone, (key) => events.has(key) && `key ${key} was rolled back and is stored`)
 }
 
 /** Evidence is never changed, and goes with its delivery only. */
 const evidenceStays = ({ attempts, log }: Installed, { model }: Judged): Judgement => {
   const logged = log.flatMap(({ kind, new: row }) => (kind === "attempt" ? [row!] : []))
   const kept = logged.filter((row) => model.deliveries.has(row.delivery_id as string))
-  const violations = kept.flatMap((row) =>
-    attempts.get(row.id as string) === JSON.stringify(row)
-      ? []
-      : [`${row.delivery_id} attempt ${row.ordinal} is not what was recorded`]
+  return judgeEach(
+    "",
+    kept,
+    (row) =>
+      attempts.get(row.id as string) !== JSON.stringify(row) &&
+      `${row.delivery_id} attempt ${row.ordinal} is not what was recorded`
   )
-  return { cases: kept.length, violations }
 }
 
 /** Nothing is sent that was not committed. */
@@ -78,14 +74,11 @@ const sentIsCommitted = ({ log }: Installed, { posts }: Judged): Judgement => {
   const commits = new Map<string, number>()
   for (const { commit, kind, new: row } of log)
     if (kind === "published") commits.set(row!.id as string, commit)
-  const violations = posts.flatMap(({ at, deliveryId }) => {
-    const commit = commits.get(deliveryId)
+  return judgeEach("", posts, ({ at, deliveryId }) => {
     // The receiver's clock is in whole milliseconds.
-    return commit !== undefined && at >= Math.floor(commit)
-      ? []
-      : [`${deliveryId} was sent before it was committed`]
+    const isCommitted = at >= Math.floor(commits.get(deliveryId) ?? Number.POSITIVE_INFINITY)
+    return !isCommitted && `${deliveryId} was sent before it was committed`
   })
-  return { cases: posts.length, violations }
 }
 
 export const installationLaws = (

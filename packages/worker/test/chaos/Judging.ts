@@ -9,7 +9,8 @@ import { type Clocks, closest } from "./Clocks.ts"
 import type { Disturbances } from "./Disturbances.ts"
 import { type History, LOGGED, type Logged, readHistory } from "./History.ts"
 import type { Query } from "./Installation.ts"
-import { installationLaws, type Judgement } from "./InstallationLaws.ts"
+import { installationLaws } from "./InstallationLaws.ts"
+import type { NamedJudgement } from "./Judgement.ts"
 import type { Plan } from "./Plan.ts"
 import { REQUEST_TIMEOUT_MS, RETRY_DELAY_MS } from "./Processes.ts"
 import type { Publishers } from "./Publishers.ts"
@@ -17,11 +18,8 @@ import type { Receivers } from "./Receivers.ts"
 
 const GRACE_MS = 24 * 3_600_000
 
-export interface LawJudgement extends Judgement {
-  /** What the cases are, and how many there must be at least. */
-  readonly of: string
-  readonly least: number
-}
+/** With how many cases there must be at least. */
+export type LawJudgement = NamedJudgement & { readonly least: number }
 
 export const readWrong = async (query: Query, all: Readonly<Record<string, string>> = WRONG) => {
   const wrong: Array<string> = []

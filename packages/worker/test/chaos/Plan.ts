@@ -1,7 +1,7 @@
 /** What a seed says will happen: events, faults and orders, each with its moment. The same seed gives the same plan. */
 import { type Chance, makeChance } from "../simulation/VirtualTime.ts"
-import { type Act, type Fault, MANNERS, type Manner, type Role, type Roles } from "./Acts.ts"
-import { type Deck, ordersOf, SPARE, troublesOf } from "./Decks.ts"
+import { faultPool, ordersOf, type Pool, SPARE } from "./ActionPools.ts"
+import { type Action, type Fault, MANNERS, type Manner, type Role, type Roles } from "./Actions.ts"
 
 /** How many processes there are, and whether they are killed and nothing else happens. */
 export interface Size {
@@ -19,7 +19,7 @@ export const rolesOf = ({ servers, workers }: Size): Roles => ({
 
 export interface Step {
   readonly at: number
-  readonly act: Act
+  readonly action: Action
 }
 
 export interface Plan {
@@ -39,7 +39,7 @@ const KILL_EVERY_MS = 20_000
 const ORDER_EVERY_MS = 5_000
 /** Retention keeps this part of the run's time, and runs when these parts of it are over. */
 const KEPT_PART = 0.3
-const TIDIED_AT = [0.4, 0.55, 0.7, 0.85, 1]
+const RETAINED_AT = [0.4, 0.55, 0.7, 0.85, 1]
 /** The longest that a publisher's transaction stays open. */
 const LATEST_COMMIT_MS = 6_000
 
@@ -52,22 +52,23 @@ const shuffled = <A>(chance: Chance, items: ReadonlyArray<A>): ReadonlyArray<A> 
 const kills = (chance: Chance, troubleMs: number, { servers, workers }: Roles): ReadonlyArray<Step> =>
   Array.from({ length: Math.floor(troubleMs / KILL_EVERY_MS) }, (_, n) => ({
     at: (n + 0.5) * KILL_EVERY_MS,
-    act: {
+    action: {
       kind: "kill",
       who: chance.oneOf<Role>([...workers, ...servers]),
       down: chance.between(100, 1_500)
     }
   }))
 
-/** The whole deck at least once, and then a fault every so many milliseconds. */
-const dealtFrom = (chance: Chance, deck: Deck, troubleMs: number, every: number): ReadonlyArray<Step> => {
-  const count = Math.max(deck.length, Math.round(troubleMs / every))
+/** The whole pool at least once, and then a fault every so many milliseconds. */
+const dealtFrom = (chance: Chance, pool: Pool, troubleMs: number, every: number): ReadonlyArray<Step> => {
+  const count = Math.max(pool.length, Math.round(troubleMs / every))
   const dealt: Array<() => Fault> = []
-  while (dealt.length < count) dealt.push(...shuffled(chance, deck))
+  while (dealt.length < count) dealt.push(...shuffled(chance, pool))
   const from = 1_000
-  return dealt
-    .slice(0, count)
-    .map((act, n) => ({ at: from + ((n + chance.number()) / count) * (troubleMs - from), act: act() }))
+  return dealt.slice(0, count).map((action, n) => ({
+    at: from + ((n + chance.number()) / count) * (troubleMs - from),
+    action: action()
+  }))
 }
 
 /** A third of the events in bursts; receivers that refuse get enough in a row to be disabled. */
@@ -77,7 +78,7 @@ const events = (chance: Chance, troubleMs: number, endpoints: number): ReadonlyA
     const late = chance.happens(0.2) ? chance.between(0, LATEST_COMMIT_MS) : chance.between(0, 20)
     return {
       at: chance.happens(0.3) ? Math.floor(at / 2_000) * 2_000 : at,
-      act: {
+      action: {
         kind: "publish" as const,
         to: chance.happens(0.15) ? MANNERS.indexOf("gone") : chance.below(endpoints),
         by: chance.oneOf(["rest", "rest", "batch", "sql"] as const),
@@ -98,14 +99,14 @@ const faults = (chance: Chance, troubleMs: number, size: Size): ReadonlyArray<St
   const orders = ordersOf(chance, troubleMs)
   return size.onlyKills
     ? [...kills(chance, troubleMs, rolesOf(size)), ...dealtFrom(chance, orders, troubleMs, ORDER_EVERY_MS)]
-    : dealtFrom(chance, [...troublesOf(chance, longest, rolesOf(size)), ...orders], troubleMs, FAULT_EVERY_MS)
+    : dealtFrom(chance, [...faultPool(chance, longest, rolesOf(size)), ...orders], troubleMs, FAULT_EVERY_MS)
 }
 
 /** When there is something old; the history that is kept is the same for all of them. */
-const tidies = (troubleMs: number): ReadonlyArray<Step> =>
-  TIDIED_AT.map((part) => ({
+const retentionRuns = (troubleMs: number): ReadonlyArray<Step> =>
+  RETAINED_AT.map((part) => ({
     at: part * troubleMs,
-    act: { kind: "tidy", keptMs: KEPT_PART * troubleMs }
+    action: { kind: "retention", keptMs: KEPT_PART * troubleMs }
   }))
 
 export const planOf = (seed: number, seconds: number, size: Size): Plan => {
@@ -115,8 +116,8 @@ export const planOf = (seed: number, seconds: number, size: Size): Plan => {
   const steps = [
     ...events(chance, seconds * 1_000, endpoints.length),
     ...faults(chance, seconds * 1_000, size),
-    ...(size.onlyKills ? [] : tidies(seconds * 1_000)),
-    ...(poison ? [{ at: 5_000, act: { kind: "poison" as const } }] : [])
+    ...(size.onlyKills ? [] : retentionRuns(seconds * 1_000)),
+    ...(poison ? [{ at: 5_000, action: { kind: "poison" as const } }] : [])
   ]
   return { seed, endpoints, poison, steps: steps.toSorted((a, b) => a.at - b.at) }
 }

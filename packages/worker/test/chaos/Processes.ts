@@ -2,7 +2,7 @@
 
 import { freePort } from "@posthorn/testkit/FreePort"
 import { Effect } from "effect"
-import type { Role, Roles } from "./Acts.ts"
+import type { Role, Roles } from "./Actions.ts"
 import { Clocks } from "./Clocks.ts"
 import type { Call } from "./Publishers.ts"
 import { namedCommand, Supervised } from "./Supervised.ts"

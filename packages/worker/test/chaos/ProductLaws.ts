@@ -7,12 +7,12 @@ import type { Judged } from "../simulation/Judged.ts"
 import type { Faults } from "./Faults.ts"
 import type { Logged } from "./History.ts"
 import type { Installation } from "./Installation.ts"
-import type { Judgement } from "./InstallationLaws.ts"
+import type { Judgement } from "./Judgement.ts"
 import { type LawJudgement, readWrong } from "./Judging.ts"
 import { REPLAYS, type ReplayRow, replayLaws } from "./ReplayLaws.ts"
 import { NOT_WHOLE, retentionLaws } from "./RetentionLaws.ts"
-import { tidy } from "./Tidying.ts"
-import { visitLaws } from "./VisitLaws.ts"
+import { retain } from "./RetentionRuns.ts"
+import { sessionLaws } from "./SessionLaws.ts"
 
 /** How many deliveries there are, and how many have work to do. */
 const COUNTS = `
@@ -26,28 +26,16 @@ interface Counts {
   readonly [column: string]: number
 }
 
-const lastTidy = async ({ databaseUrl, query }: Installation): Promise<Judgement> => {
+const lastRetention = async ({ databaseUrl, query }: Installation): Promise<Judgement> => {
   const [before] = await query<Counts>(COUNTS)
-  await tidy(databaseUrl, 0)
+  await retain(databaseUrl, 0)
   const [after] = await query<Counts>(COUNTS)
-  return {
-    cases: before!.all - after!.all,
-    violations: [
-      ...(after!.waiting === before!.waiting
-        ? []
-        : [`${before!.waiting} deliveries waited before the last run, and ${after!.waiting} after it`]),
-      ...(after!.all === after!.waiting
-        ? []
-        : [`${after!.all - after!.waiting} that are old and ended were left`])
-    ]
-  }
+  const violations = [
+    before!.waiting !== after!.waiting && `${before!.waiting} deliveries waited, and then ${after!.waiting}`,
+    after!.all !== after!.waiting && `${after!.all - after!.waiting} that are old and ended were left`
+  ]
+  return { cases: before!.all - after!.all, violations: violations.filter((text) => text !== false) }
 }
-
-/** The database away is 503, and asked again; anything else is a fault nobody foresaw. */
-const troubleIs503 = ({ troubles: { away, unforeseen } }: Installation): Judgement => ({
-  cases: away() + unforeseen.length,
-  violations: unforeseen
-})
 
 /**
  * What a process writes down of an attempt is when it was sent by its own clock, and nothing else of it is by that clock. (The
@@ -64,11 +52,10 @@ const timesAreTheWorkers = ({ model, posts }: Judged, reach: (at: number) => num
     const [nearest] = (sent.get(deliveryId) ?? []).toSorted((a, b) => distance(a) - distance(b))
     if (nearest === undefined) return []
     cases += (nearest.clockOff ?? 0) === 0 ? 0 : 1
-    return distance(nearest) <= reach(nearest.at) + 1_000
+    const off = Math.round(distance(nearest))
+    return off <= reach(nearest.at) + 1_000
       ? []
-      : [
-          `${deliveryId} attempt ${ordinal} was begun ${Math.round(distance(nearest))} ms from when it was sent`
-        ]
+      : [`${deliveryId} attempt ${ordinal} was begun ${off} ms from when it was sent`]
   })
   return { cases, violations }
 }
@@ -78,36 +65,32 @@ const LONG_SECONDS = 60
 
 export const judgeProduct = async (
   installation: Installation,
-  { replaying, tidying, visits }: Faults,
+  { replays, retention, sessions }: Faults,
   judgedBefore: Judged,
   log: ReadonlyArray<Logged>,
   seconds: number
 ): Promise<Readonly<Record<string, LawJudgement>>> => {
   const { query } = installation
-  const replays = replayLaws({
-    log,
-    jobs: replaying.jobs,
-    rows: await query<ReplayRow & { readonly [column: string]: unknown }>(REPLAYS)
-  })
+  const rows = await query<ReplayRow & { readonly [column: string]: unknown }>(REPLAYS)
   const [counts] = await query<Counts>(COUNTS)
   const notWhole = await readWrong(query, NOT_WHOLE)
-  const retention = retentionLaws({
-    log,
-    runs: tidying.runs,
-    deliveries: counts!.all,
-    notWhole,
-    last: await lastTidy(installation)
-  })
-  const judged = {
-    "I7 trouble is answered with 503": { ...troubleIs503(installation), of: "calls answered 5xx" },
+  const last = await lastRetention(installation)
+  const { away, unforeseen } = installation.troubles
+  const laws = {
+    // The database away is 503, and asked again; anything else is a fault nobody foresaw.
+    "I7 trouble is answered with 503": {
+      of: "calls answered 5xx",
+      cases: away() + unforeseen.length,
+      violations: unforeseen
+    },
     "I8 an attempt's time is its worker's": {
       ...timesAreTheWorkers(judgedBefore, judgedBefore.reachMs),
       of: "attempts by a wrong clock"
     },
-    ...replays,
-    ...retention,
-    ...visitLaws(visits.all)
+    ...replayLaws({ log, jobs: replays.jobs, rows }),
+    ...retentionLaws({ log, runs: retention, deliveries: counts!.all, notWhole, last }),
+    ...sessionLaws(sessions.all)
   }
   const least = seconds >= LONG_SECONDS ? 1 : 0
-  return Object.fromEntries(Object.entries(judged).map(([name, law]) => [name, { ...law, least }]))
+  return Object.fromEntries(Object.entries(laws).map(([name, law]) => [name, { ...law, least }]))
 }

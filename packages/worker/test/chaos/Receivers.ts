@@ -2,7 +2,7 @@
 import type { Behaviour } from "@posthorn/testkit/Receiver"
 import type { Answered, Post } from "../simulation/Facts.ts"
 import { type Chance, makeChance } from "../simulation/VirtualTime.ts"
-import { MANNERS, type Manner } from "./Acts.ts"
+import { MANNERS, type Manner } from "./Actions.ts"
 import { RETRY_DELAY_MS } from "./Processes.ts"
 
 type Answer = Parameters<Behaviour>[0]

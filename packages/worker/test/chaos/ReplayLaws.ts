@@ -1,10 +1,10 @@
 /**
- * What must hold of replay jobs, whatever broke while they were made. Source: decision §4 and §10 (Replay jobs),
+ * What must hold of replay jobs, whatever broke while they were made. Source: spec §4.6,
  * docs/adr/0017-replay-jobs.md.
  */
 import type { Logged } from "./History.ts"
-import type { Judgement } from "./InstallationLaws.ts"
-import type { Job } from "./Replaying.ts"
+import { judgeEach, type NamedJudgement } from "./Judgement.ts"
+import type { Job } from "./ReplayOrders.ts"
 import { removedByRetention } from "./RetentionLaws.ts"
 
 type Row = NonNullable<Logged["new"]>
@@ -36,43 +36,36 @@ const madeByJobs = (log: ReadonlyArray<Logged>) =>
 
 const sourceOf = (row: Row) => (row.replayed_from ?? row.event_id) as string
 
-const twice = (keys: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const seen = new Set<string>()
-  return keys.filter((key) => {
-    if (seen.has(key)) return true
-    seen.add(key)
-    return false
-  })
-}
+const twice = (keys: ReadonlyArray<string>) => keys.filter((key, n) => keys.indexOf(key) < n)
 
 /** A source once for each job; and an event that was missed once in all. */
-const eachSourceOnce = ({ log }: Replayed): Judgement => {
+const eachSourceOnce = ({ log }: Replayed): NamedJudgement => {
   const made = madeByJobs(log).map(({ new: row }) => row!)
   const missed = made.filter(({ replayed_from: from }) => from === null)
+  const replayed = twice(made.map((row) => `${sourceOf(row)} by ${row.replay_id}`))
+  const madeUp = twice(missed.map((row) => `${row.event_id} for ${row.endpoint_id}`))
   return {
+    of: "replays made by jobs",
     cases: made.length,
     violations: [
-      ...twice(made.map((row) => `${sourceOf(row)} by ${row.replay_id}`)).map(
-        (one) => `${one} was replayed twice`
-      ),
-      ...twice(missed.map((row) => `${row.event_id} for ${row.endpoint_id}`)).map(
-        (one) => `${one} was made up for twice`
-      )
+      ...replayed.map((one) => `${one} was replayed twice`),
+      ...madeUp.map((one) => `${one} was made up for twice`)
     ]
   }
 }
 
 /** An order that was repeated until it was answered started one job. */
-const oneJobForEachOrder = ({ jobs, log }: Replayed): Judgement => {
-  const answered = new Set(jobs.map(({ id }) => id))
+const oneJobForEachOrder = ({ jobs, log }: Replayed): NamedJudgement => {
+  const answered = jobs.map(({ id }) => id)
   const started = log
     .filter(({ kind, old }) => kind === "replay" && old === null)
     .map(({ new: row }) => row!.id as string)
   return {
+    of: "replay jobs",
     cases: jobs.length,
     violations: [
-      ...started.filter((id) => !answered.has(id)).map((id) => `${id} was started and not answered`),
-      ...[...answered].filter((id) => !started.includes(id)).map((id) => `${id} was answered and not started`)
+      ...started.filter((id) => !answered.includes(id)).map((id) => `${id} was started and not answered`),
+      ...answered.filter((id) => !started.includes(id)).map((id) => `${id} was answered and not started`)
     ]
   }
 }
@@ -94,74 +87,53 @@ const goneFor = (log: ReadonlyArray<Logged>) => {
 }
 
 /** What the job says of itself is what the database made; it ends, unless its endpoint is off. */
-const jobsEnd = ({ jobs, log, rows }: Replayed): Judgement => {
-  const made = new Map<string, number>()
-  for (const { new: row } of madeByJobs(log)) {
-    const id = row!.replay_id as string
-    made.set(id, (made.get(id) ?? 0) + 1)
-  }
+const jobsEnd = ({ jobs, log, rows }: Replayed): NamedJudgement => {
+  const made = madeByJobs(log).map(({ new: row }) => row!.replay_id)
   const cancelled = new Set(jobs.flatMap((job) => (job.cancelled ? [job.id] : [])))
   const gone = goneFor(log)
-  const problemsOf = ({ enabled, endpoint_id, failed, id, matched, replayed, state }: ReplayRow) => {
-    const counted = made.get(id) ?? 0
-    return [
-      ...(replayed === counted ? [] : [`${id} says that it replayed ${replayed}; there are ${counted}`]),
-      ...(state === "running" && enabled ? [`${id} of ${endpoint_id} is still running`] : []),
-      ...(state === "cancelled" && !cancelled.has(id) ? [`${id} is cancelled, and nobody did that`] : []),
-      ...(state === "done" && replayed + failed !== matched
-        ? [`${id} is done with ${replayed} and ${failed} of ${matched}`]
-        : []),
-      ...(state === "done" && failed > (gone.get(endpoint_id) ?? 0)
-        ? [
-            `${id} of ${endpoint_id} found ${failed} sources gone, of which ${gone.get(endpoint_id) ?? 0} were taken away`
-          ]
-        : [])
-    ]
+  const wrong = ({ enabled, endpoint_id, failed, id, matched, replayed, state }: ReplayRow) => {
+    const counted = made.filter((one) => one === id).length
+    if (replayed !== counted) return `${id} says that it replayed ${replayed}; there are ${counted}`
+    if (state === "running") return enabled && `${id} of ${endpoint_id} is still running`
+    if (state === "cancelled") return !cancelled.has(id) && `${id} is cancelled, and nobody did that`
+    if (replayed + failed !== matched) return `${id} is done with ${replayed} and ${failed} of ${matched}`
+    const lost = gone.get(endpoint_id) ?? 0
+    return (
+      failed > lost &&
+      `${id} of ${endpoint_id} found ${failed} sources gone, of which ${lost} were taken away`
+    )
   }
-  return { cases: rows.length, violations: rows.flatMap(problemsOf) }
+  return judgeEach("replay jobs", rows, wrong)
 }
 
 /** Each replay has its audit event, and that is of the same transaction. */
-const replaysAreAudited = ({ log }: Replayed): Judgement => {
+const replaysAreAudited = ({ log }: Replayed): NamedJudgement => {
   const audited = new Map<string, ReadonlyArray<string>>()
   for (const { kind, new: row, xid } of log)
     if (kind === "audit" && row!.action === "webhook.delivery_replayed")
       audited.set(row!.target_id as string, [...(audited.get(row!.target_id as string) ?? []), xid])
-  const made = madeByJobs(log)
-  return {
-    cases: made.length,
-    violations: made.flatMap(({ new: row, xid }) => {
-      const id = row!.id as string
-      const told = audited.get(id) ?? []
-      return told.length === 1 && told[0] === xid
-        ? []
-        : [`${id} has ${told.length} audit events, not one of its own transaction`]
-    })
-  }
+  return judgeEach("replays made by jobs", madeByJobs(log), ({ new: row, xid }) => {
+    const told = audited.get(row!.id as string) ?? []
+    return told.join() !== xid && `${row!.id} has ${told.length} audit events, not one of its own transaction`
+  })
 }
 
 /** Once a job is cancelled, it makes nothing more. */
-const cancelledMeansOver = ({ jobs, log }: Replayed): Judgement => {
-  const ended = new Map<string, number>()
+const cancelledMeansOver = ({ jobs, log }: Replayed): NamedJudgement => {
+  const ended = new Map<unknown, number>()
   for (const { commit, kind, new: row } of log)
-    if (kind === "replay" && row?.state === "cancelled") ended.set(row.id as string, commit)
-  const late = madeByJobs(log).filter(
-    ({ commit, new: row }) => commit > (ended.get(row!.replay_id as string) ?? commit)
-  )
-  return {
-    cases: jobs.filter(({ cancelled }) => cancelled).length,
-    violations: late.map(
-      ({ new: row }) => `${row!.id} was made by ${row!.replay_id} after that was cancelled`
-    )
-  }
+    if (kind === "replay" && row?.state === "cancelled") ended.set(row.id, commit)
+  const { violations } = judgeEach("", madeByJobs(log), ({ commit, new: row }) => {
+    const { id, replay_id: job } = row!
+    return commit > (ended.get(job) ?? commit) && `${id} was made by ${job} after that was cancelled`
+  })
+  return { of: "jobs cancelled", cases: jobs.filter(({ cancelled }) => cancelled).length, violations }
 }
 
-export const replayLaws = (
-  replayed: Replayed
-): Readonly<Record<string, Judgement & { readonly of: string }>> => ({
-  "R1 a job replays each source once": { ...eachSourceOnce(replayed), of: "replays made by jobs" },
-  "R2 one job for each order": { ...oneJobForEachOrder(replayed), of: "replay jobs" },
-  "R3 a job ends, and adds up": { ...jobsEnd(replayed), of: "replay jobs" },
-  "R4 each replay is in the audit log": { ...replaysAreAudited(replayed), of: "replays made by jobs" },
-  "R5 a cancelled job makes nothing more": { ...cancelledMeansOver(replayed), of: "jobs cancelled" }
+export const replayLaws = (replayed: Replayed): Readonly<Record<string, NamedJudgement>> => ({
+  "R1 a job replays each source once": eachSourceOnce(replayed),
+  "R2 one job for each order": oneJobForEachOrder(replayed),
+  "R3 a job ends, and adds up": jobsEnd(replayed),
+  "R4 each replay is in the audit log": replaysAreAudited(replayed),
+  "R5 a cancelled job makes nothing more": cancelledMeansOver(replayed)
 })

@@ -3,13 +3,11 @@ import type { Fact } from "../simulation/Facts.ts"
 import { endpointOf } from "../simulation/History.ts"
 import type { Verdict } from "./Chaos.ts"
 import type { LawJudgement } from "./Judging.ts"
-import type { Line } from "./Tally.ts"
+import type { Line } from "./MeterSums.ts"
 
 const SHOWN = 5
 const WIDTH = 300
 const STORY = 60
-
-const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`
 
 export const held = ({ cases, least, violations }: LawJudgement): boolean =>
   violations.length === 0 && cases >= least
@@ -42,28 +40,21 @@ const told = (fact: Fact): string => {
 const storyOf = ({ judged }: Verdict, id: string): ReadonlyArray<string> => {
   const { answered, model, posts } = judged
   const start = model.facts[0]?.at ?? 0
-  const about = (deliveryId: string) => deliveryId === id || endpointOf(judged, deliveryId).endpointId === id
-  const isAbout = (fact: Fact) =>
-    fact.kind === "recorded"
-      ? about(fact.observed.deliveryId)
-      : "deliveryId" in fact
-        ? about(fact.deliveryId)
-        : fact.endpointId === id
+  const isAbout = (deliveryId: string) =>
+    deliveryId === id || endpointOf(judged, deliveryId).endpointId === id
   const name = (deliveryId: string) => (deliveryId === id ? "" : ` ${deliveryId.slice(-6)}`)
   const events = [
-    ...model.facts.filter(isAbout).map((fact) => ({ at: fact.at, what: told(fact) })),
-    ...posts
-      .filter(({ deliveryId }) => about(deliveryId))
-      .map(({ at, deliveryId, request, worker }) => ({
-        at,
-        what: `posted${name(deliveryId)} to ${request.url} by ${worker}`
-      })),
-    ...answered
-      .filter(({ deliveryId }) => about(deliveryId))
-      .map(({ at, deliveryId, status }) => ({
-        at,
-        what: `answered${name(deliveryId)} ${status ?? "nothing"}`
-      }))
+    ...model.facts.flatMap((fact) => {
+      const about = fact.kind === "recorded" ? fact.observed : fact
+      const isOurs = "deliveryId" in about ? isAbout(about.deliveryId) : about.endpointId === id
+      return isOurs ? [{ at: fact.at, what: told(fact) }] : []
+    }),
+    ...posts.flatMap(({ at, deliveryId, request, worker }) =>
+      isAbout(deliveryId) ? [{ at, what: `posted${name(deliveryId)} to ${request.url} by ${worker}` }] : []
+    ),
+    ...answered.flatMap(({ at, deliveryId, status }) =>
+      isAbout(deliveryId) ? [{ at, what: `answered${name(deliveryId)} ${status ?? "nothing"}` }] : []
+    )
   ]
   return events
     .toSorted((a, b) => a.at - b.at)
@@ -84,7 +75,7 @@ export const reportOf = (verdict: Verdict): string => {
   const faults = [...done].map(([kind, n]) => `${n} ${kind}`).join(", ")
   const good = passed(verdict)
   return [
-    `  ${plural(judged.model.deliveries.size, "delivery").replace("deliverys", "deliveries")}, ${plural(judged.posts.length, "post")}; calm after ${(calmMs / 1_000).toFixed(1)} s`,
+    `  ${judged.model.deliveries.size} deliveries, ${judged.posts.length} posts; calm after ${(calmMs / 1_000).toFixed(1)} s`,
     `  faults and orders: ${faults}`,
     ...(stalls.count === 0
       ? []

@@ -1,7 +1,7 @@
-/** What must hold of retention while everything else goes on. Source: spec §8, decision §7 (Retention). */
+/** What must hold of retention while everything else goes on. Source: spec §8 and §3.4 (Retention). */
 import type { Logged } from "./History.ts"
-import type { Judgement } from "./InstallationLaws.ts"
-import type { Tidied } from "./Tidying.ts"
+import { type Judgement, judgeEach, type NamedJudgement } from "./Judgement.ts"
+import type { RetentionRun } from "./RetentionRuns.ts"
 
 const TERMINAL = new Set(["delivered", "failed_permanent", "dead_lettered"])
 
@@ -14,24 +14,18 @@ export const removedByRetention = (log: ReadonlyArray<Logged>): ReadonlyArray<Lo
 }
 
 /** Nothing younger than the cut-off goes, and nothing that has work to do or somebody to tell. */
-const onlyTheOldAndEnded = (log: ReadonlyArray<Logged>, runs: ReadonlyArray<Tidied>): Judgement => {
-  const removed = removedByRetention(log)
-  const violations = removed.flatMap(({ at, old }) => {
-    const kept = Math.min(
-      ...runs.filter(({ from, to }) => from <= at && at <= to).map(({ keptMs }) => keptMs)
-    )
+const onlyTheOldAndEnded = (log: ReadonlyArray<Logged>, runs: ReadonlyArray<RetentionRun>): NamedJudgement =>
+  judgeEach("deliveries removed", removedByRetention(log), ({ at, old }) => {
+    const running = runs.filter(({ from, to }) => from <= at && at <= to)
+    const kept = Math.min(...running.map(({ keptMs }) => keptMs))
     const age = at - Date.parse(old!.created_at as string)
+    if (!TERMINAL.has(old!.status as string)) return `${old!.id} was removed while it was ${old!.status}`
     // Kept for whole seconds.
     const tooYoung = age < Math.floor(kept / 1_000) * 1_000
-    return [
-      ...(tooYoung
-        ? [`${old!.id} was removed at the age of ${Math.round(age)} ms; kept are ${Math.round(kept)}`]
-        : []),
-      ...(TERMINAL.has(old!.status as string) ? [] : [`${old!.id} was removed while it was ${old!.status}`])
-    ]
+    return (
+      tooYoung && `${old!.id} was removed at the age of ${Math.round(age)} ms; kept are ${Math.round(kept)}`
+    )
   })
-  return { cases: removed.length, violations }
-}
 
 /** What of the rest is not whole, with the statement that finds it. */
 export const NOT_WHOLE = {
@@ -54,21 +48,15 @@ export const NOT_WHOLE = {
 
 export interface Remaining {
   readonly log: ReadonlyArray<Logged>
-  readonly runs: ReadonlyArray<Tidied>
+  readonly runs: ReadonlyArray<RetentionRun>
   readonly deliveries: number
   readonly notWhole: ReadonlyArray<string>
   /** After a last run that keeps nothing: how many went, and what stayed that should not have, or went that should not. */
   readonly last: Judgement
 }
 
-export const retentionLaws = ({
-  deliveries,
-  last,
-  log,
-  notWhole,
-  runs
-}: Remaining): Readonly<Record<string, Judgement & { readonly of: string }>> => ({
-  "T1 only the old and ended is removed": { ...onlyTheOldAndEnded(log, runs), of: "deliveries removed" },
+export const retentionLaws = ({ deliveries, last, log, notWhole, runs }: Remaining) => ({
+  "T1 only the old and ended is removed": onlyTheOldAndEnded(log, runs),
   "T2 what remains is whole": { cases: deliveries, violations: notWhole, of: "deliveries that remain" },
   "T3 what is old and ended goes": { ...last, of: "deliveries removed in the end" }
 })

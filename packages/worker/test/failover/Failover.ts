@@ -8,23 +8,21 @@
 import * as Receiver from "@posthorn/testkit/Receiver"
 import * as ReplicatedCluster from "@posthorn/testkit/ReplicatedCluster"
 import { Effect, type Scope } from "effect"
-import type { Roles } from "../chaos/Acts.ts"
+import type { Roles } from "../chaos/Actions.ts"
+import { logChanges } from "../chaos/ChangeLog.ts"
 import { settle, targetsOf } from "../chaos/Chaos.ts"
-import { Disturbances } from "../chaos/Disturbances.ts"
-import { pause } from "../chaos/Faults.ts"
+import { Disturbances, pause } from "../chaos/Disturbances.ts"
 import { queryOn } from "../chaos/Installation.ts"
 import { judge, type LawJudgement } from "../chaos/Judging.ts"
-import { keepHistory } from "../chaos/Keeping.ts"
 import { publishesOf, rolesOf, USUAL } from "../chaos/Plan.ts"
 import { runProcesses, SLUG } from "../chaos/Processes.ts"
-import { Publishers } from "../chaos/Publishers.ts"
+import { makePublishers, type Publishers } from "../chaos/Publishers.ts"
 import { Receivers } from "../chaos/Receivers.ts"
 import { makeBundle } from "../processes/Command.ts"
 import { pooled } from "./Pooler.ts"
 
 /** How long whoever watches over a primary takes to be sure that it is dead; Patroni's default is up to 30 s. */
 const NOTICED_MS = 2_000
-const WATCH_MS = 50
 const AT_LEAST_MS = 30_000
 /** Until what is left is made a standby: copying it keeps the disk busy. */
 const MENDED_MS = 3_000
@@ -94,9 +92,6 @@ const urlsOf = (cluster: ReplicatedCluster.ReplicatedCluster, pooler: boolean) =
     return (role: string) => (role.startsWith("server") ? throughPoolers : cluster.url)
   })
 
-const run = (cluster: ReplicatedCluster.ReplicatedCluster, kind: Switch["kind"]) =>
-  Effect.runPromise(kind === "kill" ? cluster.kill : cluster.stop)
-
 /** Ends the primary, makes the standby one, and what is left a standby again. */
 const change = async (
   cluster: ReplicatedCluster.ReplicatedCluster,
@@ -104,30 +99,26 @@ const change = async (
   disturbances: Disturbances,
   say: (line: string) => void
 ): Promise<Switch> => {
-  const disturbance = disturbances.begin()
-  const watch = setInterval(() => {
-    disturbance.to = Date.now()
-  }, WATCH_MS)
-  const gone = Date.now()
-  await run(cluster, kind)
-  say(kind === "kill" ? "the primary is killed" : "the primary is stopped")
-  if (kind === "kill") await pause(NOTICED_MS)
-  await Effect.runPromise(cluster.promote)
-  const back = Date.now()
-  say("the standby is primary")
-  await pause(MENDED_MS)
-  await Effect.runPromise(cluster.follow)
-  say("the other follows it")
-  clearInterval(watch)
-  disturbance.to = Date.now()
-  return { kind, gone, back }
+  const told = { kind, gone: Date.now(), back: 0 }
+  await disturbances.while(async () => {
+    await Effect.runPromise(kind === "kill" ? cluster.kill : cluster.stop)
+    say(kind === "kill" ? "the primary is killed" : "the primary is stopped")
+    if (kind === "kill") await pause(NOTICED_MS)
+    await Effect.runPromise(cluster.promote)
+    told.back = Date.now()
+    say("the standby is primary")
+    await pause(MENDED_MS)
+    await Effect.runPromise(cluster.follow)
+    say("the other follows it")
+  })
+  return told
 }
 
 const publishAll = async (publishers: Publishers, steps: ReturnType<typeof publishesOf>["steps"]) => {
   const began = Date.now()
-  for (const { act, at } of steps) {
+  for (const { action, at } of steps) {
     if (began + at > Date.now()) await pause(began + at - Date.now())
-    if (act.kind === "publish") publishers.publish(act)
+    if (action.kind === "publish") publishers.publish(action)
   }
   await Promise.all(publishers.running)
 }
@@ -142,14 +133,14 @@ export const failover = (
   Effect.gen(function* () {
     yield* Effect.promise(makeBundle)
     const cluster = yield* ReplicatedCluster.make
-    yield* Effect.promise(() => keepHistory(cluster.primary()))
+    yield* Effect.promise(() => logChanges(cluster.primary()))
     const roles: Roles = rolesOf(USUAL)
     const running = yield* runProcesses(roles, yield* urlsOf(cluster, pooler))
     const receivers = new Receivers(seed, () => undefined)
     const receiver = yield* Receiver.make({ behaviours: receivers.behaviours })
     const plan = publishesOf(seed, seconds)
     const targets = targetsOf(plan, running, (path) => receiver.url(path))
-    const publishers = new Publishers(SLUG, running.call, cluster.primary)
+    const publishers = makePublishers(SLUG, running.call, cluster.primary)
     const disturbances = new Disturbances()
     const query = queryOn(cluster.primary)
     return yield* Effect.promise(async (): Promise<Outcome> => {
@@ -187,15 +178,9 @@ export const failover = (
         at,
         published: published.get(deliveryId) ?? 0
       }))
-      const answered = publishers.acknowledged.filter(({ key }) => !publishers.sql.has(key))
+      const answered = publishers.acknowledged.flatMap(({ at, key }) => (publishers.sql.has(key) ? [] : [at]))
       return {
-        gaps: switches.map((one) =>
-          gapOf(
-            one,
-            answered.map(({ at }) => at),
-            attempted
-          )
-        ),
+        gaps: switches.map((one) => gapOf(one, answered, attempted)),
         laws,
         unjudged: { [NOT_JUDGED]: told! },
         acknowledged: publishers.acknowledged.length,

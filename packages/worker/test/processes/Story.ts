@@ -3,10 +3,21 @@
  * database afterwards, whatever happened in between.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { Behaviour, Received } from "@posthorn/testkit/Receiver"
-import { Clock, Effect, Schedule } from "effect"
+import * as Database from "@posthorn/persistence/client/Database"
+import * as SecretBox from "@posthorn/persistence/client/SecretBox"
+import type { OwnCluster } from "@posthorn/testkit/OwnCluster"
+import {
+  type Behaviour,
+  make as makeReceiver,
+  type Received,
+  type Receiver
+} from "@posthorn/testkit/Receiver"
+import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
+import { Clock, Effect, Layer, Schedule } from "effect"
 import { expect } from "vitest"
-import { endpoint, seen, type Workspace } from "../Setting.ts"
+import { box, endpoint, seen, type Workspace, workspace } from "../Setting.ts"
+import type { Environment } from "./Command.ts"
+import { startWorker, type WorkerProcess } from "./WorkerProcess.ts"
 import { WRONG } from "./Wrong.ts"
 
 /**
@@ -63,6 +74,52 @@ export const holding =
     else reply()
   }
 
+/** A worker with requests in flight: `count` endpoints with so many deliveries each, of which the receiver holds some back. */
+export const inFlight = (count: number, each: number, held: number, environment: Environment = {}) =>
+  Effect.gen(function* () {
+    const open: Array<() => void> = []
+    const receiver = yield* makeReceiver({ behaviours: { "/held": holding(held, open) } })
+    const acme = yield* workspace
+    yield* endpoints(acme, count, () => receiver.url("/held"))
+    const worker = yield* startWorker(environment)
+    yield* publishTo(acme, count, each)
+    yield* receiver.waitFor(held)
+    const release = Effect.sync(() => {
+      for (const answer of open.splice(0)) answer()
+    })
+    return { receiver, release, worker }
+  })
+
+/** Everything is delivered within 30 s; the worker remembers what it sent and writes it down when it can: nothing is sent again. */
+export const goesOn = (
+  { receiver, worker }: { readonly receiver: Receiver; readonly worker: WorkerProcess },
+  count: number
+) =>
+  Effect.gen(function* () {
+    const isOver = ({ dead_lettered = 0, delivered = 0, pending = 0 }: Readonly<Record<string, number>>) =>
+      dead_lettered + delivered === count && pending === 0
+    yield* within(30, tally, isOver)
+    expect(yield* tally).toEqual({ delivered: count })
+    expect(repeatsIn(receiver.received)).toBe(0)
+    expect(worker.running()).toBe(true)
+    yield* lawsHold
+  })
+
+/** Ends the connections of all workers to this test's database. */
+export const endConnections = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name like 'posthorn %'`
+)
+
+/** The setting of the other tests, on a PostgreSQL of its own. */
+export const onOwnCluster = ({ url }: OwnCluster) =>
+  Layer.mergeAll(
+    Layer.orDie(Database.layer({ url, applicationName: "posthorn-test", maxConnections: 4 })),
+    Layer.succeed(TestDatabaseUrl, url),
+    Layer.succeed(SecretBox.SecretBox, box)
+  )
+
 export const idOf = (request: Received): string =>
   request.headers.find(([name]) => name.toLowerCase() === "webhook-id")![1]
 
@@ -96,11 +153,6 @@ export const lawsHold = Effect.gen(function* () {
     ).toEqual([])
   }
 })
-
-export interface ShardRow {
-  readonly shard: number
-  readonly owner: string | null
-}
 
 /** For each worker's lock connection, how many shards it holds; largest first. */
 export const shares = Effect.flatMap(SqlClient.SqlClient, (sql) =>

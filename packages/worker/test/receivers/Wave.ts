@@ -2,9 +2,6 @@
  * Receivers that only show in numbers: hundreds that hang, dozens that drip for as long as they may, some that are up and
  * down by turns, and good ones beside them, in their workspace and in another. `wave` publishes to all of them, waits until
  * nothing is left, and counts: whatever is off is a sentence in `wrong`.
- *
- * For ReceiversInNumbers.test.ts, and for hours by `npm run receivers -- --seconds 3600`: each wave has a receiver and
- * endpoints of its own, and the worker is the same for all.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { newId } from "@posthorn/domain/Ids"

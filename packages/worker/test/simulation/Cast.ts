@@ -1,19 +1,18 @@
 /** A worker of a world: the real engine, with every service it reaches the world through. */
 import type { SqlError } from "@effect/sql/SqlError"
 import type { Observation } from "@posthorn/domain/Verdict"
-import { HourCounts } from "@posthorn/persistence/HourCounts"
+import * as SecretBox from "@posthorn/persistence/client/SecretBox"
+import { HourlyRollups } from "@posthorn/persistence/operations/HourlyRollups"
+import { Retention } from "@posthorn/persistence/operations/Retention"
 import { Queue } from "@posthorn/persistence/Queue"
 import { type Observed, Records } from "@posthorn/persistence/Records"
 import { ReplaySteps } from "@posthorn/persistence/ReplaySteps"
-import { Retention } from "@posthorn/persistence/Retention"
-import * as SecretBox from "@posthorn/persistence/SecretBox"
 import { type Context, Effect, Layer } from "effect"
-import { Ownership } from "../../src/Ownership.ts"
+import { Listener } from "../../src/loops/Listener.ts"
+import { Ownership } from "../../src/ownership/Ownership.ts"
 import { type Outgoing, Receiver } from "../../src/Receiver.ts"
 import { Tuning } from "../../src/Tuning.ts"
-import { Wakeups } from "../../src/Wakeups.ts"
 import { defaults, WorkerConfig } from "../../src/WorkerConfig.ts"
-import { lookingOut } from "../Reading.ts"
 import { HANG_MS } from "./Answers.ts"
 import type { Climate } from "./Climate.ts"
 import type { Model } from "./Model.ts"
@@ -36,20 +35,14 @@ export const services = (
   { box, climate, model, receive, shares, statement, trueTime }: Surroundings
 ) => {
   const queue: Context.Tag.Service<Queue> = {
-    due: (marks, skip, perShard, lookMost, lookout) =>
-      Effect.zipRight(
-        lookingOut(lookout, (known) => model.hasNew(marks, known)),
-        statement("due", () => {
-          const isBare = lookout !== null && !lookout.whole && model.hasNew(marks, lookout.known)
-          const due = model.due(marks, skip, perShard, lookMost, lookout?.loadMost ?? 0)
-          return isBare ? { ...due, open: null } : due
-        })
-      ),
+    due: (marks, skip, perShard, lookMost) =>
+      statement("due", () => model.due(marks, skip, perShard, lookMost)),
     heads: (after, most) => statement("heads", () => model.heads(after, most)),
     nextDue: (shards) => statement("nextDue", () => model.nextDue(shards)),
     dueOf: (lanes) => statement("dueOf", () => model.dueOf(lanes)),
     load: (rows) => statement("load", () => model.load(rows)),
-    takeUp: (takeUps, limit, sending) => statement("takeUp", () => model.takeUp(takeUps, limit, sending)),
+    countClaims: (claims, limit, sending) =>
+      statement("countClaims", () => model.countClaims(claims, limit, sending)),
     disabledAmong: (lanes) => statement("disabledAmong", () => model.disabledAmong(lanes))
   }
   return Layer.mergeAll(
@@ -65,13 +58,13 @@ export const services = (
       held: () => statement("held", () => new Set<string>()),
       bury: (batch) => statement("bury", () => model.bury(batch))
     }),
-    Layer.succeed(HourCounts, { count: Effect.succeed(0) }),
+    Layer.succeed(HourlyRollups, { count: Effect.succeed(0) }),
     Layer.succeed(Retention, { daily: Effect.succeed(null), erase: Effect.succeed(0), run: Effect.never }),
     // Jobs are made in SQL alone, by whoever holds their row: tested on PostgreSQL, in Replays.test.ts.
     Layer.succeed(ReplaySteps, { running: () => Effect.succeed([]), step: () => Effect.never }),
     Layer.succeed(SecretBox.SecretBox, box),
     Layer.succeed(Ownership, {
-      certain: () => worker.alive && (worker.certain || worker.deluded),
+      holdsLease: () => worker.alive && (worker.certain || worker.deluded),
       keep: (owner) =>
         Effect.suspend(() => {
           worker.owner = owner
@@ -79,19 +72,22 @@ export const services = (
           return Effect.never
         })
     }),
-    Layer.succeed(Wakeups, {
-      listen: (woken) =>
+    Layer.succeed(Listener, {
+      listen: (hearer) =>
         Effect.suspend(() => {
-          worker.woken = woken
+          worker.hearer = hearer
           worker.locks = {
             take: (shards) => statement("sleep", () => (worker.hears ? model.sleep(worker, shards) : [])),
             giveBack: statement("wakeUp", () => model.wakeUp(worker))
           }
-          if (worker.hears) woken.listening(worker.locks)
+          if (worker.hears) hearer.listening(worker.locks)
           return Effect.never
         })
     }),
-    Layer.succeed(Receiver, { fixedHeaders: { "content-type": "application/json" }, send: receive }),
+    Layer.succeed(Receiver, {
+      fixedHeaders: { "content-type": "application/json" },
+      send: (request) => Effect.async((resume) => receive(request, (seen) => resume(Effect.succeed(seen))))
+    }),
     Layer.succeed(WorkerConfig, {
       ...defaults,
       batchSize: climate.slots,

@@ -1,5 +1,5 @@
 /** What the laws read: a history, whether it was lived in a simulated world or by real processes. */
-import type { Waiting } from "@posthorn/persistence/Queue"
+import type { DueRow } from "@posthorn/persistence/Queue"
 import type { Answered, Delivery, Endpoint, Fact, Post, Secret } from "./Facts.ts"
 
 export interface Judged {
@@ -8,7 +8,7 @@ export interface Judged {
     readonly facts: ReadonlyArray<Fact>
     /** What there is at the end. */
     readonly deliveries: ReadonlyMap<string, Pick<Delivery, "id" | "endpointId" | "status" | "attempts">>
-    readonly queue: ReadonlyMap<string, Pick<Waiting, "deliveryId" | "endpointId">>
+    readonly queue: ReadonlyMap<string, Pick<DueRow, "deliveryId" | "endpointId">>
     /** Deleted ones too. */
     readonly endpoints: ReadonlyMap<string, Pick<Endpoint, "enabled" | "deleted">>
     readonly notified: ReadonlyArray<string>

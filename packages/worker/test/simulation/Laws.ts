@@ -1,6 +1,6 @@
 /**
  * What must hold of everything that happened, in a simulated world or among real processes, whatever went wrong in it. Each law gives the sentences of its
- * violations; none means it held. Source: spec §3, §4.1 and §6, decision §7.
+ * violations; none means it held. Source: spec §3, §4.1, §6 and §3.4.
  */
 import { FAILURE_LIMIT, MAX_TAKE_UPS, retryUnits } from "@posthorn/domain/Verdict"
 import { signWithKeys } from "@posthorn/signature"

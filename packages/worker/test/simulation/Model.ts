@@ -5,15 +5,15 @@
  * Each operation happens at one instant. `World.ts` puts delays and faults around it.
  */
 import type {
+  Claim,
+  ClaimOutcome,
+  Content,
+  Cursor,
   Due,
+  DueRow,
   Heads,
   LaneRef,
-  Loaded,
-  Refill,
-  TakeUp,
-  TakeUpOutcome,
-  Waiting,
-  Watermark
+  Refill
 } from "@posthorn/persistence/Queue"
 import type { Observed } from "@posthorn/persistence/Records"
 import type { Delivery, Endpoint, Fact } from "./Facts.ts"
@@ -24,7 +24,7 @@ export class Model {
   readonly sleeping = new Map<number, object>()
   readonly endpoints = new Map<string, Endpoint>()
   readonly deliveries = new Map<string, Delivery>()
-  readonly queue = new Map<string, Waiting>()
+  readonly queue = new Map<string, DueRow>()
   readonly deadLetters = new Set<string>()
   readonly notified: Array<string> = []
   readonly facts: Array<Fact> = []
@@ -69,7 +69,7 @@ export class Model {
       shard,
       due: moment * 1000,
       attempts: 0,
-      takeUps: 0
+      claims: 0
     })
     this.since.set(deliveryId, this.now())
     this.facts.push({ kind: "published", at: this.now(), deliveryId, endpointId })
@@ -96,30 +96,16 @@ export class Model {
     for (const [shard, sleeper] of this.sleeping) if (sleeper === worker) this.sleeping.delete(shard)
   }
 
-  private dueRows(): Array<Waiting> {
+  private dueRows(): Array<DueRow> {
     return [...this.queue.values()]
       .filter((row) => row.due <= this.micros)
       .sort((a, b) => a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : 1))
   }
 
-  /** What a lookout waits for. */
-  hasNew(marks: ReadonlyArray<Watermark>, known: ReadonlyArray<string>): boolean {
-    const shards = new Set(marks.map(({ shard }) => shard))
-    return this.dueRows().some(
-      (row) => shards.has(row.shard) && row.due >= marks[0]!.due && !known.includes(row.deliveryId)
-    )
-  }
-
-  due(
-    marks: ReadonlyArray<Watermark>,
-    skip: ReadonlyArray<string>,
-    perShard: number,
-    lookMost: number,
-    loadMost: number
-  ): Due {
+  due(marks: ReadonlyArray<Cursor>, skip: ReadonlyArray<string>, perShard: number, lookMost: number): Due {
     const all = this.dueRows()
-    const rows: Array<Waiting> = []
-    const stopped: Array<Watermark> = []
+    const rows: Array<DueRow> = []
+    const stopped: Array<Cursor> = []
     for (const { deliveryId, due, shard } of marks) {
       const looked = all
         .filter((row) => row.shard === shard)
@@ -131,17 +117,12 @@ export class Model {
     const open = [...this.open]
       .filter(([, shard]) => marks.some((mark) => mark.shard === shard))
       .map(([transaction, shard]) => ({ transaction, shard }))
-    const loaded = new Map<string, Loaded>()
-    for (const row of rows.slice(0, loadMost)) {
-      const [one] = this.load([row])
-      if (one) loaded.set(row.deliveryId, one)
-    }
-    return { horizon: this.micros, open, rows, loaded, stopped }
+    return { horizon: this.micros, open, rows, stopped }
   }
 
   heads(after: LaneRef | null, most: number): Heads {
     const keyOf = ({ endpointId, workspaceId }: LaneRef) => `${workspaceId} ${endpointId}`
-    const firsts = new Map<string, Waiting>()
+    const firsts = new Map<string, DueRow>()
     const all = [...this.queue.values()].sort(
       (a, b) => a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : 1)
     )
@@ -162,7 +143,7 @@ export class Model {
     return dues.length === 0 ? null : Math.min(...dues.map((row) => row.due))
   }
 
-  dueOf(refills: ReadonlyArray<Refill>): ReadonlyArray<Waiting> {
+  dueOf(refills: ReadonlyArray<Refill>): ReadonlyArray<DueRow> {
     const rows = this.dueRows()
     return refills.flatMap(({ deliveryId, due, endpointId, wanted }) =>
       rows
@@ -172,7 +153,7 @@ export class Model {
     )
   }
 
-  load(rows: ReadonlyArray<Waiting>): ReadonlyArray<Loaded | null> {
+  load(rows: ReadonlyArray<DueRow>): ReadonlyArray<Content | null> {
     return rows.map((row) => {
       const queued = this.queue.get(row.deliveryId)
       if (queued === undefined || queued.attempts !== row.attempts) return null
@@ -195,26 +176,26 @@ export class Model {
     })
   }
 
-  takeUp(
-    takeUps: ReadonlyArray<TakeUp>,
+  countClaims(
+    claims: ReadonlyArray<Claim>,
     limit: number,
     sending: boolean
-  ): ReadonlyMap<string, TakeUpOutcome> {
-    const outcomes = new Map<string, TakeUpOutcome>()
-    for (const { count: asking, row: asked } of takeUps) {
+  ): ReadonlyMap<string, ClaimOutcome> {
+    const outcomes = new Map<string, ClaimOutcome>()
+    for (const { count: asking, row: asked } of claims) {
       const row = this.queue.get(asked.deliveryId)
       if (row === undefined || row.attempts !== asked.attempts) continue
       const unseen =
         this.since.get(row.deliveryId)! > (this.takenOver.get(row.shard) ?? Number.POSITIVE_INFINITY)
       const count = sending && asking === 2 && unseen ? 1 : asking
       this.since.set(row.deliveryId, this.now())
-      if (row.takeUps >= limit && count > row.takeUps) {
+      if (row.claims >= limit && count > row.claims) {
         this.queue.delete(row.deliveryId)
         this.deadLetters.add(row.deliveryId)
         outcomes.set(row.deliveryId, "buried")
         continue
       }
-      this.queue.set(row.deliveryId, { ...row, takeUps: Math.max(row.takeUps, Math.min(count, limit)) })
+      this.queue.set(row.deliveryId, { ...row, claims: Math.max(row.claims, Math.min(count, limit)) })
       outcomes.set(row.deliveryId, "counted")
     }
     return outcomes
@@ -251,7 +232,7 @@ export class Model {
       const row = this.queue.get(observed.deliveryId)
       if (row !== undefined && retry !== null) {
         const due = this.micros + retry * 1000
-        this.queue.set(row.deliveryId, { ...row, due, attempts: observed.ordinal, takeUps: 0 })
+        this.queue.set(row.deliveryId, { ...row, due, attempts: observed.ordinal, claims: 0 })
         this.since.set(row.deliveryId, this.now())
       } else this.queue.delete(observed.deliveryId)
       if (observed.exhausted) {

@@ -1,14 +1,13 @@
 /** Each law broken once on purpose, by the law it breaks: a law that does not notice proves nothing. */
-import type { Waiting } from "@posthorn/persistence/Queue"
+import type { DueRow } from "@posthorn/persistence/Queue"
 import type { Observed } from "@posthorn/persistence/Records"
-import { Alertness } from "../../src/internal/Alertness.ts"
-import { Lanes } from "../../src/Lanes.ts"
+import { InDoubt } from "../../src/lanes/InDoubt.ts"
 import { Lane } from "../../src/lanes/Lane.ts"
+import { Lanes } from "../../src/lanes/Lanes.ts"
 import { Memory } from "../../src/lanes/Memory.ts"
-import { Places } from "../../src/lanes/Places.ts"
-import { Suspects } from "../../src/lanes/Suspects.ts"
-import { Reader } from "../../src/Reader.ts"
-import type { Sweep } from "../../src/Sweep.ts"
+import { SlotShares } from "../../src/lanes/SlotShares.ts"
+import { LateCommits } from "../../src/loops/LateCommits.ts"
+import { Poller } from "../../src/loops/Poller.ts"
 import type { TuningValues } from "../../src/Tuning.ts"
 import type { Mood } from "./Climate.ts"
 import type { Model } from "./Model.ts"
@@ -56,8 +55,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   "L2: what is due is not shown": {
     model: (model) => {
-      const shown = (rows: ReadonlyArray<Waiting>) => rows.filter(({ attempts }) => attempts !== 1)
-      const shownOf = <A extends { readonly rows: ReadonlyArray<Waiting> }>(answer: A): A => ({
+      const shown = (rows: ReadonlyArray<DueRow>) => rows.filter(({ attempts }) => attempts !== 1)
+      const shownOf = <A extends { readonly rows: ReadonlyArray<DueRow> }>(answer: A): A => ({
         ...answer,
         rows: shown(answer.rows)
       })
@@ -116,10 +115,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     mood: "calm",
     engine: () => {
       const original = Lanes.prototype.settle
-      Lanes.prototype.settle = function (row, observed, pace) {
-        original.call(this, row, observed, pace)
+      Lanes.prototype.settle = function (sent, observed, pace) {
+        original.call(this, sent, observed, pace)
         // Its observation is still written down.
-        Reflect.get(this, "unhold").call(this, row)
+        Reflect.get(this, "unhold").call(this, sent.row)
       }
       return () => {
         Lanes.prototype.settle = original
@@ -180,21 +179,21 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       }
     }
   },
-  "L16: take-ups are not counted": {
+  "L16: claims are not counted": {
     model: changing(
-      "takeUp",
-      () => (takeUps) => new Map(takeUps.map(({ row }) => [row.deliveryId, "counted"]))
+      "countClaims",
+      () => (claims) => new Map(claims.map(({ row }) => [row.deliveryId, "counted"]))
     )
   },
-  "L16: a take-up is counted again whenever it is loaded again": {
-    model: changing("takeUp", (takeUp, model) => (takeUps, limit, sending) => {
-      const raised = takeUps.map(({ row }) => ({
+  "L16: a claim is counted again whenever it is loaded again": {
+    model: changing("countClaims", (countClaims, model) => (claims, limit, sending) => {
+      const raised = claims.map(({ row }) => ({
         row,
-        count: Math.max(model.queue.get(row.deliveryId)?.takeUps ?? 0, 1) + 1
+        count: Math.max(model.queue.get(row.deliveryId)?.claims ?? 0, 1) + 1
       }))
-      return takeUp(raised, limit, sending)
+      return countClaims(raised, limit, sending)
     }),
-    engine: () => without(Suspects, "written")
+    engine: () => without(InDoubt, "written")
   },
   "L18: a workspace takes every slot that is free": {
     mood: "crowd",
@@ -204,8 +203,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
         Object.assign(this, { reserve: 0 })
         return pick.call(this, most)
       }
-      const open = Object.getOwnPropertyDescriptor(Places.prototype, "free")!
-      Object.defineProperty(Places.prototype, "free", {
+      const open = Object.getOwnPropertyDescriptor(SlotShares.prototype, "free")!
+      Object.defineProperty(SlotShares.prototype, "free", {
         get() {
           Object.assign(this, { reserve: 0 })
           return open.get!.call(this)
@@ -213,7 +212,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       })
       return () => {
         Lanes.prototype.pick = pick
-        Object.defineProperty(Places.prototype, "free", open)
+        Object.defineProperty(SlotShares.prototype, "free", open)
       }
     }
   },
@@ -234,39 +233,38 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   "L19: no rereading when listening begins": {
     mood: "deaf",
     engine: () => {
-      const { hearing } = Reader.prototype
-      Reader.prototype.hearing = function (locks) {
-        const sweep: Sweep = Reflect.get(this, "sweep")
-        const { agenda }: Lanes = Reflect.get(this, "parts").lanes
-        Object.assign(agenda, { goBackTo: () => undefined })
-        Object.assign(sweep, { begin: () => undefined })
-        hearing.call(this, locks)
-        Reflect.deleteProperty(agenda, "goBackTo")
-        Reflect.deleteProperty(sweep, "begin")
+      const { listening } = Poller.prototype
+      Poller.prototype.listening = function (locks) {
+        Object.assign(this, { locks })
       }
       return () => {
-        Reader.prototype.hearing = hearing
+        Poller.prototype.listening = listening
       }
     }
   },
   "L19: nobody goes back for a transaction that was open and has ended": {
     mood: "deaf",
     engine: () => {
-      const { looked } = Alertness.prototype
-      Alertness.prototype.looked = (_open, moment) => ({ back: moment, soon: moment, anyTime: false })
+      const { seen } = LateCommits.prototype
+      LateCommits.prototype.seen = (_open, moment) => ({
+        back: moment,
+        soon: moment,
+        sweeps: false,
+        stirred: false
+      })
       return () => {
-        Alertness.prototype.looked = looked
+        LateCommits.prototype.seen = seen
       }
     }
   },
   "L20: launch without the fence": {
     engine: () => {
-      const { next } = Lanes.prototype
-      Lanes.prototype.next = function (now) {
-        return next.call(this, now, true)
+      const { start } = Lanes.prototype
+      Lanes.prototype.start = function (now) {
+        return start.call(this, now, true)
       }
       return () => {
-        Lanes.prototype.next = next
+        Lanes.prototype.start = start
       }
     }
   }

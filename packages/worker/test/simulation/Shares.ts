@@ -1,8 +1,8 @@
 /** Who has which shard in a world: fair shares among the workers that are there, and what deaths and mistakes do to them. */
 import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
 import { Effect, type Scope } from "effect"
-import type { Owner } from "../../src/Ownership.ts"
-import type { Woken } from "../../src/Wakeups.ts"
+import type { Hearer } from "../../src/loops/Listener.ts"
+import type { Owner } from "../../src/ownership/Ownership.ts"
 import { SHARDS } from "./Facts.ts"
 import type { VirtualTime } from "./VirtualTime.ts"
 
@@ -15,7 +15,7 @@ export interface Worker {
   /** Counts how often its shards were taken from it. */
   tenure: number
   owner: Owner | null
-  woken: Woken | null
+  hearer: Hearer | null
   locks: SleepLocks
   readonly shards: Set<number>
   /** Whether notifications reach it. */

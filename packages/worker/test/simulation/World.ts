@@ -15,8 +15,8 @@
  */
 import { SqlError } from "@effect/sql/SqlError"
 import type { Observation } from "@posthorn/domain/Verdict"
+import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import type { Observed } from "@posthorn/persistence/Records"
-import * as SecretBox from "@posthorn/persistence/SecretBox"
 import { encodeSecret } from "@posthorn/signature"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import * as Engine from "../../src/Engine.ts"
@@ -227,7 +227,7 @@ export class World implements Judged {
       certain: true,
       tenure: 0,
       owner: null,
-      woken: null,
+      hearer: null,
       locks: { take: () => Effect.succeed([]), giveBack: Effect.void },
       shards: new Set(),
       hears: true,
@@ -307,10 +307,10 @@ export class World implements Judged {
 
   private notify(since: number | null, shards: ReadonlyArray<number>): void {
     for (const worker of this.shares.workers) {
-      if (!worker.alive || worker.woken === null) continue
-      const { woken } = worker
+      if (!worker.alive || worker.hearer === null) continue
+      const { hearer } = worker
       this.time.after(this.chance.between(0, this.climate.noticeMs), () => {
-        if (worker.hears) woken.heard(since, shards)
+        if (worker.hears) hearer.heard(since, shards)
       })
     }
   }
@@ -345,15 +345,15 @@ export class World implements Judged {
 
   /** Its listener's connection breaks; it learns of that some time later, and then connects again. */
   private deafen(worker: Worker | undefined, unaware: number, lasting: number): void {
-    if (worker === undefined || !worker.hears || !worker.alive || worker.woken === null) return
-    const { woken } = worker
+    if (worker === undefined || !worker.hears || !worker.alive || worker.hearer === null) return
+    const { hearer } = worker
     worker.hears = false
     // PostgreSQL may notice that the connection is gone before the worker does, or after.
     this.time.after(this.chance.between(0, 2 * unaware), () => this.model.wakeUp(worker))
-    this.time.after(unaware, () => woken.deaf())
+    this.time.after(unaware, () => hearer.deaf())
     this.time.after(unaware + lasting, () => {
       worker.hears = true
-      woken.listening(worker.locks)
+      hearer.listening(worker.locks)
     })
   }
 

@@ -3,30 +3,22 @@
  * there. Whatever is refused, or not answered, is a fault: nobody is asked who was told to stop.
  */
 import pg from "pg"
+import { pause } from "../chaos/Disturbances.ts"
 
 export const OPERATOR_TOKEN = "operator-token-of-the-upgrade"
 export const SLUG = "acme"
 
 /** Its answers differ when its old programs read what newer ones write, so each is read by both. */
-const LISTS = [
-  "/overview",
-  "/webhooks",
-  "/webhooks/deliveries",
-  "/events",
-  "/event-types",
-  "/audit-events",
-  "/notifications",
-  "/api-tokens",
-  "/members"
-]
+const LISTS =
+  "/overview /webhooks /webhooks/deliveries /events /event-types /audit-events /notifications /api-tokens /members".split(
+    " "
+  )
 
 const PUBLISHERS = 4
 const PUBLISH_PAUSE_MS = 4
 const SQL_PAUSE_MS = 40
 const USE_PAUSE_MS = 150
 const TIMEOUT_MS = 15_000
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 export interface Server {
   readonly name: string
@@ -50,100 +42,83 @@ export const call = async ({ origin }: Server, method: string, path: string, bod
   return { status: answer.status, body: (text === "" ? {} : JSON.parse(text)) as Body, text }
 }
 
-export class Load {
-  /** Deliveries of answered publishes and test sends, and of committed transactions. */
-  readonly acknowledged: Array<string> = []
-  readonly faults: Array<string> = []
-  calls = 0
-  /** Those that may be asked. */
-  servers: ReadonlyArray<Server> = []
-  private readonly endpoints: ReadonlyArray<string>
-  private readonly eventTypes: ReadonlyArray<string>
-  private readonly databaseUrl: string
-  private readonly running: Array<Promise<void>> = []
-  private over = false
-  private turn = 0
+export type Load = ReturnType<typeof makeLoad>
 
-  constructor(databaseUrl: string, endpoints: ReadonlyArray<string>, eventTypes: ReadonlyArray<string>) {
-    this.databaseUrl = databaseUrl
-    this.endpoints = endpoints
-    this.eventTypes = eventTypes
-  }
+export const makeLoad = (
+  databaseUrl: string,
+  endpoints: ReadonlyArray<string>,
+  eventTypes: ReadonlyArray<string>
+) => {
+  /** `acknowledged`: deliveries of answered publishes and test sends, and of committed transactions. */
+  const acknowledged: Array<string> = []
+  const faults: Array<string> = []
+  /** `servers`: those that may be asked. */
+  const state = { acknowledged, faults, calls: 0, servers: [] as ReadonlyArray<Server> }
+  let over = false
+  let turn = 0
 
-  start(): void {
-    for (let n = 0; n < PUBLISHERS; n++) this.running.push(this.publish())
-    this.running.push(this.publishInSql(), this.use())
-  }
-
-  async stop(): Promise<void> {
-    this.over = true
-    await Promise.all(this.running)
-  }
-
-  private async ask(method: string, path: string, body?: unknown): Promise<Body | undefined> {
-    const server = this.servers[this.turn++ % this.servers.length]!
-    this.calls += 1
+  const ask = async (method: string, path: string, body?: unknown): Promise<Body | undefined> => {
+    const server = state.servers[turn++ % state.servers.length]!
+    state.calls += 1
     try {
       const answer = await call(server, method, `/workspaces/${SLUG}${path}`, body)
       if (answer.status < 300) return answer.body
-      this.faults.push(`${server.name}: ${method} ${path} answered ${answer.status}: ${answer.text}`)
+      faults.push(`${server.name}: ${method} ${path} answered ${answer.status}: ${answer.text}`)
     } catch (error) {
-      this.faults.push(`${server.name}: ${method} ${path} got no answer: ${error}`)
+      faults.push(`${server.name}: ${method} ${path} got no answer: ${error}`)
     }
     return undefined
   }
 
-  private eventType(): string {
-    return this.eventTypes[this.turn % this.eventTypes.length]!
-  }
+  const eventType = () => eventTypes[turn % eventTypes.length]!
 
-  private async publish(): Promise<void> {
-    while (!this.over) {
-      const body = await this.ask("POST", "/events", {
-        eventType: this.eventType(),
-        payload: { at: Date.now() }
-      })
-      this.acknowledged.push(...(body?.deliveryIds ?? []))
-      await pause(PUBLISH_PAUSE_MS)
+  const publish = async () => {
+    for (; !over; await pause(PUBLISH_PAUSE_MS)) {
+      const body = await ask("POST", "/events", { eventType: eventType(), payload: { at: Date.now() } })
+      acknowledged.push(...(body?.deliveryIds ?? []))
     }
   }
 
-  private async publishInSql(): Promise<void> {
-    const client = new pg.Client({ connectionString: this.databaseUrl })
+  const publishInSql = async () => {
+    const client = new pg.Client({ connectionString: databaseUrl })
     // Said again by the statement that it ends.
     client.on("error", () => undefined)
     await client.connect()
-    while (!this.over) {
+    const statement = `select delivery_ids as ids from posthorn.publish($1, $2, '{"by": "sql"}'::json)`
+    for (; !over; await pause(SQL_PAUSE_MS))
       try {
-        const { rows } = await client.query<{ ids: ReadonlyArray<string> }>(
-          `select delivery_ids as ids from posthorn.publish($1, $2, '{"by": "sql"}'::json)`,
-          [SLUG, this.eventType()]
-        )
-        this.acknowledged.push(...rows.flatMap(({ ids }) => ids))
+        const { rows } = await client.query<{ ids: ReadonlyArray<string> }>(statement, [SLUG, eventType()])
+        acknowledged.push(...rows.flatMap(({ ids }) => ids))
       } catch (error) {
-        this.faults.push(`posthorn.publish: ${error}`)
+        faults.push(`posthorn.publish: ${error}`)
       }
-      await pause(SQL_PAUSE_MS)
-    }
     await client.end()
   }
 
   /** One thing after the other, each at the next server. */
-  private async use(): Promise<void> {
-    for (let n = 0; !this.over; n++) {
-      const endpoint = this.endpoints[n % this.endpoints.length]!
-      const at = `/webhooks/${endpoint}`
-      await this.ask("GET", LISTS[n % LISTS.length]!)
-      await this.ask("GET", `${at}/deliveries`)
-      await this.ask("GET", `${at}/stats`)
-      await this.ask("GET", `${at}/diagnosis`)
-      await this.ask("PATCH", at, { description: `the ${n}th` })
-      const sent = await this.ask("POST", `${at}/test-event`)
+  const use = async () => {
+    for (let n = 0; !over; n++) {
+      const at = `/webhooks/${endpoints[n % endpoints.length]}`
+      for (const path of [LISTS[n % LISTS.length]!, `${at}/deliveries`, `${at}/stats`, `${at}/diagnosis`])
+        await ask("GET", path)
+      await ask("PATCH", at, { description: `the ${n}th` })
+      const sent = await ask("POST", `${at}/test-event`)
       if (sent !== undefined) {
-        this.acknowledged.push(sent.id)
-        await this.ask("GET", `/trace/${sent.id}`)
+        acknowledged.push(sent.id)
+        await ask("GET", `/trace/${sent.id}`)
       }
       await pause(USE_PAUSE_MS)
     }
   }
+
+  let running: Promise<unknown> = Promise.resolve()
+  return Object.assign(state, {
+    start: () => {
+      running = Promise.all([...Array.from({ length: PUBLISHERS }, publish), publishInSql(), use()])
+    },
+    stop: async () => {
+      over = true
+      await running
+    }
+  })
 }

@@ -11,10 +11,11 @@ import * as OwnCluster from "@posthorn/testkit/OwnCluster"
 import * as Receiver from "@posthorn/testkit/Receiver"
 import { Effect, Redacted } from "effect"
 import pg from "pg"
+import { pause } from "../chaos/Disturbances.ts"
 import { Supervised } from "../chaos/Supervised.ts"
 import { bundleFile, type Environment, makeBundle } from "../processes/Command.ts"
 import { WRONG } from "../processes/Wrong.ts"
-import { call, Load, OPERATOR_TOKEN, type Server, SLUG } from "./Load.ts"
+import { call, type Load, makeLoad, OPERATOR_TOKEN, type Server, SLUG } from "./Load.ts"
 import { oldBuild } from "./OldBuild.ts"
 
 const READY_MS = 30_000
@@ -39,8 +40,6 @@ export interface Verdict {
 
 const idOf = ({ headers }: Receiver.Received) =>
   headers.find(([name]) => name.toLowerCase() === "webhook-id")?.[1] ?? "a request without an id"
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 const until = async (
   what: string,
@@ -173,7 +172,7 @@ export const upgrade = (root: string, ref: string, stepMs: number, say: (line: s
       const oldWork = await start("the older work", old, "work")
       const older: Server = { name: "older", origin: oldServe.origin }
       const { endpoints, eventTypes } = await prepare(older, (path) => receiver.url(path))
-      const load = new Load(databaseUrl, endpoints, eventTypes)
+      const load = makeLoad(databaseUrl, endpoints, eventTypes)
       load.servers = [older]
       load.start()
       const step = async (what: string) => {

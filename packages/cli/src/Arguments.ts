@@ -1,0 +1,50 @@
+/**
+ * Options before or after the arguments, as one types them: the library takes them before only, so they are moved there.
+ * What follows `--` stays as it is; a single `-` is an argument.
+ */
+
+/** Options that take no value; every other `--option` takes the word after it. */
+const FLAGS = new Set([
+  "--json",
+  "--watch",
+  "--include-missed",
+  "--dry-run",
+  "--yes",
+  "--help",
+  "-h",
+  "--version",
+  "--wizard"
+])
+
+const isOption = (word: string) => /^-[-a-zA-Z]/.test(word)
+const takesNext = (word: string) => !FLAGS.has(word) && !word.includes("=")
+
+const sorted = (words: ReadonlyArray<string>) => {
+  const options: Array<string> = []
+  const rest: Array<string> = []
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]!
+    if (word === "--") {
+      rest.push(...words.slice(at))
+      break
+    }
+    if (!isOption(word)) rest.push(word)
+    else if (takesNext(word) && at + 1 < words.length) options.push(word, words[++at]!)
+    else options.push(word)
+  }
+  return { options, rest }
+}
+
+/** Commands that have commands within them. */
+const GROUPS = new Set(["endpoints"])
+
+/** These stand alone. */
+const ABOUT_ITSELF = new Set(["--version", "--help", "--completions"])
+
+/** The name of the command (and of the one within it), then the options, then the arguments. */
+export const ordered = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (ABOUT_ITSELF.has(words[0] ?? "")) return words
+  const { options, rest } = sorted(words)
+  const names = GROUPS.has(rest[0] ?? "") ? 2 : 1
+  return rest.length === 0 ? words : [...rest.slice(0, names), ...options, ...rest.slice(names)]
+}

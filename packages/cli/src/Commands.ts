@@ -1,0 +1,316 @@
+/**
+ * Every command, as a tree: arguments, options and one-line descriptions.
+ *
+ * A command's code is loaded when it is run; see Roles.ts.
+ *
+ * Those that ask a running Posthorn take `--url`, `--token` and `--workspace`, and those that print take `--json`. Wrong
+ * arguments are exit code 2, a refusal is 1. `--completions bash|zsh|fish` prints the completion script.
+ */
+import { Args, CliConfig, Command, HelpDoc, Options, ValidationError } from "@effect/cli"
+import * as NodeContext from "@effect/platform-node/NodeContext"
+import { nearest } from "@posthorn/domain/Spelling"
+import { type Console, Effect, HashSet, Layer, Option } from "effect"
+import { ordered } from "./Arguments.ts"
+import { CommandFailed, misused } from "./CommandFailed.ts"
+import { plainly, tidy } from "./Help.ts"
+import { isRole, loaded, roles } from "./Roles.ts"
+import type { Posthorn, Where } from "./remote/Posthorn.ts"
+import { complain, say } from "./Terminal.ts"
+import { VERSION } from "./Version.ts"
+
+/** They take no words: `main` runs them without this file when there are none. */
+const roleCommands = Object.entries(roles).map(([name, { about, run }]) =>
+  Command.make(name, {}, () => run).pipe(Command.withDescription(about))
+)
+
+const text = (name: string, description: string) =>
+  Options.text(name).pipe(Options.withDescription(description))
+const maybe = (name: string, description: string) => Options.optional(text(name, description))
+const flag = (name: string, description: string) =>
+  Options.boolean(name).pipe(Options.withDescription(description))
+const id = (name: string, description: string) => Args.text({ name }).pipe(Args.withDescription(description))
+
+const json = flag("json", "The REST answer and nothing else.")
+
+const where = {
+  url: maybe("url", "Which Posthorn; default POSTHORN_URL."),
+  token: Options.optional(
+    Options.redacted("token").pipe(Options.withDescription("Who is asking; default POSTHORN_TOKEN."))
+  ),
+  workspace: maybe("workspace", "Slug; needed with the operator's token only, default POSTHORN_WORKSPACE.")
+}
+
+const consoleLinkCommand = Command.make(
+  "console-link",
+  {
+    workspace: id("workspace", "Slug of the workspace."),
+    role: Options.optional(
+      Options.choice("role", ["viewer", "developer", "admin"]).pipe(
+        Options.withDescription("What the session may do; default: what the token may.")
+      )
+    ),
+    member: maybe("member", "Id of the member (mem_…) that the session is of, instead of a role.")
+  },
+  (given) => loaded(async () => (await import("./ConsoleLink.ts")).consoleLink(given))
+).pipe(Command.withDescription("Prints a link that opens the console once."))
+
+/** A command that asks a running Posthorn. */
+const asking = <const Name extends string, const Config extends Command.Command.Config>(
+  name: Name,
+  description: string,
+  config: Config,
+  run: (
+    given: Command.Command.ParseConfig<Config>
+  ) => Promise<Effect.Effect<unknown, CommandFailed, Posthorn>>,
+  /** Before anybody is asked anything. */
+  first: (given: Command.Command.ParseConfig<Config>) => Promise<Effect.Effect<void, CommandFailed>> = () =>
+    Promise.resolve(Effect.void)
+) =>
+  Command.make(name, { ...config, ...where }, (parsed) => {
+    const given = parsed as unknown as Command.Command.ParseConfig<Config> & Where
+    return Effect.zipRight(
+      loaded(() => first(given)),
+      loaded(async () =>
+        Effect.provide(await run(given), (await import("./remote/Posthorn.ts")).layer(given))
+      )
+    )
+  }).pipe(Command.withDescription(description))
+
+const look = () => import("./remote/Look.ts")
+const replaying = () => import("./remote/Replaying.ts")
+const endpoints = () => import("./remote/EndpointCommands.ts")
+
+const endpointId = id("endpoint", "Id of the endpoint.")
+const deliveryId = id("delivery", "Id of the delivery.")
+
+const sendCommand = asking(
+  "send",
+  "Publishes an event.",
+  {
+    type: id("type", "Such as invoice.paid."),
+    payload: Args.optional(id("payload", "JSON, or - for standard input.")),
+    file: maybe("file", "Reads the payload from a file."),
+    key: maybe("idempotency-key", "Publishing again under it within 24 hours creates nothing."),
+    json
+  },
+  async (given) => (await import("./remote/Send.ts")).send(given)
+)
+
+const deliveriesCommand = asking(
+  "deliveries",
+  "Lists deliveries, newest first.",
+  {
+    status: maybe("status", "pending, delivered, failed, failed_permanent or dead_lettered."),
+    eventType: maybe("event-type", "Of this event type only."),
+    endpoint: maybe("endpoint", "Of this endpoint only."),
+    limit: Options.integer("limit").pipe(
+      Options.withDefault(50),
+      Options.withDescription("How many at most.")
+    ),
+    watch: flag("watch", "Goes on, with a line for each new delivery and each change."),
+    json
+  },
+  async (given) => (await look()).deliveries(given)
+)
+
+const attemptsCommand = asking(
+  "attempts",
+  "Shows the attempts of a delivery.",
+  { deliveryId, json },
+  async (given) => (await look()).attempts(given.deliveryId, given.json)
+)
+
+const traceCommand = asking(
+  "trace",
+  "Tells all that became of an event, by a trace id, webhook-id or event id.",
+  { id: id("id", "x-trace-id, webhook-id or event id."), json },
+  async (given) => (await look()).trace(given.id, given.json)
+)
+
+const replayCommand = asking(
+  "replay",
+  "Sends a stopped delivery again.",
+  { deliveryId, json },
+  async (given) => (await replaying()).replay(given.deliveryId, given.json)
+)
+
+const recoverCommand = asking(
+  "recover",
+  "Sends again all that an endpoint did not receive: counts, asks, starts the job, shows its progress.",
+  {
+    endpointId,
+    since: text("since", "2h, 30m, 1d, or a time."),
+    until: maybe("until", "The same; default now."),
+    includeMissed: flag("include-missed", "Also events that it missed while it was disabled."),
+    dryRun: flag("dry-run", "Only counts."),
+    yes: flag("yes", "Does not ask."),
+    json
+  },
+  async (given) => (await replaying()).recover(given),
+  async (given) => (await replaying()).mayAsk(given)
+)
+
+const diagnoseCommand = asking(
+  "diagnose",
+  "Says what is wrong with an endpoint, and what to do.",
+  { endpointId, json },
+  async (given) => (await endpoints()).diagnose(given.endpointId, given.json)
+)
+
+const listenCommand = asking(
+  "listen",
+  "Brings deliveries to this machine, without a tunnel.",
+  {
+    target: id("url", "Where to send them, such as http://localhost:3000/webhooks."),
+    endpoint: maybe(
+      "endpoint",
+      "Copies of what this endpoint is sent; default: a temporary endpoint for every event."
+    )
+  },
+  async (given) =>
+    (await import("./remote/Listen.ts")).listen(given.target, Option.getOrUndefined(given.endpoint))
+)
+
+const endpointsCommand = Command.make("endpoints").pipe(
+  Command.withDescription("Lists, makes and changes endpoints."),
+  Command.withSubcommands([
+    asking("list", "Lists the endpoints.", { json }, async (given) => (await endpoints()).list(given.json)),
+    asking(
+      "create",
+      "Registers an endpoint; prints its id.",
+      {
+        address: Args.text({ name: "url" }).pipe(Args.withDescription("Public https URL.")),
+        eventTypes: text("event-types", "Separated by commas; prefix.* and * too."),
+        description: maybe("description", "For people."),
+        json
+      },
+      async (given) =>
+        (await endpoints()).create(
+          given.address,
+          given.eventTypes.split(",").map((type) => type.trim()),
+          given.description,
+          given.json
+        )
+    ),
+    asking("enable", "Lets deliveries go on.", { endpointId, json }, async (given) =>
+      (await endpoints()).setEnabled(given.endpointId, true, given.json)
+    ),
+    asking("disable", "Stops deliveries and keeps their history.", { endpointId, json }, async (given) =>
+      (await endpoints()).setEnabled(given.endpointId, false, given.json)
+    ),
+    asking(
+      "rotate",
+      "Makes a new signing secret and prints it, this once.",
+      { endpointId, json },
+      async (given) => (await endpoints()).rotate(given.endpointId, given.json)
+    )
+  ])
+)
+
+const verifyCommand = Command.make(
+  "verify",
+  { secret: Options.redacted("secret").pipe(Options.withDescription("whsec_…")) },
+  (given) => loaded(async () => (await import("./remote/Verify.ts")).verify(given.secret))
+).pipe(
+  Command.withDescription(
+    "Says whether a request is genuine: headers, an empty line and the body on standard input."
+  )
+)
+
+/** Those within `endpoints`, for what is said when it is none of them. */
+const WITHIN = ["list", "create", "enable", "disable", "rotate"]
+/** So much may a mistyped command be off, and half its letters at most. */
+const MOST_EDITS = 2
+const SHELLS = ["bash", "zsh", "fish"]
+
+const commands = [
+  consoleLinkCommand,
+  ...roleCommands,
+  sendCommand,
+  deliveriesCommand,
+  attemptsCommand,
+  traceCommand,
+  replayCommand,
+  recoverCommand,
+  endpointsCommand,
+  diagnoseCommand,
+  listenCommand,
+  verifyCommand
+] as const
+
+const NAMES = commands.flatMap((command) => [...Command.getNames(command as never)])
+
+/** Options of the command, and of those within it. The library would take an unknown one for an argument. */
+const optionsOf = (name: string): ReadonlyArray<string> => {
+  const command = commands.find((one) => HashSet.has(Command.getNames(one as never), name))!
+  const help = HelpDoc.toAnsiText(Command.getHelp(command as never, CliConfig.defaultConfig))
+  return ["--help", ...(help.replace(ANSI, "").match(/--[a-z][a-z-]*/g) ?? [])]
+}
+
+const tree = Command.make("posthorn").pipe(Command.withSubcommands(commands))
+
+const ANSI = /\u001b\[[0-9;]*m/g
+const USAGE = /^USAGE$/m
+
+/** What the library has to say, without colour but on a terminal; its complaints on standard error. */
+const consoleOf = (original: Console.Console, group: string): Console.Console => {
+  const plainFor = (stream: NodeJS.WriteStream, lines: ReadonlyArray<unknown>) =>
+    (stream.isTTY ? lines.join(" ") : lines.join(" ").replace(ANSI, "")).trimEnd()
+  const page = (lines: ReadonlyArray<unknown>) => {
+    const text = lines.join(" ").replace(ANSI, "")
+    return USAGE.test(text) ? tidy(text, group) : plainFor(process.stdout, lines)
+  }
+  return {
+    ...original,
+    log: (...lines) => say(page(lines)),
+    error: (...lines) => complain(`posthorn: ${plainly(plainFor(process.stderr, lines))}`)
+  }
+}
+
+const listOf = (words: ReadonlyArray<string>) => `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`
+
+/** What the library would answer with a list of everything there is. */
+const notKnown = (words: ReadonlyArray<string>): string | undefined => {
+  const [name = "", word, ...more] = words
+  if (name === "--completions")
+    return SHELLS.includes(word ?? "") ? undefined : `posthorn --completions takes ${listOf(SHELLS)}`
+  if (!NAMES.includes(name)) {
+    const near = nearest(name, NAMES, (other) => Math.min(MOST_EDITS, other.length / 2))
+    return `posthorn knows no command ${name}: ${near === undefined ? "see posthorn help" : `did you mean ${near.other}?`}`
+  }
+  if (isRole(name) && word !== undefined && (!/^(--help|-h)$/.test(word) || more.length > 0))
+    return `posthorn ${name} takes no arguments: it is set by variables, such as PORT=9000; see posthorn help`
+  if (name === "endpoints" && word !== undefined && !word.startsWith("-") && !WITHIN.includes(word))
+    return `posthorn endpoints knows no command ${word}: use ${listOf(WITHIN)}`
+  const known = optionsOf(name)
+  const end = words.includes("--") ? words.indexOf("--") : words.length
+  const option = words
+    .slice(1, end)
+    .find((one) => /^--[a-z]/.test(one) && !known.includes(one.split("=")[0]!))
+  return option && `posthorn ${name} knows no option ${option}: see posthorn ${name} --help`
+}
+
+const parsed = (words: ReadonlyArray<string>) =>
+  Command.run(tree, { name: "posthorn", version: VERSION })(["node", "posthorn", ...words])
+
+/** Runs the command of these words. Wrong arguments and refusals are told here, and their exit code set. */
+export const run = (given: ReadonlyArray<string>) => {
+  const words = ordered(given)
+  const refused = notKnown(words)
+  return (refused === undefined ? parsed(words) : misused(refused)).pipe(
+    Effect.catchIf(
+      (error) => error instanceof CommandFailed || ValidationError.isValidationError(error),
+      (error) =>
+        // What the library refuses it has told already.
+        Effect.zipRight(
+          error instanceof CommandFailed ? complain(error.line) : Effect.void,
+          Effect.sync(() => (process.exitCode = error instanceof CommandFailed ? error.code : 2))
+        )
+    ),
+    Effect.provide(Layer.merge(NodeContext.layer, CliConfig.layer({ showBuiltIns: false }))),
+    (effect) =>
+      Effect.flatMap(Effect.console, (original) =>
+        Effect.withConsole(effect, consoleOf(original, words[0] === "endpoints" ? "endpoints" : ""))
+      )
+  )
+}

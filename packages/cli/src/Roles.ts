@@ -1,0 +1,64 @@
+/**
+ * The commands that take no arguments: what each is for, and what it runs.
+ *
+ * A command's code is loaded when it is run. A worker that never reads the server's code is a process of 87 MB instead of
+ * 150, most commands start in half the time, and a parser that has nothing to parse would take 17 MB. So nothing here may
+ * import one directly.
+ */
+import { Effect } from "effect"
+import { announceStop } from "./Stopping.ts"
+import { complain } from "./Terminal.ts"
+
+export const loaded = <A, E, R>(load: () => Promise<Effect.Effect<A, E, R>>) =>
+  Effect.flatten(Effect.promise(load))
+
+const warnOfVariables = loaded(async () => {
+  const { knownVariables } = await import("./settings/Variables.ts")
+  const { oddNodeEnv, unknownVariables } = await import("./settings/UnknownVariables.ts")
+  const lines = [
+    ...unknownVariables(Object.keys(process.env), knownVariables),
+    ...oddNodeEnv(process.env.NODE_ENV)
+  ]
+  return Effect.forEach(lines, (line) => complain(`posthorn: Warning: ${line}`), { discard: true })
+})
+
+/** Reads the settings. */
+const configured = <A, E>(about: string, load: () => Promise<Effect.Effect<A, E>>) => ({
+  about: `${about} It is set by variables: posthorn config shows them.`,
+  run: Effect.zipRight(warnOfVariables, loaded(load))
+})
+
+/** The same, until it is stopped. */
+const lasting = <A, E>(about: string, load: () => Promise<Effect.Effect<A, E>>) =>
+  configured(about, async () => Effect.zipRight(announceStop, await load()))
+
+export const roles = {
+  dev: lasting(
+    "Runs everything in one process, with an embedded PostgreSQL and a demo.",
+    async () => (await import("./Dev.ts")).dev
+  ),
+  serve: lasting(
+    "Runs REST, MCP, the console and the reference.",
+    async () => (await import("./Serve.ts")).serve
+  ),
+  work: lasting("Runs a delivery worker.", async () => (await import("./Work.ts")).work),
+  migrate: configured("Brings the database up to date.", async () => (await import("./Migrate.ts")).migrate),
+  "re-encrypt": configured(
+    "Seals every signing secret with the newest ENCRYPTION_KEY.",
+    async () => (await import("./ReEncrypt.ts")).reEncrypt
+  ),
+  doctor: configured(
+    "Looks at everything it stands on, and says what to mend.",
+    async () => (await import("./Doctor.ts")).doctor
+  ),
+  config: configured(
+    "Prints the settings in force, secrets hidden.",
+    async () => (await import("./ShowConfig.ts")).showConfig
+  ),
+  mcp: {
+    about: "MCP over standard input and output; POSTHORN_URL and POSTHORN_TOKEN say with whom.",
+    run: loaded(async () => (await import("./Mcp.ts")).mcp)
+  }
+} as const
+
+export const isRole = (name: string): name is keyof typeof roles => Object.hasOwn(roles, name)

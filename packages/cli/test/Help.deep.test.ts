@@ -1,0 +1,75 @@
+/** Pages of `--help` as they are printed: one line for each option, and nothing that the library says of every one. */
+import { spawnSync } from "node:child_process"
+import { bundleFile, freshShell, makeBundle } from "@posthorn/testkit/Command"
+import { beforeAll, describe, expect, it } from "vitest"
+import { tidy } from "../src/Help.ts"
+
+beforeAll(makeBundle, 240_000)
+
+const posthorn = (...words: ReadonlyArray<string>) =>
+  spawnSync(process.execPath, [bundleFile, ...words], { encoding: "utf8", env: freshShell })
+
+describe("help of a command", () => {
+  it("§10 says how it is called, and an option in a line", () => {
+    const { status, stdout } = posthorn("send", "--help")
+    expect(status).toBe(0)
+    expect(stdout.split("\n")[0]).toBe(
+      "posthorn send [--file text] [--idempotency-key text] <type> [<payload>]"
+    )
+    expect(stdout).toMatch(/^ {2}--file text +Reads the payload from a file\.$/m)
+    expect(stdout).not.toMatch(/user-defined|true or false|optional\.|redacted/)
+    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120)
+  })
+
+  it("§10 names the commands within a command with what they are in", () => {
+    expect(posthorn("endpoints", "--help").stdout).toMatch(/^ {2}create .*<url>\n* +Registers an endpoint/m)
+    expect(posthorn("endpoints", "create", "--help").stdout).toMatch(
+      /^posthorn endpoints create --event-types/
+    )
+  })
+
+  it("§10 is found by whichever way it is asked for", () => {
+    expect(posthorn("help", "replay").stdout).toBe(posthorn("replay", "--help").stdout)
+    for (const name of ["serve", "work", "doctor", "mcp", "console-link", "endpoints"]) {
+      const { status, stdout } = posthorn(name, "--help")
+      expect([status, stdout.startsWith(`posthorn ${name}`)], name).toEqual([0, true])
+    }
+    expect(posthorn("console-link", "--help").stdout).toMatch(/--role .*viewer/)
+  })
+
+  it("§10 guesses a mistyped command, and takes options before it", () => {
+    expect(posthorn("deliverys")).toMatchObject({
+      status: 2,
+      stderr: "posthorn knows no command deliverys: did you mean deliveries?\n"
+    })
+    expect(posthorn("xyzzyx").stderr).toContain("see posthorn help")
+    expect(posthorn("--url", "foo", "--token", "phk_1", "deliveries").stderr).toContain('--url) is "foo"')
+    expect(posthorn("serve", "--port", "9000").stderr).toContain("it is set by variables")
+  })
+
+  it("§10 leaves every other text alone", () => {
+    expect(tidy("a script\n--token redacted")).toBe("a script\n--token redacted")
+  })
+})
+
+describe("a wrong option", () => {
+  it("§10 is named, and so is what it must be", () => {
+    expect(posthorn("recover", "whe_1").stderr).toBe("posthorn: --since is missing\n")
+    expect(posthorn("deliveries", "--limit", "abc").stderr).toBe('posthorn: "abc" is no whole number\n')
+  })
+})
+
+describe("what is pasted", () => {
+  it("§10 a token with a line break in it is told so, not that nobody is there", () => {
+    const { status, stderr } = posthorn("deliveries", "--url", "http://127.0.0.1:9", "--token", "phk_a\nb")
+    expect([status, stderr]).toEqual([2, expect.stringContaining("copy it again")])
+  })
+
+  it("§10 a time that is still to come is no beginning", () => {
+    const { status, stderr } = posthorn(
+      ...["recover", "whe_1", "--since", "2999-01-01T00:00:00Z", "--yes"],
+      ...["--url", "http://127.0.0.1:9", "--token", "phk_1", "--workspace", "acme"]
+    )
+    expect([status, stderr]).toEqual([2, expect.stringContaining("still to come")])
+  })
+})

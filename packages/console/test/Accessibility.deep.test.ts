@@ -1,0 +1,3 @@
+import { accessibility } from "./Accessibility.ts"
+
+accessibility(1, ["light", "dark"])

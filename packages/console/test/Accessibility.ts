@@ -1,0 +1,87 @@
+/**
+ * The console's pages with and without anything in them: nothing that axe finds, nothing the policy blocks, and all fit on
+ * 320 pixels. `npm test` looks at one page in some, in one theme; `npm run test:deep` at all, in both.
+ */
+import { oneIn } from "@posthorn/testkit/Sample"
+import { beforeAll, expect, it } from "vitest"
+import { enter, settled, violations } from "./Browser.ts"
+import { inChromium } from "./InChromium.ts"
+import { makeWorld, placesOf, type World } from "./World.ts"
+
+const EMPTY = [
+  "overview",
+  "endpoints",
+  "deliveries",
+  "events",
+  "notifications",
+  "audit-log",
+  "members",
+  "api-tokens"
+]
+
+export const accessibility = (n: number, themes: ReadonlyArray<"light" | "dark">) =>
+  inChromium("the console's pages", (on) => {
+    let world: World
+    const places = () => oneIn(n, Object.entries(placesOf(world)))
+
+    beforeAll(async () => {
+      world = await makeWorld(on.stage, { events: 150 })
+      await on.stage.api("POST", "/workspaces", { slug: "empty", name: "Empty" })
+    }, 180_000)
+
+    for (const colorScheme of themes)
+      it(`§11 axe finds nothing on any page, ${colorScheme}`, async () => {
+        const { page } = await on.open({ bypassCSP: true, colorScheme })
+        const found: Array<string> = []
+        const look = async (name: string) => {
+          await settled(page)
+          for (const violation of await violations(page)) found.push(`${name}: ${violation}`)
+        }
+        await page.goto(`${on.stage.url}/console/sign-in`)
+        await look("sign-in")
+        await enter(page, on.stage, world.slug)
+        for (const [name, path] of places()) {
+          await page.goto(`${on.stage.url}${path}`)
+          await look(name)
+        }
+        await page.keyboard.press("Control+k")
+        await page.getByRole("dialog").waitFor()
+        await look("palette")
+        await enter(page, on.stage, "empty")
+        for (const place of oneIn(n, EMPTY)) {
+          await page.goto(`${on.stage.url}/console/w/empty/${place}`)
+          await look(`empty ${place}`)
+        }
+        expect(found).toEqual([])
+      }, 240_000)
+
+    it("§11 the policy blocks nothing on any page, and every page fits 320 pixels", async () => {
+      const { page } = await on.open({
+        viewport: { width: 320, height: 640 }
+      })
+      await enter(page, on.stage, world.slug)
+      const tooWide: Array<string> = []
+      for (const [name, path] of places()) {
+        await page.goto(`${on.stage.url}${path}`)
+        await settled(page)
+        if (
+          !(await page.evaluate(
+            () => document.documentElement.scrollWidth <= document.documentElement.clientWidth
+          ))
+        )
+          tooWide.push(name)
+      }
+      expect(tooWide).toEqual([])
+    }, 120_000)
+
+    it("§4 shows the operator's name, colour and logo, and an error with a way to try again", async () => {
+      const { page } = await on.open()
+      await enter(page, on.stage, world.slug)
+      await page.goto(`${on.stage.url}/console/w/${world.slug}/deliveries/whd_${"0".repeat(29)}`)
+      await page.getByText("This could not be loaded").waitFor()
+      await page.getByText("no delivery with this id").waitFor()
+      await page.getByRole("button", { name: "Try again" }).waitFor()
+      await page.goto(`${on.stage.url}/console/no/such/page`)
+      await page.getByText("There is no such page").waitFor()
+    })
+  })

@@ -1,0 +1,372 @@
+/** The console as people use it, story by story. The first of all, from a link to a delivery, is in EndToEnd.test.ts. */
+import type { Page } from "playwright-core"
+import { beforeAll, expect, it } from "vitest"
+import { enter, settled } from "./Browser.ts"
+import { inChromium } from "./InChromium.ts"
+
+inChromium("the console in Chromium", (on) => {
+  let workspaces = 0
+
+  beforeAll(() => on.stage.start("work"))
+
+  const makeWorkspace = async () => {
+    const slug = `team-${++workspaces}`
+    await on.stage.api("POST", "/workspaces", { slug, name: `Team ${workspaces}` })
+    return slug
+  }
+
+  const makeEndpoint = async (slug: string, more: object = {}) =>
+    String(
+      (
+        await on.stage.api("POST", `/workspaces/${slug}/webhooks`, {
+          url: on.receiver.url,
+          eventTypes: ["*"],
+          ...more
+        })
+      ).id
+    )
+
+  const publish = (slug: string, count = 1) =>
+    on.stage.api("POST", `/workspaces/${slug}/events/batch`, {
+      events: Array.from({ length: count }, (_, id) => ({ eventType: "invoice.paid", payload: { id } }))
+    })
+
+  /** Until the server says so. */
+  const until = async (holds: () => Promise<boolean>) => {
+    for (let turn = 0; turn < 300; turn++) {
+      if (await holds()) return
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    throw new Error("it never held")
+  }
+
+  const go = (page: Page, name: string) =>
+    page.getByRole("navigation", { name: "Main" }).getByRole("link", { name }).click()
+
+  it("§11 signs in with a pasted token, and says what is wrong with another", async () => {
+    const slug = await makeWorkspace()
+    const { token } = await on.stage.api("POST", `/workspaces/${slug}/api-tokens`, {
+      name: "T",
+      scopes: ["read"]
+    })
+    const { page } = await on.open()
+    await page.goto(`${on.stage.url}/console/`)
+    await page.getByLabel("API token").fill("phk_wrong")
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await page.getByText("This is not a token that is valid here").waitFor()
+    await page.getByLabel("API token").fill(String(token))
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await page.getByRole("heading", { name: "Overview" }).waitFor()
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await page.getByLabel("API token").waitFor()
+    await page.goto(`${on.stage.url}/console/w/${slug}/overview`)
+    await page.getByRole("heading", { name: "Sign in" }).waitFor()
+  })
+
+  it("§2.1 rotates a secret, shows it once, and counts down while the old one signs too", async () => {
+    const slug = await makeWorkspace()
+    const endpointId = await makeEndpoint(slug)
+    const { page } = await on.open()
+    await enter(page, on.stage, slug)
+    await page.goto(`${on.stage.url}/console/w/${slug}/endpoints/${endpointId}?tab=secret`)
+    await page.getByRole("button", { name: "Rotate secret" }).click()
+    await page.getByRole("button", { name: "Rotate now" }).click()
+    const secret = await page.getByRole("region", { name: "Signing secret" }).innerText()
+    await page.getByText(/The old secret also signs for 23:5\d:\d\d/).waitFor()
+    await page.reload()
+    await page.getByText(/The old secret also signs for/).waitFor()
+    expect(await page.content()).not.toContain(secret)
+    await page.getByRole("button", { name: "Rotate secret" }).click()
+    await page.getByText("stops signing at once").waitFor()
+    await page.keyboard.press("Escape")
+  })
+
+  it("§2.3 shows attempts with what was answered as text, the reason in plain words, and replays", async () => {
+    const slug = await makeWorkspace()
+    on.receiver.answer.status = 404
+    const endpointId = await makeEndpoint(slug, { description: "مرحبا <b>RTL</b>" })
+    await publish(slug)
+    const list = `/workspaces/${slug}/webhooks/${endpointId}/deliveries`
+    const items = async () =>
+      (await on.stage.api("GET", list)).items as ReadonlyArray<{ id: string; status: string }>
+    await until(async () => (await items())[0]?.status === "failed_permanent")
+    const { page } = await on.open()
+    await enter(page, on.stage, slug)
+    await go(page, "Deliveries")
+    await page.getByRole("link", { name: "invoice.paid" }).click()
+    await page.getByRole("button", { name: "Copy as cURL" }).waitFor()
+    await page.getByText("Answered 404").first().waitFor()
+    await page.getByText("<script>document.title = 'taken over'</script>").waitFor()
+    expect(await page.title()).toContain("invoice.paid")
+
+    on.receiver.answer.status = 200
+    await page.getByRole("button", { name: "Replay" }).click()
+    await page.getByText("Delivered", { exact: true }).first().waitFor()
+    await page.getByRole("link", { name: (await items())[1]!.id }).waitFor()
+    await page.goBack()
+    await page.getByText("Refused", { exact: true }).first().waitFor()
+  })
+
+  it("§11 recovers from a disabled endpoint to everything replayed, by keyboard, in 5 actions", async () => {
+    const slug = await makeWorkspace()
+    on.receiver.answer.status = 500
+    const endpointId = await makeEndpoint(slug)
+    await publish(slug, 6)
+    const detail = () => on.stage.api("GET", `/workspaces/${slug}/webhooks/${endpointId}`)
+    await until(async () => (await detail()).enabled === false)
+    await publish(slug, 3)
+    on.receiver.answer.status = 200
+    const { page } = await on.open()
+    await enter(page, on.stage, slug)
+    const actions: Array<string> = []
+    const press = async (name: string | RegExp) => {
+      const control = page
+        .getByRole("main")
+        .getByRole("button", { name })
+        .or(page.getByRole("main").getByRole("link", { name }))
+        .first()
+      await control.waitFor()
+      await expect.poll(() => control.isEnabled()).toBe(true)
+      for (
+        let turn = 0;
+        turn < 60 && !(await control.evaluate((each) => each === document.activeElement));
+        turn++
+      )
+        await page.keyboard.press("Tab")
+      expect(await control.evaluate((each) => each === document.activeElement)).toBe(true)
+      await page.keyboard.press("Enter")
+      actions.push(String(name))
+    }
+    await page.goto(`${on.stage.url}/console/w/${slug}/endpoints/${endpointId}`)
+    await page.getByText("Disabled after 20 failed attempts in a row").waitFor()
+    await press("Recover")
+    await press("Enable")
+    await press("Send test event")
+    await page.getByText("Delivered", { exact: true }).waitFor()
+    await press(/^Replay/)
+    await page.getByText(/Done: \d+ deliver/).waitFor()
+    expect(actions.length).toBeLessThanOrEqual(5)
+    await until(async () => {
+      const { items } = await on.stage.api(
+        "GET",
+        `/workspaces/${slug}/webhooks/${endpointId}/deliveries?status=delivered`
+      )
+      return (
+        new Set((items as ReadonlyArray<{ eventId: string | null }>).map(({ eventId }) => eventId)).size >= 9
+      )
+    })
+  }, 90_000)
+
+  it("§11 shows a viewer nothing that a viewer may not do", async () => {
+    const slug = await makeWorkspace()
+    const endpointId = await makeEndpoint(slug)
+    const { page } = await on.open()
+    await enter(page, on.stage, slug, { role: "viewer" })
+    const places = await page.getByRole("navigation", { name: "Main" }).getByRole("link").allInnerTexts()
+    expect(places.map((place) => place.split("\n")[0])).toEqual([
+      "Overview",
+      "Endpoints",
+      "Deliveries",
+      "Events",
+      "Notifications",
+      "Members",
+      "Connect"
+    ])
+    const forbidden = [
+      "New endpoint",
+      "Create endpoint",
+      "Send test event",
+      "Rotate secret",
+      "Enable",
+      "Disable",
+      "Delete",
+      "Replay",
+      "Recover",
+      "Add member",
+      "Save",
+      "Publish event",
+      "Mark as read"
+    ]
+    for (const path of [
+      "/overview",
+      "/endpoints",
+      `/endpoints/${endpointId}`,
+      `/endpoints/${endpointId}?tab=settings`,
+      `/endpoints/${endpointId}?tab=secret`,
+      "/deliveries",
+      "/events",
+      "/notifications",
+      "/members"
+    ]) {
+      await page.goto(`${on.stage.url}/console/w/${slug}${path}`)
+      await settled(page)
+      for (const name of forbidden)
+        for (const role of ["button", "link"] as const)
+          expect([path, name, await page.getByRole(role, { name, exact: true }).count()]).toEqual([
+            path,
+            name,
+            0
+          ])
+    }
+    const answer = await page.evaluate(
+      async ([path]) => (await fetch(path!, { method: "DELETE", headers: { "x-console": "1" } })).status,
+      [`/console/api/workspaces/${slug}/webhooks/${endpointId}`]
+    )
+    expect(answer).toBe(403)
+  })
+
+  it("§11 says so when the session is revoked while the page is open", async () => {
+    const slug = await makeWorkspace()
+    const made = await on.stage.api("POST", `/workspaces/${slug}/api-tokens`, {
+      name: "T",
+      scopes: ["admin"]
+    })
+    const { page } = await on.open()
+    await page.goto(`${on.stage.url}/console/sign-in`)
+    await page.getByLabel("API token").fill(String(made.token))
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await page.getByRole("heading", { name: "Overview" }).waitFor()
+    await go(page, "Deliveries")
+    await page.getByText("No delivery yet").waitFor()
+    await on.stage.api("DELETE", `/workspaces/${slug}/api-tokens/${made.id}`)
+    await page.getByRole("heading", { name: "Your session has ended" }).waitFor()
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await page.getByLabel("API token").waitFor()
+  })
+
+  it("§11 keeps two workspaces in one browser apart", async () => {
+    const [one, other] = [await makeWorkspace(), await makeWorkspace()]
+    await makeEndpoint(one, { description: "of the one" })
+    await makeEndpoint(other, { description: "of the other" })
+    const { context, page } = await on.open()
+    await enter(page, on.stage, one)
+    const second = await context.newPage()
+    await enter(second, on.stage, other)
+    await go(page, "Endpoints")
+    await go(second, "Endpoints")
+    await page.getByText("of the one").waitFor()
+    await second.getByText("of the other").waitFor()
+    expect(await page.getByText("of the other").count()).toBe(0)
+    await page.reload()
+    await page.getByRole("list", { name: "Other workspaces" }).getByRole("link").click()
+    await page.waitForURL(`**/w/${other}/overview`)
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await page.getByLabel("API token").waitFor()
+    await page.goto(`${on.stage.url}/console/`)
+    await page.waitForURL(`**/w/${one}/overview`)
+  })
+
+  it("§11 keeps filters in the address, through back and reload", async () => {
+    const slug = await makeWorkspace()
+    await makeEndpoint(slug)
+    await publish(slug, 3)
+    const { page } = await on.open()
+    await enter(page, on.stage, slug)
+    await go(page, "Deliveries")
+    await page.getByRole("link", { name: "invoice.paid" }).first().waitFor()
+    await page.getByRole("button", { name: /Status/ }).click()
+    await page.getByRole("option", { name: /Given up/ }).click()
+    await page.waitForURL("**/deliveries?status=dead_lettered")
+    await page.getByText("No deliveries match").waitFor()
+    await page.reload()
+    await page.getByText("No deliveries match").waitFor()
+    await page.goBack()
+    await page.getByRole("link", { name: "invoice.paid" }).first().waitFor()
+    await page.keyboard.press("j")
+    await page.keyboard.press("j")
+    await page.keyboard.press("k")
+    await page.keyboard.press("Enter")
+    await page.waitForURL(/deliveries\/whd_/)
+    await page.reload()
+    await page.getByRole("heading", { name: "Payload" }).waitFor()
+    await page.goBack()
+    await page.waitForURL("**/deliveries")
+    await page.getByRole("link", { name: "invoice.paid" }).first().waitFor()
+    await page.keyboard.press("/")
+    await page.keyboard.type("no.such")
+    await page.keyboard.press("Enter")
+    await page.waitForURL("**/deliveries?eventType=no.such")
+    await page.keyboard.press("Control+k")
+    await page.getByRole("dialog", { name: "Go to" }).waitFor()
+    await page.keyboard.type("audit")
+    await page.keyboard.press("Enter")
+    await page.waitForURL("**/audit-log")
+    await page.keyboard.press("?")
+    await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor()
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("g")
+    await page.keyboard.press("e")
+    await page.waitForURL("**/endpoints")
+  })
+
+  it("§2.3 shows a payload of a mebibyte and a URL of 2,000 characters without breaking", async () => {
+    const slug = await makeWorkspace()
+    const endpointId = await makeEndpoint(slug, { url: `${on.receiver.url}?${"x".repeat(1900)}` })
+    const payload = { text: "y".repeat(1_000_000), big: 1 }
+    await on.stage.api("POST", `/workspaces/${slug}/events`, { eventType: "a.big", payload })
+    const { page } = await on.open({ viewport: { width: 320, height: 640 } })
+    await enter(page, on.stage, slug)
+    const fits = () =>
+      page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth)
+    for (const path of ["/endpoints", `/endpoints/${endpointId}`, "/deliveries"]) {
+      await page.goto(`${on.stage.url}/console/w/${slug}${path}`)
+      await settled(page)
+      expect([path, await fits()]).toEqual([path, true])
+    }
+    await page.getByRole("link", { name: "a.big" }).click()
+    await page.getByRole("region", { name: "Payload" }).waitFor()
+    expect((await page.getByRole("region", { name: "Payload" }).innerText()).length).toBeGreaterThan(
+      1_000_000
+    )
+    expect(await fits()).toBe(true)
+  })
+
+  it("§2.6 adds a member, makes a token that is shown once, and finds both in the audit log", async () => {
+    const slug = await makeWorkspace()
+    const { page } = await on.open()
+    await enter(page, on.stage, slug)
+    await go(page, "Members")
+    await page.getByRole("button", { name: "Add member" }).first().click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByLabel("Name").fill("Ada")
+    await dialog.getByLabel("Email").fill("ada@example.com")
+    await dialog.getByRole("button", { name: "Add member" }).click()
+    await page.getByText("ada@example.com").waitFor()
+    await go(page, "API tokens")
+    await page.getByRole("button", { name: "New token" }).first().click()
+    await dialog.getByLabel("Name").fill("Billing")
+    await dialog.getByRole("button", { name: "Create token" }).click()
+    const token = await page.getByRole("region", { name: "API token" }).innerText()
+    expect(token).toMatch(/^phk_/)
+    await page.getByRole("button", { name: "I have stored it" }).click()
+    await page.getByRole("table", { name: "API tokens" }).getByText("Billing").waitFor()
+    expect(await page.content()).not.toContain(token)
+    await go(page, "Audit log")
+    await page.getByText("API token created").waitFor()
+    await page.getByText("Member added").waitFor()
+    expect(await page.content()).not.toContain(token)
+    await go(page, "Events")
+    await page.getByRole("button", { name: "Publish event" }).click()
+    await dialog.getByLabel("Event type").fill("by.hand")
+    await dialog.getByLabel("Payload").fill('{"n":9007199254740993}')
+    await dialog.getByRole("button", { name: "Publish" }).click()
+    await page.getByText("No enabled endpoint wants this type.").waitFor()
+    await page.getByRole("link", { name: "Open the event" }).click()
+    await page.getByText("9007199254740993").waitFor()
+  })
+
+  it("§11 says that the server is away, and goes on by itself when it is back", async () => {
+    const slug = await makeWorkspace()
+    await makeEndpoint(slug, { description: "still here" })
+    const { page } = await on.open()
+    await enter(page, on.stage, slug)
+    await go(page, "Endpoints")
+    await page.getByText("still here").waitFor()
+    await on.stage.stop("serve")
+    await page.getByText("The server does not answer").waitFor({ timeout: 30_000 })
+    expect(await page.getByText("still here").count()).toBe(1)
+    await on.stage.start("serve")
+    await page.getByText("The server does not answer").waitFor({ state: "detached", timeout: 30_000 })
+    await page.getByText("still here").waitFor()
+  }, 90_000)
+})

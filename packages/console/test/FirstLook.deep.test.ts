@@ -1,0 +1,205 @@
+/**
+ * What somebody meets who sees the console for the first time: that it can be read and pressed, that nothing is said to be
+ * wrong which is not, and that one ends where one wanted to go. Whole stories are in EndToEnd.
+ */
+import type { Page } from "playwright-core"
+import { beforeAll, expect, it } from "vitest"
+import { enter, settled } from "./Browser.ts"
+import { inChromium } from "./InChromium.ts"
+
+const LONG = `order.${"very_long_name".repeat(8)}`
+
+inChromium("the console at first sight", (on) => {
+  const slug = "first"
+  let endpointId = ""
+  let disabledId = ""
+  const at = (path: string) => `${on.stage.url}/console/w/${slug}${path}`
+
+  beforeAll(async () => {
+    await on.stage.api("POST", "/workspaces", { slug, name: "First" })
+    const register = async () =>
+      String(
+        (
+          await on.stage.api("POST", `/workspaces/${slug}/webhooks`, {
+            url: on.receiver.url,
+            eventTypes: ["*"]
+          })
+        ).id
+      )
+    endpointId = await register()
+    disabledId = await register()
+    await on.stage.api("POST", `/workspaces/${slug}/events`, { eventType: LONG, payload: {} })
+    // No worker runs: what was published waits.
+    await on.stage.api("PATCH", `/workspaces/${slug}/webhooks/${disabledId}`, { enabled: false })
+    await on.stage.sql(
+      `insert into posthorn.notifications (workspace_id, kind, endpoint_id, delivery_id, message)
+       select w.id, 'endpoint_disabled', d.endpoint_id, d.id, 'It was disabled.'
+       from posthorn.workspaces w join posthorn.deliveries d on d.workspace_id = w.id
+       where w.slug = $1 and d.endpoint_id = $2`,
+      [slug, disabledId]
+    )
+  }, 180_000)
+
+  const visit = async (path: string, options = {}): Promise<Page> => {
+    const { page } = await on.open(options)
+    await enter(page, on.stage, slug)
+    await page.goto(at(path))
+    await settled(page)
+    return page
+  }
+
+  it("§11 no text is smaller than 12 pixels, and places can be hit: 24 high", async () => {
+    const page = await visit("/overview")
+    const small: Array<string> = []
+    for (const path of ["/overview", "/deliveries", `/endpoints/${endpointId}`, "/api-tokens", "/connect"]) {
+      await page.goto(at(path))
+      await settled(page)
+      small.push(
+        ...(await page.evaluate(() =>
+          [...document.querySelectorAll<HTMLElement>("body *")]
+            .filter(
+              (each) =>
+                each.getClientRects().length > 0 &&
+                [...each.childNodes].some(
+                  ({ nodeType, textContent }) => nodeType === 3 && textContent?.trim()
+                )
+            )
+            .filter((each) => Number.parseFloat(getComputedStyle(each).fontSize) < 12)
+            .map((each) => `${each.textContent?.slice(0, 30)} ${getComputedStyle(each).fontSize}`)
+        ))
+      )
+    }
+    expect(small).toEqual([])
+    const heights = await page
+      .getByRole("navigation", { name: "Main" })
+      .getByRole("link")
+      .evaluateAll((links) => links.map((link) => link.getBoundingClientRect().height))
+    expect(Math.min(...heights)).toBeGreaterThanOrEqual(24)
+  })
+
+  it("§11 the scopes of a new token stand below each other", async () => {
+    const page = await visit("/api-tokens")
+    await page.getByRole("button", { name: "New token" }).first().click()
+    const boxes = await page
+      .getByRole("group", { name: "Scopes" })
+      .locator("label")
+      .evaluateAll((labels) =>
+        labels.map((label) => {
+          const own = label.getBoundingClientRect()
+          const bottom = Math.max(
+            ...[...label.querySelectorAll("span")].map((span) => span.getBoundingClientRect().bottom)
+          )
+          return { left: own.left, top: own.top, bottom }
+        })
+      )
+    expect(boxes.length).toBeGreaterThan(4)
+    for (const box of boxes)
+      for (const below of boxes)
+        if (below.left === box.left && below.top > box.top)
+          expect(below.top).toBeGreaterThanOrEqual(box.bottom - 1)
+  })
+
+  it("§11 a URL that only this server allows is no mistake, and a refusal goes with what was refused", async () => {
+    const page = await visit(`/endpoints/${endpointId}?tab=settings`)
+    const url = page.getByLabel("URL", { exact: true })
+    expect(await url.inputValue()).toBe(on.receiver.url)
+    expect(await url.getAttribute("aria-invalid")).not.toBe("true")
+    await page.goto(at("/endpoints/new"))
+    await url.fill("https://10.0.0.1/hooks")
+    await page.getByText("only where its operator allows it").waitFor()
+    expect(await url.getAttribute("aria-invalid")).not.toBe("true")
+    await page.getByRole("button", { name: "Create endpoint" }).click()
+    await page.getByRole("alert").filter({ hasText: "private or reserved address" }).waitFor()
+    await url.fill("https://example.com/hooks")
+    await page.getByText("Can be delivered to").waitFor()
+    expect(await page.getByRole("alert").count()).toBe(0)
+    await url.fill("example.com/hooks")
+    await page.getByText("not a complete URL").waitFor()
+    expect(await url.getAttribute("aria-invalid")).toBe("true")
+  })
+
+  it("§11 what waits for a disabled endpoint is not said to be sent at any moment", async () => {
+    const page = await visit(`/endpoints/${disabledId}`)
+    await page.getByRole("cell", { name: "when enabled" }).waitFor()
+    await page.goto(at("/deliveries"))
+    await page.getByRole("cell", { name: "when enabled" }).waitFor()
+    await page.goto(at(`/deliveries?endpointId=${disabledId}`))
+    await page.getByRole("link", { name: LONG }).click()
+    await page.getByText("once its endpoint is enabled").waitFor()
+    expect(await page.getByText("any moment").count()).toBe(0)
+  })
+
+  it("§11 signing in leads to the page that was asked for", async () => {
+    const { token } = await on.stage.api("POST", `/workspaces/${slug}/api-tokens`, {
+      name: "T",
+      scopes: ["read"]
+    })
+    const { page } = await on.open()
+    await page.goto(at("/deliveries?status=failed"))
+    const field = page.getByLabel("API token")
+    await field.waitFor()
+    expect(await field.evaluate((input) => input === document.activeElement)).toBe(true)
+    await page.getByText(`posthorn console-link ${slug}`).waitFor()
+    await field.fill(` Bearer ${token}\n`)
+    await page.keyboard.press("Enter")
+    await page.waitForURL("**/deliveries?status=failed")
+  })
+
+  it("§11 somebody signed in elsewhere is told that this workspace is another", async () => {
+    const page = await visit("/overview")
+    await page.goto(`${on.stage.url}/console/w/other/overview`)
+    await page.getByText("You are signed in to First, not to other").waitFor()
+    await page.getByRole("link", { name: "Go to First" }).click()
+    await page.waitForURL(`**/w/${slug}/overview`)
+  })
+
+  it("§11 names the key that this machine has", async () => {
+    const page = await visit("/overview")
+    const apple = await page.evaluate(() => /Mac|iP/.test(navigator.platform))
+    await page
+      .getByRole("button", { name: "Go to" })
+      .getByText(apple ? "⌘K" : "Ctrl K")
+      .waitFor()
+  })
+
+  it("§11 a long event type hides no column, and a filter that cannot be says why", async () => {
+    const page = await visit("/deliveries")
+    const table = page.getByRole("table", { name: "Deliveries" })
+    expect(
+      await table.evaluate((each) => each.parentElement!.scrollWidth - each.parentElement!.clientWidth)
+    ).toBeLessThanOrEqual(0)
+    await page.getByRole("searchbox", { name: "Event type" }).fill("invoice.*")
+    await page.keyboard.press("Enter")
+    await page.getByText("Write the whole type").waitFor()
+  })
+
+  it("§11 a notification of a disabled endpoint leads to it", async () => {
+    const page = await visit("/notifications")
+    await page.getByRole("link", { name: "Open endpoint" }).click()
+    await page.waitForURL(`**/endpoints/${disabledId}`)
+  })
+
+  it("§11 shows commands whole on the page that is there for copying them", async () => {
+    const page = await visit("/connect")
+    await page.getByRole("heading", { name: "Command line" }).waitFor()
+    const hidden = await page
+      .getByRole("region")
+      .evaluateAll((regions) => regions.filter((each) => each.scrollHeight > each.clientHeight + 1).length)
+    expect(hidden).toBe(0)
+  })
+
+  it("§11 a page that is opened while the server is away is shown when it is back", async () => {
+    const page = await visit("/overview")
+    await on.stage.stop("serve")
+    await page.getByRole("link", { name: "Audit log" }).click()
+    await page.getByText("The server does not answer").waitFor()
+    expect(await page.getByRole("navigation", { name: "Main" }).count()).toBe(1)
+    await on.stage.start("serve")
+    await page.getByRole("heading", { name: "Audit log" }).waitFor()
+  }, 90_000)
+
+  it("§4.6 a diagnosis says what to do in whole sentences", async () => {
+    const page = await visit(`/endpoints/${disabledId}?tab=diagnosis`)
+    await page.getByText("Enable it (enabled: true) once the cause is gone").waitFor()
+  })
+})

@@ -1,0 +1,22 @@
+/** What an audit event can say was done. The console has a label for each. */
+import { Schema } from "effect"
+
+export const AuditAction = Schema.Literal(
+  "workspace.created",
+  "workspace.deleted",
+  "webhook.endpoint_created",
+  "webhook.endpoint_updated",
+  "webhook.endpoint_deleted",
+  "webhook.endpoint_auto_disabled",
+  "webhook.secret_rotated",
+  "webhook.delivery_replayed",
+  "webhook.replay_started",
+  "webhook.replay_cancelled",
+  "api_token.created",
+  "api_token.revoked",
+  "member.added",
+  "member.updated",
+  "member.removed",
+  "console.link_created"
+)
+export type AuditAction = typeof AuditAction.Type

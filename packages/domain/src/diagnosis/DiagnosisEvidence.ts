@@ -1,0 +1,74 @@
+/**
+ * What a diagnosis is made from: recorded facts about one endpoint, few enough to be held in hand.
+ *
+ * Times are RFC 3339 in UTC with milliseconds, so they compare as text.
+ */
+import type { AuditEventId, DeliveryId } from "../Ids.ts"
+import type { AttemptStatus, FailureReason } from "../Verdict.ts"
+
+export interface SeenAttempt {
+  readonly deliveryId: DeliveryId
+  readonly eventType: string
+  readonly at: string
+  readonly status: AttemptStatus
+  readonly durationMs: number
+  readonly httpStatus: number | null
+  readonly failureReason: FailureReason | null
+  /** Where it was sent. */
+  readonly url: string
+  /** Where the receiver pointed to; its own words. */
+  readonly location: string | null
+}
+
+/** An audit event whose target is the endpoint. */
+export interface SeenChange {
+  readonly auditEventId: AuditEventId
+  readonly action: string
+  readonly fields: ReadonlyArray<string>
+  readonly at: string
+  readonly via: string
+}
+
+export interface Evidence {
+  /** When it was gathered, by the database's clock. */
+  readonly now: string
+  readonly endpoint: {
+    readonly id: string
+    readonly enabled: boolean
+    readonly disabledReason: "manual" | "consecutive_failures" | null
+    readonly disabledAt: string | null
+    readonly createdAt: string
+    readonly consecutiveFailures: number
+    readonly eventTypes: ReadonlyArray<string>
+    /** Why its URL would be refused now; null when it would not. */
+    readonly urlRefusal: string | null
+    /** Whether a master key of this process opens its signing secret. */
+    readonly secretReadable: boolean
+  }
+  /** How long a receiver has to answer. */
+  readonly requestTimeoutMs: number
+  /** Event types published in the last 30 days, by name. */
+  readonly published: ReadonlyArray<string>
+  /** Newest first. */
+  readonly attempts: ReadonlyArray<SeenAttempt>
+  /** Whether older attempts exist that were not looked at. */
+  readonly olderAttempts: boolean
+  /** Newest first. */
+  readonly changes: ReadonlyArray<SeenChange>
+  /** Whether older changes exist that were not looked at. */
+  readonly olderChanges: boolean
+  /** Deliveries that still have work to do. */
+  readonly waiting: { readonly count: number; readonly oldestDueAt: string | null }
+  /** Deliveries that stopped without being delivered or replayed. */
+  readonly stopped: {
+    readonly count: number
+    /** So many were looked at that there may be others. */
+    readonly more: boolean
+    readonly since: string | null
+    readonly newestId: string | null
+    /** How many of them were given up before anything was sent. */
+    readonly neverSent: number
+  }
+  /** Events that it missed, whenever it was disabled, and that were not made up for. */
+  readonly missedEvents: { readonly count: number; readonly more: boolean; readonly since: string | null }
+}

@@ -1,0 +1,57 @@
+/** What a diagnosis says. The contract's schema is held to these shapes by the types. */
+
+import type { FailureReason } from "../Verdict.ts"
+import type { SeenChange } from "./DiagnosisEvidence.ts"
+import type { NextStep } from "./internal/Steps.ts"
+
+export const findingCodes = [
+  "healthy",
+  "nothing_sent",
+  "not_taken_up",
+  "secret_unreadable",
+  "nothing_matches",
+  "misspelt_subscription",
+  "slow",
+  "flapping",
+  "some_event_types",
+  "some_deliveries",
+  "rejected",
+  "not_found",
+  "rate_limited",
+  "refused",
+  "redirected",
+  "server_error",
+  "timing_out",
+  "unreachable",
+  "name_unresolved",
+  "tls_failed",
+  "not_http",
+  "url_refused",
+  "disabled_by_failures",
+  "disabled_by_hand",
+  "stopped_deliveries",
+  "missed_events"
+] as const
+export type FindingCode = (typeof findingCodes)[number]
+
+export type Confidence = "high" | "medium" | "low"
+export type Health = "healthy" | "failing" | "unstable" | "disabled" | "unproven"
+
+export interface Finding {
+  readonly code: FindingCode
+  readonly summary: string
+  readonly since: string | null
+  readonly reason: FailureReason | null
+  readonly httpStatus: number | null
+  readonly inARow: number
+  readonly changedBefore: SeenChange | null
+  readonly confidence: Confidence
+  readonly because: string
+  readonly deliveryIds: ReadonlyArray<string>
+  readonly nextSteps: ReadonlyArray<NextStep>
+}
+
+export interface Diagnosis {
+  readonly health: Health
+  readonly findings: ReadonlyArray<Finding>
+}

@@ -1,0 +1,205 @@
+/**
+ * From a kind of failure to what is likely wrong and what to do about it.
+ *
+ * Sentences repeat nothing a receiver said, but for the target of a redirect, and that only as a URL.
+ */
+
+import { afterRotation, neverSeen, rotated, unseen } from "../../internal/Secret.ts"
+import type { Evidence, SeenAttempt, SeenChange } from "../DiagnosisEvidence.ts"
+import type { Cause } from "./Cause.ts"
+import { compare, fixEventTypes, fixUrl, person } from "./Steps.ts"
+import { type Kind, median } from "./Streak.ts"
+
+/** What a cause is judged from. */
+export interface Facts {
+  readonly evidence: Evidence
+  readonly kind: Kind
+  readonly example: SeenAttempt
+  /** The change that came before and may explain it. */
+  readonly change: SeenChange | undefined
+  /** Delivered attempts before, newest first. */
+  readonly successes: ReadonlyArray<SeenAttempt>
+  /** When it began, as far as was looked. */
+  readonly since: string
+  /** Nothing was ever delivered to the endpoint. */
+  readonly never: boolean
+}
+
+export const changedUrl = ({ action, fields }: SeenChange) =>
+  action === "webhook.endpoint_updated" && fields.includes("url")
+
+const SLOW_SAMPLE = 10
+
+const answered = ({ httpStatus }: SeenAttempt) => `The receiver answers ${httpStatus}`
+
+const sinceUrl = (change: SeenChange | undefined) =>
+  change !== undefined && changedUrl(change)
+    ? `The URL was changed at ${change.at}, before the first failure.`
+    : undefined
+
+const because = (text: string | undefined) => (text === undefined ? {} : { because: text })
+
+const wrongAddress =
+  (what: (facts: Facts) => string, remedy: string) =>
+  (facts: Facts): Cause => {
+    const reason = sinceUrl(facts.change)
+    const { id } = facts.evidence.endpoint
+    return {
+      summary: what(facts) + (reason === undefined ? "." : " since the URL was changed."),
+      ...because(reason),
+      steps: [
+        ...(reason === undefined ? [compare(id, "Compare its URL with the receiver's.")] : []),
+        fixUrl(id, remedy)
+      ]
+    }
+  }
+
+/** Answers by which a receiver says that a signature does not fit. */
+const UNSIGNED: ReadonlySet<number | null> = new Set([400, 401, 403])
+
+const rejected = (facts: Facts): Cause => {
+  const { change, evidence, example, never, since } = facts
+  const said = answered(example)
+  if (never && UNSIGNED.has(example.httpStatus) && neverSeen(evidence)) return unseen(said)
+  if (change !== undefined && rotated(change)) return afterRotation(said, change, since, evidence.now)
+  const cause = wrongAddress(
+    () => `${said}: it does not accept who is sending, or the signature`,
+    "If it is the wrong address, correct it."
+  )(facts)
+  return {
+    ...cause,
+    steps: [
+      person(
+        "Check that the receiver has the secret that the last rotation showed, and verifies the body as it came, before parsing it."
+      ),
+      ...cause.steps
+    ]
+  }
+}
+
+const refused = (facts: Facts): Cause =>
+  facts.never && UNSIGNED.has(facts.example.httpStatus) && neverSeen(facts.evidence)
+    ? unseen(answered(facts.example))
+    : facts.change !== undefined && rotated(facts.change)
+      ? afterRotation(answered(facts.example), facts.change, facts.since, facts.evidence.now)
+      : wrongAddress(
+          ({ example }) => `${answered(example)}: it refuses the request`,
+          "Look at the answer's body for what it misses; the URL may be that of something else."
+        )(facts)
+
+export const inSeconds = (ms: number) => {
+  const seconds = Math.round(ms / 100) / 10
+  return `${seconds} ${seconds === 1 ? "second" : "seconds"}`
+}
+
+const timingOut = ({ evidence, successes }: Facts): Cause => {
+  const sample = successes.slice(0, SLOW_SAMPLE).map(({ durationMs }) => durationMs)
+  const slow = sample.length >= 3 && median(sample) >= evidence.requestTimeoutMs / 4
+  const deadline = `the deadline of ${inSeconds(evidence.requestTimeoutMs)}`
+  return {
+    summary: slow
+      ? `The receiver had become slow, and now does not answer within ${deadline}.`
+      : `The receiver does not answer within ${deadline}.`,
+    ...because(
+      slow
+        ? `Half of the ${sample.length} attempts delivered before took ${median(sample)} ms or more.`
+        : undefined
+    ),
+    steps: [
+      person(
+        "On the receiver's side: answer 2xx at once and do the work afterwards. Nothing here needs to be changed."
+      )
+    ]
+  }
+}
+
+const tlsFailed = (facts: Facts): Cause => {
+  const worked = facts.successes[0]
+  if (worked === undefined || facts.change !== undefined) {
+    const cause = wrongAddress(
+      () =>
+        "TLS cannot be set up: the receiver's certificate is not valid for this host, or what listens there speaks plain HTTP",
+      "Use a host that the receiver's certificate names, and the port on which it speaks TLS."
+    )(facts)
+    const ask = person(
+      "Find out which: `openssl s_client -connect HOST:PORT -servername HOST` shows the certificate, or that there is none. A receiver that speaks plain HTTP needs TLS in front of it."
+    )
+    return { ...cause, steps: [ask, ...cause.steps] }
+  }
+  return {
+    summary: "The receiver's certificate is no longer accepted: most likely it has expired or was replaced.",
+    because: `TLS worked until ${worked.at}, and nothing was changed here since.`,
+    steps: [
+      person(
+        "On the receiver's side: renew the certificate for the URL's host and serve its whole chain. Nothing here needs to be changed."
+      )
+    ]
+  }
+}
+
+const urlRefused = ({ evidence }: Facts): Cause => ({
+  summary: "The endpoint's URL is refused before anything is sent.",
+  because:
+    evidence.endpoint.urlRefusal ??
+    "Every attempt was refused at dispatch, but the URL would be accepted now: the rules for URLs have changed since.",
+  steps: [
+    evidence.endpoint.urlRefusal === null
+      ? compare(evidence.endpoint.id, "The URL is accepted again: nothing needs to be changed.")
+      : fixUrl(
+          evidence.endpoint.id,
+          "Give it a URL that may be delivered to, or ask the operator about DELIVERY_ALLOWED_TARGETS."
+        )
+  ]
+})
+
+/** Where a redirect leads, as a URL; nothing when the receiver did not say, or said what is none. */
+const targetOf = ({ location, url }: SeenAttempt): string => {
+  if (location === null || !URL.canParse(location, url)) return ""
+  const { host, pathname, protocol } = new URL(location, url)
+  return /^https?:$/.test(protocol) ? ` to ${protocol}//${host}${pathname}`.slice(0, 260) : ""
+}
+
+const receiversSide =
+  (what: (example: SeenAttempt) => string, remedy: string) =>
+  ({ change, example }: Facts): Cause => ({
+    summary: what(example),
+    ...because(sinceUrl(change)),
+    steps: [person(remedy)]
+  })
+
+/** One rule for each kind. */
+export const causes: Readonly<Record<Kind, (facts: Facts) => Cause>> = {
+  rejected,
+  not_found: wrongAddress(({ example }) => answered(example), "Correct the path of the URL."),
+  refused,
+  redirected: wrongAddress(
+    ({ example }) => `${answered(example)}, a redirect${targetOf(example)}, and redirects are never followed`,
+    "Use the URL that it redirects to, if the user knows it for the receiver's."
+  ),
+  name_unresolved: wrongAddress(
+    () => "The URL's host name does not resolve",
+    "Correct the host name, or its DNS."
+  ),
+  unreachable: wrongAddress(
+    () => "No connection to the receiver can be made",
+    "Correct its host or port, if they are wrong. Else see that the receiver is up and lets Posthorn's addresses in."
+  ),
+  not_http: wrongAddress(
+    () => "What answers is not HTTP, or gives no usable status",
+    "Check the URL's port."
+  ),
+  tls_failed: tlsFailed,
+  timing_out: timingOut,
+  url_refused: urlRefused,
+  rate_limited: ({ evidence, example }) => ({
+    summary: `${answered(example)}: it is sent more than it takes.`,
+    steps: [
+      person("Raise the receiver's limit."),
+      fixEventTypes(evidence.endpoint.id, "Or subscribe to fewer event types: all that it shall get.")
+    ]
+  }),
+  server_error: receiversSide(
+    (example) => `${answered(example)}: it breaks while handling the request.`,
+    "On the receiver's side: look at its log for the time of the failures. Nothing here needs to be changed."
+  )
+}

@@ -1,0 +1,211 @@
+/** Findings that are conditions rather than causes: disabled, slow, late, what was lost, or nothing at all. */
+
+import { neverSeen, storeFirst } from "../../internal/Secret.ts"
+import { FAILURE_LIMIT } from "../../Verdict.ts"
+import type { Evidence } from "../DiagnosisEvidence.ts"
+import type { Finding } from "../Finding.ts"
+import { inSeconds } from "./Causes.ts"
+import {
+  compare,
+  countLost,
+  enable,
+  type NextStep,
+  person,
+  replay,
+  replayAll,
+  rotate,
+  seeTypes,
+  test
+} from "./Steps.ts"
+import { hasFailed, median, type Streak } from "./Streak.ts"
+
+const FEWEST_SLOW = 5
+/** A delivery that is due for longer than this has nobody who takes it up. */
+const LATE_MS = 60_000
+
+type Told = Pick<Finding, "code" | "summary" | "because" | "confidence" | "nextSteps"> & Partial<Finding>
+
+const finding = (told: Told): Finding => ({
+  since: null,
+  reason: null,
+  httpStatus: null,
+  inARow: 0,
+  changedBefore: null,
+  deliveryIds: [],
+  ...told
+})
+
+/** The worker that sends may have other keys than the server that says this, so it says whose keys they are. */
+export const unreadable = ({ endpoint }: Evidence): Finding | undefined =>
+  endpoint.secretReadable
+    ? undefined
+    : finding({
+        code: "secret_unreadable",
+        summary:
+          "Its signing secret cannot be opened with this server's ENCRYPTION_KEY: a worker with the same key sends nothing to it.",
+        confidence: "high",
+        because: "The secret was sealed with a master key that this server does not have.",
+        nextSteps: [
+          person(
+            "Ask the operator to give serve and work the ENCRYPTION_KEY that was used before, beside the present one. What waits is then sent."
+          ),
+          rotate(
+            "Only if that key is lost for good: endpointId is the endpoint's id. It shows a new secret, which the receiver must get."
+          )
+        ]
+      })
+
+export const disabled = (evidence: Evidence, streak: Streak | undefined): Finding | undefined => {
+  const { consecutiveFailures, disabledAt, disabledReason, enabled, id } = evidence.endpoint
+  if (enabled) return undefined
+  const steps = [
+    enable(
+      id,
+      "Enable it (enabled: true) once the cause is gone: the streak starts anew and waiting deliveries go on. Before that it is soon disabled again."
+    ),
+    test(id)
+  ]
+  const byHand = disabledReason === "manual"
+  return finding({
+    code: byHand ? "disabled_by_hand" : "disabled_by_failures",
+    summary: byHand
+      ? "Somebody disabled the endpoint: it is sent nothing."
+      : `The endpoint was disabled after ${FAILURE_LIMIT} failures in a row: it is sent nothing.`,
+    since: disabledAt,
+    inARow: Math.max(consecutiveFailures, streak?.failures.length ?? 0),
+    // It is disabled now, so the latest change of this field is the one that disabled it.
+    changedBefore: evidence.changes.find(({ fields }) => fields.includes("enabled")) ?? null,
+    confidence: "high",
+    because: "The endpoint's own record says so.",
+    nextSteps: steps
+  })
+}
+
+export const slow = ({ attempts, requestTimeoutMs }: Evidence): Finding | undefined => {
+  const delivered = attempts.filter((attempt) => !hasFailed(attempt)).slice(0, 10)
+  const middle = median(delivered.map(({ durationMs }) => durationMs))
+  if (delivered.length < FEWEST_SLOW || middle < requestTimeoutMs / 2) return undefined
+  return finding({
+    code: "slow",
+    summary: `The receiver is slow: its answers come close to the deadline of ${inSeconds(requestTimeoutMs)}.`,
+    since: delivered[delivered.length - 1]!.at,
+    confidence: "high",
+    because: `Half of the last ${delivered.length} delivered attempts took ${middle} ms or more.`,
+    deliveryIds: delivered.slice(0, 3).map(({ deliveryId }) => deliveryId),
+    nextSteps: [person("On the receiver's side: answer 2xx at once and do the work afterwards.")]
+  })
+}
+
+export const late = ({ attempts, endpoint, now, waiting }: Evidence): Finding | undefined => {
+  const before = new Date(Date.parse(now) - LATE_MS).toISOString()
+  if (!endpoint.enabled || !endpoint.secretReadable) return undefined
+  if (waiting.oldestDueAt === null || waiting.oldestDueAt > before) return undefined
+  const idle = attempts.every(({ at }) => at < before)
+  return finding({
+    code: "not_taken_up",
+    summary: idle
+      ? "Deliveries are due, and nobody sends them: no worker seems to run."
+      : "Deliveries are due for more than a minute: the worker does not keep up.",
+    since: waiting.oldestDueAt,
+    confidence: idle ? "high" : "medium",
+    because: `${waiting.count} deliveries wait; the oldest was due at ${waiting.oldestDueAt}.`,
+    nextSteps: [
+      person(
+        "Ask the operator to look at the workers (posthorn work): that they run, and that their ENCRYPTION_KEY opens the endpoint's secret, which they say when they start."
+      )
+    ]
+  })
+}
+
+const neverSent = ({ count, neverSent: unsent }: Evidence["stopped"]): string =>
+  unsent === 0
+    ? ""
+    : ` ${unsent === count ? "Never sent" : `${unsent} of them ${unsent === 1 ? "was" : "were"} never sent`}: the worker failed each time it prepared the request.`
+
+/** As in "7 events", or "10000 deliveries or more". */
+const counted = ({ count, more }: { count: number; more: boolean }, one: string, many: string): string =>
+  `${count} ${count === 1 ? one : many}${more ? " or more" : ""}`
+
+const earlier = (a: string | null, b: string | null) => (a === null || (b !== null && b < a) ? b : a)
+
+/** One call for all that was lost: two over the same time would send twice what both are about. */
+const getBack = ({ endpoint, missedEvents, stopped }: Evidence): ReadonlyArray<NextStep> => {
+  const since = earlier(stopped.since, missedEvents.since)
+  const includeMissed = missedEvents.count > 0
+  return [
+    countLost(endpoint.id, since, includeMissed),
+    replayAll(
+      endpoint.id,
+      `When the endpoint is enabled and works again: sends all of it again, to it alone${stopped.count > 0 ? ", under new ids; the receiver may have had some already" : ""}. since is ${since}${stopped.more || missedEvents.more ? ", or earlier" : ", or when the trouble began"}.`,
+      includeMissed
+    )
+  ]
+}
+
+export const lost = (evidence: Evidence): Finding | undefined => {
+  const { missedEvents, stopped } = evidence
+  if (stopped.count === 0) return undefined
+  return finding({
+    code: "stopped_deliveries",
+    summary: `${counted(stopped, "delivery", "deliveries")} stopped without being delivered.${neverSent(stopped)}`,
+    since: stopped.since,
+    deliveryIds: stopped.newestId === null ? [] : [stopped.newestId],
+    confidence: "high",
+    because: "Those that were replayed are left out.",
+    nextSteps:
+      stopped.count > 1 || missedEvents.count > 0
+        ? getBack(evidence)
+        : [
+            replay(
+              "When the endpoint works again: sends it again under a new id; the receiver may have had it already. deliveryId is the one named here."
+            )
+          ]
+  })
+}
+
+export const missed = (evidence: Evidence): Finding | undefined => {
+  const { missedEvents, stopped } = evidence
+  if (missedEvents.count === 0) return undefined
+  const alone = stopped.count === 0
+  return finding({
+    code: "missed_events",
+    summary: `${counted(missedEvents, "event", "events")} matched while it was disabled, and no delivery was made for ${missedEvents.count === 1 && !missedEvents.more ? "it" : "them"}.`,
+    since: missedEvents.since,
+    confidence: "high",
+    because: `Each was recorded when it was published.${alone ? "" : " The replay of what stopped sends these too."}`,
+    nextSteps: alone ? getBack(evidence) : []
+  })
+}
+
+export const fine = (evidence: Evidence): Finding => {
+  const [latest] = evidence.attempts
+  if (latest !== undefined) {
+    return finding({
+      code: "healthy",
+      summary: "Nothing is wrong: the latest attempt was delivered.",
+      since: latest.at,
+      confidence: "high",
+      because: `${evidence.attempts.filter((attempt) => !hasFailed(attempt)).length} of the last ${evidence.attempts.length} attempts were delivered.`,
+      nextSteps: []
+    })
+  }
+  const { endpoint, published, waiting } = evidence
+  return finding({
+    code: "nothing_sent",
+    summary:
+      waiting.count > 0
+        ? "Deliveries wait for their first attempt; nothing has been sent yet."
+        : published.length === 0
+          ? "Nothing has been sent to this endpoint yet, as nothing was published in the last 30 days."
+          : "Nothing has been sent to this endpoint yet: no event that matches was published since it was made.",
+    since: endpoint.createdAt,
+    confidence: "high",
+    because: "There is no attempt on record; old ones are removed, usually after 30 days.",
+    nextSteps: [
+      ...(neverSeen(evidence) ? storeFirst : []),
+      test(endpoint.id),
+      compare(endpoint.id, "Compare its eventTypes with what is published."),
+      seeTypes("Look at what is published.")
+    ]
+  })
+}

@@ -1,0 +1,84 @@
+/**
+ * Next steps of a diagnosis: an operation with its arguments and why, or a person's work outside of Posthorn.
+ *
+ * A step whose `fillIn` is empty is safe to run as it stands: it removes nothing, rotates nothing, and sends nothing again
+ * that may already have had its effect. Where a step is not, the argument that starts it is left for the caller to fill
+ * in. A test holds the names against the contract. Source: spec §4.6.
+ */
+import type { DeliveryId, EndpointId } from "../../Ids.ts"
+
+export interface NextStep {
+  /** Null for a person's step, and so are the tool and the arguments. */
+  readonly operation: string | null
+  /** Its MCP tool. */
+  readonly tool: string | null
+  readonly arguments: Readonly<Record<string, unknown>> | null
+  /** Arguments that the caller must find out, ask for, or decide on. */
+  readonly fillIn: ReadonlyArray<string>
+  readonly why: string
+}
+
+const step =
+  (operation: string, tool: string) =>
+  (args: Readonly<Record<string, unknown>>, why: string, ...fillIn: ReadonlyArray<string>): NextStep => ({
+    operation,
+    tool,
+    arguments: args,
+    fillIn,
+    why
+  })
+
+/** Work that no tool can do: on the receiver, in DNS, by the operator. */
+export const person = (why: string): NextStep => ({
+  operation: null,
+  tool: null,
+  arguments: null,
+  fillIn: [],
+  why
+})
+
+const changeEndpoint = step("updateWebhookEndpoint", "update_webhook_endpoint")
+const rotateSecret = step("rotateWebhookSecret", "rotate_webhook_secret")
+const replayDelivery = step("replayWebhookDelivery", "replay_webhook_delivery")
+const startReplay = step("startReplay", "start_webhook_replay")
+const sendTest = step("sendTestEvent", "send_webhook_test_event")
+const listAttempts = step("listWebhookDeliveryAttempts", "list_webhook_delivery_attempts")
+const readEndpoint = step("getWebhookEndpoint", "get_webhook_endpoint")
+const listTypes = step("listEventTypes", "list_event_types")
+
+export const fixUrl = (endpointId: EndpointId, why: string) => changeEndpoint({ endpointId }, why, "url")
+export const fixEventTypes = (endpointId: EndpointId, why: string) =>
+  changeEndpoint({ endpointId }, why, "eventTypes")
+/** Lets waiting deliveries go on, so the caller says when. */
+export const enable = (endpointId: EndpointId, why: string) => changeEndpoint({ endpointId }, why, "enabled")
+/** A rotation may drop a secret that is in use, so the caller says of which endpoint. */
+export const rotate = (why: string) => rotateSecret({}, why, "endpointId")
+/** The receiver may have had it already, so the caller says which. */
+export const replay = (why: string) => replayDelivery({}, why, "deliveryId")
+/** Counts what a replay of all since then would send, and sends nothing. */
+export const countLost = (endpointId: EndpointId, since: string | null, includeMissed = false) =>
+  startReplay(
+    { endpointId, since, dryRun: true, ...(includeMissed ? { includeMissed } : {}) },
+    "Count what a replay would send; this sends nothing."
+  )
+/** The same for all, so the caller says from when on. */
+export const replayAll = (endpointId: EndpointId, why: string, includeMissed = false) =>
+  startReplay({ endpointId, ...(includeMissed ? { includeMissed } : {}) }, why, "since")
+export const test = (endpointId: EndpointId) =>
+  sendTest({ endpointId }, "Send a test event, and watch its delivery: it shows at once whether it works.")
+export const look = (deliveryId: DeliveryId) =>
+  listAttempts({ deliveryId }, "Look at what was sent and what came back.")
+export const compare = (endpointId: EndpointId, why: string) => readEndpoint({ endpointId }, why)
+export const seeTypes = (why: string) => listTypes({}, why)
+
+/** One of each that names an operation. */
+export const everyStep: ReadonlyArray<NextStep> = [
+  changeEndpoint,
+  rotateSecret,
+  replayDelivery,
+  startReplay,
+  sendTest,
+  listAttempts,
+  readEndpoint,
+  listTypes
+].map((make) => make({}, ""))

@@ -1,0 +1,116 @@
+/**
+ * The connection to PostgreSQL, set up the way every statement in this room expects it.
+ *
+ * Rows come as their columns are named in the statement (aliased in camelCase where they leave this room), timestamps
+ * as RFC 3339 text in UTC with milliseconds, int8 as a number. `transformJson` stays off: with it on, the driver renames
+ * members inside customers' payloads.
+ */
+import { Socket } from "node:net"
+import * as Reactivity from "@effect/experimental/Reactivity"
+import * as SqlClient from "@effect/sql/SqlClient"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { Context, Duration, Effect, Layer, Redacted } from "effect"
+import pg from "pg"
+import * as Pool from "./internal/Pool.ts"
+import { limitTenants } from "./internal/TenantConnections.ts"
+
+const CONNECT_TIMEOUT = Duration.seconds(5)
+const IDLE_TIMEOUT = Duration.seconds(30)
+
+const INT8 = 20
+const TIMESTAMPTZ = 1184
+
+/** `2026-11-21 13:00:00.12+00` as `2026-11-21T13:00:00.120Z`; microseconds are cut. */
+export const toRfc3339 = (text: string): string => {
+  if (text.endsWith("+00") && text.charCodeAt(10) === 32) {
+    const fraction = text.slice(19, -3)
+    return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.slice(1, 4).padEnd(3, "0")}Z`
+  }
+  const date = new Date(`${text.replace(" ", "T")}${/[+-]\d\d$/.test(text) ? ":00" : ""}`)
+  return Number.isNaN(date.getTime()) ? text : date.toISOString()
+}
+
+const types = {
+  getTypeParser: (oid: number, format?: "text" | "binary") =>
+    oid === INT8 ? Number : oid === TIMESTAMPTZ ? toRfc3339 : pg.types.getTypeParser(oid, format as "text")
+} as unknown as pg.CustomTypesConfig
+
+export interface DatabaseOptions {
+  readonly url: Redacted.Redacted
+  readonly applicationName: string
+  readonly maxConnections: number
+  /**
+   * A connection on which nothing was said for so long is taken for dead and closed, and its statement fails. For those
+   * whose statements are all short: after a change of host no packet says that a connection is gone, and without this
+   * its statement would wait for a quarter of an hour.
+   */
+  readonly silence?: Duration.DurationInput
+  /** The most connections that statements of one workspace may hold. */
+  readonly perWorkspace?: number
+  /** PostgreSQL ends statements that take longer: below the time in which an answer is due. */
+  readonly statementTimeout?: Duration.DurationInput
+  /** PostgreSQL ends sessions that say nothing for so long in the middle of a transaction, and frees their locks. */
+  readonly idleInTransaction?: Duration.DurationInput
+}
+
+const socketThatEnds = (silence: Duration.DurationInput) => () => {
+  const socket = new Socket()
+  return socket.setTimeout(Duration.toMillis(silence), () =>
+    socket.destroy(new Error("The database fell silent"))
+  )
+}
+
+/** A pool. Waiting for a connection ends after `CONNECT_TIMEOUT`; for a transaction it cannot be interrupted before. */
+export const layer = (options: DatabaseOptions) =>
+  Layer.provide(Layer.scopedContext(connect(options)), Reactivity.layer)
+
+/**
+ * Every connection has these, whatever the server or the role has by default. Times come in one style and zone. And after a
+ * wait for a lock, what was committed meanwhile must be seen: under `repeatable read` a deleted endpoint would leave behind what was published to it while it was waited for, and retention
+ * could remove an event of which a replay was just made. Source: docs/adr/0015-publishing.md.
+ */
+export const SESSION =
+  "set default_transaction_isolation = 'read committed'; set timezone = 'UTC'; set datestyle = 'ISO'"
+
+/** Not at the start of a connection, where a pooler might not know them. What is not given stays as the role has it. */
+const setting = ({ idleInTransaction, statementTimeout }: DatabaseOptions): pg.PoolConfig["verify"] => {
+  const limits = {
+    statement_timeout: statementTimeout,
+    idle_in_transaction_session_timeout: idleInTransaction
+  }
+  const statements = Object.entries(limits).flatMap(([name, limit]) =>
+    limit === undefined ? [] : [`set ${name} = ${Duration.toMillis(limit)}`]
+  )
+  const all = [SESSION, ...statements].join("; ")
+  return (client, done) => client.query(all, (error) => done(error ?? undefined))
+}
+
+const connect = (options: DatabaseOptions) =>
+  Effect.gen(function* () {
+    const { applicationName, maxConnections, perWorkspace, silence, url } = options
+    const stream = silence === undefined ? undefined : socketThatEnds(silence)
+    const acquire = Pool.make({
+      connectionString: Redacted.value(url),
+      application_name: applicationName,
+      max: maxConnections,
+      connectionTimeoutMillis: Duration.toMillis(CONNECT_TIMEOUT),
+      idleTimeoutMillis: Duration.toMillis(IDLE_TIMEOUT),
+      types,
+      verify: setting(options),
+      ...(stream && { stream })
+    })
+    const client = yield* PgClient.fromPool({ acquire, transformJson: false })
+    // For those who open connections of their own, beside the pool.
+    const config: PgClient.PgClientConfig = {
+      ...client.config,
+      connectTimeout: CONNECT_TIMEOUT,
+      idleTimeout: IDLE_TIMEOUT,
+      ...(stream && { stream })
+    }
+    const database = Object.assign(client, { config })
+    const sql =
+      perWorkspace === undefined ? database : yield* limitTenants(database, perWorkspace, CONNECT_TIMEOUT)
+    return Context.make(PgClient.PgClient, database).pipe(Context.add(SqlClient.SqlClient, sql))
+  })
+
+export type Database = Layer.Layer.Success<ReturnType<typeof layer>>

@@ -1,0 +1,104 @@
+/**
+ * A connection of one's own, outside the pool: for session locks and for LISTEN, which belong to a connection.
+ *
+ * Needs a direct connection, or a pooler that pools sessions. The scope closes it; when it breaks on its own, `broken`
+ * ends. Nothing is retried here.
+ */
+
+import { SqlError } from "@effect/sql/SqlError"
+import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
+import { Context, Deferred, Effect, Layer, Redacted, Schema, type Scope } from "effect"
+import { SESSION } from "./Database.ts"
+import { Client } from "./internal/Client.ts"
+import { rowsOf } from "./Rows.ts"
+
+export interface DedicatedConnection {
+  readonly query: <A = unknown>(
+    statement: string,
+    values?: ReadonlyArray<unknown>,
+    row?: Schema.Schema<A>
+  ) => Effect.Effect<ReadonlyArray<A>, SqlError>
+  readonly onNotification: (heard: (payload: string) => void) => void
+  /** Fails when the connection breaks. */
+  readonly broken: Effect.Effect<never, SqlError>
+}
+
+const CONNECT_TIMEOUT_MS = 5_000
+const CLOSE_TIMEOUT_MS = 1_000
+
+const failed = (message: string) => (cause: unknown) => new SqlError({ cause, message })
+
+/** Opens connections of one's own, to the database that the pool is connected to. */
+export class DedicatedConnections extends Context.Tag("@posthorn/persistence/DedicatedConnections")<
+  DedicatedConnections,
+  {
+    /** `name` is seen in pg_stat_activity. */
+    readonly open: (name: string) => Effect.Effect<DedicatedConnection, SqlError, Scope.Scope>
+  }
+>() {}
+
+const open = (
+  config: PgClientConfig,
+  name: string
+): Effect.Effect<DedicatedConnection, SqlError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const broken = yield* Deferred.make<never, SqlError>()
+    const client = new Client({
+      connectionString: config.url && Redacted.value(config.url),
+      application_name: name,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      ...(config.types && { types: config.types })
+    })
+    const breaks = (cause: unknown) =>
+      Effect.runSync(Deferred.fail(broken, failed("The connection broke")(cause)))
+    client.on("error", breaks)
+    client.on("end", () => breaks(new Error("Connection ended")))
+    yield* Effect.acquireRelease(
+      Effect.tryPromise({ try: () => client.connect(), catch: failed("Failed to connect") }),
+      () =>
+        Effect.ignore(
+          // Interruptible, or a connection that is dead without a sign would be waited for without end.
+          Effect.timeout(Effect.interruptible(Effect.tryPromise(() => client.end())), CLOSE_TIMEOUT_MS)
+        )
+    )
+    yield* Effect.tryPromise({
+      try: () => client.query(SESSION),
+      catch: failed("Failed to connect")
+    }).pipe(
+      Effect.timeoutFail({
+        duration: CONNECT_TIMEOUT_MS,
+        onTimeout: () => failed("Failed to connect")(new Error("No answer"))
+      })
+    )
+    // Prepared: most are repeated each second, and the worker's beat costs PostgreSQL 2 ms when it is planned anew.
+    const names = new Map<string, string>()
+    const nameOf = (statement: string): string => {
+      const name = names.get(statement) ?? `statement_${names.size}`
+      names.set(statement, name)
+      return name
+    }
+    // One statement at a time: the driver will stop queueing them by itself.
+    const turn = yield* Effect.makeSemaphore(1)
+    return {
+      broken: Deferred.await(broken),
+      onNotification: (heard) => void client.on("notification", ({ payload }) => heard(payload ?? "")),
+      query: <A>(
+        statement: string,
+        values: ReadonlyArray<unknown> = [],
+        row = Schema.Unknown as unknown as Schema.Schema<A>
+      ) =>
+        Effect.flatMap(
+          Effect.tryPromise({
+            try: () => client.query({ name: nameOf(statement), text: statement, values: [...values] }),
+            catch: failed("Failed to execute statement")
+          }),
+          (result) => rowsOf(row, result.rows, statement)
+        ).pipe(turn.withPermits(1))
+    }
+  })
+
+export const layer: Layer.Layer<DedicatedConnections, never, PgClient> = Layer.effect(
+  DedicatedConnections,
+  Effect.map(PgClient, ({ config }) => ({ open: (name) => open(config, name) }))
+)

@@ -1,0 +1,131 @@
+/**
+ * The delivery worker's statements: prepared once per connection, on a few connections of their own.
+ *
+ * What they save against a statement of `SqlClient` (PostgreSQL 18, 2026-11-21): parsing and planning, 80 us of PostgreSQL's
+ * CPU for each call, and rows as objects. Worth it only for what runs hundreds of times a second. Arrays go as text that is
+ * put together here, because the driver looks into each element for what would have to be escaped, and ids never do.
+ * Each call is one statement, so one transaction. Needs a direct connection, or a pooler that pools sessions.
+ */
+import { SqlError } from "@effect/sql/SqlError"
+import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
+import { Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import pg from "pg"
+import { SESSION } from "./Database.ts"
+import { Client } from "./internal/Client.ts"
+import { poolMeters, statementSeconds } from "./internal/PoolMeters.ts"
+import { rowsOf } from "./Rows.ts"
+
+/** Reading, loading and recording run beside each other. */
+const CONNECTIONS = 3
+const CLOSE_TIMEOUT_MS = 1_000
+
+type Columns = ReadonlyArray<readonly [name: string, holds: Schema.Schema.AnyNoContext]>
+
+/** A row is a list, for which the columns stand in their order. */
+export type RowOf<C extends Columns> = { readonly [K in keyof C]: Schema.Schema.Type<C[K][1]> }
+
+export const rowOf = <const C extends Columns>(columns: C) =>
+  Schema.Tuple(...columns.map(([, holds]) => holds)) as unknown as Schema.Schema<RowOf<C>>
+
+export interface Statement<A> {
+  /** Under which each connection has it: one text for ever. */
+  readonly name: string
+  readonly text: string
+  readonly row: Schema.Schema<A>
+}
+
+/** Takes these columns from a function's rows. */
+export const statement = <const C extends Columns>(call: string, columns: C): Statement<RowOf<C>> => ({
+  name: call.slice(0, call.indexOf("(")),
+  text: `select ${columns.map(([name]) => name).join(", ")} from ${call}`,
+  row: rowOf(columns)
+})
+
+export type Run = <A>(
+  statement: Statement<A>,
+  values: ReadonlyArray<string | number>
+) => Effect.Effect<ReadonlyArray<A>, SqlError>
+
+export class Prepared extends Context.Tag("@posthorn/persistence/client/Prepared")<
+  Prepared,
+  { readonly run: Run }
+>() {}
+
+const poolOf = (config: PgClientConfig) => {
+  const pool = new pg.Pool({
+    Client,
+    connectionString: config.url && Redacted.value(config.url),
+    application_name: config.applicationName,
+    max: CONNECTIONS,
+    ...(config.connectTimeout && { connectionTimeoutMillis: Duration.toMillis(config.connectTimeout) }),
+    ...(config.idleTimeout && { idleTimeoutMillis: Duration.toMillis(config.idleTimeout) }),
+    ...(config.types && { types: config.types }),
+    ...(config.stream && { stream: config.stream }),
+    verify: (client, done) => client.query(SESSION, (error) => done(error ?? undefined))
+  })
+  // A connection that breaks while it is idle leaves the pool; nobody else has to know.
+  pool.on("error", () => undefined)
+  return pool
+}
+
+const end = (pool: pg.Pool) =>
+  Effect.ignore(Effect.timeout(Effect.interruptible(Effect.tryPromise(() => pool.end())), CLOSE_TIMEOUT_MS))
+
+const runOn =
+  (pool: pg.Pool): Run =>
+  ({ name, row, text }, values) =>
+    Effect.flatMap(elapsedNow, (began) =>
+      Effect.async<ReadonlyArray<unknown>, SqlError>((resume) => {
+        const query = { name, text, values: [...values], rowMode: "array" as const }
+        pool.query(query, (error: Error | null, result: pg.QueryArrayResult) =>
+          // The driver says null, its types say undefined.
+          resume(
+            error
+              ? Effect.fail(new SqlError({ cause: error, message: `Failed to execute ${name}` }))
+              : Effect.succeed(result.rows)
+          )
+        )
+      }).pipe(
+        Effect.ensuring(
+          Effect.map(elapsedNow, (ended) => statementSeconds.observe((ended - began) / 1000, name))
+        ),
+        Effect.flatMap((found) => rowsOf(row, found, text))
+      )
+    )
+
+/** To the database that the pool of `PgClient` is connected to. */
+export const layer: Layer.Layer<Prepared, never, PgClient> = Layer.scoped(
+  Prepared,
+  Effect.gen(function* () {
+    const { config } = yield* PgClient
+    const pool = yield* Effect.acquireRelease(
+      Effect.sync(() => poolOf(config)),
+      end
+    )
+    yield* poolMeters(pool, " engine")
+    return { run: runOn(pool) }
+  })
+)
+
+/**
+ * A text array's input, from what needs no escaping: ids, numbers, booleans. Joined, because adding one piece after another
+ * leaves an object for each.
+ */
+export const plain = <A>(
+  rows: ReadonlyArray<A>,
+  of: (row: A) => string | number | boolean | null
+): string => {
+  const texts: Array<string | number | boolean> = new Array(rows.length)
+  for (let n = 0; n < rows.length; n++) texts[n] = of(rows[n]!) ?? "null"
+  return `{${texts.join(",")}}`
+}
+
+const TO_ESCAPE = /[\\"]/g
+
+/** The same from any text. */
+export const quoted = <A>(rows: ReadonlyArray<A>, of: (row: A) => string | null): string =>
+  plain(rows, (row) => {
+    const value = of(row)
+    return value === null ? null : `"${value.replace(TO_ESCAPE, "\\$&")}"`
+  })

@@ -1,0 +1,90 @@
+/**
+ * Encrypts signing secrets at rest: AES-256-GCM, bound to the row it lies in, under one of several master keys.
+ *
+ * Answers that hold a secret and are kept under an idempotency key are sealed in the same way.
+ *
+ * A sealed secret is  key id (8 bytes) · nonce (12) · ciphertext · tag (16).  The workspace and endpoint ids are
+ * associated data (of an answer, its key), so a ciphertext moved to another row does not open. The first key seals; all of them open, so that
+ * the master key can be changed: put the new one first, re-encrypt, then drop the old one. The key id is a hash of the
+ * key, so no numbering has to be kept. Nothing here protects against somebody who has both database and key.
+ * Source: spec §3.4 (Secrets) and §10 (ENCRYPTION_KEY).
+ */
+
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
+import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
+import { Context, Data, Redacted } from "effect"
+
+const ID_BYTES = 8
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+interface MasterKey {
+  readonly id: Buffer
+  readonly key: Buffer
+}
+
+/** No master key of this process opens the secret. */
+export class SecretUnreadable extends Data.TaggedError("SecretUnreadable")<{
+  readonly endpointId: EndpointId
+}> {
+  override get message() {
+    return `No ENCRYPTION_KEY opens the signing secret of ${this.endpointId}: add the key it was sealed with.`
+  }
+}
+
+/** An endpoint, or an answer that is kept under an idempotency key. */
+export type SecretRow =
+  | { readonly workspaceId: WorkspaceId; readonly endpointId: EndpointId }
+  | { readonly workspaceId: WorkspaceId; readonly idempotencyKey: string }
+
+const nameOf = (row: SecretRow) =>
+  "endpointId" in row ? row.endpointId : `idempotency key|${row.idempotencyKey}`
+
+export class SecretBox extends Context.Tag("@posthorn/persistence/client/SecretBox")<
+  SecretBox,
+  {
+    /** Seal a `whsec_…` text for the row. */
+    readonly seal: (row: SecretRow, secret: Redacted.Redacted) => Buffer
+    /** Open what was sealed for the row; throws `SecretUnreadable`. */
+    readonly open: (row: SecretRow, sealed: Uint8Array) => Redacted.Redacted
+    /** Whether the newest key sealed it. */
+    readonly isCurrent: (sealed: Uint8Array) => boolean
+  }
+>() {}
+
+const associated = (row: SecretRow) => Buffer.from(`${row.workspaceId}|${nameOf(row)}`)
+
+const masterKey = (key: Buffer): MasterKey => ({
+  id: createHash("sha256").update("posthorn key id").update(key).digest().subarray(0, ID_BYTES),
+  key
+})
+
+/** Keys of 32 bytes, newest first; at least one. */
+export const make = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>): SecretBox["Type"] => {
+  const masters = keys.map((key) => masterKey(Buffer.from(Redacted.value(key))))
+  const newest = masters[0]!
+
+  const seal = (row: SecretRow, secret: Redacted.Redacted) => {
+    const nonce = randomBytes(NONCE_BYTES)
+    const cipher = createCipheriv("aes-256-gcm", newest.key, nonce).setAAD(associated(row))
+    const sealed = Buffer.concat([cipher.update(Redacted.value(secret), "utf8"), cipher.final()])
+    return Buffer.concat([newest.id, nonce, sealed, cipher.getAuthTag()])
+  }
+
+  const open = (row: SecretRow, sealed: Uint8Array) => {
+    const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
+    const master = masters.find(({ id }) => id.equals(bytes.subarray(0, ID_BYTES)))
+    if (master === undefined) throw new SecretUnreadable({ endpointId: nameOf(row) })
+    const nonce = bytes.subarray(ID_BYTES, ID_BYTES + NONCE_BYTES)
+    const decipher = createDecipheriv("aes-256-gcm", master.key, nonce).setAAD(associated(row))
+    decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES))
+    try {
+      const body = bytes.subarray(ID_BYTES + NONCE_BYTES, bytes.length - TAG_BYTES)
+      return Redacted.make(decipher.update(body, undefined, "utf8") + decipher.final("utf8"))
+    } catch {
+      throw new SecretUnreadable({ endpointId: nameOf(row) })
+    }
+  }
+
+  return { seal, open, isCurrent: (sealed) => newest.id.equals(Buffer.from(sealed).subarray(0, ID_BYTES)) }
+}

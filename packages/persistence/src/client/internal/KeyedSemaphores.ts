@@ -1,0 +1,63 @@
+/** Semaphores by key. A key that nobody uses takes no memory. */
+import { type Duration, Effect, Scope } from "effect"
+
+interface Entry {
+  readonly semaphore: Effect.Semaphore
+  /** Those that hold a permit, and those that wait for one. */
+  users: number
+}
+
+export const makeKeyedSemaphores = (permits: number) => {
+  const entries = new Map<string, Entry>()
+
+  const enter = (key: string) =>
+    Effect.suspend(() => {
+      const known = entries.get(key)
+      if (known === undefined)
+        return Effect.map(Effect.makeSemaphore(permits), (semaphore): Entry => {
+          const entry = entries.get(key) ?? { semaphore, users: 0 }
+          entries.set(key, entry)
+          entry.users += 1
+          return entry
+        })
+      known.users += 1
+      return Effect.succeed(known)
+    })
+
+  const leave = (key: string, entry: Entry) =>
+    Effect.sync(() => {
+      entry.users -= 1
+      if (entry.users === 0) entries.delete(key)
+    })
+
+  const withPermit =
+    (key: string) =>
+    <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.acquireUseRelease(
+        enter(key),
+        ({ semaphore }) => semaphore.withPermits(1)(self),
+        (entry) => leave(key, entry)
+      )
+
+  /** A permit until the scope ends. Fails when none is free within the patience. */
+  const hold = <E>(
+    key: string,
+    patience: Duration.DurationInput,
+    onTimeout: () => E
+  ): Effect.Effect<void, E, Scope.Scope> =>
+    Effect.flatMap(enter(key), (entry) => {
+      const { semaphore } = entry
+      const waited = () =>
+        Effect.interruptible(Effect.timeoutFail(semaphore.take(1), { duration: patience, onTimeout })).pipe(
+          Effect.onError(() => leave(key, entry))
+        )
+      return Effect.zipRight(
+        entry.users <= permits ? semaphore.take(1) : waited(),
+        Effect.flatMap(Effect.scope, (scope) =>
+          Scope.addFinalizer(scope, Effect.zipRight(semaphore.release(1), leave(key, entry)))
+        )
+      )
+    }).pipe(Effect.uninterruptible)
+
+  return { hold, isUsed: (key: string) => entries.has(key), withPermit }
+}

@@ -1,0 +1,131 @@
+/**
+ * What an operator wants to know of the database before trusting it: `posthorn doctor` asks each question by itself, so that one
+ * that cannot be answered leaves the others their answers. Nothing here changes anything.
+ */
+import { randomUUID } from "node:crypto"
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import { FailureReason } from "@posthorn/domain/Verdict"
+import { Clock, Deferred, Effect, Option, Schema } from "effect"
+import { DedicatedConnections } from "../client/DedicatedConnection.ts"
+import { Count, Id } from "../client/internal/Columns.ts"
+import { rows } from "../client/Rows.ts"
+import * as ShardLocks from "../ShardLocks.ts"
+
+export const ServerFacts = Schema.Struct({
+  version: Schema.String,
+  /** Such as 180004. */
+  versionNumber: Count,
+  database: Schema.String,
+  role: Schema.String,
+  /** Null for a socket. */
+  address: Schema.NullOr(Schema.String),
+  isLocal: Schema.Boolean,
+  isSuperuser: Schema.Boolean,
+  isStandby: Schema.Boolean,
+  /** Null when the connection is plain. */
+  tls: Schema.NullOr(Schema.String),
+  fsync: Schema.String,
+  synchronousCommit: Schema.String
+})
+export type ServerFacts = typeof ServerFacts.Type
+
+const Now = Schema.Struct({ now: Schema.Number })
+
+const Missing = Schema.Struct({ missing: Schema.String })
+
+const FailingEndpoint = Schema.Struct({ id: Id("endpoint"), url: Schema.String, reason: FailureReason })
+export type FailingEndpoint = typeof FailingEndpoint.Type
+
+export const serverFacts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(
+    rows(sql, ServerFacts)`
+      select current_setting('server_version') as version,
+        current_setting('server_version_num')::integer as "versionNumber", current_database() as database,
+        current_user as role, (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
+        host(inet_server_addr()) as address,
+        coalesce(inet_server_addr() <<= '127.0.0.0/8' or inet_server_addr() = '::1', true) as "isLocal",
+        pg_is_in_recovery() as "isStandby",
+        (select version || ', ' || cipher from pg_stat_ssl where pid = pg_backend_pid() and ssl) as tls,
+        current_setting('fsync') as fsync, current_setting('synchronous_commit') as "synchronousCommit"`,
+    ([facts]) => facts!
+  )
+)
+
+/** How far the database's clock is ahead of this process's, in milliseconds; half of the round trip is taken off. */
+export const clockAhead = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const began = yield* Clock.currentTimeMillis
+  const [row] = yield* rows(sql, Now)`select extract(epoch from clock_timestamp())::float8 * 1000 as now`
+  const ended = yield* Clock.currentTimeMillis
+  return Math.round(row!.now - (began + ended) / 2)
+})
+
+/** What this role may not do and must: such as `update queue`. */
+export const missingRights = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(
+    rows(sql, Missing)`
+      select 'select ' || relname as missing from pg_class
+      where relnamespace = 'posthorn'::regnamespace and relkind = 'r' and not has_table_privilege(oid, 'select')
+      union all
+      select 'insert ' || relname from pg_class
+      where relnamespace = 'posthorn'::regnamespace and relkind = 'r' and not has_table_privilege(oid, 'insert')
+      union all
+      select right_ || ' ' || table_ from unnest(array['deliveries', 'queue', 'endpoints', 'shards']) as table_,
+        unnest(array['update', 'delete']) as right_
+      where not has_table_privilege('posthorn.' || table_, right_)
+      union all
+      select 'execute ' || proname from pg_proc
+      where pronamespace = 'posthorn'::regnamespace and prokind = 'f' and prorettype <> 'trigger'::regtype
+        and not has_function_privilege(oid, 'execute')
+      order by 1`,
+    (found) => found.map(({ missing }) => missing)
+  )
+)
+
+const HEARD_WITHIN = "3 seconds"
+
+/**
+ * Whether a session stays one: a notification reaches who listens for it. Behind a pooler that pools transactions it
+ * does not, and neither would a worker's locks hold.
+ */
+export const keepsSessions: Effect.Effect<boolean, SqlError, DedicatedConnections | SqlClient.SqlClient> =
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const connections = yield* DedicatedConnections
+    const channel = `posthorn_doctor_${randomUUID().replaceAll("-", "")}`
+    const connection = yield* connections.open("posthorn doctor")
+    const heard = yield* Deferred.make<void>()
+    connection.onNotification(() => Effect.runSync(Deferred.succeed(heard, undefined)))
+    yield* connection.query(`listen ${channel}`)
+    // Behind such a pooler the listening session is the next one's.
+    yield* Effect.addFinalizer(() => Effect.ignore(connection.query(`unlisten ${channel}`)))
+    yield* sql`select pg_notify(${channel}, '')`
+    return Option.isSome(yield* Effect.timeoutOption(Deferred.await(heard), HEARD_WITHIN))
+  }).pipe(Effect.scoped)
+
+/** Workers and what they hold, and foreign sessions that hold it instead. */
+export const whoWorks: Effect.Effect<ShardLocks.Standing, SqlError, DedicatedConnections> = Effect.gen(
+  function* () {
+    const connections = yield* DedicatedConnections
+    const locks = yield* ShardLocks.make(yield* connections.open("posthorn doctor"), randomUUID())
+    return yield* locks.standing
+  }
+).pipe(Effect.scoped)
+
+const LOOKED_AT = 1_000
+
+/** Enabled endpoints whose latest attempt reached nobody, such as one whose certificate nobody trusts; the first thousand that fail. */
+export const unreachable = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => rows(sql, FailingEndpoint)`
+    select e.id, e.url, d.last_failure_reason as reason
+    from (select * from posthorn.endpoints where enabled and consecutive_failures > 0 limit ${LOOKED_AT}) e
+    cross join lateral (
+      select last_failure_reason from posthorn.deliveries d
+      where d.workspace_id = e.workspace_id and d.endpoint_id = e.id and d.last_attempt_at is not null
+      order by d.id desc limit 1
+    ) d
+    where d.last_failure_reason in ('tls_failed', 'dns_failed', 'connection_failed')
+    order by e.id`
+)

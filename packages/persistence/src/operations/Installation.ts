@@ -1,0 +1,131 @@
+/**
+ * The whole installation in numbers: what waits, for whom, and since when. The same for every process that asks.
+ *
+ * Counting costs what there is to count (a million waiting deliveries of 2,000 endpoints: 0.6 s on two busy cores), so what
+ * was counted is shown again until a hundred times as long has passed as the counting took, and `FRESH_MS` at least: one
+ * percent of a core, whatever the backlog and however often somebody asks. It runs beside whoever asks, who waits for it
+ * `PATIENCE` at most, and goes on when they leave. What cannot be counted keeps its last number; `counted_timestamp` says
+ * of when it is.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { collecting } from "@posthorn/telemetry/Collectors"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
+import { gauge } from "@posthorn/telemetry/Meters"
+import { Clock, Effect, Fiber, Schema, type Scope } from "effect"
+import { Count } from "../client/internal/Columns.ts"
+import { rows } from "../client/Rows.ts"
+
+const FRESH_MS = 10_000
+const MOST_SHARE = 0.01
+const TIMEOUT = "30 seconds"
+const PATIENCE = "2 seconds"
+
+const deliveries = gauge(
+  "posthorn_queue_deliveries",
+  "Deliveries of the whole installation that wait: due now, later (a retry), or for an endpoint that is disabled. Every process tells the same: aggregate with max.",
+  "state"
+)
+const oldest = gauge(
+  "posthorn_queue_oldest_seconds",
+  "How long the oldest waiting delivery has been due, in seconds: of enabled endpoints, and of disabled ones. 0 when none waits.",
+  "state"
+)
+const endpoints = gauge(
+  "posthorn_endpoints",
+  "Endpoints of the whole installation. Every process tells the same: aggregate with max.",
+  "state"
+)
+const replayJobs = gauge(
+  "posthorn_replay_jobs_running",
+  "Replay jobs of the whole installation that are not over."
+)
+const counted = gauge(
+  "posthorn_queue_counted_timestamp_seconds",
+  "When this process last counted what waits, in seconds since 1970."
+)
+const up = gauge("posthorn_database_up", "1 when the database answers, else 0.")
+
+const Standing = Schema.Struct({
+  due: Count,
+  later: Count,
+  atDisabled: Count,
+  oldestDue: Schema.NonNegative,
+  oldestAtDisabled: Schema.NonNegative,
+  enabled: Count,
+  disabledManually: Count,
+  disabledByFailures: Count,
+  replayJobs: Count
+})
+type Standing = typeof Standing.Type
+
+const count = (sql: SqlClient.SqlClient) =>
+  rows(sql, Standing)`
+    with waiting as materialized (
+      select workspace_id, endpoint_id, count(*) as rows, count(*) filter (where due_at <= now()) as due,
+        greatest(0, extract(epoch from now() - min(due_at)))::float8 as oldest
+      from posthorn.queue group by 1, 2
+    ), standing as (
+      select e.enabled, e.disabled_reason, coalesce(w.rows, 0) as rows, coalesce(w.due, 0) as due,
+        coalesce(w.oldest, 0) as oldest
+      from posthorn.endpoints e left join waiting w on w.workspace_id = e.workspace_id and w.endpoint_id = e.id
+    )
+    select coalesce(sum(due) filter (where enabled), 0)::float8 as due,
+      coalesce(sum(rows - due) filter (where enabled), 0)::float8 as later,
+      coalesce(sum(rows) filter (where not enabled), 0)::float8 as "atDisabled",
+      coalesce(max(oldest) filter (where enabled), 0) as "oldestDue",
+      coalesce(max(oldest) filter (where not enabled), 0) as "oldestAtDisabled",
+      count(*) filter (where enabled) as enabled,
+      count(*) filter (where disabled_reason = 'manual') as "disabledManually",
+      count(*) filter (where disabled_reason = 'consecutive_failures') as "disabledByFailures",
+      (select count(*) from posthorn.replays where state = 'running') as "replayJobs"
+    from standing`
+
+const show = (standing: Standing, atMs: number) => {
+  deliveries.set(standing.due, "due")
+  deliveries.set(standing.later, "later")
+  deliveries.set(standing.atDisabled, "endpoint_disabled")
+  oldest.set(standing.oldestDue, "due")
+  oldest.set(standing.oldestAtDisabled, "endpoint_disabled")
+  endpoints.set(standing.enabled, "enabled")
+  endpoints.set(standing.disabledManually, "disabled_manual")
+  endpoints.set(standing.disabledByFailures, "disabled_consecutive_failures")
+  replayJobs.set(standing.replayJobs)
+  counted.set(atMs / 1000)
+}
+
+/** Whether the database answers within two seconds. */
+export const databaseAnswers = Effect.map(SqlClient.SqlClient, (sql) =>
+  sql`select 1`.pipe(
+    Effect.timeout("2 seconds"),
+    Effect.as(true),
+    Effect.orElseSucceed(() => false),
+    Effect.withTracerEnabled(false)
+  )
+)
+
+/** Has all of it counted, not too often, when somebody reads the meters. */
+export const installationMeters: Effect.Effect<void, never, SqlClient.SqlClient | Scope.Scope> = Effect.gen(
+  function* () {
+    const sql = yield* SqlClient.SqlClient
+    const scope = yield* Effect.scope
+    const answers = yield* databaseAnswers
+    let running: Fiber.RuntimeFiber<void> | null = null
+    let againAt = Number.NEGATIVE_INFINITY
+
+    const look = Effect.gen(function* () {
+      const began = yield* elapsedNow
+      const outcome = yield* Effect.option(Effect.timeout(count(sql), TIMEOUT))
+      const ended = yield* elapsedNow
+      againAt = ended + Math.max(FRESH_MS, (ended - began) / MOST_SHARE)
+      if (outcome._tag === "Some") show(outcome.value[0]!, yield* Clock.currentTimeMillis)
+      else againAt = Math.min(againAt, ended + 6 * FRESH_MS)
+    }).pipe(Effect.withTracerEnabled(false), Effect.ensuring(Effect.sync(() => (running = null))))
+
+    const collect = Effect.gen(function* () {
+      up.set((yield* answers) ? 1 : 0)
+      if (running === null && (yield* elapsedNow) >= againAt) running = yield* Effect.forkIn(look, scope)
+      if (running !== null) yield* Effect.timeoutOption(Fiber.await(running), PATIENCE)
+    })
+    yield* collecting(collect)
+  }
+)

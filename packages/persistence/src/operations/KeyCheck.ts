@@ -1,0 +1,30 @@
+/**
+ * Whether the master keys of this process open the signing secrets on record. A wrong key stops nothing but deliveries, so
+ * it is looked for at the start, among the first thousand endpoints. Source: spec §10 (ENCRYPTION_KEY).
+ */
+
+import { Effect } from "effect"
+import { SecretBox, SecretUnreadable } from "../client/SecretBox.ts"
+import { SecretsRepo } from "./SecretsRepo.ts"
+
+const LOOKED_AT = 1_000
+const START = { workspaceId: "", endpointId: "" }
+
+/** What to say when a secret stays shut; undefined when all open. */
+export const keyWarning = Effect.gen(function* () {
+  const box = yield* SecretBox
+  const secrets = yield* SecretsRepo
+  const rows = yield* secrets.after(START, LOOKED_AT)
+  const opened = rows.filter((row) => {
+    try {
+      box.open(row, row.secret)
+      return true
+    } catch (error) {
+      if (error instanceof SecretUnreadable) return false
+      throw error
+    }
+  })
+  if (opened.length === rows.length) return undefined
+  const of = rows.length === LOOKED_AT ? `the first ${LOOKED_AT}` : String(rows.length)
+  return `ENCRYPTION_KEY opens ${opened.length} of ${of} signing secrets: nothing is sent to the other endpoints. Add the key that their secrets were sealed with, separated by a comma.`
+})

@@ -1,0 +1,200 @@
+/**
+ * Brings the schema `posthorn` up to date: forward only, plain SQL files in order, each in a transaction of its own unless
+ * it says otherwise, under a lock, so that any number of processes may start at once and each migration runs exactly once.
+ *
+ * Deliveries go on meanwhile: a migration that must wait for a lock gives up after `LOCK_TIMEOUT`, lets through who stands
+ * in line behind it, and tries again.
+ *
+ * A database that is newer than this program is refused, unless its newer migrations say that this program may run beside
+ * them. So is one whose migrations had other texts than this program's, told by a SHA-256 of each: what is missing could
+ * not be told from its version number.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
+import { Data, Effect, Schedule, Schema } from "effect"
+import { rows } from "../client/Rows.ts"
+import { LOCK_NOT_AVAILABLE, problemOf } from "../client/Statement.ts"
+import { migrations as known, type Migration } from "./Migrations.ts"
+
+/** Any fixed number: it names the lock that migrators queue for. */
+const LOCK = 7_067_001
+
+/** Above PostgreSQL's `deadlock_timeout`, after which an autovacuum makes way for who waits. */
+const LOCK_TIMEOUT = "2s"
+
+export interface Patience {
+  /** How long a migration that finds its locks taken is tried again. */
+  readonly seconds: number
+}
+
+const PATIENCE: Patience = { seconds: 60 }
+
+export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
+  readonly message: string
+  readonly cause?: unknown
+}> {}
+
+const Applied = Schema.Struct({
+  version: Schema.Int,
+  /** Null in databases that were made before fingerprints were kept. */
+  fingerprint: Schema.NullOr(Schema.String),
+  runsBeside: Schema.NullOr(Schema.Int)
+})
+type Applied = typeof Applied.Type
+
+const Exists = Schema.Struct({ there: Schema.Boolean })
+
+const Here = Schema.Struct({ role: Schema.String, database: Schema.String })
+
+const appliedMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  // Only where it is missing: `if not exists` asks for the right to make one all the same.
+  const [schema] = yield* rows(sql, Exists)`select to_regnamespace('posthorn') is not null as there`
+  if (schema?.there !== true) yield* sql`create schema posthorn`
+  yield* sql`create table if not exists posthorn.migrations (
+    version integer primary key, name text not null, fingerprint text, runs_beside integer,
+    applied_at timestamptz(3) not null default now())`
+  // Databases that were made before the first release may lack it. Only where it does: even `if not exists` waits for everybody
+  // who reads the table, such as a dump, and keeps those who come after waiting.
+  const [column] = yield* rows(sql, Exists)`select exists (select from pg_attribute
+    where attrelid = 'posthorn.migrations'::regclass and attname = 'runs_beside' and not attisdropped) as there`
+  if (column?.there !== true) yield* sql`alter table posthorn.migrations add column runs_beside integer`
+  return yield* readApplied(sql)
+})
+
+const readApplied = (sql: SqlClient.SqlClient) =>
+  // Through the row as JSON, in which a column that an older table lacks is null.
+  rows(sql, Applied)`select version, to_jsonb(m) ->> 'fingerprint' as fingerprint,
+    (to_jsonb(m) ->> 'runs_beside')::integer as "runsBeside" from posthorn.migrations m order by version`
+
+const DEADLOCK = "40P01"
+
+const foundLocksTaken = (error: SqlError) =>
+  [LOCK_NOT_AVAILABLE, DEADLOCK].includes(problemOf(error).code ?? "")
+
+const apply = (sql: SqlClient.SqlClient, migration: Migration, { seconds }: Patience) => {
+  const { fingerprint, isTransaction, name, runsBeside, steps, version } = migration
+  const run = Effect.forEach(steps, (step) => sql.unsafe(step).raw, { discard: true })
+  const note = sql`insert into posthorn.migrations ${sql.insert({ version, name, fingerprint, runs_beside: runsBeside })}`
+  const once = Effect.zipRight(run, note)
+  return (
+    isTransaction
+      ? sql.withTransaction(Effect.zipRight(sql.unsafe(`set local lock_timeout = '${LOCK_TIMEOUT}'`), once))
+      : once
+  ).pipe(
+    Effect.retry({
+      while: foundLocksTaken,
+      schedule: Schedule.intersect(Schedule.spaced("1 second"), Schedule.recurUpTo(`${seconds} seconds`))
+    }),
+    Effect.mapError((cause) => {
+      const advice = foundLocksTaken(cause)
+        ? ` (tried for ${seconds} s; wait for, or end, the transaction that is in its way, and migrate again)`
+        : ""
+      return new MigrationFailed({
+        message: `Migration ${version} (${name}) failed: ${describe(cause)}${advice}`,
+        cause
+      })
+    })
+  )
+}
+
+const describe = (error: { readonly cause?: unknown }) =>
+  error.cause instanceof Error ? error.cause.message : String(error)
+
+const refuse = (message: string) => Effect.fail(new MigrationFailed({ message }))
+
+const newestOf = (list: ReadonlyArray<{ readonly version: number }>) =>
+  Math.max(0, ...list.map(({ version }) => version))
+
+const missingAfter = (program: ReadonlyArray<Migration>, applied: ReadonlyArray<Applied>) =>
+  program.filter((migration) => !applied.some(({ version }) => version === migration.version))
+
+const refuseForeign = (program: ReadonlyArray<Migration>, applied: ReadonlyArray<Applied>) => {
+  const newest = newestOf(program)
+  const later = applied.filter(({ version }) => version > newest)
+  const foreign = applied.find(
+    ({ fingerprint, version }) =>
+      fingerprint === null ||
+      (version <= newest && program.find((one) => one.version === version)?.fingerprint !== fingerprint)
+  )
+  // What this program knows comes before what is later.
+  const skipped = later.length === 0 ? undefined : missingAfter(program, applied)[0]
+  if (foreign !== undefined || skipped !== undefined)
+    return refuse(
+      `Migration ${(foreign ?? skipped)?.version} of this database was made by another build than this one, and there is no ` +
+        "way from there to here. Use the build that made it, or begin with an empty database: for `dev` remove its data " +
+        "directory (`.data`), elsewhere `drop schema posthorn cascade`."
+    )
+  return later.every(({ runsBeside }) => runsBeside !== null && runsBeside <= newest)
+    ? Effect.void
+    : refuse(
+        `The database is at migration ${newestOf(applied)}, this program knows ${newest}: run a newer Posthorn.`
+      )
+}
+
+const INSUFFICIENT_PRIVILEGE = "42501"
+
+/** Names the right that is missing, where that is why a migration cannot be. */
+const namingRights = (sql: SqlClient.SqlClient) => (error: SqlError | MigrationFailed) => {
+  const cause = error._tag === "SqlError" ? error : error.cause
+  const problem = cause instanceof SqlError ? problemOf(cause) : undefined
+  if (problem?.code !== INSUFFICIENT_PRIVILEGE) return Effect.fail(error)
+  return rows(sql, Here)`
+    select quote_ident(current_user) as role, quote_ident(current_database()) as database`.pipe(
+    Effect.flatMap(([here]) =>
+      refuse(
+        `The role ${here?.role} lacks a right (${problem.message}). Migrate as the owner of the schema posthorn; ` +
+          `where there is none yet, allow it: grant create on database ${here?.database} to ${here?.role};`
+      )
+    )
+  )
+}
+
+/**
+ * Asked for again and again: a migrator that stood in line for it would be a transaction that the first one's
+ * `create index concurrently` waits for, and neither would end.
+ */
+const alone = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const connection = yield* sql.reserve
+  const run = (statement: string) => connection.executeUnprepared(statement, [], undefined)
+  yield* Effect.addFinalizer(() => Effect.ignore(run(`select pg_advisory_unlock(${LOCK})`)))
+  yield* run(`select pg_try_advisory_lock(${LOCK}) as mine`).pipe(
+    Effect.repeat({ until: ([row]) => row?.mine === true, schedule: Schedule.spaced("100 millis") })
+  )
+})
+
+/** Apply what is missing of a program's migrations; gives those that were applied now. */
+export const migrateTo = (program: ReadonlyArray<Migration>, patience = PATIENCE) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* alone(sql)
+    const applied = yield* appliedMigrations(sql)
+    yield* refuseForeign(program, applied)
+    const missing = missingAfter(program, applied)
+    for (const migration of missing) yield* apply(sql, migration, patience)
+    return missing
+  }).pipe(
+    Effect.scoped,
+    Effect.catchAll((error) => Effect.flatMap(SqlClient.SqlClient, (sql) => namingRights(sql)(error))),
+    Effect.withSpan("Migrator.migrate")
+  )
+
+export const migrate = migrateTo(known)
+
+/** What a program with these migrations finds: those that are missing, and how far the database is ahead of it. */
+export const standingOf = (program: ReadonlyArray<Migration>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [exists] = yield* rows(sql, Exists)`select to_regclass('posthorn.migrations') is not null as there`
+    if (!exists?.there) return { missing: program, ahead: 0 }
+    const applied = yield* readApplied(sql)
+    yield* refuseForeign(program, applied)
+    return {
+      missing: missingAfter(program, applied),
+      ahead: Math.max(0, newestOf(applied) - newestOf(program))
+    }
+  })
+
+export const standing = standingOf(known)
+
+/** The migrations that are not applied yet; empty when the database is current. */
+export const pending = Effect.map(standing, ({ missing }) => missing)

@@ -1,0 +1,111 @@
+/**
+ * Removing old history, pass by pass: migrations/0005_retention.sql. Source: spec §8 and §3.4 (Retention).
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import { Context, Duration, Effect, Layer, Schema } from "effect"
+import { Count, Counted, Id } from "../client/internal/Columns.ts"
+import { rows } from "../client/Rows.ts"
+import { KEYS_KEPT, SEALED_KEPT } from "../repositories/IdempotencyRepo.ts"
+
+/** How long deliveries and events are kept. Source: spec §8. */
+export class HistoryKept extends Context.Reference<HistoryKept>()("@posthorn/persistence/HistoryKept", {
+  defaultValue: () => Duration.days(30)
+}) {}
+
+/** Rows that one pass may remove. Source: spec §8. */
+export const PASS = 100
+
+export interface Removed {
+  readonly deliveries: number
+  readonly events: number
+  readonly idempotencyKeys: number
+}
+
+export class Retention extends Context.Tag("@posthorn/persistence/operations/Retention")<
+  Retention,
+  {
+    /** One whole run if nobody has begun today's; null otherwise. */
+    readonly daily: Effect.Effect<Removed | null, SqlError>
+    /** One whole run, whatever was done before. */
+    readonly run: Effect.Effect<Removed, SqlError>
+    /** Erases the secrets in answers that are kept under idempotency keys, once they are not given again. */
+    readonly erase: Effect.Effect<number, SqlError>
+  }
+>() {}
+
+const JOB = "retention"
+
+/** `past`: the id at which the pass stopped. Some rows that it looked at stay, for the deliveries that refer to them. */
+const Pass = Schema.Struct({ past: Schema.String, looked: Count, removed: Count })
+
+const ToTidy = Schema.Struct({ id: Id("workspace") })
+
+const Begun = Schema.Struct({ ours: Schema.Boolean })
+
+/** Repeats a pass from where the last one stopped, until one has looked at fewer rows than it may. */
+const passes = (pass: (past: string) => Effect.Effect<ReadonlyArray<typeof Pass.Type>, SqlError>) =>
+  Effect.iterate(
+    { total: 0, past: "", looked: PASS },
+    {
+      while: ({ looked }) => looked >= PASS,
+      body: ({ past, total }) =>
+        Effect.map(pass(past), ([done]) => ({ ...done!, total: total + done!.removed }))
+    }
+  ).pipe(Effect.map(({ total }) => total))
+
+export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.effect(
+  Retention,
+  Effect.map(Effect.all([SqlClient.SqlClient, HistoryKept]), ([sql, history]) => {
+    const kept = `${Duration.toSeconds(history)} seconds`
+    const removeAnswers = (workspace: string | null) =>
+      passes(
+        () => rows(sql, Pass)`select '' as past, n as looked, n as removed
+          from posthorn.remove_old_answers(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`
+      )
+
+    const tidy = (workspace: string): Effect.Effect<Removed, SqlError> =>
+      Effect.all({
+        deliveries: passes(
+          (past) => rows(sql, Pass)`select past_id as past, removed as looked, removed
+            from posthorn.remove_old_deliveries(${workspace}, ${kept}::interval, ${PASS}, ${past})`
+        ),
+        events: passes(
+          (past) => rows(sql, Pass)`select past_id as past, looked, removed
+            from posthorn.remove_old_events(${workspace}, ${kept}::interval, ${PASS}, ${past})`
+        ),
+        idempotencyKeys: Effect.zipWith(
+          passes(
+            () => rows(sql, Pass)`select '' as past, n as looked, n as removed
+              from posthorn.remove_old_keys(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`
+          ),
+          removeAnswers(workspace),
+          (keys, answers) => keys + answers
+        )
+      })
+
+    const run = rows(
+      sql,
+      ToTidy
+    )`select posthorn.workspaces_to_tidy(${kept}::interval, ${KEYS_KEPT}::interval) as id`.pipe(
+      Effect.flatMap(Effect.forEach(({ id }) => tidy(id))),
+      Effect.zip(removeAnswers(null)),
+      Effect.map(([all, operators]) => ({
+        deliveries: all.reduce((sum, one) => sum + one.deliveries, 0),
+        events: all.reduce((sum, one) => sum + one.events, 0),
+        idempotencyKeys: all.reduce((sum, one) => sum + one.idempotencyKeys, operators)
+      }))
+    )
+
+    const daily = rows(sql, Begun)`select posthorn.begin_daily_run(${JOB}) as ours`.pipe(
+      Effect.flatMap(([row]) =>
+        row!.ours ? Effect.tap(run, () => sql`select posthorn.end_daily_run(${JOB})`) : Effect.succeed(null)
+      )
+    )
+    const erase = Effect.map(
+      rows(sql, Counted)`select posthorn.erase_sealed_answers(${SEALED_KEPT}::interval) as n`,
+      ([erased]) => erased!.n
+    )
+    return { daily, erase, run }
+  })
+)

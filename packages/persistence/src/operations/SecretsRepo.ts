@@ -1,0 +1,49 @@
+/** Sealed signing secrets: an endpoint's two, and, for changing the master key, all of them, replaced one by one. */
+
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
+import { Effect, Schema } from "effect"
+import { Bytes, Id, Time } from "../client/internal/Columns.ts"
+import { all, first, hasRow } from "../client/Query.ts"
+
+const Secrets = Schema.Struct({ secret: Bytes, previousSecret: Schema.NullOr(Bytes) })
+
+export const SealedRow = Schema.Struct({
+  workspaceId: Id("workspace"),
+  endpointId: Id("endpoint"),
+  ...Secrets.fields
+})
+export type SealedRow = typeof SealedRow.Type
+
+const Present = Schema.Struct({ ...Secrets.fields, previousSecretExpiresAt: Schema.NullOr(Time) })
+
+export class SecretsRepo extends Effect.Service<SecretsRepo>()(
+  "@posthorn/persistence/operations/SecretsRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      /** An endpoint's; the previous one also when its grace is over. */
+      const find = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        first(sql, Present)`
+        select secret, previous_secret as "previousSecret", previous_secret_expires_at as "previousSecretExpiresAt"
+        from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`
+
+      /** Up to `most` endpoints past the given one, in the order of their keys, over all workspaces. */
+      const after = (past: Pick<SealedRow, "workspaceId" | "endpointId">, most: number) =>
+        all(sql, SealedRow)`
+        select workspace_id as "workspaceId", id as "endpointId", secret, previous_secret as "previousSecret"
+        from posthorn.endpoints where (workspace_id, id) > (${past.workspaceId}, ${past.endpointId})
+        order by workspace_id, id limit ${most}`
+
+      /** False when the row has changed since it was read: a rotation came between, and sealed with its own key. */
+      const replace = (old: SealedRow, secret: Buffer, previousSecret: Buffer | null) =>
+        hasRow(sql)`update posthorn.endpoints set secret = ${secret}, previous_secret = ${previousSecret}
+        where workspace_id = ${old.workspaceId} and id = ${old.endpointId} and secret = ${old.secret}
+          and previous_secret is not distinct from ${old.previousSecret}
+        returning 1`
+
+      return { after, find, replace } as const
+    })
+  }
+) {}

@@ -1,0 +1,160 @@
+/** API tokens. Only a hash of the secret is ever stored. Source: spec §5.1. */
+
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { TokenId, WorkspaceId } from "@posthorn/domain/Ids"
+import type { TimePosition } from "@posthorn/domain/Page"
+import { Scope } from "@posthorn/domain/Permission"
+import { Maker } from "@posthorn/domain/Principal"
+import { Effect, type Option, Schema } from "effect"
+import { Bytes, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
+import { all, counted, execute, first, hasRow, one } from "../client/Query.ts"
+import { newestFirst } from "../client/Statement.ts"
+
+export const ApiTokenRow = Schema.Struct({
+  id: Id("token"),
+  name: Schema.String,
+  scopes: Schema.Array(Scope),
+  createdAt: Time,
+  expiresAt: Schema.NullOr(Time),
+  lastUsedAt: Schema.NullOr(Time),
+  revokedAt: Schema.NullOr(Time),
+  /** Null for tokens that are older than this column. */
+  createdBy: Schema.NullOr(Maker)
+})
+export type ApiTokenRow = typeof ApiTokenRow.Type
+
+/** What the gate needs to know of a token, and of the workspace it opens. */
+export const TokenIdentity = Schema.Struct({
+  workspaceId: Id("workspace"),
+  workspaceSlug: Schema.String,
+  tokenId: Id("token"),
+  scopes: Texts,
+  secretHash: Bytes,
+  expiresAt: Schema.NullOr(Time),
+  /** How long it still was until then by the database's clock; null when it never expires. */
+  leftMs: Schema.NullOr(Schema.Number),
+  revokedAt: Schema.NullOr(Time)
+})
+export type TokenIdentity = typeof TokenIdentity.Type
+
+export interface NewApiToken {
+  readonly id: TokenId
+  readonly name: string
+  readonly scopes: ReadonlyArray<string>
+  readonly secretHash: Buffer
+  readonly expiresAt: string | null
+  readonly createdBy: Maker
+}
+
+/** A token as its bearer sees it. */
+export const CallerRow = Schema.Struct({
+  id: Id("token"),
+  name: Schema.String,
+  scopes: Schema.Array(Scope),
+  expiresAt: Schema.NullOr(Time),
+  workspace: Schema.Struct({ slug: Schema.String, name: Schema.String })
+})
+export type CallerRow = typeof CallerRow.Type
+
+const Revoked = Schema.Struct({ id: Id("token"), name: Schema.String })
+
+export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
+  "@posthorn/persistence/repositories/ApiTokensRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(
+        columnsOf(ApiTokenRow, "", {
+          createdBy: `case when created_by_type is not null
+          then json_build_object('type', created_by_type, 'id', created_by_id) end`
+        })
+      )
+
+      const insert = (workspaceId: WorkspaceId, token: NewApiToken) =>
+        one(sql, ApiTokenRow)`
+        insert into posthorn.api_tokens 
+          (workspace_id, id, name, scopes, secret_hash, expires_at, created_by_type, created_by_id)
+        values (${workspaceId}, ${token.id}, ${token.name}, ${token.scopes as Array<string>}::text[],
+                ${token.secretHash}, ${token.expiresAt}::timestamptz, ${token.createdBy.type}, ${token.createdBy.id})
+        returning ${columns}`
+
+      /** Those that exist. By id alone: the token is what tells the workspace. */
+      const findIdentities = (tokenIds: ReadonlyArray<string>) =>
+        all(sql, TokenIdentity)`
+        select t.workspace_id as "workspaceId", w.slug as "workspaceSlug", t.id as "tokenId", t.scopes,
+          t.secret_hash as "secretHash", t.expires_at as "expiresAt", t.revoked_at as "revokedAt",
+          (extract(epoch from t.expires_at - clock_timestamp()) * 1000)::float8 as "leftMs"
+        from posthorn.api_tokens t join posthorn.workspaces w on w.id = t.workspace_id
+        where t.id = any(${tokenIds as Array<string>}::text[])`
+
+      /** The token with its workspace; undefined when it went a moment ago. */
+      const findCaller = (workspaceId: WorkspaceId, tokenId: TokenId) =>
+        first(sql, CallerRow)`
+        select t.id, t.name, t.scopes, t.expires_at as "expiresAt",
+          json_build_object('slug', w.slug, 'name', w.name) as workspace
+        from posthorn.api_tokens t join posthorn.workspaces w on w.id = t.workspace_id
+        where t.workspace_id = ${workspaceId} and t.id = ${tokenId}`
+
+      /** To the minute, so that a busy token costs one small write a minute. */
+      const touch = (workspaceId: WorkspaceId, tokenId: TokenId) =>
+        execute(sql)`update posthorn.api_tokens set last_used_at = date_trunc('minute', now())
+        where workspace_id = ${workspaceId} and id = ${tokenId}
+          and (last_used_at is null or last_used_at < date_trunc('minute', now()))`
+
+      /** Newest first, strictly past the position. */
+      const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
+        all(sql, ApiTokenRow)`select ${columns} from posthorn.api_tokens
+        where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
+
+      /** Whether this token still opens something; ask while the workspace is held, so that it stays true. */
+      const isOpen = (workspaceId: WorkspaceId, tokenId: TokenId) =>
+        hasRow(sql)`select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}
+          and revoked_at is null and (expires_at is null or expires_at > now())`
+
+      /** By the database's clock, as all that expires. */
+      const isPast = (moment: string) => hasRow(sql)`select where ${moment}::timestamptz <= clock_timestamp()`
+
+      /** How many open something; in an index that holds no others but some that have expired since. */
+      const countOpen = (workspaceId: WorkspaceId) =>
+        counted(sql)`select count(*) as n from posthorn.api_tokens
+        where workspace_id = ${workspaceId} and revoked_at is null
+          and coalesce(expires_at, 'infinity'::timestamptz) > now()`
+
+      const exists = (workspaceId: WorkspaceId, tokenId: TokenId) =>
+        hasRow(sql)`select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}`
+
+      /**
+       * Revokes the token, and with `descendants` every token made by it, through those revoked already. Gives those that
+       * this call is the one to revoke, in the order they were made. The workspace must be held: then nobody makes another
+       * descendant meanwhile.
+       */
+      const revoke = (workspaceId: WorkspaceId, tokenId: TokenId, descendants: boolean) =>
+        all(sql, Revoked)`
+        with recursive lineage as (
+          select id from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}
+          union
+          select t.id from lineage l join posthorn.api_tokens t
+            on t.workspace_id = ${workspaceId} and t.created_by_type = 'api_token' and t.created_by_id = l.id
+          where ${descendants}
+        ), revoked as (
+          update posthorn.api_tokens t set revoked_at = date_trunc('milliseconds', clock_timestamp())
+          from lineage l where t.workspace_id = ${workspaceId} and t.id = l.id and t.revoked_at is null
+          returning t.id, t.name
+        )
+        select id, name from revoked order by id`
+
+      return {
+        countOpen,
+        exists,
+        findCaller,
+        findIdentities,
+        insert,
+        isOpen,
+        isPast,
+        list,
+        revoke,
+        touch
+      } as const
+    })
+  }
+) {}

@@ -1,0 +1,54 @@
+/** Attempts: immutable evidence, written by `posthorn.record`, read here by ordinal. Source: spec §2.3. */
+
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { DeliveryId, WorkspaceId } from "@posthorn/domain/Ids"
+import { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
+import { Effect, Option, Schema } from "effect"
+import { Count, columnsOf, Headers, Id, Time } from "../client/internal/Columns.ts"
+import { all } from "../client/Query.ts"
+
+export const AttemptRow = Schema.Struct({
+  id: Id("attempt"),
+  deliveryId: Id("delivery"),
+  ordinal: Count,
+  status: AttemptStatus,
+  at: Time,
+  durationMs: Count,
+  httpStatus: Schema.NullOr(Count),
+  failureReason: Schema.NullOr(FailureReason),
+  url: Schema.String,
+  requestHeaders: Headers,
+  responseHeaders: Headers,
+  responseBody: Schema.NullOr(Schema.String),
+  traceId: Schema.String
+})
+export type AttemptRow = typeof AttemptRow.Type
+
+export class AttemptsRepo extends Effect.Service<AttemptsRepo>()(
+  "@posthorn/persistence/repositories/AttemptsRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(
+        columnsOf(AttemptRow, "", {
+          requestHeaders: "request_headers::json",
+          responseHeaders: "coalesce(response_headers, '{}')::json"
+        })
+      )
+
+      const list = (
+        workspaceId: WorkspaceId,
+        deliveryId: DeliveryId,
+        limit: number,
+        from: Option.Option<{ readonly ordinal: number }>
+      ) =>
+        all(sql, AttemptRow)`
+        select ${columns} from posthorn.attempts
+        where workspace_id = ${workspaceId} and delivery_id = ${deliveryId}
+          and ordinal > ${Option.match(from, { onNone: () => 0, onSome: ({ ordinal }) => ordinal })}
+        order by ordinal limit ${limit + 1}`
+
+      return { list } as const
+    })
+  }
+) {}

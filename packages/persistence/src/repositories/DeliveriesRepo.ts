@@ -1,0 +1,176 @@
+/**
+ * Deliveries: summaries, newest first, and new rows for test sends. The order of ids is that of `createdAt`.
+ *
+ * A page costs the same however deep it lies and however long the history: it walks an index from the cursor on, a filter
+ * looks at `SCAN_LIMIT` rows at most, and payloads may end it. A page may therefore hold fewer rows than asked for and still
+ * have a next.
+ */
+
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
+import type { JsonText } from "@posthorn/domain/JsonText"
+import { byTime, cursorAt, type Page, TimePosition } from "@posthorn/domain/Page"
+import { DeliveryStatus } from "@posthorn/domain/States"
+import { FailureReason } from "@posthorn/domain/Verdict"
+import { Effect, Option, Schema } from "effect"
+import { Count, Id, Time } from "../client/internal/Columns.ts"
+import { hasRow } from "../client/Query.ts"
+import { rows } from "../client/Rows.ts"
+import { madeBetween, type Times } from "../client/Statement.ts"
+import { makePayloadPages, type WithPayload } from "./internal/PayloadPages.ts"
+
+const Raw = Schema.Struct({
+  id: Id("delivery"),
+  endpointId: Id("endpoint"),
+  eventId: Schema.NullOr(Id("event")),
+  eventType: Schema.String,
+  status: DeliveryStatus,
+  attempts: Count,
+  nextAttemptAt: Schema.NullOr(Time),
+  payload: Schema.NullOr(Schema.String),
+  replayedFrom: Schema.NullOr(Id("delivery")),
+  lastHttpStatus: Schema.NullOr(Count),
+  lastFailureReason: Schema.NullOr(FailureReason),
+  lastDurationMs: Schema.NullOr(Count),
+  lastAttemptAt: Schema.NullOr(Time),
+  createdAt: Time
+})
+export type DeliveryRow = WithPayload<typeof Raw.Type>
+
+export interface NewTestSend {
+  readonly endpointId: EndpointId
+  readonly eventType: string
+  readonly payload: JsonText
+  readonly traceId: string
+}
+
+export interface DeliveryFilter extends Times {
+  readonly endpointId?: string | undefined
+  readonly eventId?: string | undefined
+  readonly status?: DeliveryStatus | undefined
+  readonly eventType?: string | undefined
+  readonly omitPayload?: boolean | undefined
+}
+
+/** Rows that one page of a filtered list looks at. 10,000 index entries take some 10 ms. */
+export const SCAN_LIMIT = 10_000
+
+/** Above every id. */
+const NEWEST = "whd_g"
+
+/** A test send has its own, everything else its event's. */
+const PAYLOAD = `coalesce(r.payload, (
+  select e.payload from posthorn.events e where e.workspace_id = r.workspace_id and e.id = r.event_id))`
+
+export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
+  "@posthorn/persistence/repositories/DeliveriesRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { columns, first, page } = makePayloadPages(sql, Raw, byTime, PAYLOAD)
+
+      const find = (workspaceId: WorkspaceId, deliveryId: DeliveryId) =>
+        rows(sql, Raw)`select ${columns} from posthorn.deliveries r
+        where r.workspace_id = ${workspaceId} and r.id = ${deliveryId}`.pipe(Effect.map(first), Effect.orDie)
+
+      const exists = (workspaceId: WorkspaceId, deliveryId: DeliveryId) =>
+        hasRow(
+          sql
+        )`select from posthorn.deliveries where workspace_id = ${workspaceId} and id = ${deliveryId}`
+
+      /**
+       * Store a test send and queue it, due now. The caller's transaction holds both. It has no event behind it; deliveries
+       * of events are made by `posthorn.publish` and `posthorn.replay`.
+       */
+      const insertTestSend = (workspaceId: WorkspaceId, row: NewTestSend) =>
+        rows(sql, Raw)`
+        with woken as materialized (
+          select posthorn.wake(array[posthorn.shard_of(${row.endpointId})])
+        ), d as (
+          insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id,
+            next_attempt_at, created_at)
+          select ${workspaceId}, made.id, ${row.endpointId}, ${row.eventType}, ${row.payload.text},
+            ${row.traceId}, date_trunc('milliseconds', clock_timestamp()), posthorn.made_at(made.id)
+          from (select posthorn.new_id('whd_') as id from woken offset 0) made
+          returning *
+        ), queued as (
+          insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
+          select workspace_id, id, endpoint_id, posthorn.shard_of(endpoint_id), next_attempt_at from d
+        )
+        select ${columns} from d as r`.pipe(
+          Effect.map((made) => first(made)!),
+          Effect.orDie
+        )
+
+      /** A cursor of another list has an id of another kind: then its time says where to go on. */
+      const beforeId = ({ at, id }: TimePosition) =>
+        id.startsWith("whd_") ? sql`${id}` : sql`posthorn.id_at('whd_', ${at}::timestamptz)`
+
+      /** Where a walk starts: in a workspace or one of its endpoints, strictly past the position. */
+      const within = (workspaceId: WorkspaceId, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
+        sql.and([
+          sql`r.workspace_id = ${workspaceId}`,
+          ...(filter.endpointId === undefined ? [] : [sql`r.endpoint_id = ${filter.endpointId}`]),
+          madeBetween(sql, "whd_", sql.literal("r"), filter),
+          ...(Option.isNone(from) ? [] : [sql`r.id < ${beforeId(from.value)}`])
+        ])
+
+      /** Of one event there are few: found by it, then ordered. Without `offset 0` some plans walk the whole history. */
+      const source = (workspaceId: WorkspaceId, { eventId }: DeliveryFilter) =>
+        eventId === undefined
+          ? sql`posthorn.deliveries r`
+          : sql`(select r.* from posthorn.deliveries_of_event(${workspaceId}, ${eventId}) as of_event(id)
+            join posthorn.deliveries r on r.workspace_id = ${workspaceId} and r.id = of_event.id offset 0) r`
+
+      const matching = (filter: DeliveryFilter) =>
+        sql.and([
+          sql`true`,
+          ...(filter.status === undefined ? [] : [sql`r.status = ${filter.status}`]),
+          ...(filter.eventType === undefined ? [] : [sql`r.event_type = ${filter.eventType}`])
+        ])
+
+      const isFiltered = (filter: DeliveryFilter) =>
+        filter.status !== undefined || filter.eventType !== undefined
+
+      const walk = (
+        workspaceId: WorkspaceId,
+        filter: DeliveryFilter,
+        rows: number,
+        from: Option.Option<TimePosition>
+      ) => {
+        const { endpointId = null, eventId, since, until } = filter
+        if (isFiltered(filter))
+          return sql`(select r.* from ${source(workspaceId, filter)} where ${within(workspaceId, filter, from)}
+            order by r.id desc limit ${SCAN_LIMIT}) r where ${matching(filter)}
+            order by r.id desc limit ${rows}`
+        if ((eventId ?? since ?? until) !== undefined)
+          return sql`${source(workspaceId, filter)} where ${within(workspaceId, filter, from)}
+            order by r.id desc limit ${rows}`
+        const before = Option.isNone(from) ? NEWEST : beforeId(from.value)
+        return sql`posthorn.newest_deliveries(${workspaceId}, ${endpointId}, ${before}, ${rows}) r`
+      }
+
+      /** Where a filtered walk had to stop looking, if there were rows beyond. */
+      const scanEnd = (workspaceId: WorkspaceId, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
+        rows(sql, TimePosition)`select posthorn.made_at(r.id) as at, r.id from ${source(workspaceId, filter)}
+        where ${within(workspaceId, filter, from)}
+        order by r.id desc offset ${SCAN_LIMIT - 1} limit 1`
+
+      /** Newest first, strictly past the position. */
+      const list = (
+        workspaceId: WorkspaceId,
+        filter: DeliveryFilter,
+        limit: number,
+        from: Option.Option<TimePosition>
+      ): Effect.Effect<Page<DeliveryRow>> =>
+        Effect.gen(function* () {
+          const found = yield* page(walk(workspaceId, filter, limit + 1, from), limit, filter.omitPayload)
+          if (found.nextCursor !== null || !isFiltered(filter)) return found
+          const [end] = yield* scanEnd(workspaceId, filter, from)
+          return end === undefined ? found : { ...found, nextCursor: cursorAt(byTime, end) }
+        }).pipe(Effect.orDie)
+
+      return { exists, find, insertTestSend, list } as const
+    })
+  }
+) {}

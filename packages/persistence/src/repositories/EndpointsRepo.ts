@@ -1,0 +1,208 @@
+/**
+ * Webhook endpoints. Signing secrets go in sealed and never come out here: `EvidenceRepo`, `SecretsRepo` and the worker's
+ * queue read them sealed, and `SecretBox` opens them.
+ */
+
+import * as SqlClient from "@effect/sql/SqlClient"
+import { held } from "@posthorn/domain/Errors"
+import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
+import { DisabledReason } from "@posthorn/domain/States"
+import { Effect, type Option, Schema } from "effect"
+import { Count, Counted, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
+import { all, counted, execute, first, one } from "../client/Query.ts"
+import { rows } from "../client/Rows.ts"
+import { boundedWait, byIdAfter, refusing } from "../client/Statement.ts"
+
+export const EndpointRow = Schema.Struct({
+  id: Id("endpoint"),
+  url: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  eventTypes: Texts,
+  enabled: Schema.Boolean,
+  disabledReason: Schema.NullOr(DisabledReason),
+  consecutiveFailures: Count
+})
+export type EndpointRow = typeof EndpointRow.Type
+
+const Detail = Schema.Struct({
+  ...EndpointRow.fields,
+  createdAt: Time,
+  updatedAt: Time,
+  previousSecretExpiresAt: Schema.NullOr(Time),
+  /** Of the missed events. */
+  since: Schema.NullOr(Time),
+  count: Count
+})
+
+export interface EndpointDetailRow extends Omit<typeof Detail.Type, "count" | "since"> {
+  readonly missedEvents: Pick<typeof Detail.Type, "count" | "since">
+}
+
+const Rotated = Schema.Struct({ previousSecretExpiresAt: Time })
+
+/** What an update may change. */
+export type EndpointSettings = Pick<EndpointRow, "url" | "description" | "eventTypes" | "enabled">
+
+export interface NewEndpoint {
+  readonly id: EndpointId
+  readonly url: string
+  readonly description: string | null
+  readonly eventTypes: ReadonlyArray<string>
+  readonly enabled: boolean
+  readonly secret: Buffer
+}
+
+const stillInUse = {
+  "55P03": () => held("A transaction that published to this endpoint, or is changing it, is still open")
+}
+
+export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
+  "@posthorn/persistence/repositories/EndpointsRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(columnsOf(EndpointRow))
+
+      const insert = (workspaceId: WorkspaceId, endpoint: NewEndpoint) =>
+        one(sql, EndpointRow)`
+        insert into posthorn.endpoints
+          (workspace_id, id, url, description, event_types, enabled, disabled_reason, disabled_at, secret)
+        values (${workspaceId}, ${endpoint.id}, ${endpoint.url}, ${endpoint.description},
+          ${endpoint.eventTypes as Array<string>}::text[], ${endpoint.enabled}::boolean,
+          case when ${endpoint.enabled}::boolean then null else 'manual' end,
+          case when ${endpoint.enabled}::boolean then null else date_trunc('milliseconds', clock_timestamp()) end,
+          ${endpoint.secret})
+        returning ${columns}`
+
+      /** Disabled ones included. */
+      const count = (workspaceId: WorkspaceId) =>
+        counted(sql)`select count(*) as n from posthorn.endpoints where workspace_id = ${workspaceId}`
+
+      /** Forward on id, strictly past the position. */
+      const list = (
+        workspaceId: WorkspaceId,
+        limit: number,
+        from: Option.Option<{ readonly id: EndpointId }>
+      ) =>
+        all(sql, EndpointRow)`select ${columns} from posthorn.endpoints
+        where workspace_id = ${workspaceId}
+          and ${byIdAfter(sql, limit, from)}`
+
+      /** Missed events are counted in the index. */
+      const findDetail = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        rows(sql, Detail)`
+        select ${columns}, created_at as "createdAt", updated_at as "updatedAt",
+          case when previous_secret_expires_at > now() then previous_secret_expires_at end
+            as "previousSecretExpiresAt",
+          disabled_at as since,
+          (select count(*) from posthorn.missed_events m
+           where m.workspace_id = e.workspace_id and m.endpoint_id = e.id
+             and m.created_at >= e.disabled_at) as count
+        from posthorn.endpoints e
+        where workspace_id = ${workspaceId} and id = ${endpointId}`.pipe(
+          Effect.map(([row]): EndpointDetailRow | undefined => {
+            if (row === undefined) return undefined
+            const { count, since, ...detail } = row
+            return { ...detail, missedEvents: { count, since } }
+          }),
+          Effect.orDie
+        )
+
+      const find = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
+        where workspace_id = ${workspaceId} and id = ${endpointId}`
+
+      /** Hold the endpoint as it is until the transaction ends: it can be neither disabled nor deleted meanwhile. */
+      const lock = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
+        where workspace_id = ${workspaceId} and id = ${endpointId} for share`
+
+      /** The same for somebody who is about to change it. */
+      const lockForUpdate = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
+        where workspace_id = ${workspaceId} and id = ${endpointId} for no key update`
+
+      /**
+       * Put the settings in the place of the present ones; the row must be locked. Enabling starts a new generation, so
+       * that attempts begun before no longer count; a trigger wakes the workers.
+       */
+      const update = (workspaceId: WorkspaceId, present: EndpointRow, next: EndpointSettings) => {
+        const enables = next.enabled && !present.enabled
+        const disables = !next.enabled && present.enabled
+        return execute(sql)`
+        update posthorn.endpoints
+        set url = ${next.url}, description = ${next.description}, enabled = ${next.enabled},
+            updated_at = date_trunc('milliseconds', clock_timestamp())
+            ${next.eventTypes === present.eventTypes ? sql`` : sql`, event_types = ${next.eventTypes as Array<string>}::text[]`}
+            ${enables ? sql`, consecutive_failures = 0, generation = generation + 1, disabled_reason = null` : sql``}
+            ${disables ? sql`, disabled_reason = 'manual', disabled_at = date_trunc('milliseconds', clock_timestamp())` : sql``}
+        where workspace_id = ${workspaceId} and id = ${present.id}`
+      }
+
+      /**
+       * Hold the endpoint for somebody who is about to remove it; false when it is gone. Like the two below it, waits for
+       * other transactions for a moment only, and belongs into a transaction of its own.
+       */
+      const lockForRemoval = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        boundedWait(sql).pipe(
+          Effect.zipRight(sql`select id from posthorn.endpoints
+          where workspace_id = ${workspaceId} and id = ${endpointId} for update`),
+          Effect.map((rows) => rows.length > 0),
+          refusing(stillInUse)
+        )
+
+      /**
+       * Removes up to `most` of its deliveries with their attempts, oldest first; gives how many. Locked in the order in
+       * which `posthorn.record` locks them.
+       */
+      const removeDeliveries = (workspaceId: WorkspaceId, endpointId: EndpointId, most: number) =>
+        boundedWait(sql).pipe(
+          Effect.zipRight(rows(sql, Counted)`
+        with oldest as materialized (
+          select id from posthorn.deliveries where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
+          order by id limit ${most} for update
+        ), gone as (
+          delete from posthorn.deliveries d using oldest
+          where d.workspace_id = ${workspaceId} and d.id = oldest.id returning 1
+        )
+        select count(*) as n from gone`),
+          Effect.map((rows) => rows[0]!.n),
+          refusing(stillInUse)
+        )
+
+      /** With its deliveries and attempts; false when it was gone already. */
+      const remove = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        boundedWait(sql).pipe(
+          Effect.zipRight(sql`delete from posthorn.endpoints
+          where workspace_id = ${workspaceId} and id = ${endpointId} returning 1`),
+          Effect.map((rows) => rows.length > 0),
+          refusing(stillInUse)
+        )
+
+      /** Make `secret` the current one; the one before stays for 24 hours, an older one goes at once. */
+      const rotate = (workspaceId: WorkspaceId, endpointId: EndpointId, secret: Buffer) =>
+        first(sql, Rotated)`
+        update posthorn.endpoints
+        set previous_secret = secret, secret = ${secret},
+            previous_secret_expires_at = date_trunc('milliseconds', clock_timestamp()) + interval '24 hours',
+            updated_at = date_trunc('milliseconds', clock_timestamp())
+        where workspace_id = ${workspaceId} and id = ${endpointId}
+        returning previous_secret_expires_at as "previousSecretExpiresAt"`
+
+      return {
+        count,
+        find,
+        findDetail,
+        insert,
+        list,
+        lock,
+        lockForRemoval,
+        lockForUpdate,
+        remove,
+        removeDeliveries,
+        rotate,
+        update
+      } as const
+    })
+  }
+) {}

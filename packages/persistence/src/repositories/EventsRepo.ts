@@ -1,0 +1,201 @@
+/**
+ * Events: publishing, which is thin over `posthorn.publish`, the one way an event enters; and what was published, newest
+ * first, and which types there are.
+ *
+ * Ids are made when an event is published and sort by that, so a page walks an index on them and costs the same however
+ * deep it lies. A type costs one probe for its newest event and a count, within the index, of its last 24 hours.
+ * Source: spec §3.4 and §4.5.
+ */
+
+import * as SqlClient from "@effect/sql/SqlClient"
+import { IdempotencyKeyReused, invalid, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import type { EndpointId, EventId, MemberId, TokenId, WorkspaceId } from "@posthorn/domain/Ids"
+import { byId } from "@posthorn/domain/Page"
+import { Effect, Option, Schema } from "effect"
+import { Count, Id, Time } from "../client/internal/Columns.ts"
+import { all, execute } from "../client/Query.ts"
+import { rows } from "../client/Rows.ts"
+import { madeBetween, refusing, type SqlProblem, type Times } from "../client/Statement.ts"
+import { makePayloadPages, type WithPayload } from "./internal/PayloadPages.ts"
+import { makePublishing, type NewEvent, Published } from "./internal/Publishing.ts"
+
+export { type NewEvent, Published }
+
+/** What happens in Posthorn itself, for whoever subscribes to it. Source: spec §6.1. */
+export type OwnEvent =
+  | {
+      readonly type: "member.added" | "member.removed"
+      readonly payload: {
+        readonly memberId: MemberId
+        readonly email: string
+        readonly name: string
+        readonly role: string
+      }
+    }
+  | {
+      readonly type: "api_token.created"
+      readonly payload: {
+        readonly tokenId: TokenId
+        readonly name: string
+        readonly scopes: ReadonlyArray<string>
+      }
+    }
+  | {
+      readonly type: "api_token.revoked"
+      readonly payload: { readonly tokenId: TokenId; readonly name: string }
+    }
+  | {
+      readonly type: "webhook.endpoint_disabled"
+      readonly payload: { readonly endpointId: EndpointId; readonly reason: "manual" }
+    }
+
+const refusals = {
+  PH400: (problem: SqlProblem) => invalid(problem.hint ?? "", problem.message),
+  PH404: () => new WorkspaceNotFound(),
+  PH409: () => new IdempotencyKeyReused(),
+  // The workspace went while the event was being stored.
+  "23503": () => new WorkspaceNotFound()
+}
+
+const refusedOne = refusing({
+  ...refusals,
+  PH413: ({ message }) =>
+    invalid("/eventType", `${message}: only the operator can raise that (LIMIT_FAN_OUT)`)
+})
+
+const refusedAll = refusing({
+  ...refusals,
+  PH413: ({ message }) => invalid("/events", `${message}: publish fewer events at once`)
+})
+
+const Raw = Schema.Struct({
+  id: Id("event"),
+  eventType: Schema.String,
+  payload: Schema.NullOr(Schema.String),
+  traceId: Schema.String,
+  createdAt: Time,
+  deliveries: Count,
+  missed: Count
+})
+export type EventRow = WithPayload<typeof Raw.Type>
+
+export interface EventFilter extends Times {
+  readonly eventType?: string | undefined
+  readonly omitPayload?: boolean | undefined
+}
+
+export const EventTypeRow = Schema.Struct({
+  eventType: Schema.String,
+  lastSeenAt: Time,
+  lastDay: Count,
+  endpoints: Count
+})
+export type EventTypeRow = typeof EventTypeRow.Type
+
+/** How far back types are looked for. Source: spec §4.5. */
+export const TYPES_WITHIN = "30 days"
+
+export class EventsRepo extends Effect.Service<EventsRepo>()(
+  "@posthorn/persistence/repositories/EventsRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { columns, first, page } = makePayloadPages(sql, Raw, byId, "r.payload")
+      const publishing = yield* makePublishing
+
+      /** In one transaction with whatever else is published at this moment, as if it were alone. */
+      const publish = (workspaceSlug: string, event: NewEvent, traceId: string, mostDeliveries: number) =>
+        refusedOne(publishing.one({ workspaceSlug, event, traceId, mostDeliveries }))
+
+      /** All or nothing; the answers in the order of the events. */
+      const publishAll = (
+        workspaceSlug: string,
+        events: ReadonlyArray<NewEvent>,
+        traceId: string,
+        mostDeliveries: number
+      ) => refusedAll(publishing.all(workspaceSlug, events, traceId, mostDeliveries))
+
+      /** An event of Posthorn itself, in the caller's transaction; never sent to `exceptEndpoint`. */
+      const announce = (
+        workspaceId: WorkspaceId,
+        event: OwnEvent,
+        traceId: string,
+        exceptEndpoint: string | null = null
+      ) =>
+        execute(
+          sql
+        )`select posthorn.announce(${workspaceId}, ${event.type}, ${JSON.stringify(event.payload)}, ${traceId},
+        ${exceptEndpoint})`
+
+      const find = (workspaceId: WorkspaceId, eventId: EventId) =>
+        rows(sql, Raw)`select ${columns} from posthorn.events r
+          where r.workspace_id = ${workspaceId} and r.id = ${eventId}`.pipe(Effect.map(first), Effect.orDie)
+
+      const within = (
+        workspaceId: WorkspaceId,
+        { eventType, ...times }: EventFilter,
+        from: Option.Option<{ readonly id: EventId }>
+      ) =>
+        sql.and([
+          sql`r.workspace_id = ${workspaceId}`,
+          ...(eventType === undefined ? [] : [sql`r.event_type = ${eventType}`]),
+          ...(Option.isNone(from) ? [] : [sql`r.id < ${from.value.id}`]),
+          madeBetween(sql, "evt_", sql.literal("r"), times)
+        ])
+
+      /** Newest first, strictly past the position. */
+      const list = (
+        workspaceId: WorkspaceId,
+        filter: EventFilter,
+        limit: number,
+        from: Option.Option<{ readonly id: EventId }>
+      ) =>
+        Effect.orDie(
+          page(
+            sql`posthorn.events r where ${within(workspaceId, filter, from)}
+              order by r.id desc limit ${limit + 1}`,
+            limit,
+            filter.omitPayload
+          )
+        )
+
+      /** By name, strictly past the position; a type none of whose events is kept any more is not one. */
+      const listTypes = (
+        workspaceId: WorkspaceId,
+        limit: number,
+        from: Option.Option<{ readonly type: string }>
+      ) => {
+        const past = Option.match(from, { onNone: () => "", onSome: ({ type }) => type })
+        return all(sql, EventTypeRow)`
+          with recursive types as (
+            (select e.event_type, e.id from posthorn.events e
+             where e.workspace_id = ${workspaceId} and e.event_type > ${past}
+             order by e.event_type, e.id desc limit 1)
+            union all
+            select next.event_type, next.id from types t cross join lateral (
+              select e.event_type, e.id from posthorn.events e
+              where e.workspace_id = ${workspaceId} and e.event_type > t.event_type
+              order by e.event_type, e.id desc limit 1
+            ) next
+          ), page as materialized (
+            select event_type, id, posthorn.patterns_of(event_type) as patterns from types where id >= posthorn.id_at('evt_', now() - ${TYPES_WITHIN}::interval) limit ${limit + 1}
+          ), wanted as materialized (
+            select s.pattern, s.endpoint_id from posthorn.subscriptions s
+            join posthorn.endpoints n on n.workspace_id = s.workspace_id and n.id = s.endpoint_id
+            where s.workspace_id = ${workspaceId} and n.enabled
+          )
+          select p.event_type as "eventType", newest.created_at as "lastSeenAt",
+            (select count(*) from posthorn.events e
+             where e.workspace_id = ${workspaceId} and e.event_type = p.event_type
+               and e.id >= posthorn.id_at('evt_', now() - interval '24 hours')) as "lastDay",
+            (select count(distinct w.endpoint_id) from wanted w
+             where w.pattern = any (p.patterns)) as endpoints
+          from page p
+          join posthorn.events newest on newest.workspace_id = ${workspaceId} and newest.id = p.id
+          order by p.event_type`
+      }
+
+      return { announce, find, list, listTypes, publish, publishAll } as const
+    })
+  }
+) {}

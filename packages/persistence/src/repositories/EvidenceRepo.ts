@@ -1,0 +1,181 @@
+/**
+ * Evidence about one endpoint for a diagnosis: a few bounded statements, whatever the endpoint's history.
+ *
+ * At most 500 deliveries (newest first) and their attempts are looked at, 100 attempts, 50 changes and 100 event types
+ * are kept, and counts stop at 1,000, of what was lost at 10,000: about 10 ms for an endpoint with 100,000 deliveries.
+ */
+
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { Evidence } from "@posthorn/domain/diagnosis/DiagnosisEvidence"
+import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
+import { Via } from "@posthorn/domain/Principal"
+import { DisabledReason } from "@posthorn/domain/States"
+import { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
+import { Effect, Schema } from "effect"
+import { Bytes, Count, Counted, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
+import { rows } from "../client/Rows.ts"
+import { TYPES_WITHIN } from "./EventsRepo.ts"
+
+const DELIVERIES = 500
+const ATTEMPTS = 100
+const CHANGES = 50
+const TYPES = 100
+const COUNTED = 1_000
+const LOST = 10_000
+
+/** What this room knows; whether URL and secret are of use now is the capability's to say. */
+export type Gathered = Omit<Evidence, "endpoint" | "requestTimeoutMs"> & {
+  readonly endpoint: Omit<Evidence["endpoint"], "secretReadable" | "urlRefusal"> & {
+    readonly url: string
+    readonly secret: Uint8Array
+  }
+}
+
+const EndpointFacts = Schema.Struct({
+  id: Id("endpoint"),
+  url: Schema.String,
+  enabled: Schema.Boolean,
+  disabledReason: Schema.NullOr(DisabledReason),
+  disabledAt: Schema.NullOr(Time),
+  createdAt: Time,
+  consecutiveFailures: Count,
+  eventTypes: Texts,
+  secret: Bytes,
+  now: Time
+})
+
+const SeenAttempt = Schema.Struct({
+  deliveryId: Id("delivery"),
+  eventType: Schema.String,
+  at: Time,
+  status: AttemptStatus,
+  durationMs: Count,
+  httpStatus: Schema.NullOr(Count),
+  failureReason: Schema.NullOr(FailureReason),
+  url: Schema.String,
+  location: Schema.NullOr(Schema.String)
+})
+
+const SeenChange = Schema.Struct({
+  auditEventId: Id("audit"),
+  action: Schema.String,
+  fields: Texts,
+  at: Time,
+  via: Via
+})
+
+const Waiting = Schema.Struct({ count: Count, oldestDueAt: Schema.NullOr(Time) })
+
+const Losses = Schema.Struct({
+  stopped: Count,
+  stoppedSince: Schema.NullOr(Time),
+  newestId: Schema.NullOr(Id("delivery")),
+  neverSent: Count,
+  moreStopped: Schema.Boolean,
+  missed: Count,
+  missedSince: Schema.NullOr(Time),
+  moreMissed: Schema.Boolean
+})
+
+const SeenType = Schema.Struct({ eventType: Schema.String })
+
+export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
+  "@posthorn/persistence/repositories/EvidenceRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const endpointFacts = sql.literal(columnsOf(EndpointFacts, "", { now: "clock_timestamp()" }))
+      const losses = sql.literal(columnsOf(Losses))
+
+      const endpointOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        rows(sql, EndpointFacts)`
+        select ${endpointFacts}
+        from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`
+
+      const recent = (workspaceId: WorkspaceId, endpointId: EndpointId) => sql`
+      select id, event_type, status, attempts, dead_letter_reason, replayed_from, created_at from posthorn.deliveries
+      where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
+      order by id desc limit ${DELIVERIES}`
+
+      const attemptsOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        rows(sql, SeenAttempt)`
+        select a.delivery_id as "deliveryId", r.event_type as "eventType", a.at, a.status, a.duration_ms as "durationMs",
+          a.http_status as "httpStatus", a.failure_reason as "failureReason", a.url,
+          a.response_headers::json ->> 'location' as location
+        from (${recent(workspaceId, endpointId)}) r
+        join posthorn.attempts a on a.workspace_id = ${workspaceId} and a.delivery_id = r.id
+        where r.attempts > 0
+        order by a.at desc, a.delivery_id desc, a.ordinal desc limit ${ATTEMPTS + 1}`
+
+      const changesOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        rows(sql, SeenChange)`
+        select id as "auditEventId", action, coalesce(changes -> 'fields', '[]'::json) as fields,
+          created_at as at, via
+        from posthorn.audit_events where workspace_id = ${workspaceId} and target_id = ${endpointId}
+        order by created_at desc, id desc limit ${CHANGES + 1}`
+
+      const waitingOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        rows(sql, Waiting)`
+        select count(*)::integer as count, min(due_at) as "oldestDueAt"
+        from (select due_at from posthorn.queue where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
+              order by due_at, delivery_id limit ${COUNTED}) q`
+
+      const seenOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        rows(sql, Counted)`
+        select count(*)::integer as n from (${recent(workspaceId, endpointId)}) r`
+
+      const lossesOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        rows(sql, Losses)`
+        select ${losses} from posthorn.losses(${workspaceId}, ${endpointId}, ${LOST})`
+
+      /** By name, hopping over the index from type to type. */
+      const typesOf = (workspaceId: WorkspaceId) =>
+        rows(sql, SeenType)`
+        with recursive types as (
+          (select e.event_type, e.id from posthorn.events e where e.workspace_id = ${workspaceId}
+           order by e.event_type, e.id desc limit 1)
+          union all
+          select next.event_type, next.id from types t cross join lateral (
+            select e.event_type, e.id from posthorn.events e
+            where e.workspace_id = ${workspaceId} and e.event_type > t.event_type
+            order by e.event_type, e.id desc limit 1
+          ) next
+        )
+        select event_type as "eventType" from types
+        where id >= posthorn.id_at('evt_', now() - ${TYPES_WITHIN}::interval) limit ${TYPES}`
+
+      /** Undefined when the workspace has no such endpoint. */
+      const gather = (
+        workspaceId: WorkspaceId,
+        endpointId: EndpointId
+      ): Effect.Effect<Gathered | undefined> =>
+        Effect.gen(function* () {
+          const [found] = yield* endpointOf(workspaceId, endpointId)
+          if (found === undefined) return undefined
+          const { now, ...endpoint } = found
+          const attempts = yield* attemptsOf(workspaceId, endpointId)
+          const changes = yield* changesOf(workspaceId, endpointId)
+          const types = yield* typesOf(workspaceId)
+          const [waiting] = yield* waitingOf(workspaceId, endpointId)
+          const [recentOnes] = yield* seenOf(workspaceId, endpointId)
+          const [lost] = yield* lossesOf(workspaceId, endpointId)
+          const { missed, missedSince, moreMissed, moreStopped, neverSent, newestId, stopped, stoppedSince } =
+            lost!
+          return {
+            now,
+            endpoint,
+            attempts: attempts.slice(0, ATTEMPTS),
+            olderAttempts: attempts.length > ATTEMPTS || recentOnes!.n === DELIVERIES,
+            changes: changes.slice(0, CHANGES),
+            olderChanges: changes.length > CHANGES,
+            published: types.map(({ eventType }) => eventType),
+            waiting: waiting!,
+            stopped: { count: stopped, more: moreStopped, since: stoppedSince, newestId, neverSent },
+            missedEvents: { count: missed, more: moreMissed, since: missedSince }
+          }
+        }).pipe(Effect.orDie)
+
+      return { gather } as const
+    })
+  }
+) {}

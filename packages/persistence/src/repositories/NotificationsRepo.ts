@@ -1,0 +1,45 @@
+/** Notifications: written by `posthorn.record` and `posthorn.bury`, read and marked here. Source: spec §3.1. */
+
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { NotificationId, WorkspaceId } from "@posthorn/domain/Ids"
+import type { TimePosition } from "@posthorn/domain/Page"
+import { NotificationKind } from "@posthorn/domain/States"
+import { Effect, type Option, Schema } from "effect"
+import { columnsOf, Id, Time } from "../client/internal/Columns.ts"
+import { all, first } from "../client/Query.ts"
+import { newestFirst } from "../client/Statement.ts"
+
+export const NotificationRow = Schema.Struct({
+  id: Id("notification"),
+  kind: NotificationKind,
+  message: Schema.String,
+  endpointId: Schema.NullOr(Id("endpoint")),
+  deliveryId: Schema.NullOr(Id("delivery")),
+  readAt: Schema.NullOr(Time),
+  createdAt: Time
+})
+export type NotificationRow = typeof NotificationRow.Type
+
+export class NotificationsRepo extends Effect.Service<NotificationsRepo>()(
+  "@posthorn/persistence/repositories/NotificationsRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(columnsOf(NotificationRow))
+
+      /** Newest first, strictly past the position. */
+      const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
+        all(sql, NotificationRow)`select ${columns} from posthorn.notifications
+          where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
+
+      /** Read from now on, or since the first time it was marked. */
+      const markRead = (workspaceId: WorkspaceId, notificationId: NotificationId) =>
+        first(sql, NotificationRow)`update posthorn.notifications
+          set read_at = coalesce(read_at, date_trunc('milliseconds', clock_timestamp()))
+          where workspace_id = ${workspaceId} and id = ${notificationId}
+          returning ${columns}`
+
+      return { list, markRead } as const
+    })
+  }
+) {}

@@ -1,0 +1,123 @@
+/**
+ * Replays: of one delivery, and jobs that replay all that failed in a time. The statements are functions of
+ * migrations/0007_replays.sql; a job's steps are made by a worker. Source: spec §3.1 and §4.6.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import {
+  type DeliveryId,
+  type EndpointId,
+  newId,
+  type ReplayId,
+  type WorkspaceId
+} from "@posthorn/domain/Ids"
+import type { TimePosition } from "@posthorn/domain/Page"
+import type { Actor } from "@posthorn/domain/Principal"
+import { ReplayableStatus, ReplayState } from "@posthorn/domain/States"
+import { Effect, type Option, Schema } from "effect"
+import { Count, columnsOf, Id, Time } from "../client/internal/Columns.ts"
+import { all, first, one } from "../client/Query.ts"
+import { newestFirst } from "../client/Statement.ts"
+
+export const ReplayRow = Schema.Struct({
+  id: Id("replay"),
+  endpointId: Id("endpoint"),
+  statuses: Schema.Array(ReplayableStatus),
+  since: Time,
+  until: Schema.NullOr(Time),
+  state: ReplayState,
+  matched: Count,
+  missed: Count,
+  replayed: Count,
+  failed: Count,
+  createdAt: Time,
+  finishedAt: Schema.NullOr(Time)
+})
+export type ReplayRow = typeof ReplayRow.Type
+
+/** Which deliveries and missed events of an endpoint. Times are of the deliveries and events themselves. */
+export interface ReplayRange {
+  readonly endpointId: EndpointId
+  readonly statuses: ReadonlyArray<ReplayableStatus>
+  /** Inclusive. */
+  readonly since: string
+  /** Exclusive; null: up to now. */
+  readonly until: string | null
+  readonly includeMissed: boolean
+}
+
+/** Who asked, for the audit log. */
+export interface Asked {
+  readonly actor: Actor
+  readonly traceId: string
+}
+
+const ReplayCount = Schema.Struct({
+  /** Deliveries and missed events together. */
+  matched: Count,
+  missed: Count
+})
+
+const Replayed = Schema.Struct({ delivery: Id("delivery") })
+
+export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
+  "@posthorn/persistence/repositories/ReplaysRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(columnsOf(ReplayRow))
+
+      const counted = (workspaceId: WorkspaceId, range: ReplayRange) =>
+        sql`posthorn.count_replay(${workspaceId}, ${range.endpointId}, ${range.statuses as Array<string>}::text[],
+        ${range.since}::timestamptz, ${range.until}::timestamptz, ${range.includeMissed})`
+
+      /** How many deliveries and missed events a job over the range would be about. */
+      const count = (workspaceId: WorkspaceId, range: ReplayRange) =>
+        one(
+          sql,
+          ReplayCount
+        )`select deliveries + missed as matched, missed from ${counted(workspaceId, range)}`
+
+      /** Store a job; a worker makes it. What is counted is exactly what its snapshot sees. */
+      const start = (workspaceId: WorkspaceId, range: ReplayRange, { actor, traceId }: Asked) =>
+        one(sql, ReplayRow)`
+        insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed, matched,
+          missed, actor_type, actor_id, via, trace_id)
+        select ${workspaceId}, ${newId("replay")}, ${range.endpointId}, posthorn.shard_of(${range.endpointId}),
+          ${range.statuses as Array<string>}::text[], ${range.since}::timestamptz, ${range.until}::timestamptz,
+          ${range.includeMissed}, deliveries + missed, missed, ${actor.type}, ${actor.id}, ${actor.via}, ${traceId}
+        from ${counted(workspaceId, range)}
+        returning ${columns}`
+
+      const find = (workspaceId: WorkspaceId, replayId: ReplayId) =>
+        first(sql, ReplayRow)`select ${columns} from posthorn.replays
+        where workspace_id = ${workspaceId} and id = ${replayId}`
+
+      /** Newest first, strictly past the position. */
+      const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
+        all(sql, ReplayRow)`select ${columns} from posthorn.replays
+        where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
+
+      /** Ends a running job, after the step that is being made; undefined when it was not running. */
+      const cancel = (workspaceId: WorkspaceId, replayId: ReplayId) =>
+        first(sql, ReplayRow)`
+        update posthorn.replays set state = 'cancelled', finished_at = date_trunc('milliseconds', clock_timestamp())
+        where workspace_id = ${workspaceId} and id = ${replayId} and state = 'running'
+        returning ${columns}`
+
+      /** Replay one delivery; gives the new one's id, or undefined when it cannot be replayed as it stands. */
+      const replayOne = (
+        workspaceId: WorkspaceId,
+        source: { readonly id: DeliveryId; readonly endpointId: EndpointId },
+        { actor, traceId }: Asked
+      ) =>
+        Effect.map(
+          first(sql, Replayed)`
+        select delivery from posthorn.replay(${workspaceId}, ${source.endpointId}, array[${source.id}], null, null,
+          ${actor.type}, ${actor.id}, ${actor.via}, ${traceId})`,
+          (replayed) => replayed?.delivery
+        )
+
+      return { cancel, count, find, list, replayOne, start } as const
+    })
+  }
+) {}

@@ -1,0 +1,136 @@
+/**
+ * All that became of an event, found by any id of it.
+ *
+ * First the events and test sends that the id leads to, then all deliveries of those, then their attempts and audit
+ * events, each through an index. One trace id can lead to many events (a batch, a replay job): the answer ends after
+ * `MAX_ITEMS`, the oldest, and no statement looks at more than `MAX_DELIVERIES`. Source: spec §4.6.
+ */
+
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { WorkspaceId } from "@posthorn/domain/Ids"
+import { Effect, Schema } from "effect"
+import { Time } from "../client/internal/Columns.ts"
+import { rows } from "../client/Rows.ts"
+
+const Raw = Schema.Struct({
+  at: Time,
+  kind: Schema.Literal("event", "delivery", "attempt", "replay", "audit"),
+  id: Schema.String,
+  facts: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+})
+
+export interface TraceItem extends Omit<typeof Raw.Type, "facts"> {
+  readonly [member: string]: unknown
+}
+
+export const MAX_ITEMS = 1_000
+const MAX_DELIVERIES = 1_000
+
+const TRACE_ID = /^[0-9a-f]{32}$/
+const OWN_ID = /^(whd|evt)_[\x21-\x7e]{1,60}$/
+
+export class TracesRepo extends Effect.Service<TracesRepo>()(
+  "@posthorn/persistence/repositories/TracesRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      /** Ids of the deliveries that the id itself names: one by its id, or those with a trace id of their own. */
+      const named = (workspaceId: WorkspaceId, id: string) =>
+        id.startsWith("whd_")
+          ? sql`select id, event_id, replayed_from from posthorn.deliveries
+            where workspace_id = ${workspaceId} and id = ${id}`
+          : sql`select id, event_id, replayed_from from posthorn.deliveries
+            where workspace_id = ${workspaceId} and trace_id = ${id}
+              and (event_id is null or replayed_from is not null or replay_id is not null)
+            limit ${MAX_DELIVERIES}`
+
+      const eventsNamed = (workspaceId: WorkspaceId, id: string) =>
+        sql`select id from posthorn.events
+        where workspace_id = ${workspaceId} and ${
+          id.startsWith("evt_")
+            ? sql`id = ${id}`
+            : // Those that have the trace id of their own, made from their id, are in no index by it.
+              sql`id = ${`evt_${id.slice(0, -3)}`} and trace_id = ${id}`
+        }
+        union
+        (select id from posthorn.events
+         where workspace_id = ${workspaceId} and trace_id = ${id} and trace_id <> posthorn.own_trace(id)
+         limit ${MAX_DELIVERIES})`
+
+      const items = (workspaceId: WorkspaceId, id: string) =>
+        rows(sql, Raw)`
+        with recursive named as materialized (${named(workspaceId, id)}),
+        event_ids as materialized (
+          select event_id as id from named where event_id is not null
+          union (${eventsNamed(workspaceId, id)})
+        ),
+        -- A test send and its replays have no event: they hang together by what each was made from.
+        first_sends as (
+          select id, replayed_from from named where event_id is null
+          union
+          select d.id, d.replayed_from from first_sends s
+          join posthorn.deliveries d on d.workspace_id = ${workspaceId} and d.id = s.replayed_from and d.event_id is null
+        ),
+        sends as (
+          select id from first_sends
+          union
+          select d.id from sends s
+          join posthorn.deliveries d
+            on d.workspace_id = ${workspaceId} and d.replayed_from = s.id and d.event_id is null
+        ),
+        delivered as materialized (
+          select d.* from event_ids e
+          cross join lateral posthorn.deliveries_of_event(${workspaceId}, e.id) as of_event(id)
+          join posthorn.deliveries d on d.workspace_id = ${workspaceId} and d.id = of_event.id
+          union all
+          select d.* from sends s join posthorn.deliveries d on d.workspace_id = ${workspaceId} and d.id = s.id
+          limit ${MAX_DELIVERIES}
+        )
+        select at, kind, id, facts from (
+          select e.created_at as at, 'event' as kind, e.id::text, 1 as rank, json_build_object('eventType', e.event_type,
+            'traceId', e.trace_id, 'deliveries', e.deliveries, 'missed', e.missed) as facts
+          from event_ids i join posthorn.events e on e.workspace_id = ${workspaceId} and e.id = i.id
+          union all
+          select d.created_at, 'replay', d.id, 2, json_build_object('replayedFrom', d.replayed_from, 'replayId', d.replay_id)
+          from delivered d where d.replayed_from is not null or d.replay_id is not null
+          union all
+          select d.created_at, 'delivery', d.id, 3, json_build_object('endpointId', d.endpoint_id, 'eventType', d.event_type,
+            'status', d.status, 'attempts', d.attempts, 'traceId', d.trace_id)
+          from delivered d
+          union all
+          select a.at, 'attempt', a.id, 5, json_build_object('deliveryId', a.delivery_id, 'ordinal', a.ordinal,
+            'status', a.status, 'httpStatus', a.http_status, 'failureReason', a.failure_reason,
+            'durationMs', a.duration_ms)
+          from delivered d
+          join posthorn.attempts a on a.workspace_id = ${workspaceId} and a.delivery_id = d.id
+          union all
+          select u.created_at, 'audit', u.id, 4, json_build_object('action', u.action,
+            'actor', json_build_object('type', u.actor_type, 'id', u.actor_id, 'via', u.via),
+            'target', json_build_object('type', u.target_type, 'id', u.target_id))
+          from (
+            select id as target from delivered
+            union select replay_id from delivered where replay_id is not null
+          ) t
+          join posthorn.audit_events u on u.workspace_id = ${workspaceId} and u.target_id = t.target
+        ) found
+        order by at, rank, id limit ${MAX_ITEMS + 1}`
+
+      /** In order of time; without items when nothing carries the id. */
+      const find = (workspaceId: WorkspaceId, id: string) =>
+        TRACE_ID.test(id) || OWN_ID.test(id)
+          ? items(workspaceId, id).pipe(
+              Effect.map((found) => ({
+                items: found
+                  .slice(0, MAX_ITEMS)
+                  .map(({ at, facts, id, kind }): TraceItem => ({ at, kind, id, ...facts })),
+                truncated: found.length > MAX_ITEMS
+              })),
+              Effect.orDie
+            )
+          : Effect.succeed({ items: [], truncated: false })
+
+      return { find } as const
+    })
+  }
+) {}

@@ -1,0 +1,102 @@
+/** Workspaces: the directory that every other key leads with. */
+
+import * as SqlClient from "@effect/sql/SqlClient"
+import { held, WorkspaceNotFound, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
+import type { WorkspaceId } from "@posthorn/domain/Ids"
+import { isSlug } from "@posthorn/domain/Slug"
+import { Effect, type Option, Schema } from "effect"
+import { Counted, columnsOf, Id, Time } from "../client/internal/Columns.ts"
+import { all, first, hasRow } from "../client/Query.ts"
+import { rows } from "../client/Rows.ts"
+import { boundedWait, byIdAfter, refusing, UNIQUE_VIOLATION } from "../client/Statement.ts"
+
+export const WorkspaceRow = Schema.Struct({
+  id: Id("workspace"),
+  slug: Schema.String,
+  name: Schema.String,
+  createdAt: Time
+})
+export type WorkspaceRow = typeof WorkspaceRow.Type
+
+const stillInUse = {
+  "55P03": () => held("A transaction that published to this workspace is still open")
+}
+
+export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
+  "@posthorn/persistence/repositories/WorkspacesRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(columnsOf(WorkspaceRow))
+
+      const insert = (row: { readonly id: WorkspaceId; readonly slug: string; readonly name: string }) =>
+        rows(sql, WorkspaceRow)`insert into posthorn.workspaces ${sql.insert(row)}
+        returning ${columns}`.pipe(
+          Effect.map((rows) => rows[0]!),
+          refusing({ [UNIQUE_VIOLATION]: () => new WorkspaceSlugTaken() })
+        )
+
+      const findBySlug = (slug: string) =>
+        !isSlug(slug)
+          ? Effect.succeed(undefined)
+          : first(sql, WorkspaceRow)`select ${columns}
+        from posthorn.workspaces where slug = ${slug}`
+
+      /** By id; it may have been removed since the gate let the caller in. */
+      const get = (workspaceId: WorkspaceId) =>
+        Effect.flatMap(
+          first(sql, WorkspaceRow)`select ${columns} from posthorn.workspaces where id = ${workspaceId}`,
+          (row) => (row === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(row))
+        )
+
+      /**
+       * Until the transaction ends nobody else holds this workspace: for what is counted before it is added. Publishing goes on
+       * beside it. False when the workspace went a moment ago.
+       */
+      const hold = (workspaceId: WorkspaceId) =>
+        Effect.zipRight(
+          Effect.orDie(boundedWait(sql)),
+          hasRow(sql)`select from posthorn.workspaces where id = ${workspaceId} for no key update`
+        )
+
+      /** Forward on id, strictly past the position. */
+      const list = (limit: number, from: Option.Option<{ readonly id: WorkspaceId }>) =>
+        all(sql, WorkspaceRow)`select ${columns} from posthorn.workspaces
+        where ${byIdAfter(sql, limit, from)}`
+
+      /**
+       * Removes up to `most` of its deliveries, with their attempts, and then of its events that no delivery needs any more,
+       * oldest first; gives how many of the larger kind. Locked in the order in which `posthorn.record` locks them. Like `remove`, waits for other transactions
+       * for a moment only, and belongs into a transaction of its own.
+       */
+      const removeHistory = (workspaceId: WorkspaceId, most: number) =>
+        boundedWait(sql).pipe(
+          Effect.zipRight(rows(sql, Counted)`
+        with oldest as materialized (
+          select id from posthorn.deliveries where workspace_id = ${workspaceId} order by id limit ${most} for update
+        ), gone as (
+          delete from posthorn.deliveries d using oldest
+          where d.workspace_id = ${workspaceId} and d.id = oldest.id returning 1
+        )
+        select count(*) as n from gone`),
+          Effect.zipWith(
+            rows(sql, Counted)`select removed as n
+            from posthorn.remove_old_events(${workspaceId}, interval '0', ${most}, '')`,
+            ([deliveries], [events]) => Math.max(deliveries!.n, events!.n)
+          ),
+          refusing(stillInUse)
+        )
+
+      /** With everything in it; undefined when it was gone already. */
+      const remove = (workspaceId: WorkspaceId) =>
+        boundedWait(sql).pipe(
+          Effect.zipRight(rows(sql, WorkspaceRow)`delete from posthorn.workspaces where id = ${workspaceId}
+          returning ${columns}`),
+          Effect.map((rows) => rows[0]),
+          refusing(stillInUse)
+        )
+
+      return { findBySlug, get, hold, insert, list, remove, removeHistory } as const
+    })
+  }
+) {}

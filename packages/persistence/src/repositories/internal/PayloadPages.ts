@@ -1,0 +1,69 @@
+/**
+ * Pages of rows that have a payload. A page ends early once its payloads have taken `PAGE_BYTES`, so that no reader can make
+ * the server hold 200 payloads of 1 MiB. The payloads of the rows beyond stay in the database.
+ */
+import type { SqlClient } from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import type { Fragment } from "@effect/sql/Statement"
+import { JsonText } from "@posthorn/domain/JsonText"
+import { cursorAt, type Order, type Page, pageOf } from "@posthorn/domain/Page"
+import { Effect, type Schema } from "effect"
+import { columnsOf } from "../../client/internal/Columns.ts"
+import { rows } from "../../client/Rows.ts"
+
+/** Bytes of payload after which a page ends. */
+const PAGE_BYTES = 4_194_304
+
+interface Raw {
+  readonly payload: string | null
+}
+
+export type WithPayload<R extends Raw> = Omit<R, "payload"> & { readonly payload: JsonText | null }
+
+/** The row as it came, changed in place: copying 50 rows of 14 members costs more than reading them. */
+const toRow = <R extends Raw>(raw: R): WithPayload<R> => {
+  const row = raw as { payload: string | JsonText | null }
+  if (typeof row.payload === "string") row.payload = new JsonText(row.payload)
+  return row as WithPayload<R>
+}
+
+/** `payload` is an expression over the table's row, which is called `r`. */
+export const makePayloadPages = <R extends Raw, P>(
+  sql: SqlClient,
+  row: Schema.Schema<R> & { readonly fields: object },
+  order: Order<WithPayload<R>, P>,
+  payload: string
+) => {
+  const columnsWith = (payload: string) =>
+    sql.literal(columnsOf<{ payload?: unknown }>(row, "r.", { payload }))
+  const columns = columnsWith(payload)
+  const withoutPayload = columnsWith("null::text")
+  const withinBudget = columnsWith(`case when r.bytes_before < ${PAGE_BYTES} then r.whole_payload end`)
+
+  /** `walk` is what follows `from`: the page's rows in their order and one more, if there are so many. */
+  const page = (
+    walk: Fragment,
+    limit: number,
+    omitPayload = false
+  ): Effect.Effect<Page<WithPayload<R>>, SqlError> =>
+    Effect.map(
+      omitPayload
+        ? rows(sql, row)`select ${withoutPayload} from ${walk}`
+        : rows(sql, row)`select ${withinBudget} from (
+            select w.*, coalesce(sum(octet_length(w.whole_payload)) over (
+              order by w.id desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
+            from (select r.*, ${sql.literal(payload)} as whole_payload from ${walk}) w
+          ) r order by r.id desc`,
+      (found) => {
+        const end = omitPayload ? -1 : found.findIndex(({ payload }) => payload === null)
+        if (end < 0) return pageOf(order, found.map(toRow), limit)
+        const items = found.slice(0, end).map(toRow)
+        return { items, nextCursor: cursorAt(order, order.positionOf(items[end - 1]!)) }
+      }
+    )
+
+  /** The row of a statement that has found it by `r`. */
+  const first = (found: ReadonlyArray<R>) => found[0] && toRow(found[0])
+
+  return { columns, first, page } as const
+}

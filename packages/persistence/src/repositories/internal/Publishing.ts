@@ -1,0 +1,131 @@
+/**
+ * Publishing: single publishes share statements, and so commits. `Batcher` puts together what arrives within the same moment,
+ * and `posthorn.try_publish_each` gives each its own outcome. An answer comes after the commit.
+ *
+ * What another transaction holds (a key, an endpoint that is being deleted) is waited for outside: such a publish is made
+ * again by itself, and so is, until that one is through, every publish that would have to wait for the same.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
+import type { ServiceUnavailable } from "@posthorn/domain/Errors"
+import type { JsonText } from "@posthorn/domain/JsonText"
+import { Effect, Option, Schema } from "effect"
+import { columnsOf, Id } from "../../client/internal/Columns.ts"
+import { makeKeyedSemaphores } from "../../client/internal/KeyedSemaphores.ts"
+import { makeLockWaits } from "../../client/internal/LockWaits.ts"
+import { rows } from "../../client/Rows.ts"
+import { isDatabaseAway, isInTheWay, problemOf } from "../../client/Statement.ts"
+import { makeBatcher } from "./Batcher.ts"
+
+export interface NewEvent {
+  readonly eventType: string
+  readonly payload: JsonText
+  readonly idempotencyKey: string | null
+}
+
+export const Published = Schema.Struct({
+  id: Id("event"),
+  eventType: Schema.String,
+  deliveryIds: Schema.Array(Id("delivery")),
+  duplicate: Schema.Boolean
+})
+export type Published = typeof Published.Type
+
+interface Publish {
+  readonly workspaceSlug: string
+  readonly event: NewEvent
+  readonly traceId: string
+  readonly mostDeliveries: number
+}
+
+/** Published, or refused with the SQLSTATE `code`. */
+const Outcome = Schema.Struct({
+  ...Published.fields,
+  code: Schema.NullOr(Schema.String),
+  message: Schema.NullOr(Schema.String),
+  hint: Schema.NullOr(Schema.String)
+})
+type Outcome = typeof Outcome.Type
+
+const KEY_HELD = "Another call or transaction is still publishing with this idempotency key"
+const ENDPOINT_HELD = "The workspace, or an endpoint that wants the event, is being deleted"
+
+const keyOf = ({ event, workspaceSlug }: Publish) =>
+  event.idempotencyKey === null ? null : `${workspaceSlug} ${event.idempotencyKey}`
+
+const refusedBy = ({ code, hint, message }: Pick<Outcome, "code" | "hint" | "message">) =>
+  new SqlError({ cause: Object.assign(new Error(message ?? ""), { code, hint }) })
+
+/** The statement was refused for one of them or for who was in its way, and has done nothing. */
+const isOfOne = (error: SqlError) => !isDatabaseAway(error) || isInTheWay(problemOf(error).code)
+
+export const makePublishing = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const published = sql.literal(columnsOf(Published))
+  const outcome = sql.literal(columnsOf(Outcome))
+  const waiting = yield* makeLockWaits
+  const apart = makeKeyedSemaphores(Number.POSITIVE_INFINITY)
+
+  /** All or nothing. Waits for whoever else is publishing with a key: their commit gives the answer, their rollback frees it. */
+  const publishTogether = (
+    workspaceSlug: string,
+    events: ReadonlyArray<NewEvent>,
+    traceId: string,
+    mostDeliveries: number,
+    key: string | null = null
+  ) =>
+    rows(sql, Published)`select ${published} from posthorn.try_publish_events(
+      ${workspaceSlug}, ${events.map(({ eventType }) => eventType)}::text[],
+      ${events.map(({ payload }) => payload.text)}::text[]::json[],
+      ${events.map(({ idempotencyKey }) => idempotencyKey) as Array<string>}::text[], ${traceId},
+      ${mostDeliveries}::integer)`.pipe(
+      waiting.forOthers(
+        key,
+        events.some(({ idempotencyKey }) => idempotencyKey !== null) ? KEY_HELD : ENDPOINT_HELD
+      )
+    )
+
+  const publishAlone = (publish: Publish): Effect.Effect<Published, SqlError | ServiceUnavailable> => {
+    const { event, mostDeliveries, traceId, workspaceSlug } = publish
+    return Effect.map(
+      publishTogether(workspaceSlug, [event], traceId, mostDeliveries, keyOf(publish)),
+      ([made]) => made!
+    )
+  }
+
+  const publishEach = (publishes: ReadonlyArray<Publish>) =>
+    rows(sql, Outcome)`select ${outcome} from posthorn.try_publish_each(
+      ${publishes.map(({ workspaceSlug }) => workspaceSlug)}::text[],
+      ${publishes.map(({ event }) => event.eventType)}::text[],
+      ${publishes.map(({ event }) => event.payload.text)}::text[]::json[],
+      ${publishes.map(({ event }) => event.idempotencyKey) as Array<string>}::text[],
+      ${publishes.map(({ traceId }) => traceId)}::text[], ${publishes[0]!.mostDeliveries}::integer)
+      order by place`
+
+  const batched = yield* makeBatcher(publishEach, {
+    lineOf: ({ workspaceSlug }: Publish) => workspaceSlug,
+    bytesOf: ({ event }) => event.payload.text.length
+  })
+
+  const settle = (publish: Publish, { code, hint, message, ...made }: Outcome) => {
+    if (code === null) return Effect.succeed<Published>(made)
+    return isInTheWay(code) ? publishAlone(publish) : Effect.fail(refusedBy({ code, hint, message }))
+  }
+
+  const publishShared = (publish: Publish) =>
+    Effect.matchEffect(batched(publish), {
+      onSuccess: (outcome) => settle(publish, outcome),
+      onFailure: (error) =>
+        isOfOne(error) ? apart.withPermit(publish.workspaceSlug)(publishAlone(publish)) : Effect.fail(error)
+    })
+
+  /** A publish within a transaction belongs to that, and is made by itself. */
+  const one = (publish: Publish) =>
+    Effect.flatMap(Effect.serviceOption(SqlClient.TransactionConnection), (transaction) =>
+      Option.isSome(transaction) || waiting.isWaitedFor(keyOf(publish)) || apart.isUsed(publish.workspaceSlug)
+        ? publishAlone(publish)
+        : publishShared(publish)
+    )
+
+  return { one, all: publishTogether } as const
+})

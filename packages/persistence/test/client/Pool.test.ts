@@ -1,0 +1,149 @@
+/** What becomes of statements whose answer is given up, and of the connections they ran on. */
+
+import { inspect } from "node:util"
+import * as SqlClient from "@effect/sql/SqlClient"
+import { expect, it } from "@effect/vitest"
+import { CurrentPrincipal, type Principal } from "@posthorn/domain/Principal"
+import * as Database from "@posthorn/persistence/client/Database"
+import { atBest } from "@posthorn/testkit/AtBest"
+import { freshDatabase } from "@posthorn/testkit/TestPg"
+import { Clock, Deferred, Effect, Exit, Fiber, Layer, Schedule } from "effect"
+
+const CONNECTIONS = 2
+
+const pool = Layer.unwrapScoped(
+  Effect.map(freshDatabase, (url) =>
+    Database.layer({ url, applicationName: "pool under test", maxConnections: CONNECTIONS })
+  )
+).pipe(Layer.orDie)
+
+const aside = Layer.unwrapScoped(
+  Effect.map(freshDatabase, (url) => Database.layer({ url, applicationName: "aside", maxConnections: 1 }))
+).pipe(Layer.orDie)
+
+/** Statements of the pool that run, seen from a connection of somebody else. */
+const running = (statement: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`select pid from pg_stat_activity
+      where application_name = 'pool under test' and state = 'active' and query = ${statement}`
+  )
+
+const until = <A, E, R>(question: Effect.Effect<A, E, R>, right: (answer: A) => boolean) =>
+  Effect.repeat(question, Schedule.recurUntil(right).pipe(Schedule.addDelay(() => "20 millis"))).pipe(
+    Effect.timeout("60 seconds")
+  )
+
+const SLEEP = "select pg_sleep(300)"
+/** Takes all connections at once. */
+const takeAll = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.all(
+    Array.from({ length: CONNECTIONS }, () =>
+      Effect.scoped(
+        Effect.flatMap(sql.reserve, (one) => one.execute("select pg_backend_pid() as pid", [], undefined))
+      )
+    ),
+    { concurrency: "unbounded" }
+  )
+)
+
+it.scopedLive("§12 a statement that is given up ends, also when no connection is free", () =>
+  Effect.gen(function* () {
+    const theirs = yield* Layer.build(aside)
+    const ending = Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const statement = Effect.forkDaemon(sql.unsafe(SLEEP))
+      const inTransaction = Effect.forkDaemon(sql.withTransaction(sql.unsafe(SLEEP)))
+      const fibers = [yield* statement, yield* inTransaction]
+      yield* until(running(SLEEP), (rows) => rows.length === CONNECTIONS).pipe(Effect.provide(theirs))
+
+      const began = yield* Clock.currentTimeMillis
+      yield* Fiber.interruptAll(fibers)
+      yield* until(running(SLEEP), (rows) => rows.length === 0).pipe(Effect.provide(theirs))
+      yield* takeAll
+      return (yield* Clock.currentTimeMillis) - began
+    })
+    expect(yield* atBest(2_000, ending, (ms) => ms).pipe(Effect.provide(pool))).toBeLessThan(2_000)
+  })
+)
+
+it.scopedLive("§12 a statement that fails keeps its connection", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const before = yield* sql<{ pid: number }>`select pg_backend_pid() as pid`
+    for (let n = 0; n < 5; n++) yield* Effect.flip(sql`select 1 / 0`)
+    yield* Effect.flip(sql.withTransaction(sql`select 1 / 0`))
+    expect(yield* sql`select pg_backend_pid() as pid`).toEqual(before)
+  }).pipe(Effect.provide(pool))
+)
+
+it.scopedLive(
+  "§12 whoever falls silent in the middle of a transaction loses its locks, and only that transaction",
+  () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const options = { url, applicationName: "silent", maxConnections: 1 }
+      const silent = yield* Layer.build(Database.layer({ ...options, idleInTransaction: "3 seconds" }))
+      const other = yield* Layer.build(Database.layer(options))
+      const sql = yield* SqlClient.SqlClient.pipe(Effect.provide(silent))
+      const theirs = yield* SqlClient.SqlClient.pipe(Effect.provide(other))
+      yield* theirs`create table held (n integer)`
+      yield* theirs`insert into held values (1)`
+      const [begun, over] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const stopped = yield* sql`update held set n = 2`.pipe(
+        Effect.zipRight(Deferred.succeed(begun, undefined)),
+        Effect.zipRight(Deferred.await(over)),
+        Effect.zipRight(sql`update held set n = 3`),
+        sql.withTransaction,
+        Effect.fork
+      )
+      yield* Deferred.await(begun)
+
+      yield* theirs`update held set n = 4`.pipe(Effect.timeout("60 seconds"))
+      yield* Deferred.succeed(over, undefined)
+      expect(Exit.isFailure(yield* Fiber.await(stopped))).toBe(true)
+      expect(yield* sql`select n from held`).toEqual([{ n: 4 }])
+    }).pipe(Effect.orDie)
+)
+
+it.scoped("§3.4 a statement that fails says nothing of the values it was given", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`create table secrets (secret text primary key, payload json, check (secret <> 'whsec_short'))`
+    yield* sql`insert into secrets values ('whsec_taken')`
+    const failures = yield* Effect.all([
+      Effect.flip(sql`insert into secrets values (${"whsec_taken"})`),
+      Effect.flip(sql`insert into secrets values (${"whsec_short"})`),
+      Effect.flip(sql`insert into secrets values ('a', ${'{"token": whsec_json'}::json)`)
+    ])
+    const shown = failures.map((failure) => inspect(failure, { depth: null, showHidden: true }))
+
+    expect(shown.map((text) => /duplicate key|violates check|invalid input/.test(text))).toEqual([
+      true,
+      true,
+      true
+    ])
+    expect(shown.filter((text) => text.includes("whsec_"))).toEqual([])
+  }).pipe(Effect.provide(pool))
+)
+
+it.scopedLive("§5.2 a principal's statements share its workspace's connections, and no other's", () =>
+  Effect.gen(function* () {
+    const url = yield* freshDatabase
+    const database = yield* Layer.build(
+      Database.layer({ url, applicationName: "shared", maxConnections: 3, perWorkspace: 1 })
+    )
+    const sql = yield* SqlClient.SqlClient.pipe(Effect.provide(database))
+    const as = (workspaceId: string) => Effect.provideService(CurrentPrincipal, { workspaceId } as Principal)
+    const slow = yield* sql.withTransaction(Effect.never).pipe(as("ws_a"), Effect.fork)
+    const refused = yield* Effect.fork(sql`select 1`.pipe(as("ws_a"), Effect.flip))
+
+    yield* Effect.all([sql`select 1`.pipe(as("ws_b")), sql`select 1`], { concurrency: "unbounded" })
+    expect(String((yield* Fiber.join(refused)).cause)).toContain("share of the connections")
+    const waiting = yield* Effect.fork(sql`select 1`.pipe(as("ws_a")))
+    yield* Effect.yieldNow()
+    yield* Fiber.interrupt(slow)
+    yield* Fiber.join(waiting)
+    yield* sql`select 1`.pipe(as("ws_a"), sql.withTransaction, as("ws_a"))
+  }).pipe(Effect.timeout("30 seconds"))
+)

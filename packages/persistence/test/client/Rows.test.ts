@@ -1,0 +1,97 @@
+/** What every statement declares of its rows is held to what PostgreSQL gives, in each test of the suite. */
+import { readdirSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import * as SqlClient from "@effect/sql/SqlClient"
+import { assert, describe, expect, it, layer } from "@effect/vitest"
+import { takeMisfits } from "@posthorn/testkit/CheckedRows"
+import { TestPg } from "@posthorn/testkit/TestPg"
+import { Effect, Exit, Layer, Schema } from "effect"
+import * as DedicatedConnection from "../../src/client/DedicatedConnection.ts"
+import { Id, Time } from "../../src/client/internal/Columns.ts"
+import * as Prepared from "../../src/client/Prepared.ts"
+import { rows } from "../../src/client/Rows.ts"
+import * as Retention from "../../src/operations/Retention.ts"
+
+const Row = Schema.Struct({ id: Id("workspace"), slug: Schema.String, createdAt: Time })
+
+const WRONG: ReadonlyArray<readonly [why: string, columns: string, issue: RegExp]> = [
+  ["a column is missing", `id, slug`, /row 0, createdAt: is missing/],
+  ["a column is too many", `id, slug, created_at as "createdAt", name`, /row 0, name: is unexpected/],
+  ["a column has another name", `id, slug, created_at`, /row 0, createdAt: is missing/],
+  ["a column has another type", `id, 1 as slug, created_at as "createdAt"`, /row 0, slug: Expected string/],
+  ["a time comes as another text", `id, slug, created_at::text as "createdAt"`, /row 0, createdAt: Expected/],
+  ["an id is another noun's", `'whe_1' as id, slug, created_at as "createdAt"`, /row 0, id: Expected/],
+  ["a null was not declared", `id, null as slug, created_at as "createdAt"`, /row 0, slug: Expected string/]
+]
+
+/** What became of it, and what the test would have failed with. */
+const told = <A, E, R>(statement: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.exit(statement), (exit) => ({ died: Exit.isFailure(exit), misfits: takeMisfits() }))
+
+const live = Layer.merge(DedicatedConnection.layer, Prepared.layer).pipe(Layer.provideMerge(TestPg))
+
+layer(live, { excludeTestServices: true })("rows in a test", (it) => {
+  it.effect("§3.4 are what their statement declares, or the statement fails and is named", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`insert into posthorn.workspaces (id, slug, name) values ('wsp_1', 'acme', 'Acme')`
+
+      const [found] = yield* rows(
+        sql,
+        Row
+      )`select id, slug, created_at as "createdAt" from posthorn.workspaces`
+      assert.strictEqual(found?.slug, "acme")
+
+      for (const [why, columns, issue] of WRONG) {
+        const { died, misfits } = yield* told(
+          rows(sql, Row)`select ${sql.literal(columns)} from posthorn.workspaces`
+        )
+        assert.isTrue(died, why)
+        assert.lengthOf(misfits, 1, why)
+        assert.match(misfits[0]!, issue, why)
+        assert.include(misfits[0]!, "from posthorn.workspaces", why)
+      }
+    })
+  )
+
+  it.scoped("§3.4 are held to it on a connection of one's own, and in the engine's statements", () =>
+    Effect.gen(function* () {
+      const { open } = yield* DedicatedConnection.DedicatedConnections
+      const { run } = yield* Prepared.Prepared
+      const own = yield* open("rows")
+      const Shard = Schema.Struct({ shard: Schema.Int })
+      const wrong = Prepared.statement("posthorn.shard_of($1)", [["shard_of", Schema.String]])
+
+      expect(yield* own.query("select 1 as shard", [], Shard)).toEqual([{ shard: 1 }])
+      const dedicated = yield* told(own.query("select 1 as shards", [], Shard))
+      const prepared = yield* told(run(wrong, ["whe_1"]))
+
+      assert.match(dedicated.misfits[0]!, /select 1 as shards(?:.|\n)*shard: is missing/)
+      assert.match(prepared.misfits[0]!, /select shard_of from posthorn.shard_of(?:.|\n)*Expected string/)
+      assert.isTrue(dedicated.died && prepared.died)
+    })
+  )
+
+  it.effect("§4.3 are what is declared where secrets in kept answers are erased", () =>
+    Effect.gen(function* () {
+      const { erase } = yield* Retention.Retention
+      expect(yield* erase).toBe(0)
+    }).pipe(Effect.provide(Retention.layer))
+  )
+})
+
+const packages = fileURLToPath(new URL("../../../", import.meta.url))
+
+/** Rows whose type is asserted where the statement is run. */
+const ASSERTED = /\bsql(?:\.unsafe)?<|\.query<|\brun<|as ReadonlyArray<\w*Row>/
+
+describe("a statement", () => {
+  it("§3.4 says what its rows are by a schema, and never by a type alone", () => {
+    const asserted = readdirSync(packages, { recursive: true, encoding: "utf8" })
+      .filter((path) => /^(?!testkit|embedded-postgres)[^/]+\/src\/.*\.ts$/.test(path))
+      .filter((path) => path !== "persistence/src/client/Rows.ts")
+      .filter((path) => ASSERTED.test(readFileSync(`${packages}${path}`, "utf8")))
+
+    expect(asserted).toEqual([])
+  })
+})

@@ -1,0 +1,66 @@
+import { randomBytes } from "node:crypto"
+import { assert, describe, it } from "@effect/vitest"
+import * as SecretBox from "@posthorn/persistence/client/SecretBox"
+import { Redacted } from "effect"
+
+const key = () => Redacted.make(new Uint8Array(randomBytes(32)))
+const row = { workspaceId: "wsp_1", endpointId: "whe_1" }
+const secret = "whsec_Pbt4SEoBXUXC7CEeMnsftufAM0Zw/P9O+HqUYDogcuM="
+/** `secret`, sealed for `row` under the key of the bytes 0 to 31: key id, nonce, ciphertext, tag. */
+const SEALED_BEFORE =
+  "IdPuCoMKa0ad7gFbqPUo5Ss+qVsfk663qzrpxUrWoVYZ0EkYbUjMPjCJLLkYWFmRfEFYn5103OTNO1HNqGNf5XrXRquAWpR1B8LPmbU5iOvM86jRtis="
+
+describe("SecretBox", () => {
+  it("§3.4 opens what it sealed, and shows nothing of it", () => {
+    const box = SecretBox.make([key()])
+
+    const sealed = box.seal(row, Redacted.make(secret))
+
+    assert.strictEqual(Redacted.value(box.open(row, sealed)), secret)
+    assert.isFalse(sealed.includes(secret))
+    assert.isFalse(sealed.includes(Buffer.from(secret.slice(6), "base64")))
+    assert.notDeepEqual(box.seal(row, Redacted.make(secret)), sealed)
+  })
+
+  it("§3.4 does not open a ciphertext that was moved to another row, or changed", () => {
+    const box = SecretBox.make([key()])
+    const sealed = box.seal(row, Redacted.make(secret))
+    const changed = Buffer.from(sealed)
+    changed[25]! ^= 1
+
+    assert.throws(() => box.open({ ...row, endpointId: "whe_2" }, sealed), /ENCRYPTION_KEY/)
+    assert.throws(() => box.open({ ...row, workspaceId: "wsp_2" }, sealed), /ENCRYPTION_KEY/)
+    assert.throws(() => box.open(row, changed), /ENCRYPTION_KEY/)
+  })
+
+  it("§3.4 opens what an earlier release sealed", () => {
+    const box = SecretBox.make([Redacted.make(new Uint8Array(32).map((_, i) => i))])
+
+    const opened = box.open(row, Buffer.from(SEALED_BEFORE, "base64"))
+
+    assert.strictEqual(Redacted.value(opened), secret)
+  })
+
+  it("§3.4 does not open an answer under another idempotency key, nor as an endpoint's secret", () => {
+    const box = SecretBox.make([key()])
+    const answer = { workspaceId: "wsp_1", idempotencyKey: "whe_1" }
+
+    const sealed = box.seal(answer, Redacted.make(secret))
+
+    assert.strictEqual(Redacted.value(box.open(answer, sealed)), secret)
+    assert.throws(() => box.open({ ...answer, idempotencyKey: "whe_2" }, sealed), /ENCRYPTION_KEY/)
+    assert.throws(() => box.open(row, sealed), /ENCRYPTION_KEY/)
+  })
+
+  it("§10 opens with any of its keys and seals with the newest", () => {
+    const [older, newer] = [key(), key()]
+    const sealed = SecretBox.make([older]).seal(row, Redacted.make(secret))
+
+    const both = SecretBox.make([newer, older])
+
+    assert.strictEqual(Redacted.value(both.open(row, sealed)), secret)
+    assert.isFalse(both.isCurrent(sealed))
+    assert.isTrue(both.isCurrent(both.seal(row, Redacted.make(secret))))
+    assert.throws(() => SecretBox.make([newer]).open(row, sealed), /ENCRYPTION_KEY/)
+  })
+})

@@ -1,0 +1,291 @@
+/**
+ * What the worker's statements cost must not hang on what PostgreSQL believes about the tables. They are functions whose
+ * plans are kept per connection; a plan made while the queue was empty is used when a burst fills it. Measured in pages
+ * read, so that a slow machine changes nothing. Source: spec §8, docs/benchmarks.md.
+ */
+import { SqlClient } from "@effect/sql/SqlClient"
+import { expect, layer } from "@effect/vitest"
+import { newId } from "@posthorn/domain/Ids"
+import { connect, endpoint, readRows, workspace } from "@posthorn/testkit/Seeds"
+import { TestPg } from "@posthorn/testkit/TestPg"
+import { Effect } from "effect"
+import { EndpointsRepo } from "../../src/repositories/EndpointsRepo.ts"
+
+const GROUP = 100
+const WAITING = 10_000
+const LOOK_MOST = 1_000
+/** Measured 8 (2 of them for the event's payload) and 27; 12 and 30 to 35 when an index is read that has the key somewhere, or a whole one. */
+const PAGES_TO_LOAD = 9
+const PAGES_TO_RECORD = 28
+/**
+ * Groups that are measured, of which the cheapest counts. A session also reads the catalog's pages in between, for what it
+ * has to plan or look up anew: a call took 18.8 pages for each delivery, instead of 8, after another session had made 1,500
+ * tables. A plan that reads too much does so for each group.
+ */
+const TURNS = 3
+
+type Query = Effect.Effect.Success<typeof connect>
+
+/** Publishes so many events to all endpoints of the workspace, in one call. */
+const publish = (query: Query, slug: string, events: number) =>
+  query(
+    `select count(*) from posthorn.publish_events($1, array_fill('invoice.paid'::text, array[$2::integer]),
+      array_fill('{}'::json, array[$2::integer]), array_fill(null::text, array[$2::integer]))`,
+    slug,
+    events
+  )
+
+/** What a transaction that is rolled back gives, and how many rows of the table it has read. */
+const counted = <A, E, R>(query: Query, table: string, ask: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const read = Effect.map(query(readRows(table)), ([row]) => row!.n as number)
+    yield* query("begin")
+    const before = yield* read
+    const answer = yield* ask
+    const after = yield* read
+    yield* query("commit")
+    return { answer, read: after - before }
+  })
+
+const LOAD = `posthorn.load(
+  (select array_agg(workspace_id order by delivery_id) from picked),
+  (select array_agg(delivery_id order by delivery_id) from picked),
+  (select array_agg(attempts order by delivery_id) from picked),
+  (select array_agg('0'::bigint) from picked))`
+
+const each = (value: string) => `(select array_agg(${value} order by delivery_id) from picked)`
+
+const COLUMNS = `workspace_id; delivery_id; endpoint_id; 0; attempts + 1::smallint; posthorn.new_id('wha_'); 'delivered'::text;
+  1767225600000::bigint; 1; 200::smallint; null::text; 'v1,x'::text; 'ok'::text; null::integer; false;
+  'https://example.com/'::text; null::text; 0`
+
+const RECORD = `posthorn.record(${COLUMNS.split(";").map(each).join(", ")}, '{"a":"b"}', 20)`
+
+const picked = (count: number) => `create temp table picked as
+  select * from posthorn.queue order by delivery_id desc limit ${count}`
+
+/** Pages that `call` touched, with everything it called. */
+const pagesOf = (query: Query, call: string) =>
+  Effect.map(query(`explain (analyze, buffers, format json) select * from ${call}`), (rows) => {
+    const [explained] = rows[0]!["QUERY PLAN"] as ReadonlyArray<{
+      readonly Plan: Readonly<Record<string, number>>
+    }>
+    return explained!.Plan["Shared Hit Blocks"]! + explained!.Plan["Shared Read Blocks"]!
+  })
+
+const states = {
+  "was never counted": "select 1",
+  "was counted when it was empty": "vacuum analyze",
+  "was counted with one row": "vacuum analyze posthorn.deliveries, posthorn.queue, posthorn.endpoints"
+} as const
+
+layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => {
+  for (const [state, count] of Object.entries(states)) {
+    it.scoped(`§8 read a few pages per delivery also where the queue ${state} and a burst came since`, () =>
+      Effect.gen(function* () {
+        const query = yield* connect
+        if (state.includes("empty")) yield* query(count)
+        const { id, slug } = yield* workspace()
+        yield* endpoint(id)
+        yield* publish(query, slug, 1)
+        if (state.includes("one row")) yield* query(count)
+        yield* query(picked(1))
+        yield* query(`select * from ${LOAD}`)
+        yield* query(`select * from ${RECORD}`)
+        yield* query("drop table picked")
+
+        yield* publish(query, slug, WAITING)
+        const turns = yield* Effect.replicateEffect(
+          Effect.gen(function* () {
+            yield* query(picked(GROUP))
+            const loading = yield* pagesOf(query, LOAD)
+            const recording = yield* pagesOf(query, RECORD)
+            yield* query("drop table picked")
+            return { loading, recording }
+          }),
+          TURNS
+        )
+
+        const least = (of: (turn: (typeof turns)[number]) => number) => Math.min(...turns.map(of)) / GROUP
+        expect(least(({ loading }) => loading)).toBeLessThan(PAGES_TO_LOAD)
+        expect(least(({ recording }) => recording)).toBeLessThan(PAGES_TO_RECORD)
+        yield* query(
+          "truncate posthorn.workspaces, posthorn.events, posthorn.deliveries, posthorn.queue cascade"
+        )
+      })
+    )
+  }
+
+  it.scoped(
+    "§3.1 look at a bounded number of rows, and go on from there, however many an endpoint has that is left out",
+    () =>
+      Effect.gen(function* () {
+        const query = yield* connect
+        const { id, slug } = yield* workspace()
+        const endpointId = yield* endpoint(id)
+        yield* publish(query, slug, WAITING)
+        const look = (past: number, from: string) =>
+          counted(
+            query,
+            "queue",
+            Effect.map(
+              query(
+                `select delivery_ids as id, dues::float8 as past from posthorn.due(array[posthorn.shard_of($1)],
+                  array[$2::bigint], array[$3], array[$1], 1000, $4) where endpoint_id is null and shard is not null`,
+                ...[endpointId, past, from, LOOK_MOST]
+              ),
+              ([row]) => row as { readonly id: string; readonly past: number }
+            )
+          )
+        const first = yield* look(0, "")
+        const second = yield* look(first.answer.past, first.answer.id)
+        const [behind] = yield* query(
+          "select count(*)::integer as n from posthorn.queue where delivery_id <= $1",
+          second.answer.id
+        )
+
+        // Once for the rows, and once for where that ended.
+        expect([first.read, second.read]).toEqual([2 * LOOK_MOST, 2 * LOOK_MOST])
+        expect(behind!.n).toBe(2 * LOOK_MOST)
+        yield* query("truncate posthorn.workspaces cascade")
+      })
+  )
+
+  it.scoped("§3.1 look at no row that is not due, however many there are since their plan was made", () =>
+    Effect.gen(function* () {
+      const query = yield* connect
+      const { id } = yield* workspace()
+      /** One poll. */
+      const poll = (past: string) =>
+        query(
+          `select count(*) from posthorn.due(array(select generate_series(0, 31))::smallint[],
+              array_fill(${past}::bigint, array[32]), array_fill(''::text, array[32]), '{}', 100, 100)`
+        )
+      yield* poll("0")
+      yield* query(
+        `insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
+            select $1, 'whd_' || n, 'whe_1', n % 32, now() + (n % 2 * 2 - 1) * interval '1 hour'
+            from generate_series(1, $2::integer) n`,
+        id,
+        WAITING
+      )
+      expect((yield* counted(query, "queue", poll("posthorn.micros(now())"))).read).toBe(0)
+      yield* query("truncate posthorn.workspaces, posthorn.queue cascade")
+    })
+  )
+
+  it.scoped("§3.4 removes attempts with their delivery by its key, however many others came since", () =>
+    Effect.gen(function* () {
+      const query = yield* connect
+      const { id } = yield* workspace()
+      const endpointId = yield* endpoint(id)
+      const attempts = (from: number, to: number) => `with d as (
+          insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+          select '${id}', 'whd_' || n, '${endpointId}', 'a.b', '1', 't', now() from generate_series(${from}, ${to}) n returning id
+        ) insert into posthorn.attempts
+          (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, url, request_headers, trace_id)
+          select '${id}', id, 1, 'wha_' || id, 'delivered', now(), 1, 'https://example.com/', '{}', 't' from d`
+      yield* query(attempts(1, 3))
+      yield* query("vacuum analyze posthorn.attempts")
+      yield* query("delete from posthorn.deliveries where id = 'whd_1'")
+      yield* query(attempts(4, WAITING))
+
+      yield* query("begin")
+      yield* query("delete from posthorn.deliveries where id in ('whd_2', 'whd_5000')")
+      const [read] = yield* query(
+        "select seq_tup_read as scanned, idx_tup_fetch as fetched from pg_stat_xact_user_tables where relname = 'attempts'"
+      )
+      yield* query("commit")
+
+      expect(read!.scanned).toBe("0")
+      // One is of the removal before.
+      expect(Number(read!.fetched)).toBeLessThanOrEqual(3)
+    })
+  )
+
+  for (const whose of ["an endpoint", "a workspace"]) {
+    it.scoped(
+      `§8 reads a page of ${whose} by its index, by a plan that was made while there was nothing`,
+      () =>
+        Effect.gen(function* () {
+          const query = yield* connect
+          const [workspaceId, endpointId] = [newId("workspace"), newId("endpoint")]
+          const page = query(
+            "select id from posthorn.newest_deliveries($1, $2, 'whd_g', 51)",
+            ...[workspaceId, whose === "an endpoint" ? endpointId : null]
+          )
+          for (let n = 0; n < 10; n++) yield* page
+          yield* query(
+            `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+           select $1, 'whd_' || lpad(to_hex(n), 13, '0'), $2, 'a.b', '1', 't', now() from generate_series(1, 1000) n union all
+           select $1, 'whd_1' || lpad(to_hex(n), 12, '0'), $3, 'a.b', '1', 't', now() from generate_series(1, ${WAITING}) n`,
+            ...[workspaceId, endpointId, newId("endpoint")]
+          )
+
+          const { answer, read } = yield* counted(query, "deliveries", page)
+          yield* query("delete from posthorn.deliveries")
+
+          expect(answer).toHaveLength(51)
+          expect(read).toBeLessThanOrEqual(51)
+        })
+    )
+  }
+
+  it.effect("§4.5 reads no more of an endpoint's deliveries than it removes at a time", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const [workspaceId, endpointId] = [newId("workspace"), newId("endpoint")]
+      yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
+        select ${workspaceId}, made.id, ${endpointId}, 'a.b', '1', 't', posthorn.made_at(made.id)
+        from (select posthorn.new_id('whd_') as id from generate_series(1, ${WAITING}) offset 0) made`
+      yield* sql`vacuum analyze posthorn.deliveries`
+      const endpoints = yield* Effect.provide(EndpointsRepo, EndpointsRepo.Default)
+
+      const { gone, fetched } = yield* Effect.gen(function* () {
+        const gone = yield* endpoints.removeDeliveries(workspaceId, endpointId, GROUP)
+        const [row] = yield* sql.unsafe<{ n: number }>(readRows("deliveries"))
+        return { gone, fetched: row!.n }
+      }).pipe(sql.withTransaction)
+
+      expect(gone).toBe(GROUP)
+      // Found, locked, and removed.
+      expect(fetched).toBeLessThanOrEqual(3 * GROUP + 3)
+      yield* sql`delete from posthorn.deliveries`
+    })
+  )
+
+  it.scoped("§4.5 looks every minute at no counted hour but those that are too old", () =>
+    Effect.gen(function* () {
+      const query = yield* connect
+      const keep = (workspace: string, from: number, to: number) =>
+        query(
+          `with hours as (
+            select date_trunc('hour', now()) - n * interval '1 hour' as hour from generate_series($2::integer, $3::integer) n
+          ), removed as (
+            insert into posthorn.stale_hours select $1, hour, 'whe_1', 0, 0, 0, '{}', '{}' from hours
+          ) insert into posthorn.hour_counts select $1, hour, '', 0, 0, 0, '{}', '{}', '{}', now() from hours`,
+          ...[workspace, from, to]
+        )
+      yield* keep("wsp_1", 1, 3)
+      yield* query("vacuum analyze posthorn.hour_counts, posthorn.stale_hours")
+      for (let n = 2; n < 20; n++) yield* keep(`wsp_${n}`, 1, 700)
+      yield* keep("wsp_1", 800, 802)
+
+      yield* query("begin")
+      yield* query("select posthorn.remove_old_counts()")
+      const rows = yield* query(
+        `select (seq_tup_read + idx_tup_fetch)::integer as looked, n_tup_del::integer as gone from pg_stat_xact_user_tables
+         where relid in ('posthorn.hour_counts'::regclass, 'posthorn.stale_hours'::regclass)`
+      )
+      yield* query("rollback")
+      yield* query("truncate posthorn.hour_counts, posthorn.stale_hours")
+
+      // One more, of which the planner asks how old the oldest is.
+      for (const { gone, looked } of rows) {
+        expect(gone).toBe(3)
+        expect(looked).toBeLessThanOrEqual(2 * 3)
+      }
+      expect(rows).toHaveLength(2)
+    })
+  )
+})

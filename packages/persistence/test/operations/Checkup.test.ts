@@ -1,0 +1,50 @@
+/** What `posthorn doctor` asks the database, one question after another. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { expect, layer } from "@effect/vitest"
+import { TestPg } from "@posthorn/testkit/TestPg"
+import { Effect, Layer } from "effect"
+import * as DedicatedConnection from "../../src/client/DedicatedConnection.ts"
+import * as Checkup from "../../src/operations/Checkup.ts"
+
+const live = DedicatedConnection.layer.pipe(Layer.provideMerge(TestPg))
+
+layer(live, { excludeTestServices: true })("the questions of doctor", (it) => {
+  it.effect("§3.4 are answered by a database that is as it should be", () =>
+    Effect.gen(function* () {
+      expect(yield* Checkup.serverFacts).toMatchObject({ isLocal: true, isStandby: false, isSuperuser: true })
+      expect(Math.abs(yield* Checkup.clockAhead)).toBeLessThan(60_000)
+      expect(yield* Checkup.missingRights).toEqual([])
+      expect(yield* Checkup.keepsSessions).toBe(true)
+      expect(yield* Checkup.whoWorks).toMatchObject({ shardCount: 32, members: 0, foreignSessions: [] })
+      expect(yield* Checkup.unreachable).toEqual([])
+    })
+  )
+
+  it.effect("§3.4 name what a role may not do, and who reaches nobody", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`insert into posthorn.workspaces (id, slug, name) values ('wsp_1', 'acme', 'Acme')`
+      yield* sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, consecutive_failures, secret)
+        values ('wsp_1', 'whe_1', 'https://e.example.com/', '{a.b}', true, 1, 's')`
+      yield* sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, status,
+          attempts, last_failure_reason, last_attempt_at, created_at)
+        values ('wsp_1', 'whd_1', 'whe_1', 'a.b', '1', 't', 'failed', 1, 'tls_failed', now(), now())`
+      const role = `reader_${(yield* sql<{ name: string }>`select current_database() as name`)[0]!.name}`
+      const missing = sql
+        .withTransaction(
+          Effect.gen(function* () {
+            yield* sql.unsafe(
+              `create role ${role}; grant usage on schema posthorn to ${role}; set local role ${role}`
+            )
+            return yield* Effect.flatMap(Checkup.missingRights, (rights) => Effect.fail(rights))
+          })
+        )
+        .pipe(Effect.flip)
+
+      expect(yield* Checkup.unreachable).toEqual([
+        { id: "whe_1", url: "https://e.example.com/", reason: "tls_failed" }
+      ])
+      expect(yield* missing).toContain("update queue")
+    })
+  )
+})

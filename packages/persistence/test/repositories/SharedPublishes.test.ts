@@ -1,0 +1,109 @@
+/** Publishes that share statements, as the repository gives their outcomes. Over HTTP: packages/server/test/SharedPublishes.test.ts. */
+import { SqlClient } from "@effect/sql/SqlClient"
+import { expect, layer } from "@effect/vitest"
+import { JsonText } from "@posthorn/domain/JsonText"
+import { workspace } from "@posthorn/testkit/Seeds"
+import { TestPg } from "@posthorn/testkit/TestPg"
+import { Effect, Fiber, Layer } from "effect"
+import { EventsRepo } from "../../src/repositories/EventsRepo.ts"
+
+const CROWD = 100
+
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
+
+const makeWorkspace = (slug: string) => Effect.map(workspace(slug), ({ id }) => id)
+
+const publishAll = (slug: string, count: number) =>
+  Effect.all(
+    numbers(count).map((n) => publish(slug, String(n))),
+    { concurrency: "unbounded" }
+  )
+
+const publish = (slug: string, text: string) =>
+  Effect.flatMap(EventsRepo, (events) =>
+    events.publish(
+      slug,
+      { eventType: "a.b", payload: new JsonText(text), idempotencyKey: null },
+      "7".repeat(32),
+      1_000
+    )
+  )
+
+interface Stored {
+  readonly payload: string
+  readonly transaction: string
+}
+
+const storedOf = (workspaceId: string) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql<Stored>`select payload, xmin::text as transaction from posthorn.events
+      where workspace_id = ${workspaceId} order by id`
+  )
+
+layer(EventsRepo.Default.pipe(Layer.provideMerge(TestPg)), { excludeTestServices: true })(
+  "publishes that share statements",
+  (it) => {
+    it.effect("§4.4 are refused alone where their workspace does not exist", () =>
+      Effect.gen(function* () {
+        const workspaceId = yield* makeWorkspace("known")
+        const outcomes = yield* Effect.all(
+          numbers(CROWD).map((n) => Effect.either(publish(n % 7 === 3 ? "unknown" : "known", String(n)))),
+          { concurrency: "unbounded" }
+        )
+
+        for (const [n, outcome] of outcomes.entries()) {
+          if (n % 7 === 3) expect(outcome).toMatchObject({ left: { _tag: "WorkspaceNotFound" } })
+          else expect(outcome).toMatchObject({ right: { deliveryIds: [], duplicate: false } })
+        }
+        const stored = yield* storedOf(workspaceId)
+        expect(stored.map(({ payload }) => Number(payload))).toEqual(
+          numbers(CROWD).filter((n) => n % 7 !== 3)
+        )
+        expect(new Set(stored.map(({ transaction }) => transaction)).size).toBeLessThanOrEqual(CROWD / 10)
+      })
+    )
+
+    it.effect("§2.7 are each made by themselves when PostgreSQL refuses them all for one of them", () =>
+      Effect.gen(function* () {
+        const workspaceId = yield* makeWorkspace("broken")
+        const outcomes = yield* Effect.all(
+          numbers(10).map((n) => Effect.exit(publish("broken", n === 4 ? "no JSON" : String(n)))),
+          { concurrency: "unbounded" }
+        )
+
+        expect(outcomes.map(({ _tag }) => _tag)).toEqual(
+          numbers(10).map((n) => (n === 4 ? "Failure" : "Success"))
+        )
+        expect(yield* storedOf(workspaceId)).toHaveLength(9)
+      })
+    )
+
+    it.effect("§4.4 of one workspace leave room in each statement for those of others", () =>
+      Effect.gen(function* () {
+        const flood = yield* makeWorkspace("flood")
+        yield* makeWorkspace("other")
+        const flooding = yield* Effect.fork(publishAll("flood", 2_000))
+        yield* storedOf(flood).pipe(Effect.repeat({ until: (rows) => rows.length > 0 }))
+        yield* publish("other", "1")
+        const before = yield* storedOf(flood)
+        yield* Fiber.join(flooding)
+
+        expect(before.length).toBeLessThan(2_000)
+        expect((yield* storedOf(flood)).map(({ payload }) => Number(payload))).toEqual(numbers(2_000))
+      })
+    )
+
+    it.effect("§6 are not made when their callers are gone before they are sent", () =>
+      Effect.gen(function* () {
+        const workspaceId = yield* makeWorkspace("gone")
+        const gone = yield* Effect.fork(publishAll("gone", 50))
+        yield* Effect.yieldNow()
+        yield* Fiber.interrupt(gone)
+        yield* publish("gone", "99")
+
+        expect((yield* storedOf(workspaceId)).map(({ payload }) => payload)).toEqual(["99"])
+      })
+    )
+  }
+)

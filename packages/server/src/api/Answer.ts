@@ -1,0 +1,76 @@
+/**
+ * Answers that are more than a value for the library to encode: JSON text that is ready, an `ETag`, a secret that no cache
+ * may keep.
+ *
+ * What an operation's answer carries is an annotation of the contract. Values are written as they stand: `wire` takes only
+ * what has the shape of this operation's answer, or the JSON of one, so another does not compile; tests read each answer
+ * back by its schema. Payloads keep their text.
+ */
+import { type HttpApi, type HttpApiEndpoint, type HttpApiGroup, HttpServerResponse } from "@effect/platform"
+import type { Api } from "@posthorn/api-contract/Api"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
+import { stringify } from "@posthorn/domain/JsonText"
+import { entityTagOf } from "./EntityTag.ts"
+
+type Endpoints =
+  typeof Api extends HttpApi.HttpApi<infer _Id, infer Groups, infer _E, infer _R>
+    ? HttpApiGroup.HttpApiGroup.Endpoints<Groups>
+    : never
+
+export type OperationName = HttpApiEndpoint.HttpApiEndpoint.Name<Endpoints>
+
+export type SuccessOf<Name extends OperationName> =
+  HttpApiEndpoint.HttpApiEndpoint.WithName<Endpoints, Name> extends HttpApiEndpoint.HttpApiEndpoint<
+    infer _Name,
+    infer _Method,
+    infer _Path,
+    infer _Query,
+    infer _Body,
+    infer _Headers,
+    infer Success,
+    infer _Error,
+    infer _R,
+    infer _RE
+  >
+    ? Success
+    : never
+
+const operations = new Map<string, ContractEntry>(entries.map((entry) => [entry.name, entry]))
+
+export const operationNamed = (name: OperationName): ContractEntry => operations.get(name)!
+
+/** An answer as it travels, and as it is kept under an idempotency key. */
+export interface Written {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+const headersOf = ({ rules: { secret, tagged } }: ContractEntry, value: object) => ({
+  ...(secret === true ? { "cache-control": "no-store" } : {}),
+  ...(tagged === true && "eventTypes" in value ? { etag: entityTagOf(value as never) } : {})
+})
+
+export const written = <Name extends OperationName>(name: Name, value: SuccessOf<Name>): Written => {
+  const entry = operationNamed(name)
+  const isObject = typeof value === "object" && value !== null
+  return {
+    status: isObject ? (entry.rules.statusOf?.(value) ?? entry.successStatus) : entry.successStatus,
+    headers: isObject ? headersOf(entry, value) : {},
+    body: isObject ? stringify(value) : ""
+  }
+}
+
+export const toResponse = ({ body, headers, status }: Written) =>
+  HttpServerResponse.raw(body, {
+    status,
+    headers,
+    contentType: "application/json",
+    contentLength: Buffer.byteLength(body)
+  })
+
+/** The answer of this operation. */
+export const wire =
+  <Name extends OperationName>(name: Name) =>
+  (value: SuccessOf<Name>) =>
+    toResponse(written(name, value))

@@ -1,0 +1,75 @@
+/** Webhook endpoints, what is known of each, and trying one out. */
+import { HttpApiBuilder } from "@effect/platform"
+import { Api } from "@posthorn/api-contract/Api"
+import { SendTestEvent } from "@posthorn/api-contract/TestSends"
+import { filled, sent } from "@posthorn/api-contract/Wire"
+import { Diagnoses } from "@posthorn/capabilities/Diagnosis"
+import { Endpoints } from "@posthorn/capabilities/Endpoints"
+import { SignatureExplanations } from "@posthorn/capabilities/SignatureExplanations"
+import { Statistics } from "@posthorn/capabilities/Statistics"
+import { type TestSend, TestSends } from "@posthorn/capabilities/TestSends"
+import { Effect, Layer } from "effect"
+import { wire } from "./Answer.ts"
+import { matching } from "./EntityTag.ts"
+import { exactBody } from "./ExactBody.ts"
+import { IdempotentExecution } from "./IdempotentExecution.ts"
+
+const testBody = exactBody("sendTestEvent", sent(SendTestEvent))
+
+export const endpointsLive = HttpApiBuilder.group(Api, "endpoints", (handlers) =>
+  Effect.gen(function* () {
+    const diagnoses = yield* Diagnoses
+    const endpoints = yield* Endpoints
+    const signatures = yield* SignatureExplanations
+    const statistics = yield* Statistics
+    const tests = yield* TestSends
+    const { once } = yield* IdempotentExecution
+    return handlers
+      .handle("createWebhookEndpoint", (request) =>
+        once("createWebhookEndpoint", request, endpoints.create(filled(request.payload)))
+      )
+      .handle("listWebhookEndpoints", ({ urlParams }) => endpoints.list(filled(urlParams)))
+      .handle("getWebhookEndpoint", ({ path }) =>
+        Effect.map(endpoints.get(path.endpointId), wire("getWebhookEndpoint"))
+      )
+      .handle("updateWebhookEndpoint", ({ headers, path, payload }) =>
+        Effect.map(
+          endpoints.update(path.endpointId, payload, matching(headers["if-match"])),
+          wire("updateWebhookEndpoint")
+        )
+      )
+      .handle("deleteWebhookEndpoint", ({ headers, path }) =>
+        endpoints.remove(path.endpointId, matching(headers["if-match"]))
+      )
+      .handle("getEndpointStats", ({ path, urlParams }) =>
+        statistics.ofEndpoint(path.endpointId, filled(urlParams).hours)
+      )
+      .handle("diagnoseWebhookEndpoint", ({ path }) => diagnoses.ofEndpoint(path.endpointId))
+      .handle("rotateWebhookSecret", (request) =>
+        once("rotateWebhookSecret", request, endpoints.rotateSecret(request.path.endpointId))
+      )
+      .handle("explainSignature", ({ path, payload }) => signatures.explain(path.endpointId, payload))
+      .handleRaw("sendTestEvent", (request) =>
+        Effect.flatMap(testBody(request.request), (payload) =>
+          once(
+            "sendTestEvent",
+            { ...request, payload },
+            tests.send(request.path.endpointId, payload as TestSend),
+            {
+              seconds: payload.waitSeconds ?? 0,
+              run: (delivery) => tests.outcome(delivery, payload.waitSeconds ?? 0)
+            }
+          )
+        )
+      )
+  })
+).pipe(
+  Layer.provide([
+    Diagnoses.Default,
+    Endpoints.Default,
+    IdempotentExecution.Default,
+    SignatureExplanations.Default,
+    Statistics.Default,
+    TestSends.Default
+  ])
+)

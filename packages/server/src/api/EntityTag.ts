@@ -1,0 +1,28 @@
+/**
+ * Entity tags of endpoints: one strong tag stands for `url`, `eventTypes`, `description` and `enabled`, not for counters,
+ * so that a failing attempt does not refuse somebody's change. Source: spec §4.3.
+ */
+import { createHash } from "node:crypto"
+import type { WebhookEndpoint } from "@posthorn/api-contract/EndpointShapes"
+
+/** What a tag stands for. */
+export type Settings = Pick<WebhookEndpoint, "url" | "eventTypes" | "description" | "enabled">
+
+const TAG_LENGTH = 22
+
+export const entityTagOf = ({ description, enabled, eventTypes, url }: Settings): string => {
+  const text = JSON.stringify([url, eventTypes, description, enabled])
+  return `"${createHash("sha256").update(text).digest("base64url").slice(0, TAG_LENGTH)}"`
+}
+
+const TAGS = /(W\/)?("[\x21\x23-\x7e\x80-\uffff]*")/g
+
+/** Whether the endpoint is what the `If-Match` header asks for: any for `*`, else one of its strong tags. */
+export const matching = (ifMatch: string | undefined) =>
+  ifMatch === undefined
+    ? undefined
+    : (present: Settings): boolean =>
+        ifMatch.trim() === "*" ||
+        [...ifMatch.matchAll(TAGS)].some(
+          ([, weak, tag]) => weak === undefined && tag === entityTagOf(present)
+        )

@@ -1,0 +1,47 @@
+/** Publishing events, and what was published. Payloads are kept and given back as the text that was sent. */
+import { HttpApiBuilder } from "@effect/platform"
+import { Api } from "@posthorn/api-contract/Api"
+import { PublishEvent, PublishEvents } from "@posthorn/api-contract/Events"
+import { filled, sent } from "@posthorn/api-contract/Wire"
+import { Events, type NewEvent } from "@posthorn/capabilities/Events"
+import { invalid } from "@posthorn/domain/Errors"
+import { Effect, Layer } from "effect"
+import { wire } from "./Answer.ts"
+import { exactBody } from "./ExactBody.ts"
+import { IdempotentExecution } from "./IdempotentExecution.ts"
+
+const eventBody = exactBody("publishEvent", sent(PublishEvent))
+const eventsBody = exactBody("publishEvents", PublishEvents)
+
+/** The key of a publish: in the body, in the header, or the same in both. */
+const oneKey = (member: string | undefined, header: string | undefined) =>
+  member !== undefined && header !== undefined && member !== header
+    ? Effect.fail(invalid("/idempotencyKey", "differs from the Idempotency-Key header: send one of them"))
+    : Effect.succeed(member ?? header)
+
+export const eventsLive = HttpApiBuilder.group(Api, "events", (handlers) =>
+  Effect.gen(function* () {
+    const events = yield* Events
+    const { once } = yield* IdempotentExecution
+    return handlers
+      .handleRaw("publishEvent", ({ headers, request }) =>
+        Effect.flatMap(eventBody(request), (event) =>
+          Effect.flatMap(oneKey(event.idempotencyKey, headers["idempotency-key"]), (idempotencyKey) =>
+            Effect.map(events.publish({ ...(event as NewEvent), idempotencyKey }), wire("publishEvent"))
+          )
+        )
+      )
+      .handleRaw("publishEvents", (request) =>
+        Effect.flatMap(eventsBody(request.request), (payload) =>
+          once(
+            "publishEvents",
+            { ...request, payload },
+            events.publishAll(payload.events as ReadonlyArray<NewEvent>)
+          )
+        )
+      )
+      .handle("listEvents", ({ urlParams }) => Effect.map(events.list(filled(urlParams)), wire("listEvents")))
+      .handle("getEvent", ({ path }) => Effect.map(events.get(path.eventId), wire("getEvent")))
+      .handle("listEventTypes", ({ urlParams }) => events.listTypes(filled(urlParams)))
+  })
+).pipe(Layer.provide([Events.Default, IdempotentExecution.Default]))

@@ -1,0 +1,127 @@
+/**
+ * Executing an operation once under its caller's idempotency key: the change and its answer in one transaction, or the
+ * answer that is kept. Whatever is repeated says so with `Idempotent-Replayed: true`.
+ *
+ * The same call is: operation, path, and the text of the body without insignificant white space. REST and MCP come to the
+ * same fingerprint. Source: spec §10 (`Idempotency-Key`).
+ */
+import { createHash } from "node:crypto"
+import type { HttpServerRequest } from "@effect/platform"
+import { IdempotentCalls, type KeyedCall } from "@posthorn/capabilities/IdempotentCalls"
+import { compact, JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
+import { CurrentOperator, CurrentPrincipal, type Operator, type Principal } from "@posthorn/domain/Principal"
+import { Effect, Either, Option } from "effect"
+import { ServerConfig } from "../ServerConfig.ts"
+import {
+  type OperationName,
+  operationNamed,
+  type SuccessOf,
+  toResponse,
+  type Written,
+  written
+} from "./Answer.ts"
+
+/** A request as the library decodes it. */
+interface Request {
+  readonly path?: Readonly<Record<string, string>>
+  readonly headers: { readonly "idempotency-key"?: string | undefined }
+  readonly payload?: unknown
+  readonly request: HttpServerRequest.HttpServerRequest
+}
+
+/** What goes on once the change is committed; whoever repeats the call gets its end. */
+export interface Afterwards<A, R> {
+  readonly seconds: number
+  readonly run: (made: A) => Effect.Effect<A, never, R>
+}
+
+/** The body has been parsed once: it is bounded already. */
+const UNBOUNDED = { rawDepth: 100_000, values: Number.POSITIVE_INFINITY }
+
+/** The body's members, each as its exact text; white space aside. */
+const compacted = (json: string): string => {
+  const names = Object.keys(JSON.parse(json) as object)
+  const cut = parseJson(
+    json,
+    names.map((name) => [name]),
+    UNBOUNDED
+  )
+  const texts = Object.entries(Either.getOrThrow(cut) as Readonly<Record<string, JsonText>>)
+  return stringify(Object.fromEntries(texts.map(([name, { text }]) => [name, new JsonText(compact(text))])))
+}
+
+const sorted = (record: Readonly<Record<string, string>>) =>
+  Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1))
+
+const fingerprintOf = (name: string, { slug: _, ...path }: Readonly<Record<string, string>>, body: string) =>
+  createHash("sha256")
+    .update(JSON.stringify([name, sorted(path), []]))
+    .update(body.trim() === "" ? "{}" : compacted(body))
+    .digest()
+
+export class IdempotentExecution extends Effect.Service<IdempotentExecution>()(
+  "@posthorn/server/IdempotentExecution",
+  {
+    dependencies: [IdempotentCalls.Default],
+    effect: Effect.gen(function* () {
+      const calls = yield* IdempotentCalls
+      const { baseUrl } = yield* ServerConfig
+
+      const onceFor =
+        <I>(caller: Effect.Effect<Operator | Principal, never, I>) =>
+        <Name extends OperationName, A extends SuccessOf<Name>, E, R, R2 = never>(
+          name: Name,
+          { headers, path = {}, payload, request }: Request,
+          change: Effect.Effect<A, E, R>,
+          after?: Afterwards<A, R2>
+        ) => {
+          const { bodySchema, rules } = operationNamed(name)
+
+          const answerOf = (value: A): Written => {
+            const answer = written(name, value)
+            const location = rules.location?.(path, value as { readonly id?: string }) ?? null
+            return location === null
+              ? answer
+              : { ...answer, headers: { ...answer.headers, location: `${baseUrl}${location}` } }
+          }
+          const goOn = (value: A): Effect.Effect<A, never, R2> =>
+            after === undefined || after.seconds === 0 ? Effect.succeed(value) : after.run(value)
+
+          const key =
+            rules.changesNothing?.(payload as never) === true ? undefined : headers["idempotency-key"]
+          if (key === undefined)
+            return Effect.map(Effect.flatMap(change, goOn), (value) => toResponse(answerOf(value)))
+
+          const made = Effect.map(change, (value) => {
+            const given = answerOf(value)
+            const again =
+              rules.repeated === undefined ? given.body : stringify(rules.repeated(value as never))
+            return { value, given, again }
+          })
+          return Effect.gen(function* () {
+            const principal = yield* caller
+            const body = Option.isNone(bodySchema) ? "" : yield* Effect.orDie(request.text)
+            const call: KeyedCall = {
+              workspaceId: "workspaceId" in principal ? principal.workspaceId : null,
+              caller: principal.callerKey,
+              key,
+              fingerprint: fingerprintOf(name, path, body),
+              isSecret: rules.secret === true,
+              afterSeconds: after?.seconds ?? 0
+            }
+            const outcome = yield* calls.once(call, made)
+            if (outcome.kind === "repeated") {
+              const { given } = outcome
+              return toResponse({ ...given, headers: { ...given.headers, "idempotent-replayed": "true" } })
+            }
+            if (call.afterSeconds === 0) return toResponse(outcome.given)
+            const end = answerOf(yield* goOn(outcome.value))
+            yield* calls.settle(call, end.body)
+            return toResponse(end)
+          })
+        }
+
+      return { once: onceFor(CurrentPrincipal), onceForOperator: onceFor(CurrentOperator) } as const
+    })
+  }
+) {}

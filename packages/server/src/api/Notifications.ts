@@ -1,0 +1,19 @@
+/** What a workspace should look at. */
+import { HttpApiBuilder } from "@effect/platform"
+import { Api } from "@posthorn/api-contract/Api"
+import { filled } from "@posthorn/api-contract/Wire"
+import { Notifications } from "@posthorn/capabilities/Notifications"
+import { Effect, Layer } from "effect"
+import { IdempotentExecution } from "./IdempotentExecution.ts"
+
+export const notificationsLive = HttpApiBuilder.group(Api, "notifications", (handlers) =>
+  Effect.gen(function* () {
+    const notifications = yield* Notifications
+    const { once } = yield* IdempotentExecution
+    return handlers
+      .handle("listNotifications", ({ urlParams }) => notifications.list(filled(urlParams)))
+      .handle("markNotificationRead", (request) =>
+        once("markNotificationRead", request, notifications.markRead(request.path.notificationId))
+      )
+  })
+).pipe(Layer.provide([Notifications.Default, IdempotentExecution.Default]))

@@ -1,0 +1,42 @@
+/**
+ * Every operation of the contract, one file for each group, each operation a line or a few over a capability.
+ *
+ * REST, the console and MCP call these and no others. An operation without a handler does not compile, nor does an error
+ * that is not declared, an answer of another shape, or a need that the operation's gate does not provide.
+ */
+import { HttpApiBuilder } from "@effect/platform"
+import { Api } from "@posthorn/api-contract/Api"
+import { Layer } from "effect"
+import { gatesLive } from "../gate/Gate.ts"
+import { apiTokensLive } from "./ApiTokens.ts"
+import { auditEventsLive } from "./AuditEvents.ts"
+import { callerLive } from "./Caller.ts"
+import { consoleLinksLive } from "./ConsoleLinks.ts"
+import { deliveriesLive } from "./Deliveries.ts"
+import { endpointsLive } from "./Endpoints.ts"
+import { eventsLive } from "./Events.ts"
+import { membersLive } from "./Members.ts"
+import { notificationsLive } from "./Notifications.ts"
+import { overviewLive } from "./Overview.ts"
+import { replaysLive } from "./Replays.ts"
+import { tracesLive } from "./Traces.ts"
+import { workspacesLive } from "./Workspaces.ts"
+
+export const operationsLive = HttpApiBuilder.api(Api).pipe(
+  Layer.provide([
+    apiTokensLive,
+    auditEventsLive,
+    callerLive,
+    consoleLinksLive,
+    deliveriesLive,
+    endpointsLive,
+    eventsLive,
+    membersLive,
+    notificationsLive,
+    overviewLive,
+    replaysLive,
+    tracesLive,
+    workspacesLive
+  ]),
+  Layer.provide(gatesLive)
+)

@@ -1,0 +1,21 @@
+/** Replay jobs: getting back what an endpoint did not receive. */
+import { HttpApiBuilder } from "@effect/platform"
+import { Api } from "@posthorn/api-contract/Api"
+import { filled } from "@posthorn/api-contract/Wire"
+import { Replays } from "@posthorn/capabilities/Replays"
+import { Effect, Layer } from "effect"
+import { IdempotentExecution } from "./IdempotentExecution.ts"
+
+export const replaysLive = HttpApiBuilder.group(Api, "replays", (handlers) =>
+  Effect.gen(function* () {
+    const replays = yield* Replays
+    const { once } = yield* IdempotentExecution
+    return handlers
+      .handle("startReplay", (request) =>
+        once("startReplay", request, replays.start(request.path.endpointId, filled(request.payload)))
+      )
+      .handle("listReplays", ({ urlParams }) => replays.list(filled(urlParams)))
+      .handle("getReplay", ({ path }) => replays.get(path.replayId))
+      .handle("cancelReplay", ({ path }) => replays.cancel(path.replayId))
+  })
+).pipe(Layer.provide([Replays.Default, IdempotentExecution.Default]))

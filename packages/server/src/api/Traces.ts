@@ -1,0 +1,12 @@
+/** Everything that carries one trace id. */
+import { HttpApiBuilder } from "@effect/platform"
+import { Api } from "@posthorn/api-contract/Api"
+import { Traces } from "@posthorn/capabilities/Traces"
+import { Effect, Layer } from "effect"
+import { wire } from "./Answer.ts"
+
+export const tracesLive = HttpApiBuilder.group(Api, "traces", (handlers) =>
+  Effect.map(Traces, (traces) =>
+    handlers.handle("getTrace", ({ path }) => Effect.map(traces.get(path.traceId), wire("getTrace")))
+  )
+).pipe(Layer.provide(Traces.Default))

@@ -1,0 +1,76 @@
+/**
+ * Who is calling through the console: its cookie becomes a caller, for the very operations that REST runs.
+ *
+ * A page of another origin gets nowhere: browsers say where a request comes from (`Sec-Fetch-Site`), and a write also
+ * needs the header `x-console`, which no foreign page can send. A bearer token opens nothing here. Source: spec §11.
+ */
+
+import type { HttpServerRequest } from "@effect/platform"
+import { type ConsoleSession, ConsoleSessions } from "@posthorn/capabilities/ConsoleSessions"
+import type { RateLimited, Unauthorized } from "@posthorn/domain/Errors"
+import { Effect, Option } from "effect"
+import { Authentication } from "../gate/Authentication.ts"
+import type { Caller } from "../gate/Caller.ts"
+import { ServerConfig } from "../ServerConfig.ts"
+import { makeCookies } from "./Cookies.ts"
+
+type Headers = HttpServerRequest.HttpServerRequest["headers"]
+
+const isSafe = (method: string) => method === "GET" || method === "HEAD"
+
+/** Whether the console's own page sent it. */
+export const isOurs = ({ headers, method }: HttpServerRequest.HttpServerRequest) =>
+  headers["sec-fetch-site"] === "same-origin" && (isSafe(method) || headers["x-console"] !== undefined)
+
+/**
+ * Which workspace's session is meant: the one in the path; for operations without one what `x-console` names, or the
+ * only one there is.
+ */
+const slugMeant = (slug: string | undefined, headers: Headers, secrets: ReadonlyMap<string, string>) => {
+  if (slug !== undefined) return slug
+  const named = headers["x-console"] ?? ""
+  return secrets.has(named) ? named : secrets.size === 1 ? [...secrets.keys()][0] : undefined
+}
+
+export class SessionAuthentication extends Effect.Service<SessionAuthentication>()(
+  "@posthorn/server/SessionAuthentication",
+  {
+    dependencies: [Authentication.Default, ConsoleSessions.Default],
+    effect: Effect.gen(function* () {
+      const { baseUrl } = yield* ServerConfig
+      const { unauthorized } = yield* Authentication
+      const sessions = yield* ConsoleSessions
+      const cookies = makeCookies(baseUrl)
+
+      const find = (
+        slug: string | undefined,
+        headers: Headers
+      ): Effect.Effect<ConsoleSession | undefined> => {
+        const secrets = cookies.read(headers.cookie)
+        const meant = slugMeant(slug, headers, secrets)
+        const secret = meant === undefined ? undefined : secrets.get(meant)
+        return secret === undefined ? Effect.succeed(undefined) : sessions.identify(meant!, secret)
+      }
+
+      /** Who sends this request to an operation. */
+      const authenticate = (
+        { headers, remoteAddress }: HttpServerRequest.HttpServerRequest,
+        slug: string | undefined
+      ): Effect.Effect<Caller, Unauthorized | RateLimited> =>
+        Effect.flatMap(find(slug, headers), (session) =>
+          session === undefined
+            ? unauthorized(Option.getOrElse(remoteAddress, () => ""))
+            : Effect.succeed<Caller>({ kind: "session", session })
+        )
+
+      /** Every live session of this browser. */
+      const all = (headers: Headers) =>
+        Effect.map(
+          Effect.forEach(cookies.read(headers.cookie), ([slug, secret]) => sessions.identify(slug, secret)),
+          (found) => found.filter((session) => session !== undefined)
+        )
+
+      return { all, authenticate, cookies, find } as const
+    })
+  }
+) {}

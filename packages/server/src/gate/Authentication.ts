@@ -1,0 +1,48 @@
+/**
+ * Who sends an `Authorization` header: a bearer token opens one workspace, the operator's token all of them.
+ *
+ * Nothing else is looked at for a token, neither cookies nor the query. Whoever is not known counts against the client's
+ * address. Source: spec §5 and §5.1.
+ */
+import { hash, timingSafeEqual } from "node:crypto"
+import { Identities } from "@posthorn/capabilities/Identities"
+import { type RateLimited, Unauthorized } from "@posthorn/domain/Errors"
+import { Effect, Redacted } from "effect"
+import { ServerConfig } from "../ServerConfig.ts"
+import type { Caller } from "./Caller.ts"
+import { clientKey, RateLimits } from "./RateLimits.ts"
+
+const BEARER = /^Bearer +([\x21-\x7e]+)$/i
+const digest = (text: string) => hash("sha256", text, "buffer")
+
+export class Authentication extends Effect.Service<Authentication>()("@posthorn/server/Authentication", {
+  dependencies: [Identities.Default, RateLimits.Default],
+  effect: Effect.gen(function* () {
+    const config = yield* ServerConfig
+    const limits = yield* RateLimits
+    const identities = yield* Identities
+    const operatorDigest = digest(Redacted.value(config.operatorToken))
+    const operatorLength = Redacted.value(config.operatorToken).length
+
+    const isOperator = (token: string) =>
+      token.length === operatorLength && timingSafeEqual(digest(token), operatorDigest)
+
+    const unauthorized = (address: string): Effect.Effect<never, RateLimited | Unauthorized> =>
+      Effect.zipRight(limits.take("auth_failure", clientKey(address)), Effect.fail(new Unauthorized()))
+
+    const bearer = (
+      authorization: string | undefined,
+      address: string
+    ): Effect.Effect<Caller, RateLimited | Unauthorized> =>
+      Effect.suspend(() => {
+        const token = BEARER.exec(authorization ?? "")?.[1]
+        if (token === undefined) return unauthorized(address)
+        if (isOperator(token)) return Effect.succeed<Caller>({ kind: "operator" })
+        return Effect.flatMap(identities.identify(token), (identity) =>
+          identity === undefined ? unauthorized(address) : Effect.succeed<Caller>({ kind: "token", identity })
+        )
+      })
+
+    return { bearer, unauthorized } as const
+  })
+}) {}

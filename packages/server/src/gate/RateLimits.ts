@@ -1,0 +1,100 @@
+/**
+ * Rate limits: one bucket per kind of operation, counted per caller and per workspace, or per client address before
+ * authentication.
+ *
+ * The first `quota` calls of a window pass and every further one is refused, exactly. Every answer to a call that was
+ * counted says so in the headers of the IETF draft, refusals included. Source: spec §8 and §8.1.
+ */
+import { HttpApp, HttpServerResponse } from "@effect/platform"
+import type { Bucket, Quota } from "@posthorn/domain/Bucket"
+import { RateLimited } from "@posthorn/domain/Errors"
+import { Effect } from "effect"
+import { ServerConfig } from "../ServerConfig.ts"
+import { type Count, RateCounters } from "./RateCounters.ts"
+
+/** How full a bucket is after a call. */
+export interface BucketState {
+  readonly bucket: Bucket
+  readonly limit: number
+  readonly windowSeconds: number
+  readonly remaining: number
+  readonly resetSeconds: number
+  /** Whether the call is one too many. */
+  readonly isOver: boolean
+}
+
+/** Times the quota of a caller. */
+const WORKSPACE_SHARE = 5
+
+export class RateLimits extends Effect.Service<RateLimits>()("@posthorn/server/RateLimits", {
+  effect: Effect.gen(function* () {
+    const counters = yield* RateCounters
+    const { quotas } = yield* ServerConfig
+
+    const hit = (bucket: Bucket, key: string, { windowSeconds }: Quota) =>
+      counters.hit(`${bucket}:${key}`, windowSeconds * 1000)
+
+    /**
+     * Counts one call of this caller; `RateLimited` when the bucket is empty. In a workspace it is counted for that as well,
+     * which has `WORKSPACE_SHARE` times the quota: more tokens are no way around the limits. A call that its own bucket
+     * refuses is not counted there. The answer reports the tighter of the two.
+     */
+    const take = (
+      bucket: Bucket,
+      key: string,
+      workspaceId: string | null = null
+    ): Effect.Effect<void, RateLimited> => {
+      const quota = quotas[bucket]
+      if (quota === null) return Effect.void
+      const shared = { limit: quota.limit * WORKSPACE_SHARE, windowSeconds: quota.windowSeconds }
+      return Effect.flatMap(hit(bucket, key, quota), (counted) => {
+        const own = stateOf(bucket, quota, counted)
+        if (own.isOver || workspaceId === null) return report(own)
+        return Effect.flatMap(hit(bucket, workspaceId, shared), (counted) => {
+          const all = stateOf(bucket, shared, counted)
+          return report(all.isOver || all.remaining < own.remaining ? all : own)
+        })
+      })
+    }
+
+    return { take } as const
+  })
+}) {}
+
+const stateOf = (bucket: Bucket, { limit, windowSeconds }: Quota, { count, leftMs }: Count): BucketState => ({
+  bucket,
+  limit,
+  windowSeconds,
+  remaining: Math.max(0, limit - count),
+  resetSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
+  isOver: count > limit
+})
+
+/** Every answer to a call that was counted says so. */
+const report = (state: BucketState): Effect.Effect<void, RateLimited> =>
+  Effect.zipRight(
+    HttpApp.appendPreResponseHandler((_, response) =>
+      Effect.succeed(HttpServerResponse.setHeaders(response, headersOf(state)))
+    ),
+    state.isOver ? Effect.fail(tooMany(state)) : Effect.void
+  )
+
+const tooMany = ({ bucket, resetSeconds }: BucketState) =>
+  new RateLimited({ bucket, retryAfterSeconds: resetSeconds })
+
+/** Headers of the IETF draft. */
+export const headersOf = (state: BucketState): Record<string, string> => ({
+  "ratelimit-policy": `"${state.bucket}";q=${state.limit};w=${state.windowSeconds}`,
+  ratelimit: `"${state.bucket}";r=${state.remaining};t=${state.resetSeconds}`
+})
+
+/** What an address counts as: an IPv6 client has a whole /64 to itself, so that counts as one. */
+export const clientKey = (address: string): string => {
+  const plain = address.startsWith("::ffff:") ? address.slice(7) : address
+  if (!plain.includes(":")) return plain
+  const [head = "", tail = ""] = plain.split("%")[0]!.split("::")
+  const left = head === "" ? [] : head.split(":")
+  const right = tail === "" ? [] : tail.split(":")
+  const zeros = Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => "0")
+  return [...left, ...zeros, ...right].slice(0, 4).join(":")
+}

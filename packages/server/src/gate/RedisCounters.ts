@@ -1,0 +1,96 @@
+/**
+ * Counts calls in Redis, so that all processes share one quota; in this process while Redis is away.
+ *
+ * A request never waits long for Redis: a command has `COMMAND_MS`, and after a failure nobody asks again for
+ * `RETRY_MS`, when one call tries. While Redis is away each process grants the quota on its own. The client is loaded
+ * only here, so an installation without REDIS_URL never pays for it. Source: spec §8 and §8.1.
+ */
+import { elapsed } from "@posthorn/telemetry/Elapsed"
+import { type Clock, Effect, Layer, Redacted, Schema } from "effect"
+import { type Count, type Counters, memoryCounters, RateCounters } from "./RateCounters.ts"
+
+const COMMAND_MS = 100
+const CONNECT_MS = 2_000
+const START_MS = 500
+const RETRY_MS = 1_000
+const PREFIX = "posthorn:rate:"
+
+/** One step, so that no window is left without an end. */
+const HIT = `
+local count = redis.call("INCR", KEYS[1])
+local left = redis.call("PTTL", KEYS[1])
+if left < 0 then
+  left = tonumber(ARGV[1])
+  redis.call("PEXPIRE", KEYS[1], left)
+end
+return { count, left }`
+
+const HitAnswer = Schema.Tuple(Schema.Number, Schema.Number)
+
+type Hit = (key: string, windowMs: number) => Promise<Count>
+
+const connect = (url: Redacted.Redacted) =>
+  Effect.promise(async () => {
+    const { createClient } = await import("@redis/client")
+    const client = createClient({
+      url: Redacted.value(url),
+      disableOfflineQueue: true,
+      socket: { connectTimeout: CONNECT_MS, reconnectStrategy: (tries) => Math.min(tries * 100, RETRY_MS) }
+    })
+    // An outage is logged below, once; without a listener it would end the process.
+    client.on("error", () => {})
+    // Tries until it succeeds; a start waits a moment for it, so that the first calls are shared already.
+    const connected = client.connect().catch(() => {})
+    await Promise.race([connected, new Promise((resolve) => setTimeout(resolve, START_MS).unref())])
+    const hit: Hit = async (key, windowMs) => {
+      const answer = await client.eval(HIT, { keys: [`${PREFIX}${key}`], arguments: [String(windowMs)] })
+      const [count, leftMs] = Schema.decodeUnknownSync(HitAnswer)(answer)
+      return { count, leftMs }
+    }
+    return { hit, end: () => client.destroy() }
+  })
+
+/** Redis's counters, with this process's own behind them. */
+const sharedCounters = (hit: Hit, clock: Clock.Clock): Counters => {
+  const own = memoryCounters(clock)
+  let askAgainAt = 0
+  let away = false
+
+  const changed = (nowAway: boolean) => {
+    if (away === nowAway) return Effect.void
+    away = nowAway
+    return nowAway
+      ? Effect.logWarning("Redis is away: rate limits are counted in this process meanwhile")
+      : Effect.logInfo("Redis is back: rate limits are shared again")
+  }
+
+  const ask = (key: string, windowMs: number, now: number): Effect.Effect<Count> => {
+    askAgainAt = now + RETRY_MS
+    return Effect.tryPromise(() => hit(key, windowMs)).pipe(
+      Effect.timeout(COMMAND_MS),
+      Effect.tap(() => changed(false)),
+      Effect.catchAll(() => {
+        askAgainAt = now + RETRY_MS
+        return Effect.zipRight(changed(true), own.hit(key, windowMs))
+      })
+    )
+  }
+
+  return {
+    hit: (key, windowMs) =>
+      Effect.suspend(() => {
+        const now = elapsed(clock)
+        return away && now < askAgainAt ? own.hit(key, windowMs) : ask(key, windowMs, now)
+      })
+  }
+}
+
+export const redisLive = (url: Redacted.Redacted): Layer.Layer<RateCounters> =>
+  Layer.scoped(
+    RateCounters,
+    Effect.zipWith(
+      Effect.acquireRelease(connect(url), ({ end }) => Effect.sync(end)),
+      Effect.clock,
+      ({ hit }, clock) => sharedCounters(hit, clock)
+    )
+  )

@@ -1,0 +1,208 @@
+/**
+ * What of a request is let in: a body of at most 1 MiB, JSON in UTF-8 that is really UTF-8, in time.
+ *
+ * A body that is announced too large is refused before it is read. The bytes are counted as they come, so a body without a
+ * length, or with a wrong one, is stopped at the limit too. A body that takes longer than its deadline is 408, and not
+ * the 503 of a server that is slow itself. Every handler reads its body from here: `bounded` puts it in the place of the
+ * platform's own, which knows no media types, ends the connection at the limit, and parses whatever comes.
+ * Source: spec §2.7.
+ */
+import type { IncomingMessage } from "node:http"
+import { HttpIncomingMessage, HttpServerError, HttpServerRequest } from "@effect/platform"
+import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import {
+  type InvalidRequest,
+  invalid,
+  PayloadTooLarge,
+  RequestTimeout,
+  UnsupportedMediaType
+} from "@posthorn/domain/Errors"
+import { MAX_VALUES, parseJson } from "@posthorn/domain/JsonText"
+import { Effect, Either, Inspectable, Stream } from "effect"
+import type { Deadline } from "./Deadline.ts"
+
+export const BODY_LIMIT = 1_048_576
+
+const JSON_TYPE = /^application\/json\s*(;|$)/i
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i
+
+/** Whether a body is JSON as it can be read here: UTF-8, and not compressed. */
+const isJson = (headers: IncomingMessage["headers"]) => {
+  const type = headers["content-type"] ?? ""
+  const charset = CHARSET.exec(type)?.[1] ?? "utf-8"
+  const encoding = headers["content-encoding"] ?? "identity"
+  return JSON_TYPE.test(type) && /^utf-?8$/i.test(charset) && /^(identity)?$/i.test(encoding)
+}
+
+/** Whether no body follows these headers. */
+const isEmpty = (headers: IncomingMessage["headers"]) =>
+  headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0
+
+export const declaresTooMuch = ({ headers }: IncomingMessage) =>
+  Number(headers["content-length"] ?? 0) > BODY_LIMIT
+
+export type BodyRefusal = InvalidRequest | PayloadTooLarge | RequestTimeout | UnsupportedMediaType
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false })
+
+const decode = (chunks: ReadonlyArray<Buffer>) =>
+  Effect.try({
+    try: () => utf8.decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)),
+    catch: () => invalid("", "The body is not valid UTF-8")
+  })
+
+const tooLarge = Effect.fail(new PayloadTooLarge({ limitBytes: BODY_LIMIT }))
+
+const receive = (message: IncomingMessage, deadlineMs: number) =>
+  Effect.async<string, BodyRefusal>((resume) => {
+    const chunks: Array<Buffer> = []
+    let size = 0
+    const take = (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= BODY_LIMIT) return void chunks.push(chunk)
+      message.pause()
+      stop(tooLarge)
+    }
+    const stop = (outcome: Effect.Effect<string, BodyRefusal>) => {
+      clearTimeout(timer)
+      message.off("data", take)
+      resume(outcome)
+    }
+    const timer = setTimeout(() => stop(Effect.fail(new RequestTimeout())), deadlineMs)
+    message.on("data", take)
+    message.on("end", () => stop(decode(chunks)))
+    message.on("error", () => stop(Effect.fail(invalid("", "The body was cut short"))))
+    return Effect.sync(() => clearTimeout(timer))
+  })
+
+/** The text of the body, read once. */
+export const readBody = (message: IncomingMessage, deadlineMs: number, deadline: Deadline) => {
+  let known: string | undefined
+  return Effect.suspend((): Effect.Effect<string, BodyRefusal> => {
+    if (known !== undefined) return Effect.succeed(known)
+    if (isEmpty(message.headers)) return Effect.succeed("")
+    if (!isJson(message.headers)) return Effect.fail(new UnsupportedMediaType())
+    if (declaresTooMuch(message)) return tooLarge
+    deadline.pause()
+    return Effect.map(receive(message, deadlineMs), (text) => {
+      deadline.resume()
+      known = text
+      return text
+    })
+  })
+}
+
+/**
+ * Values in a body: several times what the largest operation has, so that refusing them costs little. The schema library takes
+ * 0.1 ms for each that is wrong. A batch of events may have more.
+ */
+const FEW_VALUES = 300
+
+export const boundsOf = (raw: ReadonlyArray<ReadonlyArray<string>>) => ({
+  rawUnparsed: true,
+  values: raw.some((path) => path.includes("*")) ? MAX_VALUES : FEW_VALUES
+})
+
+/** JSON with the values at the `raw` paths as `JsonText`, whose syntax is not judged yet. */
+export const parseBody = (
+  text: string,
+  raw: ReadonlyArray<ReadonlyArray<string>> = []
+): Either.Either<unknown, InvalidRequest> => {
+  if (text.trim() === "") return Either.left(invalid("", "The body is empty: send a JSON object"))
+  return Either.mapLeft(parseJson(text, raw, boundsOf(raw)), ({ message, path }) => invalid(path, message))
+}
+
+/** The platform's request with another body, and for a tool's call another method and target. */
+class BoundedRequest implements HttpServerRequest.HttpServerRequest {
+  readonly [HttpServerRequest.TypeId]: HttpServerRequest.TypeId = HttpServerRequest.TypeId
+  readonly [HttpIncomingMessage.TypeId]: HttpIncomingMessage.TypeId = HttpIncomingMessage.TypeId
+  readonly method: HttpServerRequest.HttpServerRequest["method"]
+  readonly url: string
+  private readonly inner: HttpServerRequest.HttpServerRequest
+  private readonly body: Effect.Effect<string, BodyRefusal>
+
+  constructor(
+    inner: HttpServerRequest.HttpServerRequest,
+    body: Effect.Effect<string, BodyRefusal>,
+    method: HttpServerRequest.HttpServerRequest["method"],
+    url: string
+  ) {
+    this.inner = inner
+    this.body = body
+    this.method = method
+    this.url = url
+  }
+
+  private refusedBy(cause: BodyRefusal): HttpServerError.RequestError {
+    return new HttpServerError.RequestError({ request: this, reason: "Decode", cause })
+  }
+
+  private get notJson() {
+    return Effect.fail(this.refusedBy(new UnsupportedMediaType()))
+  }
+
+  get text() {
+    return Effect.mapError(this.body, (cause) => this.refusedBy(cause))
+  }
+  get json() {
+    return Effect.mapError(
+      Effect.flatMap(this.body, (text) => parseBody(text)),
+      (cause) => this.refusedBy(cause)
+    )
+  }
+  get arrayBuffer() {
+    return this.notJson
+  }
+  get urlParamsBody() {
+    return this.notJson
+  }
+  get stream() {
+    return Stream.fromEffect(this.notJson)
+  }
+  get multipart() {
+    return Effect.orDie(this.notJson)
+  }
+  get multipartStream() {
+    return Stream.orDie(this.stream)
+  }
+  get source() {
+    return this.inner.source
+  }
+  get headers() {
+    return this.inner.headers
+  }
+  get cookies() {
+    return this.inner.cookies
+  }
+  get remoteAddress() {
+    return this.inner.remoteAddress
+  }
+  get originalUrl() {
+    return this.inner.originalUrl
+  }
+  get upgrade() {
+    return this.inner.upgrade
+  }
+  modify(changes: Parameters<HttpServerRequest.HttpServerRequest["modify"]>[0]): BoundedRequest {
+    return new BoundedRequest(this.inner.modify(changes), this.body, this.method, changes.url ?? this.url)
+  }
+  toJSON() {
+    return this.inner.toJSON()
+  }
+  [Inspectable.NodeInspectSymbol]() {
+    return this.toJSON()
+  }
+}
+
+interface Changes {
+  readonly method?: ContractEntry["method"]
+  readonly url?: string
+}
+
+/** The request with this body; everything but JSON is refused. */
+export const bounded = (
+  request: HttpServerRequest.HttpServerRequest,
+  body: Effect.Effect<string, BodyRefusal>,
+  { method, url }: Changes = {}
+): HttpServerRequest.HttpServerRequest =>
+  new BoundedRequest(request, body, method ?? request.method, url ?? request.url)

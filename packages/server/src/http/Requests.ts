@@ -1,0 +1,205 @@
+/**
+ * What every request goes through, whoever answers it: it gets its trace id, its body's bounds and its deadline, and
+ * whatever comes of it is an answer of the common shape.
+ */
+import type { IncomingMessage } from "node:http"
+import {
+  type HttpApp,
+  HttpBody,
+  type HttpRouter,
+  HttpServerRequest,
+  HttpServerResponse
+} from "@effect/platform"
+import { NodeHttpServerRequest } from "@effect/platform-node"
+import {
+  invalid,
+  MethodNotAllowed,
+  NoAuthorizationServer,
+  type PublicError,
+  RouteNotFound,
+  ServiceUnavailable
+} from "@posthorn/domain/Errors"
+import { callerSpan, continueTrace } from "@posthorn/domain/TraceId"
+import { Cause, Context, Effect, Stream } from "effect"
+import { Authentication } from "../gate/Authentication.ts"
+import { type Call, CurrentCall } from "../gate/CurrentCall.ts"
+import { ServerConfig } from "../ServerConfig.ts"
+import { bounded, readBody } from "./Admission.ts"
+import { ConnectionLimits } from "./ConnectionLimits.ts"
+import { withDeadline } from "./Deadline.ts"
+import { Failures, problemOf } from "./Failures.ts"
+import { NOSNIFF, UNKNOWN_VERSION, write } from "./NodeServer.ts"
+import { requestSpans } from "./RequestSpans.ts"
+import type { RouteTable } from "./RouteTable.ts"
+
+type Response = HttpServerResponse.HttpServerResponse
+
+type Services = HttpRouter.HttpRouter.DefaultServices
+
+/** What is answered there may hold a secret that is shown once, or what a session sees: no cache may keep it. */
+const PRIVATE = /^\/(?:mcp$|console\/(?:api\/|session$))/
+
+/** Where clients look for an authorisation server, before or after a 401. */
+const OAUTH =
+  /^\/\.well-known\/(?:oauth-protected-resource|oauth-authorization-server|openid-configuration)(?:\/mcp)?\/?$/
+
+const LINGER = "2 seconds"
+
+/** So much may still be on its way and be thrown away without ending the connection. */
+const HARMLESS_BYTES = 65_536
+
+const isStillSending = ({ complete, headers }: IncomingMessage) =>
+  !complete &&
+  (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > HARMLESS_BYTES)
+
+const ended = (message: IncomingMessage) =>
+  Effect.async<void>((resume) => {
+    const done = () => resume(Effect.void)
+    message.once("end", done).once("close", done).resume()
+  })
+
+/**
+ * An answer to somebody who is still sending. The connection ends with it, but only after a moment in which what comes is
+ * thrown away: otherwise the kernel would reset the connection, and the answer would be lost.
+ */
+const lingering = (message: IncomingMessage, response: Response): Response => {
+  const { body } = response
+  const text =
+    body._tag === "Uint8Array" ? body.body : Buffer.from(body._tag === "Raw" ? String(body.body) : "")
+  const rest = Stream.drain(Stream.fromEffect(Effect.timeoutOption(ended(message), LINGER)))
+  return HttpServerResponse.setBody(
+    HttpServerResponse.setHeader(response, "connection", "close"),
+    HttpBody.stream(Stream.concat(Stream.make(text), rest), body.contentType, text.length)
+  )
+}
+
+/** What Node takes for a request and is none here. */
+const oddity = ({ httpVersion, url = "" }: IncomingMessage): PublicError | undefined => {
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return invalid("", UNKNOWN_VERSION)
+  // Programs disagree on whether it ends the path: one that checks a path must not see another than the one answered.
+  if (url.includes("#")) return invalid("", "The request target holds a #: write it as %23")
+  return undefined
+}
+
+const readableSegment = (segment: string) => {
+  try {
+    decodeURIComponent(segment)
+    return segment
+  } catch {
+    return "-"
+  }
+}
+
+/** Of a query member that is repeated the last counts. */
+const lastOfEach = (query: string) => {
+  const members = [...new URLSearchParams(query)]
+  const last = new Map(members)
+  return last.size === members.length ? query : new URLSearchParams([...last]).toString()
+}
+
+/**
+ * The target as the router is to see it. A segment that does not decode is an id that nothing has; a `;` belongs to its
+ * segment, and is encoded because the router would end the path there.
+ */
+const readable = (url: string) => {
+  if (!/[;%&]/.test(url)) return url
+  const at = url.indexOf("?")
+  const path = at < 0 ? url : url.slice(0, at)
+  const segments = path.replaceAll(";", "%3B").split("/").map(readableSegment).join("/")
+  return at < 0 ? segments : `${segments}?${lastOfEach(url.slice(at + 1))}`
+}
+
+const hasBody = (method: string) => method === "POST" || method === "PATCH"
+
+const tooLate = new ServiceUnavailable({ retryAfterSeconds: 2 })
+
+/** The platform's way to tell that nobody waits for an answer. */
+const CLIENT_GONE = 499
+
+/** All requests on their way to `app`. */
+export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: RouteTable) =>
+  Effect.gen(function* () {
+    const { bearer } = yield* Authentication
+    const failures = yield* Failures
+    const { baseUrl } = yield* ServerConfig
+    const { bodyMs } = yield* ConnectionLimits
+    const traced = yield* requestSpans
+
+    const missing = (pathname: string) => {
+      const allow = routes.allowed(pathname)
+      if (allow !== undefined) return new MethodNotAllowed({ allow })
+      return OAUTH.test(pathname) ? new NoAuthorizationServer() : new RouteNotFound()
+    }
+
+    return Effect.contextWithEffect(
+      (context: Context.Context<Services | HttpServerRequest.HttpServerRequest>) => {
+        const arrived = Context.get(context, HttpServerRequest.HttpServerRequest)
+        const message = NodeHttpServerRequest.toIncomingMessage(arrived)
+        const response = NodeHttpServerRequest.toServerResponse(arrived)
+        const { headers, method, socket } = message
+        const began = performance.now()
+        const traceparent = headers.traceparent as string | undefined
+        const traceId = continueTrace(traceparent)
+        const pathname = arrived.url.split("?", 1)[0]!
+
+        const failed = (cause: Cause.Cause<unknown>): Effect.Effect<Response> =>
+          response.destroyed && Cause.isInterruptedOnly(cause)
+            ? Effect.succeed(HttpServerResponse.empty({ status: CLIENT_GONE }))
+            : failures.answer(cause, traceId, () => missing(pathname))
+
+        const finished = (answer: Response): Response => {
+          const common: Record<string, string> = { ...NOSNIFF, "x-trace-id": traceId }
+          if (PRIVATE.test(pathname)) common["cache-control"] = "no-store"
+          const whole = HttpServerResponse.setHeaders(answer, common)
+          return isStillSending(message) ? lingering(message, whole) : whole
+        }
+
+        const refusal = oddity(message)
+        if (refusal !== undefined)
+          return Effect.succeed(
+            HttpServerResponse.setHeader(finished(failures.refuse(refusal, traceId)), "connection", "close")
+          )
+
+        const late = () => {
+          const problem = problemOf(tooLate, baseUrl, traceId)
+          write(response, problem, traceId, !message.complete)
+        }
+        return withDeadline(late, (deadline) => {
+          const call: Call = {
+            via: "rest",
+            traceId,
+            began,
+            deadline,
+            isTool: false,
+            fault: null,
+            authenticate: () => bearer(headers.authorization, socket.remoteAddress ?? "")
+          }
+          const url = readable(arrived.url)
+          const request = hasBody(method!)
+            ? bounded(arrived, readBody(message, bodyMs, deadline), { url })
+            : url === arrived.url
+              ? arrived
+              : arrived.modify({ url })
+          const answering = Effect.matchCauseEffect(
+            Effect.mapInputContext(app, (outer: Context.Context<Services>) =>
+              outer.pipe(
+                Context.add(CurrentCall, call),
+                Context.add(HttpServerRequest.HttpServerRequest, request)
+              )
+            ),
+            { onFailure: failed, onSuccess: Effect.succeed }
+          )
+          const entry = traced === undefined ? undefined : routes.operation(method!, pathname)
+          return Effect.map(
+            entry === undefined || traced === undefined
+              ? answering
+              : traced(entry, call, callerSpan(traceparent))(answering),
+            (answer) => {
+              deadline.stop()
+              return finished(answer)
+            }
+          )
+        })
+      }
+    )
+  })

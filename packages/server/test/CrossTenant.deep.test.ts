@@ -1,0 +1,3 @@
+import { crossTenant } from "./CrossTenant.ts"
+
+crossTenant(1)

@@ -1,0 +1,3 @@
+import { endpointModel } from "./EndpointModel.ts"
+
+endpointModel(300)

@@ -1,0 +1,3 @@
+import { hostileBodies } from "./HostileBodies.ts"
+
+hostileBodies(11)

@@ -1,0 +1,3 @@
+import { properties } from "./Properties.ts"
+
+properties(300)

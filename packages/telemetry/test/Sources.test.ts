@@ -1,0 +1,30 @@
+/** What the sources of these rooms never do; a reason stands beside each exception. */
+import { readdirSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { expect, it } from "vitest"
+
+const packages = fileURLToPath(new URL("../../", import.meta.url))
+const ROOMS = /^(capabilities|cli|domain|persistence|telemetry)\/src\/.*\.ts$/
+
+const sources = readdirSync(packages, { recursive: true, encoding: "utf8" }).filter((path) =>
+  ROOMS.test(path)
+)
+const code = (path: string) =>
+  readFileSync(`${packages}${path}`, "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "")
+const holding = (pattern: RegExp, allowed: Readonly<Record<string, string>>) =>
+  sources.filter((path) => pattern.test(code(path)) && !Object.hasOwn(allowed, path))
+
+it("§12 the time is read from Effect's Clock, so that a test can set it", () => {
+  const allowed = {
+    "domain/src/Ids.ts": "ids are made outside of Effect, too, and sort by the machine's time"
+  }
+  expect(holding(/\bperformance\.now\(|\bDate\.now\(|\bnew Date\(\)/, allowed)).toEqual([])
+})
+
+it("§12 nothing is done behind the back of Effect's runtime", () => {
+  const allowed = {
+    "telemetry/src/Elapsed.ts": "the ownership of shards is reckoned where no effect runs",
+    "telemetry/src/Meters.ts": "callbacks of drivers count, too"
+  }
+  expect(holding(/\bunsafe[A-Z]\w*\(|\bgetCurrentFiber\b|Symbol\.for\("effect/, allowed)).toEqual([])
+})

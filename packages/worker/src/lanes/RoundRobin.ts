@@ -1,0 +1,51 @@
+/**
+ * Whose turn it is: workspaces in turn, and within a workspace its lanes in turn. So a workspace with a thousand busy
+ * endpoints gets the same share as one with a single endpoint. A lane stands in line at most once. Constant time.
+ */
+import { Fifo } from "./Fifo.ts"
+
+export interface Turner {
+  readonly workspaceId: string
+}
+
+export class RoundRobin<L extends Turner> {
+  private readonly workspaces = new Fifo<string>()
+  private readonly lanes = new Map<string, Fifo<L>>()
+  private readonly waiting = new Set<L>()
+
+  offer(lane: L): void {
+    if (this.waiting.has(lane)) return
+    this.waiting.add(lane)
+    this.lineOf(lane.workspaceId).push(lane)
+  }
+
+  private lineOf(workspaceId: string): Fifo<L> {
+    const known = this.lanes.get(workspaceId)
+    if (known !== undefined) return known
+    const line = new Fifo<L>()
+    this.lanes.set(workspaceId, line)
+    this.workspaces.push(workspaceId)
+    return line
+  }
+
+  /**
+   * Takes the next lane out of the line, of a workspace whose lanes are `admitted`; whether it can still use its turn is for
+   * the caller to see.
+   */
+  next(admitted: (lane: L) => boolean): L | undefined {
+    for (let left = this.workspaces.length; left > 0; left--) {
+      const workspaceId = this.workspaces.shift()!
+      const line = this.lanes.get(workspaceId)!
+      if (!admitted(line.first!)) {
+        this.workspaces.push(workspaceId)
+        continue
+      }
+      const lane = line.shift()!
+      if (line.length === 0) this.lanes.delete(workspaceId)
+      else this.workspaces.push(workspaceId)
+      this.waiting.delete(lane)
+      return lane
+    }
+    return undefined
+  }
+}

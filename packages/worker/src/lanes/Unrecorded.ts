@@ -1,0 +1,42 @@
+/**
+ * Attempts that are over, until they are recorded: how many there are is how far sending has run ahead of recording.
+ */
+import type { Settled } from "./Stages.ts"
+
+export class Unrecorded {
+  private readonly fresh: Array<Settled> = []
+  /** Without those that were set aside: their lanes stay within their caps. */
+  count = 0
+  private aside = 0
+
+  /** Those that nobody has begun to record. */
+  get length(): number {
+    return this.fresh.length
+  }
+
+  get all(): number {
+    return this.count + this.aside
+  }
+
+  add(settled: Settled): void {
+    this.count++
+    this.fresh.push(settled)
+  }
+
+  take(most: number): ReadonlyArray<Settled> {
+    return this.fresh.splice(0, most)
+  }
+
+  /** It waits by itself until it can be recorded. */
+  setAside(settled: Settled): void {
+    if (settled.aside) return
+    settled.aside = true
+    this.count--
+    this.aside++
+  }
+
+  leave({ aside }: Settled): void {
+    if (aside) this.aside--
+    else this.count--
+  }
+}

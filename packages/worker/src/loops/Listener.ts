@@ -1,0 +1,52 @@
+/**
+ * Hints that there is something to do, by PostgreSQL's LISTEN: from publishers, when this worker sleeps (Rhythm.ts), and
+ * when an endpoint is enabled. They save time; nothing depends on them.
+ *
+ * The connection is the listener's own and is opened again when it breaks. Between the two nothing is heard, and the
+ * engine is told so: it looks further back until it hears again. (`sql.listen` of @effect/sql-pg stays silent for ever
+ * once its connection is terminated.)
+ */
+import { DedicatedConnections } from "@posthorn/persistence/client/DedicatedConnection"
+import { type SleepLocks, sleepLocks } from "@posthorn/persistence/SleepLocks"
+import { Context, Effect, Layer } from "effect"
+import * as Schedules from "../Schedules.ts"
+
+export interface Hearer {
+  /** From now on nothing committed goes unheard, until `deaf`. */
+  readonly listening: (locks: SleepLocks) => void
+  readonly deaf: () => void
+  /** Since this moment (microseconds since 1970) there is more to do in these shards; null: look again. */
+  readonly heard: (since: number | null, shards: ReadonlyArray<number>) => void
+}
+
+export class Listener extends Context.Tag("@posthorn/worker/Listener")<
+  Listener,
+  { readonly listen: (hearer: Hearer) => Effect.Effect<never> }
+>() {}
+
+const PULSE_TIMEOUT = "10 seconds"
+
+export const layer = Layer.effect(
+  Listener,
+  Effect.map(DedicatedConnections, (connections) => ({
+    listen: (hearer) =>
+      Effect.gen(function* () {
+        const connection = yield* connections.open("posthorn listener")
+        connection.onNotification((payload) => {
+          const [since, shards = ""] = payload.split(" ")
+          hearer.heard(Number(since) || null, shards.split(",").map(Number))
+        })
+        yield* connection.query("listen posthorn_due")
+        hearer.listening(sleepLocks(connection))
+        const pulse = Effect.timeout(connection.query("select 1"), PULSE_TIMEOUT)
+        yield* Effect.raceFirst(connection.broken, Effect.schedule(pulse, Schedules.pulse))
+      }).pipe(
+        Effect.scoped,
+        Effect.ensuring(Effect.sync(hearer.deaf)),
+        Effect.tapError((error) => Effect.logDebug("The listener lost its connection", error)),
+        Effect.retry(Schedules.listenAgain),
+        Effect.orDie,
+        Effect.zipRight(Effect.never)
+      )
+  }))
+)

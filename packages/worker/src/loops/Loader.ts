@@ -1,0 +1,85 @@
+/**
+ * Loads what is to be sent next: picks whose turn it is, and fetches payloads and endpoints in one statement.
+ *
+ * It loads for free slots, and for those that will be free in a moment. So groups grow with the load, no slot waits for the
+ * database while receivers are quick, and nothing is loaded ahead while they are slow. Deliveries in doubt, which a dead
+ * worker may have held, are counted before they are ready. What is picked is either made ready, or given back, or gone, also
+ * when the worker stops just now. Nothing is picked without holding the lease.
+ * Source: spec §3.1, §8 and §3.4 (Snapshot, Poison), docs/adr/0010-engine.md and 0012-poison.md.
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import { MAX_TAKE_UPS } from "@posthorn/domain/Verdict"
+import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
+import { makeTrouble, telling } from "@posthorn/telemetry/Trouble"
+import { Effect } from "effect"
+import type { Waiting } from "../lanes/Lane.ts"
+import type { Loaded } from "../lanes/Stages.ts"
+import type { Parts } from "../Parts.ts"
+import { schedulesOf } from "../Schedules.ts"
+
+type LoaderParts = Pick<Parts, "clock" | "lanes" | "ownership" | "queue" | "tuning">
+
+export const makeLoader = (
+  { clock, lanes, ownership, queue, tuning }: LoaderParts,
+  fillSlots: Effect.Effect<void>
+): Effect.Effect<never> => {
+  const trouble = makeTrouble("Deliveries cannot be loaded", "Deliveries can be loaded again")
+
+  /** Those that may be sent: counted, when a worker that died may have held them. */
+  const countInDoubt = (loaded: ReadonlyArray<Loaded>): Effect.Effect<ReadonlyArray<Loaded>, SqlError> => {
+    const claims = lanes.toClaim(loaded)
+    if (claims.length === 0) return Effect.succeed(loaded)
+    return Effect.map(queue.countClaims(claims, MAX_TAKE_UPS, true), (outcomes) => {
+      const asked = new Set(claims.map(({ row }) => row.deliveryId))
+      const mayBeSent = ({ row }: Loaded) =>
+        !asked.has(row.deliveryId) || outcomes.get(row.deliveryId) === "counted"
+      for (const { row } of claims) if (outcomes.get(row.deliveryId) === "counted") lanes.claimed(row)
+      const others = loaded.filter((one) => !mayBeSent(one)).map(({ row }) => row)
+      // Somebody holds their rows: nobody waits for that.
+      lanes.putOff(others.filter(({ deliveryId }) => outcomes.get(deliveryId) === "held"))
+      for (const row of others) if (outcomes.get(row.deliveryId) !== "held") lanes.gone(row)
+      if (others.some(({ deliveryId }) => outcomes.get(deliveryId) === "buried")) lanes.givenUp.raise()
+      return loaded.filter(mayBeSent)
+    })
+  }
+
+  const load = (rows: ReadonlyArray<Waiting>): Effect.Effect<void, SqlError> =>
+    Effect.gen(function* () {
+      const contents = yield* queue.load(rows)
+      const now = yield* elapsedNow
+      const loaded = rows.flatMap((row, n) => lanes.loaded(row, contents[n] ?? null, now) ?? [])
+      lanes.measure(now)
+      lanes.makeReady(yield* countInDoubt(loaded))
+      yield* fillSlots
+    })
+
+  let lookingAgain = false
+  /** In a while, whatever happens. One timer at a time: one for each wait costs 2 us of CPU for each delivery. */
+  const lookAgain = (): void => {
+    if (lookingAgain) return
+    lookingAgain = true
+    lanes.later(tuning.freshMs, () => {
+      lookingAgain = false
+      lanes.toLoad.raise()
+    })
+  }
+
+  const turn: Effect.Effect<void, SqlError> = Effect.suspend(() => {
+    if (!ownership.holdsLease()) return Effect.sleep(tuning.uncertainPauseMs)
+    lanes.refresh(elapsed(clock))
+    const picked = lanes.mayPick > 0 ? lanes.pick(lanes.mayPick) : []
+    if (picked.length === 0) {
+      // What was loaded for slots that do not become free must not stand in the way for longer than it stays fresh.
+      if (lanes.holdsLoaded) lookAgain()
+      return lanes.toLoad.wait
+    }
+    const giveBack = Effect.sync(() => lanes.giveBack(picked.filter(({ stage }) => stage === "loading")))
+    return load(picked).pipe(
+      telling(trouble),
+      Effect.onError(() => giveBack),
+      Effect.uninterruptible
+    )
+  })
+
+  return Effect.forever(turn).pipe(Effect.retry(schedulesOf(tuning).loadAgain), Effect.orDie)
+}

@@ -1,0 +1,48 @@
+/**
+ * Counts the claims that ended without an observation. So a delivery that breaks the worker, or that the database refuses, is
+ * given up some day. Counted, it is read again.
+ * Source: spec §3.4 (Poison), docs/adr/0012-poison.md.
+ */
+import { MAX_TAKE_UPS } from "@posthorn/domain/Verdict"
+import { Array as Arrays, Effect } from "effect"
+import type { Unobserved } from "../lanes/Stages.ts"
+import type { Parts } from "../Parts.ts"
+
+export const makeLostClaims = ({ lanes, queue, tuning }: Parts): Effect.Effect<never> => {
+  /** Gives those whose rows somebody holds, or all when the statement failed. Counted twice, they are counted once. */
+  const count = (
+    lost: ReadonlyArray<Unobserved>,
+    posted: boolean
+  ): Effect.Effect<ReadonlyArray<Unobserved>> =>
+    lost.length === 0
+      ? Effect.succeed(lost)
+      : Effect.suspend(() =>
+          queue.countClaims(
+            lost.map((one) => lanes.claimOf(one)),
+            MAX_TAKE_UPS,
+            posted
+          )
+        ).pipe(
+          Effect.map((outcomes) => {
+            const [done, held] = Arrays.partition(lost, ({ row }) => outcomes.get(row.deliveryId) === "held")
+            for (const one of done) lanes.counted(one)
+            return held
+          }),
+          Effect.orElseSucceed(() => lost)
+        )
+
+  const countUntilDone = (lost: ReadonlyArray<Unobserved>): Effect.Effect<void> => {
+    const [unsent, posted] = Arrays.partition(lost, (one) => one.posted)
+    return Effect.zipWith(count(unsent, false), count(posted, true), (a, b) => [...a, ...b]).pipe(
+      Effect.delay(tuning.defectPauseMs),
+      Effect.flatMap((left) => (left.length === 0 ? Effect.void : countUntilDone(left)))
+    )
+  }
+
+  return Effect.forever(
+    Effect.zipRight(
+      lanes.toCount.wait,
+      Effect.suspend(() => countUntilDone(lanes.takeUnobserved()))
+    )
+  )
+}

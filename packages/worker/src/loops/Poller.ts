@@ -1,0 +1,250 @@
+/**
+ * Brings what is due from the outbox into the lanes, and owns the question when to look again.
+ *
+ * Its parts are its own, and nobody else's: the state (Rhythm.ts draws its transitions), the read cursors (ReadCursors.ts),
+ * what may still commit behind them (LateCommits.ts), and the sweep that finds what notifications missed (Sweep.ts). Others
+ * tell it where to look by one method, `PollInbox.lookFrom`.
+ *
+ * Each row is read once. Asleep, the worker holds the sleep locks of all its shards, so whoever publishes notifies it. Awake,
+ * it polls, and each poll tells which transactions have published and not committed. Both only save time: the sweep alone
+ * makes it true that nothing is forgotten. No statement waits within the database.
+ *
+ * Source: spec §3.4 (Due times are judged by the database's clock), docs/adr/0010-engine.md.
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import type { Due } from "@posthorn/persistence/Queue"
+import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
+import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
+import { makeTrouble, telling } from "@posthorn/telemetry/Trouble"
+import { Effect } from "effect"
+import type { PollerParts } from "../Parts.ts"
+import { schedulesOf, whileAwake } from "../Schedules.ts"
+import { LateCommits } from "./LateCommits.ts"
+import { SOMETIME } from "./PollInbox.ts"
+import { type ReadCursor, ReadCursors } from "./ReadCursors.ts"
+import { beginning, next, type Seen, type State } from "./Rhythm.ts"
+import { Sweep } from "./Sweep.ts"
+
+/** To go back to: there is nothing behind. */
+const NOWHERE = Number.POSITIVE_INFINITY
+
+/** What is due that soon is as good as due: the database's clock is known to about a millisecond. */
+const SOON_MS = 2
+
+/** What one read showed. */
+interface Read extends Pick<Seen, "found" | "stirred"> {
+  /** A shard has more: the next read goes on from there. */
+  readonly more: boolean
+}
+
+const NOTHING: Read = { found: false, stirred: false, more: false }
+
+export class Poller {
+  private readonly trouble = makeTrouble("The queue cannot be read", "The queue can be read again")
+  private readonly parts: PollerParts
+  private readonly cursors = new ReadCursors()
+  private readonly lateCommits: LateCommits
+  private readonly sweep: Sweep
+  private state: State
+  /** Null while notifications are not heard. */
+  private locks: SleepLocks | null = null
+  /** Shards whose sleep locks are ours. */
+  private readonly locked = new Set<number>()
+  /** Where the next read goes back to. */
+  private backTo = NOWHERE
+  private unfinished = false
+  private polledAt = Number.NEGATIVE_INFINITY
+  private checkParked = false
+  private nextParkedCheck = Number.NEGATIVE_INFINITY
+  /** Latest due time of a large batch. Do not go back into it for rows that may still commit. */
+  private crowd = 0
+
+  constructor(parts: PollerParts) {
+    this.parts = parts
+    this.sweep = new Sweep(parts)
+    this.lateCommits = new LateCommits(parts.tuning.restMs)
+    this.state = beginning(elapsed(parts.clock), parts.tuning)
+  }
+
+  /** From now on nothing committed goes unheard; what was until now, nobody knows. */
+  listening(locks: SleepLocks): void {
+    this.locks = locks
+    this.locked.clear()
+    this.sweep.begin()
+    this.parts.inbox.lookFrom(SOMETIME)
+  }
+
+  /** The locks went with the connection. */
+  deaf(): void {
+    this.locks = null
+    this.locked.clear()
+    this.parts.inbox.lookFrom(NOWHERE)
+  }
+
+  /** Runs until interrupted. */
+  readonly run: Effect.Effect<never> = Effect.suspend(() => {
+    const awake = Effect.repeat(telling(this.trouble)(this.rounds), whileAwake)
+    const asleep = Effect.repeat(Effect.zipRight(this.sleep, telling(this.trouble)(this.rounds)), {
+      while: ({ _tag }) => _tag === "Asleep"
+    })
+    return Effect.forever(Effect.zipRight(awake, asleep)).pipe(
+      Effect.tapError(() => Effect.sync(() => this.sweep.begin())),
+      Effect.retry(schedulesOf(this.parts.tuning).readAgain),
+      Effect.orDie
+    )
+  })
+
+  /** Until something is due, or may be. What others tell to be due later needs no poll now. */
+  private readonly sleep: Effect.Effect<void> = Effect.suspend(() => {
+    const { clock, inbox, tuning } = this.parts
+    const now = elapsed(clock)
+    const until = Math.ceil(Math.min(this.polledAt + tuning.pollMs - now, this.untilDue(now)))
+    if (until <= 0) return Effect.void
+    return Effect.flatMap(inbox.waitAtMost(until), () => (this.takeInbox() ? Effect.void : this.sleep))
+  })
+
+  /** In milliseconds. While memory is full, what becomes due waits in the database until the hub tells of room. */
+  private untilDue(now: number): number {
+    return this.parts.lanes.room === 0 ? NOWHERE : this.cursors.untilDue(now)
+  }
+
+  /** Takes in what others told: where to go back to, and when something becomes due. True when it is time to look. */
+  private takeInbox(): boolean {
+    const now = elapsed(this.parts.clock)
+    const { moments, sometime } = this.parts.inbox.take()
+    if (sometime) {
+      this.checkParked = true
+      this.backTo = Math.min(this.backTo, this.cursors.recently(this.parts.tuning.lookBackMs))
+    }
+    let isTime = sometime
+    for (const moment of moments) {
+      const isLater = Number.isFinite(moment) && this.cursors.until(moment, now) > SOON_MS
+      if (isLater) this.cursors.expect(moment)
+      else this.backTo = Math.min(this.backTo, moment)
+      isTime ||= !isLater
+    }
+    return isTime
+  }
+
+  /** Until nothing is left to be done at once. */
+  private readonly rounds: Effect.Effect<State, SqlError> = Effect.suspend(() =>
+    Effect.repeat(this.round, { until: (isOver) => isOver })
+  ).pipe(Effect.map(() => this.state))
+
+  /** A poll, and what else is to be read. False when there is more to be done at once. */
+  private readonly round: Effect.Effect<boolean, SqlError> = Effect.suspend(() => {
+    const { clock, lanes, queue } = this.parts
+    const self = this
+    return Effect.gen(function* () {
+      self.takeInbox()
+      const shardsChanged = self.cursors.follow(lanes.terms)
+      yield* self.unparkEnabled
+      yield* self.refillLanes
+      const read = yield* self.read
+      self.polledAt = elapsed(clock)
+      self.unfinished = read.more
+      const sweeps = yield* self.sweep.step
+      yield* self.goOn({ ...read, shardsChanged })
+      if (read.more || sweeps || lanes.hasThin) return false
+      const { shards } = self.cursors
+      if (!self.cursors.knowsNextDue && shards.length > 0)
+        self.cursors.foundNextDue(yield* queue.nextDue(shards))
+      if (self.state._tag === "Asleep") return true
+      if (self.state.isTired && (yield* self.fallAsleep(shards))) return false
+      const pauseMs = Math.max(1, Math.ceil(Math.min(self.state.pauseMs, self.untilDue(elapsed(clock)))))
+      self.state = { ...self.state, pauseMs }
+      return true
+    })
+  })
+
+  /** The next state. A worker that is not asleep any more gives the sleep locks back. */
+  private goOn(read: Pick<Seen, "found" | "stirred" | "shardsChanged">): Effect.Effect<void> {
+    const hears = this.locks !== null
+    const locked = this.cursors.shards.every((shard) => this.locked.has(shard))
+    this.state = next(
+      this.state,
+      { ...read, at: elapsed(this.parts.clock), hears, locked },
+      this.parts.tuning
+    )
+    const keeps = this.state._tag === "Asleep" || this.state.isTired
+    if ((keeps && !read.shardsChanged) || this.locks === null || this.locked.size === 0) return Effect.void
+    this.locked.clear()
+    // What a publisher notified of until now is in the inbox, or will be.
+    return Effect.ignore(this.locks.giveBack)
+  }
+
+  /** Takes the sleep locks that are to be had. True when it got some: then it has to look once more. */
+  private fallAsleep(shards: ReadonlyArray<number>): Effect.Effect<boolean> {
+    const { locks } = this
+    const wanted = shards.filter((shard) => !this.locked.has(shard) && !this.lateCommits.isOpen(shard))
+    if (locks === null || wanted.length === 0) return Effect.succeed(false)
+    return locks.take(wanted).pipe(
+      Effect.map((taken) => {
+        // The connection broke meanwhile, and the locks with it.
+        if (this.locks !== locks) return false
+        for (const shard of taken) this.locked.add(shard)
+        return taken.length > 0
+      }),
+      Effect.orElseSucceed(() => false)
+    )
+  }
+
+  private readonly read: Effect.Effect<Read, SqlError> = Effect.suspend(() => {
+    const { lanes, queue, tuning } = this.parts
+    const cursors = this.cursors.list
+    const { room } = lanes
+    if (cursors.length === 0 || room === 0) return Effect.succeed(NOTHING)
+    const hears = this.locks !== null || this.unfinished
+    const backTo = hears ? this.backTo : Math.min(this.backTo, this.cursors.recently(tuning.lookBackMs))
+    this.backTo = NOWHERE
+    this.cursors.goBack(backTo)
+    const share = Math.ceil(Math.min(room, tuning.readMost) / cursors.length)
+    const perShard = Math.max(tuning.shardLeast, Math.min(tuning.shardMost, share))
+    lanes.readStarted()
+    return queue.due(cursors, lanes.skip(backTo), perShard, tuning.lookMost).pipe(
+      Effect.zipWith(elapsedNow, (due, now) => this.accept(cursors, due, perShard, now)),
+      Effect.ensuring(Effect.sync(() => lanes.readEnded()))
+    )
+  })
+
+  private accept(read: ReadonlyArray<ReadCursor>, due: Due, perShard: number, now: number): Read {
+    const before = this.cursors.horizon
+    this.parts.lanes.add(due.rows)
+    const unread = new Set(read.filter(({ isNew }) => isNew).map(({ shard }) => shard))
+    const { back, soon, stirred, sweeps } = this.lateCommits.seen(due.open, due.horizon, before, (shard) =>
+      unread.has(shard)
+    )
+    // Only now: a sweep of before this read might have passed by what was committed in between.
+    if (sweeps || read.some(({ isNew, term }) => isNew && !term.lost)) this.sweep.begin()
+    const more = this.cursors.advance(read, due, perShard, now)
+    const again = due.rows.filter((row) => row.due >= soon).length
+    if (more || again > this.parts.tuning.crowdFrom) this.crowd = due.horizon
+    this.backTo = Math.min(this.backTo, soon <= this.crowd ? back : soon)
+    return { found: due.rows.some((row) => row.due >= before), stirred, more }
+  }
+
+  private readonly refillLanes: Effect.Effect<void, SqlError> = Effect.suspend(() => {
+    const { lanes, queue, tuning } = this.parts
+    const wanted = lanes.toRefill(tuning.refillMost)
+    if (wanted.length === 0) return Effect.void
+    lanes.readStarted()
+    return queue.dueOf(wanted).pipe(
+      Effect.map((rows) => lanes.refill(wanted, rows)),
+      Effect.ensuring(Effect.sync(() => lanes.readEnded()))
+    )
+  })
+
+  /** Endpoints that were disabled and can be used again. */
+  private readonly unparkEnabled: Effect.Effect<void, SqlError> = Effect.flatMap(elapsedNow, (now) => {
+    const { lanes, queue, tuning } = this.parts
+    if (!this.checkParked && now < this.nextParkedCheck) return Effect.void
+    this.checkParked = false
+    this.nextParkedCheck = now + tuning.parkedCheckMs
+    const parked = lanes.parkedLanes
+    if (parked.length === 0) return Effect.void
+    return Effect.map(queue.disabledAmong(parked), (disabled) => {
+      const still = new Set(disabled)
+      for (const { endpointId } of parked) if (!still.has(endpointId)) lanes.unpark(endpointId)
+    })
+  })
+}

@@ -1,0 +1,113 @@
+/**
+ * Up to where each shard was read, and when the next known row becomes due. Rows past a cursor are new. Moments are
+ * microseconds by the database's clock.
+ */
+import type { Cursor, Due, DueRow } from "@posthorn/persistence/Queue"
+import { isBefore } from "../lanes/Lane.ts"
+import type { LeaseTerm } from "../lanes/LeaseTerm.ts"
+
+const NEVER = Number.POSITIVE_INFINITY
+
+export class ReadCursor implements Cursor {
+  readonly term: LeaseTerm
+  /** Past everything until the first read says what time it is. */
+  due = Number.MAX_SAFE_INTEGER
+  deliveryId = ""
+  /** No read has ended yet that looked at the shard. */
+  isNew = true
+
+  constructor(term: LeaseTerm) {
+    this.term = term
+  }
+
+  get shard(): number {
+    return this.term.shard
+  }
+}
+
+export class ReadCursors {
+  private all = new Map<LeaseTerm, ReadCursor>()
+  /** Up to when the last read looked, by the database's clock and by ours. */
+  horizon = 0
+  private horizonAt = 0
+  /** Null: not known. */
+  private nextDue: number | null = null
+
+  /** Has a cursor for each lease term that is. True when they are others than the last time. */
+  follow(terms: ReadonlyArray<LeaseTerm>): boolean {
+    if (terms.length === this.all.size && terms.every((term) => this.all.has(term))) return false
+    this.all = new Map(terms.map((term) => [term, this.all.get(term) ?? new ReadCursor(term)]))
+    this.nextDue = null
+    return true
+  }
+
+  get list(): ReadonlyArray<ReadCursor> {
+    return [...this.all.values()]
+  }
+
+  get shards(): ReadonlyArray<number> {
+    return this.list.map(({ shard }) => shard)
+  }
+
+  /** So far back looks whoever may have missed something, before the sweep finds it. */
+  recently(lookBackMs: number): number {
+    return this.horizon === 0 ? NEVER : this.horizon - lookBackMs * 1000
+  }
+
+  goBack(to: number): void {
+    for (const cursor of this.list) {
+      if (cursor.due < to) continue
+      cursor.due = Math.max(0, to)
+      cursor.deliveryId = ""
+    }
+  }
+
+  /** Each to where the read of these stopped. True when a shard has more. */
+  advance(read: ReadonlyArray<ReadCursor>, { horizon, rows, stopped }: Due, perShard: number, now: number) {
+    const last = new Map<number, { readonly row: DueRow; readonly count: number }>()
+    for (const row of rows) {
+      const known = last.get(row.shard)
+      const later = known === undefined || isBefore(known.row, row) ? row : known.row
+      last.set(row.shard, { row: later, count: (known?.count ?? 0) + 1 })
+    }
+    const stops = new Map(stopped.map((position) => [position.shard, position]))
+    let more = false
+    for (const cursor of read) {
+      // Lost while it was read: if it is ours again, it is read anew.
+      if (cursor.term.lost) continue
+      const found = last.get(cursor.shard)
+      const end = found?.count === perShard ? found.row : stops.get(cursor.shard)
+      more ||= end !== undefined
+      cursor.isNew = false
+      cursor.due = end?.due ?? horizon
+      cursor.deliveryId = end?.deliveryId ?? ""
+    }
+    this.horizon = horizon
+    this.horizonAt = now
+    if (this.nextDue !== null && this.nextDue <= horizon) this.nextDue = null
+    return more
+  }
+
+  get knowsNextDue(): boolean {
+    return this.nextDue !== null
+  }
+
+  /** Null: there is no row that becomes due. */
+  foundNextDue(due: number | null): void {
+    this.nextDue = due ?? NEVER
+  }
+
+  /** A row becomes due then. */
+  expect(due: number): void {
+    if (this.nextDue !== null) this.nextDue = Math.min(this.nextDue, due)
+  }
+
+  /** In milliseconds; infinity when nothing is known. */
+  untilDue(now: number): number {
+    return this.nextDue === null ? NEVER : this.until(this.nextDue, now)
+  }
+
+  until(moment: number, now: number): number {
+    return (moment - this.horizon) / 1000 - (now - this.horizonAt)
+  }
+}

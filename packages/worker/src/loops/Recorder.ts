@@ -1,0 +1,219 @@
+/**
+ * Records observations in groups: whatever is settled while the last group is being written is the next group.
+ *
+ * - One writer, so groups keep their order and cannot wait for each other's locks.
+ * - The database is away: the observations are kept and tried again, without end; the Loader loads no more than
+ *   `mostUnrecorded` ahead of what is recorded.
+ * - The answer to a COMMIT was lost: the same group is sent again, and what was stored already changes nothing.
+ * - Rows that somebody else holds for long (the deletion of an endpoint with a long history) hold up their own endpoint only:
+ *   one look tells which they are, however many, and they are tried again twice a second.
+ * - A row that the database refuses does not sink its group: the group is halved until the row stands alone; then it is
+ *   stored without what the receiver answered, and if even that is refused it is given up as unobserved.
+ *
+ * Source: spec §2.3 and §3.4 (First observation wins), docs/adr/0010-engine.md.
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
+import { isDatabaseAway, isInTheWay, problemOf } from "@posthorn/persistence/client/Statement"
+import type { Observed, Recorded } from "@posthorn/persistence/Records"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
+import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
+import { Array as Arrays, Effect } from "effect"
+import type { Settled } from "../lanes/Stages.ts"
+import * as Meters from "../Meters.ts"
+import type { Parts } from "../Parts.ts"
+import { recordAgain } from "../Schedules.ts"
+
+type Group = ReadonlyArray<Settled>
+
+const LOCK_NOT_AVAILABLE = "55P03"
+const isHeldUp = (error: SqlError) => problemOf(error).code === LOCK_NOT_AVAILABLE
+const isAway = (error: SqlError) => isDatabaseAway(error) && !isInTheWay(problemOf(error).code)
+const mayComeBack = (error: SqlError) => isDatabaseAway(error) && !isHeldUp(error)
+
+/** Keep batching for this many linger times after the last outcome. */
+const STREAM = 3
+
+export class Recorder {
+  private readonly trouble = makeTrouble(
+    "Attempts cannot be recorded, and are kept",
+    "Attempts can be recorded again"
+  )
+  private readonly parts: Parts
+  /** Those whose rows somebody holds: nothing else waits for them. */
+  private readonly aside: Array<Settled> = []
+  private nextTry = 0
+  private storedAt = Number.NEGATIVE_INFINITY
+  /** See `Records`. */
+  private readonly fixedHeaders: string
+
+  constructor(parts: Parts) {
+    this.parts = parts
+    this.fixedHeaders = JSON.stringify(parts.receiver.fixedHeaders)
+  }
+
+  /** The writer; runs until interrupted, never within a group. */
+  readonly run: Effect.Effect<never> = Effect.forever(
+    Effect.suspend(() => {
+      const { lanes, tuning } = this.parts
+      if (lanes.toBeRecorded === 0) {
+        if (this.aside.length === 0) return lanes.toRecord.wait
+        return Effect.zipRight(lanes.toRecord.waitAtMost(tuning.heldPauseMs), this.writeGroup)
+      }
+      if (lanes.toBeRecorded >= tuning.groupWanted || !this.moreIsComing) return this.writeGroup
+      return Effect.zipRight(Effect.sleep(tuning.lingerMs), this.writeGroup)
+    })
+  )
+
+  /** More outcomes are expected: requests are in flight, or one settled a moment ago. One larger batch is cheaper than two. */
+  private get moreIsComing(): boolean {
+    const { clock, lanes, tuning } = this.parts
+    return lanes.inFlight > 0 || elapsed(clock) - this.storedAt < STREAM * tuning.lingerMs
+  }
+
+  /** What was set aside first, when it is time to try that again. */
+  private readonly writeGroup: Effect.Effect<void> = Effect.suspend(() =>
+    this.aside.length > 0 && elapsed(this.parts.clock) >= this.nextTry
+      ? Effect.zipRight(this.writeAside, this.writeFresh)
+      : this.writeFresh
+  )
+
+  private readonly writeAside: Effect.Effect<void> = Effect.suspend(() =>
+    this.sift(this.aside.splice(0)).pipe(
+      // From its end on: however long it takes, others have their turn in between.
+      Effect.ensuring(Effect.sync(() => this.tryLater()))
+    )
+  )
+
+  private readonly writeFresh: Effect.Effect<void> = Effect.suspend(() => {
+    const group = this.parts.lanes.takeSettled(this.parts.tuning.groupMost)
+    if (this.aside.length === 0) return this.store(group)
+    const [free, held] = Arrays.partition(group, ({ row }) => row.lane.heldUp)
+    this.setAside(held)
+    return this.sift(free)
+  })
+
+  private tryLater(): void {
+    this.nextTry = elapsed(this.parts.clock) + this.parts.tuning.heldPauseMs
+  }
+
+  private store(group: Group): Effect.Effect<void> {
+    return this.write(group, () => this.sift(group))
+  }
+
+  private write(group: Group, whenHeld: () => Effect.Effect<void>): Effect.Effect<void> {
+    if (group.length === 0) return Effect.void
+    return this.send(group.map(({ observed }) => observed)).pipe(
+      Effect.flatMap((result) => this.stored(group, result)),
+      Effect.catchAll((error) => (isHeldUp(error) ? whenHeld() : this.divide(group, error)))
+    )
+  }
+
+  /** One look tells which rows somebody holds; everything else is stored at once. */
+  private sift(group: Group): Effect.Effect<void> {
+    if (group.length === 0) return Effect.void
+    const { records, tuning } = this.parts
+    return records.held(group.map(({ observed }) => observed)).pipe(
+      Effect.orElseSucceed((): ReadonlySet<string> => new Set()),
+      Effect.flatMap((endpoints) => {
+        const [free, held] = Arrays.partition(group, ({ row }) => endpoints.has(row.endpointId))
+        this.setAside(held)
+        return Effect.forEach(Arrays.chunksOf(free, tuning.groupMost), (some) => this.storeFree(some), {
+          discard: true
+        })
+      })
+    )
+  }
+
+  private storeFree(group: Group): Effect.Effect<void> {
+    return this.write(group, () => this.goRound(group))
+  }
+
+  /** Held by what a look does not show, or only since then: found by halving. */
+  private goRound(group: Group): Effect.Effect<void> {
+    const lanes = [...new Set(group.map(({ row }) => row.lane))]
+    if (lanes.length === 1) return Effect.sync(() => this.setAside(group))
+    const half = new Set(lanes.slice(lanes.length >> 1))
+    const [first, second] = Arrays.partition(group, ({ row }) => half.has(row.lane))
+    return Effect.zipRight(this.storeFree(first), this.storeFree(second))
+  }
+
+  /** Tried again in a while; nobody waits for it but its own endpoint. */
+  private setAside(group: Group): void {
+    if (group.length === 0) return
+    if (this.aside.length === 0) this.tryLater()
+    this.aside.push(...group)
+    this.parts.lanes.setAside(group)
+  }
+
+  /** Tried until the database is there. That somebody holds rows, or was quicker, is no trouble of that kind. */
+  private send(observed: ReadonlyArray<Observed>): Effect.Effect<Recorded, SqlError> {
+    const { record } = this.parts.records
+    return Effect.uninterruptible(record(observed, this.fixedHeaders, FAILURE_LIMIT)).pipe(
+      Effect.tapBoth({
+        onFailure: (error) => (isAway(error) ? this.trouble.failed(reasonOf(error)) : Effect.void),
+        onSuccess: () => this.trouble.over
+      }),
+      Effect.retry({ schedule: recordAgain, while: mayComeBack })
+    )
+  }
+
+  private divide(group: Group, error: SqlError): Effect.Effect<void> {
+    const [only] = group
+    if (only === undefined) return Effect.void
+    if (group.length === 1) return this.storeBare(only, error)
+    const half = group.length >> 1
+    return Effect.zipRight(this.store(group.slice(0, half)), this.store(group.slice(half)))
+  }
+
+  private storeBare(settled: Settled, error: SqlError): Effect.Effect<void> {
+    const { deliveryId } = settled.row
+    const bare = { ...settled.observed, responseBody: null, responseHeaders: null, signature: null }
+    return Effect.logWarning(`The evidence of ${deliveryId} was refused; storing it bare`, error).pipe(
+      Effect.zipRight(this.send([bare])),
+      Effect.flatMap((result) => this.stored([settled], result)),
+      Effect.catchAll((again) => {
+        if (isHeldUp(again)) return this.goRound([settled])
+        return Effect.logError(`No observation of ${deliveryId} could be stored`, again).pipe(
+          Effect.map(() => this.parts.lanes.unrecordable(settled))
+        )
+      })
+    )
+  }
+
+  private stored(group: Group, { deadLettered, disabled, moment, tooLate }: Recorded): Effect.Effect<void> {
+    const { clock, lanes, trace } = this.parts
+    this.storedAt = elapsed(clock)
+    const told = tellDisabled(group, disabled)
+    if (disabled.length > 0) {
+      lanes.disabled(disabled)
+      Meters.disabled(disabled.length)
+    }
+    let retryAfterMs = Number.POSITIVE_INFINITY
+    for (const [index, settled] of group.entries()) {
+      const { observed, row } = settled
+      if (!tooLate.includes(index)) Meters.recorded(observed, row.due)
+      trace?.(settled)
+      retryAfterMs = Math.min(retryAfterMs, observed.retryAfterMs ?? retryAfterMs)
+      lanes.recorded(settled)
+    }
+    if (Number.isFinite(retryAfterMs)) lanes.retriesAt(moment + retryAfterMs * 1000)
+    if (deadLettered > 0) lanes.givenUp.raise()
+    lanes.wakeLoader()
+    return told
+  }
+}
+
+/** One line for each endpoint that its failures have disabled. */
+const tellDisabled = (group: Group, disabled: ReadonlyArray<string>): Effect.Effect<void> =>
+  Effect.forEach(
+    disabled,
+    (endpointId) => {
+      const { workspaceId } = group.find(({ row }) => row.endpointId === endpointId)!.row
+      return Effect.annotateLogs(Effect.logInfo(`Endpoint disabled: ${FAILURE_LIMIT} failures in a row`), {
+        workspaceId,
+        endpointId
+      })
+    },
+    { discard: true }
+  )

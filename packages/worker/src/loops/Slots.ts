@@ -1,0 +1,135 @@
+/**
+ * The slots: as many fibers as there may be requests in flight. Each takes what is ready, attempts it, settles it, and takes
+ * the next.
+ *
+ * Nothing is sent without holding the lease of its shard. A fiber can be interrupted between requests, and never within one.
+ * Source: spec §3.1, §8 and §3.4, docs/adr/0014-delivery-cost.md.
+ */
+import { newId } from "@posthorn/domain/Ids"
+import { judge, type Observation } from "@posthorn/domain/Verdict"
+import { SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
+import type { Observed } from "@posthorn/persistence/Records"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
+import { Cause, Effect, Queue } from "effect"
+import type { Prepared } from "../Attempt.ts"
+import { wallTime } from "../internal/Wake.ts"
+import type { Pace } from "../lanes/Lane.ts"
+import type { Sent } from "../lanes/Stages.ts"
+import type { Parts } from "../Parts.ts"
+
+const INVALID_URL: Observation = {
+  httpStatus: null,
+  failureReason: "invalid_url",
+  durationMs: 0,
+  responseBody: null
+}
+
+export interface Slots {
+  /** Runs until interrupted. */
+  readonly run: Effect.Effect<void>
+  /** Hands what is ready to the fibers that wait. */
+  readonly fill: Effect.Effect<void>
+}
+
+export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
+  Effect.map(Queue.unbounded<Sent>(), (handedOver): Slots => {
+    const { clock, lanes, ownership, prepare, receiver, retryDelayMs, slots } = parts
+
+    const start = () => (lanes.hasReady ? lanes.start(elapsed(clock), ownership.holdsLease()) : undefined)
+
+    const fill = Effect.suspend(() => {
+      const started: Array<Sent> = []
+      for (let next = start(); next !== undefined; next = start()) started.push(next)
+      return started.length === 0 ? Effect.void : Effect.asVoid(Queue.offerAll(handedOver, started))
+    })
+
+    const take = Effect.suspend(() => {
+      const next = start()
+      return next === undefined ? Queue.take(handedOver) : Effect.succeed(next)
+    })
+
+    /** What goes wrong here is told, and ends the fiber of the slot. */
+    const settle = (sent: Sent, at: number, prepared: Prepared | null, seen: Observation) => {
+      try {
+        lanes.settle(sent, observedOf(sent, at, prepared, seen, retryDelayMs), paceOf(seen))
+        return Effect.void
+      } catch (defect) {
+        // Without it, whoever stops the worker would wait for this attempt until the deadline.
+        lanes.unobserved(sent, prepared !== null)
+        const cause = Cause.die(defect)
+        const line = `Delivery ${sent.row.deliveryId} could not be judged`
+        return Effect.zipRight(Effect.logError(line, cause), Effect.failCause(cause))
+      }
+    }
+
+    const notPrepared = (sent: Sent, defect: unknown) => {
+      const unreadable = defect instanceof SecretUnreadable
+      // Not the delivery's fault: nothing is sent to this endpoint until the key is there again.
+      if (unreadable) lanes.unusable(sent)
+      else lanes.unobserved(sent, false)
+      // Errors as such lose their message in JSON logs; a cause keeps it, and the stack.
+      const why = unreadable ? defect.message : Cause.die(defect)
+      return Effect.logError(`Delivery ${sent.row.deliveryId} could not be attempted`, why)
+    }
+
+    const attempt = (sent: Sent): Effect.Effect<void> => {
+      const at = wallTime(clock)
+      try {
+        const prepared = prepare(sent.row, sent.content, Math.floor(at / 1000))
+        if (prepared === "invalid_url") return settle(sent, at, null, INVALID_URL)
+        return Effect.flatMap(receiver.send(prepared), (seen) =>
+          // Null: the receiver closed before there was an observation. The delivery stays in the queue.
+          seen === null ? Effect.void : settle(sent, at, prepared, seen)
+        )
+      } catch (defect) {
+        return notPrepared(sent, defect)
+      }
+    }
+
+    const slot = Effect.uninterruptibleMask((restore) => {
+      const next = Effect.flatMap(restore(take), attempt)
+      return Effect.whileLoop({ while: () => true, body: () => next, step: () => undefined })
+    })
+
+    return {
+      fill,
+      run: Effect.forEach(Array.from({ length: slots }), () => slot, {
+        concurrency: "unbounded",
+        discard: true
+      })
+    }
+  })
+
+const paceOf = (seen: Observation): Pace =>
+  seen.httpStatus !== null ? "faster" : seen.failureReason === "request_timeout" ? "slower" : "same"
+
+/** As it is written down; `prepared` is null when no request was made. */
+const observedOf = (
+  { content, row }: Sent,
+  at: number,
+  prepared: Prepared | null,
+  seen: Observation,
+  retryDelayMs: number
+): Observed => {
+  const verdict = judge(row.attempts + 1, seen)
+  return {
+    workspaceId: row.workspaceId,
+    deliveryId: row.deliveryId,
+    endpointId: row.endpointId,
+    generation: content.endpoint.generation,
+    ordinal: row.attempts + 1,
+    attemptId: newId("attempt"),
+    status: verdict.status,
+    at,
+    durationMs: seen.durationMs,
+    httpStatus: seen.httpStatus,
+    failureReason: verdict.failureReason,
+    signature: prepared?.signature ?? null,
+    responseBody: seen.responseBody,
+    url: prepared?.url ?? content.endpoint.url,
+    responseHeaders: seen.responseHeaders ?? null,
+    retryAfterMs:
+      verdict.retryAfterUnits === null ? null : Math.round(verdict.retryAfterUnits * retryDelayMs),
+    exhausted: verdict.exhausted
+  }
+}

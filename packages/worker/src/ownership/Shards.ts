@@ -1,0 +1,166 @@
+/**
+ * Which shards are this worker's: one session advisory lock per shard, on one dedicated connection per worker.
+ *
+ * Each beat (1 s) asks PostgreSQL who is there: every worker holds one shared lock; the shards are divided among their
+ * holders, by process id of the backend; what is too much is drained and then unlocked, what is missing is locked when
+ * it is free. PostgreSQL frees the locks of a worker that died at once, of one that froze or lost its line after
+ * `idle_session_timeout` (5 s). A worker that got no answer for 3 s (the fence) starts nothing, so it has stopped before
+ * the server may free its locks. Measured takeover: 0.25-0.65 s after kill -9, 4.8-5.6 s after a freeze.
+ *
+ * Any role that may connect can hold these locks too, and so stop deliveries. Such a foreign session is no member, takes no share,
+ * and is named in the log.
+ *
+ * A lock is no write fence: a late owner can still post a second time, and its record is refused by the ordinal.
+ * Source: docs/adr/0011-shard-ownership.md, spec §3.4 (Crash).
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import { newTraceId } from "@posthorn/domain/TraceId"
+import { DedicatedConnections } from "@posthorn/persistence/client/DedicatedConnection"
+import * as ShardLocks from "@posthorn/persistence/ShardLocks"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
+import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
+import { Effect, FiberMap, Layer, LogLevel } from "effect"
+import { wallTime } from "../internal/Wake.ts"
+import * as Schedules from "../Schedules.ts"
+import { type Owner, Ownership } from "./Ownership.ts"
+
+const FENCE_MS = 3_000
+
+/** By two clocks: the wall clock may be set back, and the other one may stand still while the machine sleeps. */
+interface Moment {
+  readonly elapsed: number
+  readonly wall: number
+}
+
+const NEVER: Moment = { elapsed: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY }
+
+const isSince = (then: Moment, now: Moment) =>
+  now.elapsed - then.elapsed < FENCE_MS && now.wall - then.wall < FENCE_MS
+
+/** Our share of `count` shards among `members` workers, when we stand at `position`. */
+export const quota = (count: number, members: number, position: number): number =>
+  Math.floor(count / members) + (position < count % members ? 1 : 0)
+
+const tellShards = (message: string, shards: ReadonlyArray<number>, held: number, level = LogLevel.Info) =>
+  Effect.annotateLogs(Effect.logWithLevel(level, message), { shards, held })
+
+const plain = (text: string) => text.replace(/\p{C}/gu, "?")
+
+const describe = ({ application, pid, role, shards }: ShardLocks.ForeignSession, shardCount: number) =>
+  `Session ${pid} of the role ${plain(role)} (${plain(application)}) holds Posthorn's locks and is no worker: ` +
+  `${shards} of ${shardCount} shards are not delivered. End it with pg_terminate_backend(${pid}), then see ` +
+  '"Locks of foreign sessions" in docs/operate.md.'
+
+export const layer = Layer.effect(
+  Ownership,
+  Effect.gen(function* () {
+    const connections = yield* DedicatedConnections
+    const clock = yield* Effect.clock
+    /** The same in every session: taking back its own shards, a worker has nothing in doubt. */
+    const me = newTraceId()
+    const now = (): Moment => ({ elapsed: elapsed(clock), wall: wallTime(clock) })
+    let lastBeat = NEVER
+    let told = ""
+    const away = makeTrouble(
+      "The shards are lost for now: no connection",
+      "The connection for shards is back"
+    )
+
+    /** Once for each change. */
+    const tellForeignSessions = ({ foreignSessions, shardCount }: ShardLocks.Standing) => {
+      const lines = foreignSessions.map((session) => describe(session, shardCount))
+      if (told === lines.join()) return Effect.void
+      told = lines.join()
+      return lines.length === 0
+        ? Effect.logInfo("No foreign session holds Posthorn's locks any more")
+        : Effect.forEach(lines, (line) => Effect.logWarning(line), { discard: true })
+    }
+
+    const session = (owner: Owner) =>
+      Effect.gen(function* () {
+        const connection = yield* connections.open("posthorn shards")
+        const locks = yield* ShardLocks.make(connection, me)
+        let joined = yield* locks.join
+        const owned = new Set<number>()
+        const inDoubt = new Set<number>()
+        const leaving = yield* FiberMap.make<number, void, SqlError>()
+        yield* Effect.addFinalizer(() =>
+          Effect.gen(function* () {
+            lastBeat = NEVER
+            for (const shard of owned) owner.lost(shard)
+            const clean = [...owned].filter(owner.idle)
+            yield* Effect.ignore(Effect.timeout(Effect.interruptible(locks.giveBack(clean)), "1 second"))
+          })
+        )
+
+        const leave = (shard: number) =>
+          owner.drained(shard).pipe(
+            Effect.zipRight(
+              Effect.suspend(() => (owner.idle(shard) ? locks.giveBack([shard]) : locks.letGo([shard])))
+            ),
+            Effect.tap(() => Effect.sync(() => owned.delete(shard))),
+            Effect.tap(() => tellShards("Shard given back", [shard], owned.size))
+          )
+
+        const balance = (standing: ShardLocks.Standing) =>
+          Effect.gen(function* () {
+            const staying = yield* Effect.filter([...owned], (shard) => FiberMap.has(leaving, shard), {
+              negate: true
+            })
+            const mine = quota(standing.shardCount, standing.members, standing.position)
+            for (const shard of staying.slice(mine)) yield* FiberMap.run(leaving, shard, leave(shard))
+            const missing = standing.free.slice(0, Math.max(0, mine - staying.length))
+            const taken = yield* locks.take(missing)
+            for (const { shard, inDoubtUntil } of taken) {
+              owned.add(shard)
+              owner.taken(shard, inDoubtUntil)
+              if (inDoubtUntil !== null) inDoubt.add(shard)
+            }
+            // That the only worker has everything goes without saying.
+            const level = standing.members === 1 ? LogLevel.Debug : LogLevel.Info
+            const numbers = taken.map(({ shard }) => shard)
+            if (taken.length > 0) yield* tellShards("Shards taken", numbers, owned.size, level)
+          })
+
+        /** A look for each beat, while there are such shards. */
+        const clear = Effect.gen(function* () {
+          for (const shard of inDoubt) if (!owned.has(shard)) inDoubt.delete(shard)
+          for (const shard of yield* locks.clearDoubt([...inDoubt])) {
+            inDoubt.delete(shard)
+            owner.cleared(shard)
+          }
+        })
+
+        const beat = Effect.gen(function* () {
+          // When it was asked, not when the answer was read: a worker that froze in between reads an old answer.
+          const asked = now()
+          const standing = yield* locks.standing
+          lastBeat = asked
+          yield* away.over
+          yield* tellForeignSessions(standing)
+          // Somebody who can be no worker may hold what all workers share.
+          if (joined) yield* Effect.zipRight(balance(standing), clear)
+          else joined = yield* locks.join
+        })
+        const beats = Effect.repeat(
+          Effect.timeoutFail(beat, {
+            duration: FENCE_MS,
+            onTimeout: () => ShardLocks.noAnswer
+          }),
+          Schedules.beat
+        )
+        yield* Effect.raceFirst(Effect.raceFirst(beats, FiberMap.join(leaving)), connection.broken)
+      }).pipe(Effect.scoped)
+
+    return {
+      holdsLease: () => isSince(lastBeat, now()),
+      keep: (owner) =>
+        session(owner).pipe(
+          Effect.tapError((error) => away.failed(reasonOf(error))),
+          Effect.retry(Schedules.shardsAgain),
+          Effect.orDie,
+          Effect.zipRight(Effect.never)
+        )
+    }
+  })
+)

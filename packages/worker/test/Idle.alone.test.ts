@@ -1,0 +1,34 @@
+/** What a worker asks of the database while there is nothing to do: the price of a quiet night. */
+import { layer } from "@effect/vitest"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { Effect } from "effect"
+import pg from "pg"
+import { expect, vi } from "vitest"
+import { drained, endpoint, publish, Setting, worker, workspace } from "./Setting.ts"
+
+const SECONDS = 12
+/** A beat and a look at what is due; now and then dead letters, replay jobs, and whether connections live. */
+const MOST_A_SECOND = 3
+
+layer(Setting, { excludeTestServices: true })("an idle worker", (it) => {
+  it.scoped(`§3.4 sends the database at most ${MOST_A_SECOND} statements a second`, () =>
+    Effect.gen(function* () {
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      yield* endpoint(acme, receiver.url("/status/200"))
+      yield* worker()
+      yield* publish(acme, 3)
+      yield* drained(acme)
+      yield* Effect.sleep("1 second")
+
+      const sent = vi.spyOn(pg.Client.prototype, "query")
+      yield* Effect.sleep(`${SECONDS} seconds`)
+      const count = sent.mock.calls.length
+      sent.mockRestore()
+
+      // Its beats are there, or this counts nothing.
+      expect(count).toBeGreaterThan(SECONDS)
+      expect(count).toBeLessThanOrEqual(MOST_A_SECOND * SECONDS)
+    })
+  )
+})

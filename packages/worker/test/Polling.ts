@@ -1,0 +1,24 @@
+/** A poller by itself, with a queue of the test's and a hub that nobody else speaks to. */
+import type { Queue } from "@posthorn/persistence/Queue"
+import { Effect } from "effect"
+import { Lanes } from "../src/lanes/Lanes.ts"
+import { Poller } from "../src/loops/Poller.ts"
+import { PollInbox } from "../src/loops/PollInbox.ts"
+import { tuned } from "../src/Tuning.ts"
+
+export const pollerOf = (queue: Queue["Type"]) =>
+  Effect.map(Effect.clock, (clock) => {
+    const inbox = new PollInbox()
+    const lanes = new Lanes({ endpointConcurrency: 10, lookFrom: inbox.lookFrom })
+    return { inbox, lanes, poller: new Poller({ queue, lanes, inbox, clock, tuning: tuned }) }
+  })
+
+/** Where nothing waits, but for what `due` of the test's shows. */
+export const quietQueue: Omit<Queue["Type"], "due"> = {
+  heads: () => Effect.succeed({ rows: [], next: null }),
+  nextDue: () => Effect.succeed(null),
+  dueOf: () => Effect.succeed([]),
+  load: () => Effect.succeed([]),
+  countClaims: () => Effect.succeed(new Map()),
+  disabledAmong: () => Effect.succeed([])
+}

@@ -1,0 +1,4 @@
+import { brokenLaws, simulation } from "./Simulation.ts"
+
+simulation(300, 30)
+brokenLaws()
