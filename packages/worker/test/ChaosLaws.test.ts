@@ -1,7 +1,7 @@
-/** The laws that the chaos run asks of replay jobs, retention, sessions, meters and clocks: each finds what is planted for it. */
+/** What the chaos run reads in its log, and the laws that it asks of it: each law finds what is planted for it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clocks, closest } from "./chaos/Clocks.ts"
-import type { Logged } from "./chaos/History.ts"
+import { type Logged, readHistory } from "./chaos/History.ts"
 import type { Judgement } from "./chaos/Judgement.ts"
 import { lineOf } from "./chaos/MeterSums.ts"
 import { type ReplayRow, replayLaws } from "./chaos/ReplayLaws.ts"
@@ -16,6 +16,35 @@ const logged = (kind: Logged["kind"], now: Row | null, old: Row | null = null, m
 
 const broken = (laws: Readonly<Record<string, Judgement>>) =>
   Object.entries(laws).flatMap(([name, { violations }]) => (violations.length > 0 ? [name.slice(0, 2)] : []))
+
+describe("the history", () => {
+  it.each([
+    ["a failure that an enabling overtook stands after it", "failed", ["enabled", "recorded"]],
+    ["a success of a healthy endpoint stands where its call began", "delivered", ["recorded", "enabled"]]
+  ])("§3.1 %s", (_, status, kinds) => {
+    const endpoint = { id: "whe_1", generation: 0, enabled: false, consecutive_failures: 7, secret: "" }
+    const enabled = { ...endpoint, generation: status === "failed" ? 1 : 0, enabled: true }
+    const call = { attempt_ids: ["wha_1"], endpoints: ["whe_1"], generations: [0], arrivals: [1] }
+    const attempt = {
+      id: "wha_1",
+      delivery_id: "whd_1",
+      ordinal: 1,
+      status,
+      at: "2026-01-01",
+      http_status: 500
+    }
+    const recording = { xid: "2", at: 900, commit: 1_100 }
+    const { facts } = readHistory([
+      logged("endpoint", enabled, endpoint),
+      logged("record", call, null, recording),
+      logged("attempt", attempt, null, recording)
+    ])
+    assert.deepEqual(
+      facts.map(({ kind }) => kind),
+      kinds
+    )
+  })
+})
 
 describe("the laws of replay jobs", () => {
   const replay = (id: string, source: string | null, more: Row = {}) => {

@@ -78,7 +78,9 @@ interface Call {
 /**
  * The attempts that one call of `posthorn.record` stored, in the order in which they arrived, each with the streak that it
  * led to. The last that counted has the streak that the call left in the endpoint's row. A healthy endpoint that stays
- * healthy is neither locked nor written; its facts stand where the call began, because that is what it saw.
+ * healthy is neither locked nor written; its facts stand where the call began, because that is what it saw. A failure
+ * locks the endpoint and is judged by the row as it is then: if the endpoint was enabled meanwhile, nothing is written,
+ * and the fact stands at the commit, after the enabling.
  */
 const attemptsOf = (
   rows: ReadonlyArray<Logged>,
@@ -99,6 +101,7 @@ const attemptsOf = (
       generations[n] === generation &&
       (update !== undefined || stored.get(attempt_ids[n]!)!.status === "delivered")
     const last = ours.filter(counts).at(-1)
+    const place = update === undefined && ours.every(counts) ? call.at : call.commit
     let streak = update === undefined ? 0 : (update.old!.consecutive_failures as number)
     let on = update === undefined || (update.old!.enabled as boolean)
     for (const n of ours) {
@@ -125,7 +128,7 @@ const attemptsOf = (
         streak: counts(n) ? streak : null,
         disables
       } as const
-      placed.push({ place: update === undefined ? call.at : call.commit, fact })
+      placed.push({ place, fact })
     }
   }
   return placed
