@@ -10,7 +10,7 @@ import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import { requestBody } from "@posthorn/domain/RequestBody"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { type SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
-import type { Content, DispatchEndpoint, DueRow, LaneRef } from "@posthorn/persistence/Queue"
+import type { Content, DispatchEndpoint, DueRow, LaneRef } from "@posthorn/persistence/engine/Queue"
 import { decodeSecret, signWithKeys } from "@posthorn/signature"
 import { Either, Redacted } from "effect"
 

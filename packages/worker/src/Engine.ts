@@ -13,8 +13,8 @@
  */
 
 import { SecretBox } from "@posthorn/persistence/client/SecretBox"
-import { Queue } from "@posthorn/persistence/Queue"
-import { Records } from "@posthorn/persistence/Records"
+import { Queue } from "@posthorn/persistence/engine/Queue"
+import { Records } from "@posthorn/persistence/engine/Records"
 import { Cause, Deferred, Effect, Fiber, FiberSet } from "effect"
 import { makePrepare } from "./Attempt.ts"
 import { attemptSpans } from "./internal/AttemptSpans.ts"

@@ -7,7 +7,7 @@
  * tells them: an answer that was lost is missing, too. Nothing is counted that did not happen.
  */
 
-import type { Observed } from "@posthorn/persistence/Records"
+import type { Observed } from "@posthorn/persistence/engine/Records"
 import { collecting } from "@posthorn/telemetry/Collectors"
 import { counter, gauge, histogram, SECONDS } from "@posthorn/telemetry/Meters"
 import { Effect } from "effect"

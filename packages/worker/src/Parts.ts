@@ -1,6 +1,6 @@
 /** What the engine's loops are made of: each takes what it needs. */
-import type { Queue } from "@posthorn/persistence/Queue"
-import type { Records } from "@posthorn/persistence/Records"
+import type { Queue } from "@posthorn/persistence/engine/Queue"
+import type { Records } from "@posthorn/persistence/engine/Records"
 import type { Clock } from "effect"
 import type { Prepare } from "./Attempt.ts"
 import type { Lanes } from "./lanes/Lanes.ts"

@@ -4,11 +4,11 @@
  * Whoever runs it waits for `Broken`, and ends with it.
  */
 import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
+import * as Queue from "@posthorn/persistence/engine/Queue"
+import * as Records from "@posthorn/persistence/engine/Records"
+import * as ReplaySteps from "@posthorn/persistence/engine/ReplaySteps"
 import * as HourlyRollups from "@posthorn/persistence/operations/HourlyRollups"
 import * as Retention from "@posthorn/persistence/operations/Retention"
-import * as Queue from "@posthorn/persistence/Queue"
-import * as Records from "@posthorn/persistence/Records"
-import * as ReplaySteps from "@posthorn/persistence/ReplaySteps"
 import { Context, type Effect, Layer } from "effect"
 import * as Engine from "./Engine.ts"
 import * as Listener from "./loops/Listener.ts"

@@ -1,9 +1,9 @@
 /** The wall clock of a worker's machine is set back by a year: nothing that waits for a duration notices. */
 import { SqlError } from "@effect/sql/SqlError"
 import { assert, describe, it } from "@effect/vitest"
-import type { Content, Due, DueRow, LaneRef, Queue } from "@posthorn/persistence/Queue"
-import { ReplaySteps } from "@posthorn/persistence/ReplaySteps"
-import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
+import type { Content, Due, DueRow, LaneRef, Queue } from "@posthorn/persistence/engine/Queue"
+import { ReplaySteps } from "@posthorn/persistence/engine/ReplaySteps"
+import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Effect, TestClock } from "effect"
 import { makeReplays } from "../src/loops/Replays.ts"
 import { tuned } from "../src/Tuning.ts"

@@ -1,5 +1,5 @@
-import type { Content, DueRow } from "@posthorn/persistence/Queue"
-import type { Observed } from "@posthorn/persistence/Records"
+import type { Content, DueRow } from "@posthorn/persistence/engine/Queue"
+import type { Observed } from "@posthorn/persistence/engine/Records"
 import { describe, expect, it } from "vitest"
 import type { Pace, Waiting } from "../src/lanes/Lane.ts"
 import { Lanes, type LanesOptions } from "../src/lanes/Lanes.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { Due, DueRow, Queue } from "@posthorn/persistence/Queue"
-import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
+import type { Due, DueRow, Queue } from "@posthorn/persistence/engine/Queue"
+import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Clock, Effect, TestClock } from "effect"
 import { tuned } from "../src/Tuning.ts"
 import { pollerOf, quietQueue } from "./Polling.ts"

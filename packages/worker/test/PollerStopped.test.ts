@@ -1,7 +1,7 @@
 /** Where many become due they are read once, whoever is still publishing. */
 import { assert, describe, it } from "@effect/vitest"
-import type { Cursor, Due, DueRow, Queue } from "@posthorn/persistence/Queue"
-import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
+import type { Cursor, Due, DueRow, Queue } from "@posthorn/persistence/engine/Queue"
+import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Clock, Effect, TestClock } from "effect"
 import { pollerOf, quietQueue } from "./Polling.ts"
 

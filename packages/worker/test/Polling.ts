@@ -1,5 +1,5 @@
 /** A poller by itself, with a queue of the test's and a hub that nobody else speaks to. */
-import type { Queue } from "@posthorn/persistence/Queue"
+import type { Queue } from "@posthorn/persistence/engine/Queue"
 import { Effect } from "effect"
 import { Lanes } from "../src/lanes/Lanes.ts"
 import { Poller } from "../src/loops/Poller.ts"

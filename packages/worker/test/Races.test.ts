@@ -2,7 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { problemOf } from "@posthorn/persistence/client/Statement"
-import * as Records from "@posthorn/persistence/Records"
+import * as Records from "@posthorn/persistence/engine/Records"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { record, recordHere, waitingForLocks } from "./processes/Observations.ts"
 import { lawsHold } from "./processes/Story.ts"

@@ -1,7 +1,7 @@
 /** The dead-letter consumer and the deletion of endpoints, against each other and against recording. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import * as Records from "@posthorn/persistence/Records"
+import * as Records from "@posthorn/persistence/engine/Records"
 import { Effect, Layer } from "effect"
 import { record } from "./processes/Observations.ts"
 import { lawsHold } from "./processes/Story.ts"

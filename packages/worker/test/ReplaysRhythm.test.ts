@@ -1,6 +1,6 @@
 /** When a worker looks for replay jobs: time stands still until the test moves it. */
 import { expect, it } from "@effect/vitest"
-import { ReplaySteps, type StepOutcome } from "@posthorn/persistence/ReplaySteps"
+import { ReplaySteps, type StepOutcome } from "@posthorn/persistence/engine/ReplaySteps"
 import { Effect, TestClock } from "effect"
 import { makeReplays } from "../src/loops/Replays.ts"
 import { untoldReplaysMs, waitingReplaysMs } from "../src/Schedules.ts"

@@ -1,7 +1,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { layer } from "@effect/vitest"
+import * as Records from "@posthorn/persistence/engine/Records"
 import * as Retention from "@posthorn/persistence/operations/Retention"
-import * as Records from "@posthorn/persistence/Records"
 import { makeAt, makeOlder } from "@posthorn/testkit/History"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Duration, Effect } from "effect"

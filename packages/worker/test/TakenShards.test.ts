@@ -4,8 +4,8 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
-import * as Queue from "@posthorn/persistence/Queue"
-import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
+import * as Queue from "@posthorn/persistence/engine/Queue"
+import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Context, Deferred, Effect, Layer } from "effect"
 import type { Lanes } from "../src/lanes/Lanes.ts"
 import { pollerOf } from "./Polling.ts"

@@ -10,7 +10,7 @@ import { Clock, Deferred, Effect, Option, Schema } from "effect"
 import { DedicatedConnections } from "../client/DedicatedConnection.ts"
 import { Count, Id } from "../client/internal/Columns.ts"
 import { rows } from "../client/Rows.ts"
-import * as ShardLocks from "../ShardLocks.ts"
+import * as ShardLocks from "../engine/ShardLocks.ts"
 
 export const ServerFacts = Schema.Struct({
   version: Schema.String,

@@ -1,7 +1,7 @@
 /** What the delivery worker is shown, what it takes up, and who owns a shard. */
 import assert from "node:assert/strict"
 import { Effect } from "effect"
-import { sleepLocks } from "../../src/SleepLocks.ts"
+import { sleepLocks } from "../../src/engine/SleepLocks.ts"
 import { type Delivery, type Row, type Stage, writeScenarios } from "./Stage.ts"
 
 const LIMIT = 7

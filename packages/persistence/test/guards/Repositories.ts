@@ -6,7 +6,7 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, Effect, type Layer, ManagedRuntime, Redacted } from "effect"
 import * as Database from "../../src/client/Database.ts"
 import { DedicatedConnections, layer as dedicatedConnections } from "../../src/client/DedicatedConnection.ts"
-import * as ShardLocks from "../../src/ShardLocks.ts"
+import * as ShardLocks from "../../src/engine/ShardLocks.ts"
 
 /** What a file of `src` exports. */
 export type Exports = Readonly<Record<string, unknown>>

@@ -6,7 +6,7 @@ import assert from "node:assert/strict"
 import { newId } from "@posthorn/domain/Ids"
 import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
 import pg from "pg"
-import { type Observed, recording } from "../../src/Records.ts"
+import { type Observed, recording } from "../../src/engine/Records.ts"
 import { type Exports, Repositories } from "./Repositories.ts"
 
 /** What a guard of `of` is there for. */

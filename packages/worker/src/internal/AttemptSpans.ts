@@ -5,7 +5,7 @@
  * much is sent, and what failed is still seen.
  */
 
-import type { Observed } from "@posthorn/persistence/Records"
+import type { Observed } from "@posthorn/persistence/engine/Records"
 import { type Finished, SpanBudget, spanWriter } from "@posthorn/telemetry/Tracing"
 import { Effect } from "effect"
 import type { Waiting } from "../lanes/Lane.ts"

@@ -3,7 +3,7 @@
  * turn, and leave those out of reads that are full with much behind them, so that a million rows of one endpoint are passed
  * once.
  */
-import type { DueRow, Refill } from "@posthorn/persistence/Queue"
+import type { DueRow, Refill } from "@posthorn/persistence/engine/Queue"
 import type { Lane, Position } from "./Lane.ts"
 import type { Memory } from "./Memory.ts"
 import type { Tenant } from "./Tenant.ts"

@@ -5,7 +5,7 @@
  * Source: docs/adr/0012-poison.md.
  */
 import { MAX_TAKE_UPS } from "@posthorn/domain/Verdict"
-import type { Claim, DueRow } from "@posthorn/persistence/Queue"
+import type { Claim, DueRow } from "@posthorn/persistence/engine/Queue"
 
 /** A dead worker wrote nothing down: it is assumed to have claimed once what was due. */
 const ASSUMED = 1

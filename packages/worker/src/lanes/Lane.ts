@@ -8,7 +8,7 @@
  * until one is delivered (spec §3.4).
  */
 import { pauseUnits, SLOW_AFTER } from "@posthorn/domain/Verdict"
-import type { DueRow } from "@posthorn/persistence/Queue"
+import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import { Fifo } from "./Fifo.ts"
 import type { LeaseTerm } from "./LeaseTerm.ts"
 import type { Tenant } from "./Tenant.ts"

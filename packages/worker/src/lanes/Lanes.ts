@@ -27,8 +27,8 @@
  *
  * Plain data: no clock, no I/O; timers are given to it. One worker's view, lost with it. Source: spec §3.4, ADR 10.
  */
-import type { Claim, Content, DueRow, LaneRef, Refill } from "@posthorn/persistence/Queue"
-import type { Observed } from "@posthorn/persistence/Records"
+import type { Claim, Content, DueRow, LaneRef, Refill } from "@posthorn/persistence/engine/Queue"
+import type { Observed } from "@posthorn/persistence/engine/Records"
 import { Wake } from "../internal/Wake.ts"
 import { type TuningValues, tuned } from "../Tuning.ts"
 import { Backlog } from "./Backlog.ts"

@@ -2,8 +2,8 @@
  * One delivery in memory, stage by stage. Each stage has the members that exist by then: `Waiting → Loaded → Sent → Settled`
  * (`Waiting` stands in Lane.ts). Lanes.ts draws the way, and is all that moves a delivery along it.
  */
-import type { Content } from "@posthorn/persistence/Queue"
-import type { Observed } from "@posthorn/persistence/Records"
+import type { Content } from "@posthorn/persistence/engine/Queue"
+import type { Observed } from "@posthorn/persistence/engine/Records"
 import type { Waiting } from "./Lane.ts"
 
 /** What it needs to be sent is in memory, as it stood in the database `at` this time. */

@@ -3,7 +3,7 @@
  * `posthorn.bury`. Runs when something was put there, and now and then for what another worker left behind.
  * Source: spec §3.1 and §3.4.
  */
-import type { Buried } from "@posthorn/persistence/Records"
+import type { Buried } from "@posthorn/persistence/engine/Records"
 import { makeTrouble, telling } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
 import { deadLettered } from "../Meters.ts"

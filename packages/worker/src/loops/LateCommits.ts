@@ -3,7 +3,7 @@
  * so its rows may appear behind what was read since. Each read tells which transactions have published and are open. While
  * they are young, and once when they have ended, the next read goes back to before they began to publish.
  */
-import type { Open } from "@posthorn/persistence/Queue"
+import type { Open } from "@posthorn/persistence/engine/Queue"
 
 /** In microseconds. Due times are cut to the millisecond: a row may be due so much before its transaction was seen. */
 const CUT = 1_000

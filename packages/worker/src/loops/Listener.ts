@@ -7,7 +7,7 @@
  * once its connection is terminated.)
  */
 import { DedicatedConnections } from "@posthorn/persistence/client/DedicatedConnection"
-import { type SleepLocks, sleepLocks } from "@posthorn/persistence/SleepLocks"
+import { type SleepLocks, sleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Context, Effect, Layer } from "effect"
 import * as Schedules from "../Schedules.ts"
 

@@ -12,8 +12,8 @@
  * Source: spec §3.4 (Due times are judged by the database's clock), docs/adr/0010-engine.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import type { Due } from "@posthorn/persistence/Queue"
-import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
+import type { Due } from "@posthorn/persistence/engine/Queue"
+import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, telling } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"

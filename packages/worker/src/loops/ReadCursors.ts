@@ -2,7 +2,7 @@
  * Up to where each shard was read, and when the next known row becomes due. Rows past a cursor are new. Moments are
  * microseconds by the database's clock.
  */
-import type { Cursor, Due, DueRow } from "@posthorn/persistence/Queue"
+import type { Cursor, Due, DueRow } from "@posthorn/persistence/engine/Queue"
 import { isBefore } from "../lanes/Lane.ts"
 import type { LeaseTerm } from "../lanes/LeaseTerm.ts"
 

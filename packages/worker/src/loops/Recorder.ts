@@ -15,7 +15,7 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
 import { isDatabaseAway, isInTheWay, problemOf } from "@posthorn/persistence/client/Statement"
-import type { Observed, Recorded } from "@posthorn/persistence/Records"
+import type { Observed, Recorded } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
 import { Array as Arrays, Effect } from "effect"

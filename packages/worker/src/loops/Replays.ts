@@ -7,7 +7,7 @@
  * and worker. Nothing is remembered here: a worker that dies leaves a row that another goes on with.
  * Source: spec §4.6, docs/adr/0017-replay-jobs.md.
  */
-import { ReplaySteps, type RunningReplay } from "@posthorn/persistence/ReplaySteps"
+import { ReplaySteps, type RunningReplay } from "@posthorn/persistence/engine/ReplaySteps"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"

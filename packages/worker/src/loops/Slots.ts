@@ -8,7 +8,7 @@
 import { newId } from "@posthorn/domain/Ids"
 import { judge, type Observation } from "@posthorn/domain/Verdict"
 import { SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
-import type { Observed } from "@posthorn/persistence/Records"
+import type { Observed } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Cause, Effect, Queue } from "effect"
 import type { Prepared } from "../Attempt.ts"

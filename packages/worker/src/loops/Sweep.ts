@@ -10,7 +10,7 @@
  * Source: docs/adr/0010-engine.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import type { LaneRef } from "@posthorn/persistence/Queue"
+import type { LaneRef } from "@posthorn/persistence/engine/Queue"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { Effect } from "effect"
 import type { PollerParts } from "../Parts.ts"

@@ -16,7 +16,7 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import { newTraceId } from "@posthorn/domain/TraceId"
 import { DedicatedConnections } from "@posthorn/persistence/client/DedicatedConnection"
-import * as ShardLocks from "@posthorn/persistence/ShardLocks"
+import * as ShardLocks from "@posthorn/persistence/engine/ShardLocks"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
 import { Effect, FiberMap, Layer, LogLevel } from "effect"

@@ -1,7 +1,7 @@
 /** The history that the database kept of a run (ChangeLog.ts), as facts that the laws can read. */
 import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
-import type { Observed } from "@posthorn/persistence/Records"
+import type { Observed } from "@posthorn/persistence/engine/Records"
 import { decodeSecret } from "@posthorn/signature"
 import { Redacted } from "effect"
 import { ENCRYPTION_KEY } from "../processes/Command.ts"

@@ -1,5 +1,5 @@
 /** What a world consists of, and what can be committed in it. */
-import type { Observed } from "@posthorn/persistence/Records"
+import type { Observed } from "@posthorn/persistence/engine/Records"
 import type { Outgoing } from "../../src/Receiver.ts"
 
 export const SHARDS = 4

@@ -1,5 +1,5 @@
 /** What the laws read: a history, whether it was lived in a simulated world or by real processes. */
-import type { DueRow } from "@posthorn/persistence/Queue"
+import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Answered, Delivery, Endpoint, Fact, Post, Secret } from "./Facts.ts"
 
 export interface Judged {

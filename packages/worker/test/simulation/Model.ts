@@ -14,8 +14,8 @@ import type {
   Heads,
   LaneRef,
   Refill
-} from "@posthorn/persistence/Queue"
-import type { Observed } from "@posthorn/persistence/Records"
+} from "@posthorn/persistence/engine/Queue"
+import type { Observed } from "@posthorn/persistence/engine/Records"
 import type { Delivery, Endpoint, Fact } from "./Facts.ts"
 
 export class Model {

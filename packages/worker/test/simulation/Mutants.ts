@@ -1,6 +1,6 @@
 /** Each law broken once on purpose, by the law it breaks: a law that does not notice proves nothing. */
-import type { DueRow } from "@posthorn/persistence/Queue"
-import type { Observed } from "@posthorn/persistence/Records"
+import type { DueRow } from "@posthorn/persistence/engine/Queue"
+import type { Observed } from "@posthorn/persistence/engine/Records"
 import { InDoubt } from "../../src/lanes/InDoubt.ts"
 import { Lane } from "../../src/lanes/Lane.ts"
 import { Lanes } from "../../src/lanes/Lanes.ts"

@@ -1,5 +1,5 @@
 /** Who has which shard in a world: fair shares among the workers that are there, and what deaths and mistakes do to them. */
-import type { SleepLocks } from "@posthorn/persistence/SleepLocks"
+import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Effect, type Scope } from "effect"
 import type { Hearer } from "../../src/loops/Listener.ts"
 import type { Owner } from "../../src/ownership/Ownership.ts"

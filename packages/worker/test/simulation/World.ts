@@ -16,7 +16,7 @@
 import { SqlError } from "@effect/sql/SqlError"
 import type { Observation } from "@posthorn/domain/Verdict"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
-import type { Observed } from "@posthorn/persistence/Records"
+import type { Observed } from "@posthorn/persistence/engine/Records"
 import { encodeSecret } from "@posthorn/signature"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import * as Engine from "../../src/Engine.ts"

@@ -4,8 +4,8 @@ import { newId } from "@posthorn/domain/Ids"
 import * as OwnCluster from "@posthorn/testkit/OwnCluster"
 import { connectTo } from "@posthorn/testkit/Seeds"
 import { Effect, Redacted } from "effect"
-import * as Database from "../src/client/Database.ts"
-import * as Queue from "../src/Queue.ts"
+import * as Database from "../../src/client/Database.ts"
+import * as Queue from "../../src/engine/Queue.ts"
 
 const [workspaceId, endpointId] = [newId("workspace"), newId("endpoint")]
 

@@ -4,8 +4,8 @@
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { Effect, Schema } from "effect"
-import type { DedicatedConnection } from "./client/DedicatedConnection.ts"
-import { Count } from "./client/internal/Columns.ts"
+import type { DedicatedConnection } from "../client/DedicatedConnection.ts"
+import { Count } from "../client/internal/Columns.ts"
 
 const TAKE = `select shard from unnest($1::integer[]) as shard
   where pg_try_advisory_lock(posthorn.wake_class(), shard)`

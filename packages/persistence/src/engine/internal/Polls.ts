@@ -5,8 +5,8 @@
  */
 import type { DeliveryId } from "@posthorn/domain/Ids"
 import { Effect, Schema } from "effect"
-import { Count } from "../client/internal/Columns.ts"
-import { plain, type RowOf, type Run, rowOf, statement } from "../client/Prepared.ts"
+import { Count } from "../../client/internal/Columns.ts"
+import { plain, type RowOf, type Run, rowOf, statement } from "../../client/Prepared.ts"
 import { type DueRow, dueRows, RUN, type Runs } from "./DueRows.ts"
 
 /** How far a shard has been read: everything up to this row was seen, if it was visible then. */

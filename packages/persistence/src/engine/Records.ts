@@ -12,9 +12,9 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { AttemptId, DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
 import { Context, Effect, Layer, Schema } from "effect"
-import { Count, Id } from "./client/internal/Columns.ts"
-import { Prepared, plain, layer as prepared, quoted, statement } from "./client/Prepared.ts"
-import { rows } from "./client/Rows.ts"
+import { Count, Id } from "../client/internal/Columns.ts"
+import { Prepared, plain, layer as prepared, quoted, statement } from "../client/Prepared.ts"
+import { rows } from "../client/Rows.ts"
 
 /** One attempt, judged. */
 export interface Observed {
@@ -60,7 +60,7 @@ export interface Recorded {
 const Buried = Schema.Struct({ looked: Count, marked: Count })
 export type Buried = typeof Buried.Type
 
-export class Records extends Context.Tag("@posthorn/persistence/Records")<
+export class Records extends Context.Tag("@posthorn/persistence/engine/Records")<
   Records,
   {
     /** Each delivery at most once. `fixedHeaders` is a JSON object: what every request carried besides the four headers of its own. */

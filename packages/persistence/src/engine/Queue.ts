@@ -11,9 +11,9 @@ import type { SqlError } from "@effect/sql/SqlError"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { DeliveryId } from "@posthorn/domain/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
-import { Count, Id } from "./client/internal/Columns.ts"
-import { Prepared, plain, layer as prepared, type Run, statement } from "./client/Prepared.ts"
-import { rows } from "./client/Rows.ts"
+import { Count, Id } from "../client/internal/Columns.ts"
+import { Prepared, plain, layer as prepared, type Run, statement } from "../client/Prepared.ts"
+import { rows } from "../client/Rows.ts"
 import { type DueRow, dueRows, type LaneRef, RUN } from "./internal/DueRows.ts"
 import { KnownEndpoints } from "./internal/KnownEndpoints.ts"
 import { type Content, load } from "./internal/Loads.ts"
@@ -52,7 +52,7 @@ export interface Refill extends LaneRef {
   readonly wanted: number
 }
 
-export class Queue extends Context.Tag("@posthorn/persistence/Queue")<
+export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
   Queue,
   {
     /**

@@ -8,8 +8,8 @@
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, Schema } from "effect"
-import type { DedicatedConnection } from "./client/DedicatedConnection.ts"
-import { Count } from "./client/internal/Columns.ts"
+import type { DedicatedConnection } from "../client/DedicatedConnection.ts"
+import { Count } from "../client/internal/Columns.ts"
 
 const CLASS = 7_067_002
 const MEMBER = 1_000_000

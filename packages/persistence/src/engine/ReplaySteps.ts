@@ -6,8 +6,8 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Context, Effect, Layer, Schema } from "effect"
-import { Count, Id } from "./client/internal/Columns.ts"
-import { rows } from "./client/Rows.ts"
+import { Count, Id } from "../client/internal/Columns.ts"
+import { rows } from "../client/Rows.ts"
 
 const RunningReplay = Schema.Struct({ workspaceId: Id("workspace"), id: Id("replay") })
 export type RunningReplay = typeof RunningReplay.Type
@@ -22,7 +22,7 @@ export type StepOutcome = typeof StepOutcome.Type
 const Step = Schema.Struct({ outcome: StepOutcome, made: Count })
 export type Step = typeof Step.Type
 
-export class ReplaySteps extends Context.Tag("@posthorn/persistence/ReplaySteps")<
+export class ReplaySteps extends Context.Tag("@posthorn/persistence/engine/ReplaySteps")<
   ReplaySteps,
   {
     readonly running: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<RunningReplay>, SqlError>

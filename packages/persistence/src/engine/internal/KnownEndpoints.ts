@@ -8,8 +8,8 @@
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { Schema } from "effect"
 import { LRUCache } from "lru-cache"
-import { Bytes, Count } from "../client/internal/Columns.ts"
-import type { RowOf } from "../client/Prepared.ts"
+import { Bytes, Count } from "../../client/internal/Columns.ts"
+import type { RowOf } from "../../client/Prepared.ts"
 
 /** An endpoint as it stands at dispatch. The same object as long as nothing of it changes. */
 export interface DispatchEndpoint {
