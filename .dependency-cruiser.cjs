@@ -51,7 +51,7 @@ module.exports = {
       }
     ),
     forbid(
-      "contract-below-doors",
+      "contract-below-transports",
       "the contract says what may be asked, not how it is done",
       "^packages/api-contract/src",
       {
@@ -78,16 +78,21 @@ module.exports = {
       }
     ),
     forbid(
-      "doors-keep-apart",
+      "transports-keep-apart",
       "the transports share the gate and the operations, not each other's parts",
       "^packages/server/src/(api|gate|http/(?!Server))",
       {
         path: "^packages/server/src/mcp"
       }
     ),
-    forbid("policy-first", "a door reaches the database only through a capability", "^packages/server/src", {
-      path: "^packages/persistence"
-    }),
+    forbid(
+      "policy-first",
+      "a transport reaches the database only through a capability",
+      "^packages/server/src",
+      {
+        path: "^packages/persistence"
+      }
+    ),
     forbid(
       "worker-has-no-principal",
       "machinery comes through the worker: no principal, so no capability",

@@ -162,10 +162,10 @@ CREATE INDEX deliveries_event ON posthorn.deliveries USING btree (workspace_id, 
 CREATE INDEX deliveries_source ON posthorn.deliveries USING btree (workspace_id, replayed_from) WHERE (event_id IS NULL);
 CREATE INDEX deliveries_trace ON posthorn.deliveries USING btree (workspace_id, trace_id) WHERE ((event_id IS NULL) OR (replayed_from IS NOT NULL) OR (replay_id IS NOT NULL));
 CREATE TRIGGER attempts_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_attempts();
-CREATE TRIGGER counts_become_stale AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.stale_counts();
 CREATE TRIGGER deliveries_fail AFTER UPDATE OF status ON posthorn.deliveries FOR EACH ROW WHEN (old.status::text <> new.status::text AND (old.status::text = 'failed'::text OR (new.status::text = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))) EXECUTE FUNCTION posthorn.note_failure();
 CREATE TRIGGER failed_deliveries_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.forget_failures();
 CREATE TRIGGER queue_follows AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_queued();
+CREATE TRIGGER rollups_become_stale AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.stale_rollups();
 
 create table posthorn.ended_hours (
   hour timestamp(3) with time zone not null,
@@ -228,7 +228,7 @@ create table posthorn.failed_deliveries (
   constraint failed_deliveries_status_check CHECK ((status = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))
 );
 
-create table posthorn.hour_counts (
+create table posthorn.hourly_rollups (
   workspace_id text collate "C" not null,
   hour timestamp(3) with time zone not null,
   endpoint_id text collate "C" not null,
@@ -239,10 +239,10 @@ create table posthorn.hour_counts (
   times integer[] not null,
   open text[] not null,
   counted_at timestamp(3) with time zone not null,
-  constraint hour_counts_pkey PRIMARY KEY (workspace_id, endpoint_id, hour)
+  constraint hourly_rollups_pkey PRIMARY KEY (workspace_id, endpoint_id, hour)
 );
-CREATE INDEX hour_counts_hour ON posthorn.hour_counts USING btree (hour);
-CREATE INDEX hour_counts_open ON posthorn.hour_counts USING btree (workspace_id, hour) WHERE (open <> '{}'::text[]);
+CREATE INDEX hourly_rollups_hour ON posthorn.hourly_rollups USING btree (hour);
+CREATE INDEX hourly_rollups_open ON posthorn.hourly_rollups USING btree (workspace_id, hour) WHERE (open <> '{}'::text[]);
 
 create table posthorn.idempotency_keys (
   workspace_id text collate "C" not null,
@@ -353,7 +353,7 @@ create table posthorn.queue (
   shard smallint not null,
   due_at timestamp with time zone not null,
   attempts smallint not null default 0,
-  take_ups smallint not null default 0,
+  claims smallint not null default 0,
   maybe_sent boolean not null default false,
   constraint queue_pkey PRIMARY KEY (workspace_id, delivery_id)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=2000, autovacuum_vacuum_cost_delay=0);
@@ -437,8 +437,8 @@ create table posthorn.workspaces (
   constraint workspaces_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   constraint workspaces_slug_check CHECK ((slug ~ '^[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$'::text))
 );
-CREATE TRIGGER counts_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_counts();
 CREATE TRIGGER events_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_events();
+CREATE TRIGGER rollups_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_rollups();
 create type posthorn.audience as (
   slug text,
   event_type text,
@@ -506,7 +506,7 @@ create type posthorn.waiting as (
   endpoint_id text,
   shard smallint,
   attempts smallint,
-  take_ups smallint,
+  claims smallint,
   delivery_ids text,
   dues text
 );
@@ -514,15 +514,14 @@ create type posthorn.waiting as (
 -- posthorn.answer(one posthorn.planned) returns posthorn.published
 -- posthorn.audience_of(workspace_slug text, event_type text, except_endpoint text) returns posthorn.audience
 -- posthorn.begin_daily_run(wanted_job text) returns boolean
--- posthorn.bury(batch integer, OUT looked integer, OUT marked integer) returns record
 -- posthorn.carry_out(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean) returns posthorn.planned[]
 -- posthorn.check_fan_out(workspace_slug text, event_types text[], idempotency_keys text[], most_deliveries integer) returns void
+-- posthorn.claim(workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean) returns TABLE(delivery_id text, outcome text)
 -- posthorn.clear_suspicion(shards smallint[], present_owner text) returns SETOF smallint
 -- posthorn.compact_json(payload text) returns text
--- posthorn.count_class() returns integer
 -- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], arrivals integer[], stored integer[], locked text[], failure_limit integer, moment timestamp with time zone) returns text[]
--- posthorn.count_hour(workspace text, wanted timestamp with time zone) returns boolean
 -- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, OUT deliveries bigint, OUT missed bigint) returns record
+-- posthorn.dead_letter(batch integer, OUT looked integer, OUT marked integer) returns record
 -- posthorn.deliveries_begin(event_id text) returns text
 -- posthorn.deliveries_of(workspace text, since timestamp with time zone[], lasting interval, endpoints text[]) returns TABLE(hour timestamp with time zone, endpoint_id text, status posthorn.delivery_status, ms integer, n integer)
 -- posthorn.deliveries_of_event(workspace text, event text) returns SETOF text
@@ -534,11 +533,11 @@ create type posthorn.waiting as (
 -- posthorn.fingerprint(event_type text, payload text) returns bytea
 -- posthorn.from_micros(micros bigint) returns timestamp with time zone
 -- posthorn.give_back_shard(given smallint, last_owner text) returns void
--- posthorn.heads(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, take_ups smallint, delivery_id text, due bigint, is_due boolean)
+-- posthorn.heads(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, delivery_id text, due bigint, is_due boolean)
 -- posthorn.held(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns SETOF text
 -- posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
 -- posthorn.hours_over() returns timestamp with time zone
--- posthorn.hours_to_count(over timestamp with time zone) returns TABLE(workspace_id text, hour timestamp with time zone)
+-- posthorn.hours_to_roll_up(over timestamp with time zone) returns TABLE(workspace_id text, hour timestamp with time zone)
 -- posthorn.id_at(prefix text, moment timestamp with time zone) returns text
 -- posthorn.id_of(prefix text, microseconds bigint) returns text
 -- posthorn.is_awake(shard smallint) returns boolean
@@ -567,20 +566,21 @@ create type posthorn.waiting as (
 -- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer) returns TABLE(recorded integer, dead_lettered integer, disabled text[], too_late integer[], moment_micros bigint)
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
 -- posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
--- posthorn.remove_old_counts() returns void
 -- posthorn.remove_old_deliveries(workspace text, kept interval, most integer, INOUT past_id text, OUT removed integer) returns record
 -- posthorn.remove_old_events(workspace text, kept interval, most integer, INOUT past_id text, OUT looked integer, OUT removed integer) returns record
 -- posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
+-- posthorn.remove_old_rollups() returns void
 -- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text) returns TABLE(source text, event text, delivery text)
 -- posthorn.replay_scan_limit() returns integer
 -- posthorn.replay_step(workspace text, replay text, batch integer, room integer, OUT outcome text, OUT made integer) returns record
+-- posthorn.roll_up_hour(workspace text, wanted timestamp with time zone) returns boolean
+-- posthorn.rollup_class() returns integer
 -- posthorn.shard_count() returns integer
 -- posthorn.shard_of(endpoint_id text) returns smallint
 -- posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamp with time zone) returns TABLE(hour timestamp with time zone, pending integer, delivered integer, failed integer, failed_permanent integer, dead_lettered integer, p50_ms integer, p95_ms integer)
 -- posthorn.store(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_keys(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_shard(wanted smallint, new_owner text) returns bigint
--- posthorn.take_up(workspaces text[], deliveries text[], attempts smallint[], counts smallint[], take_up_limit integer, sending boolean) returns TABLE(delivery_id text, outcome text)
 -- posthorn.too_late(workspaces text[], deliveries text[], ordinals smallint[], attempt_ids text[], arrivals integer[]) returns integer[]
 -- posthorn.too_many(planned bigint, most integer) returns posthorn.refusal
 -- posthorn.try_publish_each(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer) returns SETOF posthorn.outcome

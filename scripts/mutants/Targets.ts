@@ -18,11 +18,11 @@ export const targets: ReadonlyArray<Target> = [
   { file: "packages/server/src/gate/Gate.ts", tests: ["packages/server/test/Gate.test.ts"] },
   {
     file: "packages/server/src/console/SessionAuthentication.ts",
-    tests: ["packages/server/test/ConsoleDoor.test.ts", "packages/server/test/ConsoleBrowser.test.ts"]
+    tests: ["packages/server/test/ConsoleSignIn.test.ts", "packages/server/test/ConsoleBrowser.test.ts"]
   },
   {
     file: "packages/capabilities/src/ConsoleSessions.ts",
-    tests: ["packages/server/test/ConsoleBrowser.test.ts", "packages/server/test/ConsoleDoor.test.ts"]
+    tests: ["packages/server/test/ConsoleBrowser.test.ts", "packages/server/test/ConsoleSignIn.test.ts"]
   },
   {
     file: "packages/capabilities/src/TokenText.ts",

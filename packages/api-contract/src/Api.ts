@@ -17,9 +17,9 @@ import { EventsApi } from "./Events.ts"
 import { invalidRequest } from "./Gates.ts"
 import { MembersApi } from "./Members.ts"
 import { NotificationsApi } from "./Notifications.ts"
-import { OverviewApi } from "./Overview.ts"
 import { failure } from "./Problem.ts"
 import { ReplaysApi } from "./Replays.ts"
+import { StatisticsApi } from "./Statistics.ts"
 import { TracesApi } from "./Traces.ts"
 import { WorkspacesApi } from "./Workspaces.ts"
 
@@ -34,7 +34,7 @@ pass over those you do not know.`
 
 export class Api extends HttpApi.make("posthorn")
   .add(WorkspacesApi)
-  .add(OverviewApi)
+  .add(StatisticsApi)
   .add(EndpointsApi)
   .add(DeliveriesApi)
   .add(ReplaysApi)

@@ -1,4 +1,4 @@
-/** The audit log: who changed what, through which door. Source: spec §6 and §6.1. */
+/** The audit log: who changed what, through which transport. Source: spec §6 and §6.1. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { ActorType, Via } from "@posthorn/domain/Principal"
 import { Schema } from "effect"
@@ -15,9 +15,9 @@ export const AuditEvent = Schema.Struct({
     type: ActorType.annotations({ description: "Its kind." }),
     id: Text("Id of the token or the member; of others a word such as `operator`.", exampleId("token")),
     via: Via.annotations({
-      description: "The door it came through."
+      description: "The transport it came through."
     })
-  }).annotations({ description: "Who did it, and through which door." }),
+  }).annotations({ description: "Who did it, and through which transport." }),
   target: Schema.Struct({
     type: Text("Its kind.", "webhook_endpoint"),
     id: Text("Its id.", exampleId("endpoint"))
@@ -81,4 +81,4 @@ export class AuditEventsApi extends HttpApiGroup.make("auditEvents")
   .add(listAuditEvents)
   .add(listOperatorAuditEvents)
   .annotate(OpenApi.Title, "Audit events")
-  .annotate(OpenApi.Description, "Who changed what, and through which door.") {}
+  .annotate(OpenApi.Description, "Who changed what, and through which transport.") {}

@@ -44,7 +44,7 @@ const ChangeBefore = Schema.Struct({
     examples: [["url"]]
   }),
   at: Timestamp.annotations({ description: "When it was changed.", examples: [CHANGED_AT] }),
-  via: Text("The door it came through.", "rest")
+  via: Text("The transport it came through.", "rest")
 }).annotations({
   identifier: "ChangeBefore",
   description: "The change on record that came before and may explain it."

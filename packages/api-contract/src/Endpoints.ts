@@ -18,11 +18,11 @@ import {
   WebhookEndpointDetail,
   WebhookEndpointPage
 } from "./EndpointShapes.ts"
-import { getEndpointStats } from "./EndpointStats.ts"
 import { WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import { explainSignature } from "./Signatures.ts"
+import { getEndpointStats } from "./Statistics.ts"
 import { sendTestEvent } from "./TestSends.ts"
 import { IdParam, idempotencyKey, ifMatch, pageQuery, Slug, sent, withStatus } from "./Wire.ts"
 

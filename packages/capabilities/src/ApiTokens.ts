@@ -18,7 +18,7 @@ import { byTime } from "@posthorn/domain/Page"
 import { firstMissing, permissionsOf, type Scope } from "@posthorn/domain/Permission"
 import { type Actor, CurrentPrincipal, type Maker } from "@posthorn/domain/Principal"
 import { type ApiTokenRow, ApiTokensRepo } from "@posthorn/persistence/repositories/ApiTokensRepo"
-import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
+import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import { EventsRepo } from "@posthorn/persistence/repositories/EventsRepo"
 import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { Effect, Redacted } from "effect"
@@ -45,7 +45,7 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
   dependencies: [
     Identities.Default,
     ApiTokensRepo.Default,
-    AuditRepo.Default,
+    AuditEventsRepo.Default,
     EventsRepo.Default,
     WorkspacesRepo.Default
   ],
@@ -53,7 +53,7 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
     const sql = yield* SqlClient.SqlClient
     const tokens = yield* ApiTokensRepo
     const identities = yield* Identities
-    const audit = yield* AuditRepo
+    const audit = yield* AuditEventsRepo
     const events = yield* EventsRepo
     const workspaces = yield* WorkspacesRepo
     const { limits } = yield* InstallationPolicy

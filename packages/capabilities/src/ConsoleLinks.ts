@@ -17,7 +17,7 @@ import {
   type Scope
 } from "@posthorn/domain/Permission"
 import { CurrentPrincipal, type Principal } from "@posthorn/domain/Principal"
-import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
+import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import { ConsoleRepo, type Grant } from "@posthorn/persistence/repositories/ConsoleRepo"
 import { MembersRepo } from "@posthorn/persistence/repositories/MembersRepo"
 import { Effect } from "effect"
@@ -43,10 +43,10 @@ const ownGrant = ({ actor }: Principal): Grant => ({
 })
 
 export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capabilities/ConsoleLinks", {
-  dependencies: [AuditRepo.Default, ConsoleRepo.Default, MembersRepo.Default],
+  dependencies: [AuditEventsRepo.Default, ConsoleRepo.Default, MembersRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const audit = yield* AuditRepo
+    const audit = yield* AuditEventsRepo
     const links = yield* ConsoleRepo
     const members = yield* MembersRepo
 

@@ -12,7 +12,7 @@ import { byId } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { SecretBox } from "@posthorn/persistence/client/SecretBox"
-import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
+import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import {
   type EndpointRow,
   type EndpointSettings,
@@ -40,10 +40,10 @@ export type Precondition = ((present: EndpointSettings) => boolean) | undefined
 const REMOVED_AT_ONCE = 2000
 
 export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabilities/Endpoints", {
-  dependencies: [AuditRepo.Default, EndpointsRepo.Default, EventsRepo.Default, WorkspacesRepo.Default],
+  dependencies: [AuditEventsRepo.Default, EndpointsRepo.Default, EventsRepo.Default, WorkspacesRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const audit = yield* AuditRepo
+    const audit = yield* AuditEventsRepo
     const endpoints = yield* EndpointsRepo
     const events = yield* EventsRepo
     const box = yield* SecretBox

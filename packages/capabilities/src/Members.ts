@@ -5,7 +5,7 @@ import { type MemberId, newId } from "@posthorn/domain/Ids"
 import { byId } from "@posthorn/domain/Page"
 import { firstMissing, permissionsOfRole, type Role } from "@posthorn/domain/Permission"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
+import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import { EventsRepo } from "@posthorn/persistence/repositories/EventsRepo"
 import { type MemberRow, MembersRepo } from "@posthorn/persistence/repositories/MembersRepo"
 import { Effect, Option } from "effect"
@@ -16,10 +16,10 @@ import { transactional } from "./Transaction.ts"
 type NewMember = Omit<MemberRow, "id">
 
 export class Members extends Effect.Service<Members>()("@posthorn/capabilities/Members", {
-  dependencies: [AuditRepo.Default, EventsRepo.Default, MembersRepo.Default],
+  dependencies: [AuditEventsRepo.Default, EventsRepo.Default, MembersRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const audit = yield* AuditRepo
+    const audit = yield* AuditEventsRepo
     const events = yield* EventsRepo
     const members = yield* MembersRepo
 

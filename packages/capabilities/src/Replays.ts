@@ -11,7 +11,7 @@ import type { EndpointId, ReplayId } from "@posthorn/domain/Ids"
 import { byTime } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import type { ReplayableStatus } from "@posthorn/domain/States"
-import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
+import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import { EndpointsRepo } from "@posthorn/persistence/repositories/EndpointsRepo"
 import { type ReplayRange, ReplaysRepo } from "@posthorn/persistence/repositories/ReplaysRepo"
 import { Effect } from "effect"
@@ -27,10 +27,10 @@ export interface ReplayRequest {
 }
 
 export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/Replays", {
-  dependencies: [AuditRepo.Default, EndpointsRepo.Default, ReplaysRepo.Default],
+  dependencies: [AuditEventsRepo.Default, EndpointsRepo.Default, ReplaysRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const audit = yield* AuditRepo
+    const audit = yield* AuditEventsRepo
     const endpoints = yield* EndpointsRepo
     const replays = yield* ReplaysRepo
 

@@ -4,7 +4,7 @@ import { WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { newId } from "@posthorn/domain/Ids"
 import { byId } from "@posthorn/domain/Page"
 import { CurrentOperator, CurrentPrincipal, type Operator } from "@posthorn/domain/Principal"
-import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
+import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import { type WorkspaceRow, WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { Effect } from "effect"
 import { Identities } from "./Identities.ts"
@@ -14,10 +14,10 @@ import { transactional } from "./Transaction.ts"
 const REMOVED_AT_ONCE = 2000
 
 export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabilities/Workspaces", {
-  dependencies: [Identities.Default, AuditRepo.Default, WorkspacesRepo.Default],
+  dependencies: [Identities.Default, AuditEventsRepo.Default, WorkspacesRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const audit = yield* AuditRepo
+    const audit = yield* AuditEventsRepo
     const identities = yield* Identities
     const workspaces = yield* WorkspacesRepo
 

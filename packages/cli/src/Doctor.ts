@@ -144,11 +144,11 @@ const workers = Effect.map(
       members === 0
         ? note("workers", "none is running: nothing is delivered until one is (posthorn work).")
         : held < shardCount
-          ? note("workers", `${count}; the rest within seconds, or see strangers`)
+          ? note("workers", `${count}; the rest within seconds, or see foreign sessions`)
           : well("workers", count),
       ...foreignSessions.map(({ application, pid, role, shards }) =>
         wrong(
-          "strangers",
+          "foreign",
           `session ${pid} of ${role} (${application}) holds ${shards} parts of the queue and is no worker: end it with pg_terminate_backend(${pid}).`
         )
       )

@@ -47,9 +47,9 @@ describe("posthorn doctor", () => {
     expect([code, out]).toEqual([1, expect.stringContaining("1 thing to mend.")])
   })
 
-  it("names strangers, weak durability, and receivers nobody reaches", async () => {
+  it("names foreign sessions, weak durability, and receivers nobody reaches", async () => {
     await run(
-      `create role ${name}_stranger login password 'stranger'`,
+      `create role ${name}_foreign login password 'foreign'`,
       `insert into posthorn.workspaces (id, slug, name) values ('wsp_1', 'acme', 'Acme')`,
       `insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret, consecutive_failures)
         values ('wsp_1', 'whe_1', 'https://gone.example.com/in', '{*}', true, '\\x00', 3)`,
@@ -59,8 +59,8 @@ describe("posthorn doctor", () => {
       `alter database ${name} set synchronous_commit = off`
     )
     const as = new URL(database)
-    as.username = `${name}_stranger`
-    as.password = "stranger"
+    as.username = `${name}_foreign`
+    as.password = "foreign"
     const holder = new pg.Client({ connectionString: as.href, application_name: "a script of somebody" })
     await holder.connect()
     await holder.query(`select pg_advisory_lock(${CLASS}, n) from generate_series(0, 3) as n`)
@@ -75,7 +75,7 @@ describe("posthorn doctor", () => {
       /– receivers +whe_1 gone\.example\.com: the certificate is not trusted or has expired/
     )
     expect(out).toMatch(/✗ keys +ENCRYPTION_KEY opens 0 of 1/)
-    await run(`alter database ${name} reset synchronous_commit`, `drop role ${name}_stranger`)
+    await run(`alter database ${name} reset synchronous_commit`, `drop role ${name}_foreign`)
   })
 
   it("says what a role may not do", async () => {

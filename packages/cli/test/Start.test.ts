@@ -1,4 +1,4 @@
-/** The command as a stranger meets it: real processes, a real database folder, the lines that are printed. */
+/** The command as a new user meets it: real processes, a real database folder, the lines that are printed. */
 import { execFile } from "node:child_process"
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"

@@ -1,4 +1,4 @@
-/** `npm start` as a stranger meets it: real processes, and a real database folder that is removed at the end. */
+/** `npm start` as a new user meets it: real processes, and a real database folder that is removed at the end. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

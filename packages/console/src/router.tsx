@@ -91,7 +91,7 @@ const tree = root.addChildren([
     events,
     page("/events/$eventId", () => import("./pages/Event.tsx"), "Event"),
     page("/notifications", () => import("./pages/Notifications.tsx"), "Notifications"),
-    page("/audit-log", () => import("./pages/AuditLog.tsx"), "AuditLog"),
+    page("/audit-log", () => import("./pages/AuditEvents.tsx"), "AuditEvents"),
     page("/members", () => import("./pages/Members.tsx"), "Members"),
     page("/api-tokens", () => import("./pages/ApiTokens.tsx"), "ApiTokens"),
     page("/connect", () => import("./pages/Connect.tsx"), "Connect")

@@ -1,5 +1,5 @@
 /**
- * Who is calling: one workspace, what is allowed in it, through which door, under which trace.
+ * Who is calling: one workspace, what is allowed in it, through which transport, under which trace.
  *
  * The gate makes it; capabilities read it. There is no capability without a principal.
  */
@@ -8,7 +8,7 @@ import { Context, Schema } from "effect"
 import type { WorkspaceId } from "./Ids.ts"
 import type { Permission } from "./Permission.ts"
 
-/** The doors through which a change can come; stored with each audit event. */
+/** What a change can come through: the transports, and the worker. Stored with each audit event. */
 export const Via = Schema.Literal("rest", "mcp", "console", "worker", "sql")
 export type Via = typeof Via.Type
 

@@ -14,7 +14,7 @@ import { Schema } from "effect"
 /** Retries after the first attempt, so attempt 7 is the last. Source: spec §8. */
 export const MAX_RETRIES = 6
 
-/** Take-ups without a recorded observation after which a delivery is poison. Source: spec §3.4. */
+/** Claims without a recorded observation after which a delivery is poison. Source: spec §3.4. */
 export const MAX_TAKE_UPS = 7
 
 /** Consecutive failures at which an endpoint is disabled. Source: spec §2.1. */

@@ -27,7 +27,7 @@ const unanswered = (failureReason: NonNullable<Observation["failureReason"]>): O
 const anyOrdinal = fc.integer({ min: 1, max: MAX_RETRIES + 1 })
 
 describe("Verdict", () => {
-  it("§8 §2.1 §3.4 has six retries, disables at 20 failures in a row, and gives up after 7 take-ups", () => {
+  it("§8 §2.1 §3.4 has six retries, disables at 20 failures in a row, and gives up after 7 claims", () => {
     assert.deepStrictEqual([MAX_RETRIES, FAILURE_LIMIT, MAX_TAKE_UPS], [6, 20, 7])
   })
 

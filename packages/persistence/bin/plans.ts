@@ -11,7 +11,7 @@ import pg from "pg"
 import * as Database from "../src/client/Database.ts"
 import { migrate } from "../src/operations/Migrator.ts"
 import { ApiTokensRepo } from "../src/repositories/ApiTokensRepo.ts"
-import { AuditRepo } from "../src/repositories/AuditRepo.ts"
+import { AuditEventsRepo } from "../src/repositories/AuditEventsRepo.ts"
 import { DeliveriesRepo } from "../src/repositories/DeliveriesRepo.ts"
 import { EndpointsRepo } from "../src/repositories/EndpointsRepo.ts"
 import { MembersRepo } from "../src/repositories/MembersRepo.ts"
@@ -129,7 +129,7 @@ const program = Effect.gen(function* () {
     })
 
   const deliveries = yield* DeliveriesRepo
-  const audit = yield* AuditRepo
+  const audit = yield* AuditEventsRepo
   const notifications = yield* NotificationsRepo
   const tokens = yield* ApiTokensRepo
   const members = yield* MembersRepo
@@ -186,7 +186,7 @@ const program = Effect.gen(function* () {
 
 const live = Layer.mergeAll(
   ApiTokensRepo.Default,
-  AuditRepo.Default,
+  AuditEventsRepo.Default,
   DeliveriesRepo.Default,
   EndpointsRepo.Default,
   MembersRepo.Default,

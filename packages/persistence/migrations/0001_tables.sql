@@ -268,8 +268,8 @@ create table posthorn.queue (
   shard smallint not null,
   due_at timestamptz not null,
   attempts smallint not null default 0,
-  -- Take-ups in a row that left no recorded observation; written only when a worker may have died holding the row.
-  take_ups smallint not null default 0,
+  -- Claims in a row that left no recorded observation; written only when a worker may have died holding the row.
+  claims smallint not null default 0,
   -- Whether one of those may have sent it.
   maybe_sent boolean not null default false
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
@@ -318,7 +318,7 @@ create table posthorn.attempts (
 create table posthorn.dead_letters (
   workspace_id text collate "C" not null,
   delivery_id text collate "C" not null,
-  -- Its retries are spent; or it was taken up too often without an outcome, and was perhaps, or certainly not, sent.
+  -- Its retries are spent; or it was claimed too often without an outcome, and was perhaps, or certainly not, sent.
   reason text collate "C" not null default 'retries_spent'
     check (reason in ('retries_spent', 'no_outcome', 'never_sent')),
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),

@@ -6,7 +6,7 @@
 -- COMMIT was lost. Rows that somebody else changed between being found and being changed here undo the whole call, which
 -- is then made again. Each delivery once, in id order, with `arrivals` telling in which order they finished: locks go
 -- endpoint first, then delivery, each in id order, so that no two calls can wait for each other in a ring. Deleting an
--- endpoint removes its deliveries in any order, and take_up locks queue rows in another order than this, so with those a
+-- endpoint removes its deliveries in any order, and claim locks queue rows in another order than this, so with those a
 -- ring is possible: of the two, it is always this call that gives up, before PostgreSQL looks for deadlocks (1 s), and is
 -- made again by its worker. A function, so that its plan is made once per connection: planning it anew costs more than
 -- running it.
@@ -111,7 +111,7 @@ begin
     -- After the summaries, because those wait for whoever else is recording the same attempt.
     where (select count(*) from summaries) = (select count(*) from first)
   ), rescheduled as (
-    update posthorn.queue q set due_at = f.retry_at, attempts = f.ordinal, take_ups = 0
+    update posthorn.queue q set due_at = f.retry_at, attempts = f.ordinal, claims = 0
     from first f
     where q.ctid = f.queue_place and q.delivery_id is not distinct from f.delivery_id and f.retry_at is not null
     returning 1
@@ -304,7 +304,7 @@ end $$;
 -- The dead-letter consumer: looks at up to `batch` spent deliveries, marks them terminal and tells the workspace; gives how many
 -- it looked at, and how many it marked. Idempotent; adds no attempt, counts no failure, keeps the last HTTP evidence, and never
 -- touches the endpoint. A notification that cannot be written undoes nothing.
-create function posthorn.bury(batch integer, out looked integer, out marked integer)
+create function posthorn.dead_letter(batch integer, out looked integer, out marked integer)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms' as $$
 declare
   letter record;
@@ -340,7 +340,7 @@ begin
             format('Delivery %s (%s) was given up and was never sent to endpoint %s: the worker failed each time it prepared it. Ask the operator for what the worker''s log says of it, then replay it.',
               d.id, d.event_type, d.endpoint_id)
           else
-            format('Delivery %s (%s) was given up: it was taken up again and again, each time the worker ended before an outcome was on record. Endpoint %s may have received it. Ask the operator for the workers'' logs, then replay it.',
+            format('Delivery %s (%s) was given up: it was claimed again and again, each time the worker ended before an outcome was on record. Endpoint %s may have received it. Ask the operator for the workers'' logs, then replay it.',
               d.id, d.event_type, d.endpoint_id)
         end, d.endpoint_id, d.id
       from posthorn.deliveries d where d.workspace_id = letter.workspace_id and d.id = letter.delivery_id

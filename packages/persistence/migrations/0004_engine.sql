@@ -10,10 +10,10 @@ create function posthorn.micros(moment timestamptz) returns bigint language sql 
 create function posthorn.from_micros(micros bigint) returns timestamptz language sql stable parallel safe
   return timestamptz 'epoch' + micros * interval '1 microsecond';
 
--- Rows of one endpoint that wait, with as many attempts and take-ups each, from the oldest due. Ids and due times are
+-- Rows of one endpoint that wait, with as many attempts and claims each, from the oldest due. Ids and due times are
 -- lists: a row for each delivery would cost the worker 2 us more to read.
 create type posthorn.waiting as (
-  workspace_id text, endpoint_id text, shard smallint, attempts smallint, take_ups smallint, delivery_ids text, dues text
+  workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, delivery_ids text, dues text
 );
 
 -- The transactions that have published to these shards and may still commit: "transaction shard,…".
@@ -56,7 +56,7 @@ begin
       ) stop
       where cardinality(skip) > 0)
     union all
-    (select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.take_ups, string_agg(q.delivery_id, ','),
+    (select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, string_agg(q.delivery_id, ','),
         string_agg(posthorn.micros(q.due_at)::text, ',')
       from unnest(shards, past_due, past_ids) as w(shard, due, id)
       cross join lateral (
@@ -92,7 +92,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   return query
-    select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.take_ups, string_agg(q.delivery_id, ','),
+    select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, string_agg(q.delivery_id, ','),
       string_agg(posthorn.micros(q.due_at)::text, ',')
     from unnest(workspaces, endpoints, from_due, from_ids, per_endpoint) as w(workspace_id, endpoint_id, due, id, wanted)
     cross join lateral (
@@ -108,7 +108,7 @@ end $$;
 -- endpoint, however many rows it has. So everything that waits can be found without passing the rows of endpoints that are
 -- disabled. What is not due yet comes too, as it says where the next call goes on.
 create function posthorn.heads(after_workspace text, after_endpoint text, most integer)
-returns table (workspace_id text, endpoint_id text, shard smallint, attempts smallint, take_ups smallint, delivery_id text,
+returns table (workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, delivery_id text,
   due bigint, is_due boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -116,19 +116,19 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 begin
   return query
     with recursive heads as (
-      (select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.take_ups, q.delivery_id, q.due_at
+      (select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, q.delivery_id, q.due_at
        from posthorn.queue q
        where (q.workspace_id, q.endpoint_id) > (after_workspace, after_endpoint)
        order by q.workspace_id, q.endpoint_id, q.due_at, q.delivery_id limit 1)
       union all
       select n.* from heads h cross join lateral (
-        select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.take_ups, q.delivery_id, q.due_at
+        select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, q.delivery_id, q.due_at
         from posthorn.queue q
         where (q.workspace_id, q.endpoint_id) > (h.workspace_id, h.endpoint_id)
         order by q.workspace_id, q.endpoint_id, q.due_at, q.delivery_id limit 1
       ) n
     )
-    select h.workspace_id, h.endpoint_id, h.shard, h.attempts, h.take_ups, h.delivery_id,
+    select h.workspace_id, h.endpoint_id, h.shard, h.attempts, h.claims, h.delivery_id,
       posthorn.micros(h.due_at), h.due_at <= now()
     from heads h limit most;
 end $$;
@@ -185,13 +185,13 @@ create function posthorn.was_visible(version xid, moment pg_snapshot) returns bo
     from (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint) as now(latest)
   );
 
--- Writes down that deliveries are taken up: before they are sent, when a dead worker may have held them (`sending`), or
--- afterwards, when a take-up ended without an observation. `counts` is what the caller counts up to, so a call that is
+-- Writes down that deliveries are claimed: before they are sent, when a dead worker may have held them (`sending`), or
+-- afterwards, when a claim ended without an observation. `counts` is what the caller counts up to, so a call that is
 -- repeated because its answer was lost counts nothing twice. One that stands at the limit already goes to the dead-letter
 -- queue instead. Nobody is waited for: what somebody else holds is 'held', and is left as it is. What is gone, or was
 -- recorded meanwhile, is not returned.
-create function posthorn.take_up(
-  workspaces text[], deliveries text[], attempts smallint[], counts smallint[], take_up_limit integer, sending boolean
+create function posthorn.claim(
+  workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean
 ) returns table (delivery_id text, outcome text)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -202,7 +202,7 @@ begin
   with asked as materialized (
     select * from unnest(workspaces, deliveries, attempts, counts) as w(workspace_id, delivery_id, attempts, count)
   ), wanted as materialized (
-    select q.workspace_id, q.delivery_id, q.attempts, q.take_ups, q.maybe_sent,
+    select q.workspace_id, q.delivery_id, q.attempts, q.claims, q.maybe_sent,
       -- Two, with the one that is assumed of the dead owner: but that one cannot have seen what was committed since.
       case when w.count = 2 and sending
         and not (select posthorn.was_visible(q.xmin, s.suspect_snapshot) from posthorn.shards s where s.shard = q.shard)
@@ -215,23 +215,23 @@ begin
     -- A delivery that is being deleted is locked before its row in the queue is.
     select w.* from wanted w
     join posthorn.deliveries d on d.workspace_id = w.workspace_id and d.id = w.delivery_id
-    where w.take_ups >= take_up_limit and w.count > w.take_ups for key share of d skip locked
+    where w.claims >= claim_limit and w.count > w.claims for key share of d skip locked
   ), letters as (
     insert into posthorn.dead_letters (workspace_id, delivery_id, reason)
     select workspace_id, delivery_id, case when attempts = 0 and not maybe_sent then 'never_sent' else 'no_outcome' end
     from poison on conflict do nothing
-  ), buried as (
+  ), given_up as (
     delete from posthorn.queue q using poison p where q.workspace_id = p.workspace_id and q.delivery_id = p.delivery_id
     returning q.delivery_id
   ), counted as (
     update posthorn.queue q
-    set take_ups = greatest(w.take_ups, least(w.count, take_up_limit)), maybe_sent = w.maybe_sent or sending
+    set claims = greatest(w.claims, least(w.count, claim_limit)), maybe_sent = w.maybe_sent or sending
     from wanted w
-    where not (w.take_ups >= take_up_limit and w.count > w.take_ups)
+    where not (w.claims >= claim_limit and w.count > w.claims)
       and q.workspace_id = w.workspace_id and q.delivery_id = w.delivery_id
     returning q.delivery_id
   ), done as (
-    select delivery_id, 'counted' as outcome from counted union all select delivery_id, 'buried' from buried
+    select delivery_id, 'counted' as outcome from counted union all select delivery_id, 'given_up' from given_up
   )
   select delivery_id, outcome from done
   union all

@@ -1,4 +1,4 @@
--- The console's door: links that open it once, and the sessions they open. Only hashes of codes and of cookies are kept.
+-- Signing in to the console: links that open it once, and the sessions they open. Only hashes of codes and of cookies are kept.
 --
 -- Whose rights a link or session has, read afresh at each request:
 --   member_id                 the member's role

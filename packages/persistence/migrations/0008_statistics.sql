@@ -5,7 +5,7 @@
 -- is in the sums once all its deliveries of that hour have come to their end, for they never change then; and what is removed
 -- is written down with its outcomes, so that it can be taken from the sums without reading what is still there.
 
-create table posthorn.hour_counts (
+create table posthorn.hourly_rollups (
   workspace_id text collate "C" not null,
   -- Its beginning; deliveries belong to the hour in which they were made.
   hour timestamptz(3) not null,
@@ -22,8 +22,8 @@ create table posthorn.hour_counts (
   counted_at timestamptz(3) not null,
   primary key (workspace_id, endpoint_id, hour)
 );
-create index hour_counts_hour on posthorn.hour_counts (hour);
-create index hour_counts_open on posthorn.hour_counts (workspace_id, hour) where open <> '{}';
+create index hourly_rollups_hour on posthorn.hourly_rollups (hour);
+create index hourly_rollups_open on posthorn.hourly_rollups (workspace_id, hour) where open <> '{}';
 
 -- What was removed of hours that are counted, or being counted: until it has been taken from the sums, the endpoint and the
 -- sums of all endpoints are read row by row.
@@ -47,7 +47,7 @@ create table posthorn.ended_hours (
 );
 
 -- The class of advisory locks under which hours of a workspace are counted; its objects are hashes of workspaces.
-create function posthorn.count_class() returns integer language sql immutable parallel safe
+create function posthorn.rollup_class() returns integer language sql immutable parallel safe
   return 7067004;
 
 -- The newest hour to which no transaction can add any more; null when none is known. A publish takes its time once it has a
@@ -69,13 +69,13 @@ end $$;
 -- Hours to be counted now, one of each workspace at most that was not counted yet, the oldest first; then those of which
 -- something was removed, and every ten minutes those that had work to do, some of them at a time. Nobody asks for what is older than
 -- 30 days.
-create function posthorn.hours_to_count(over timestamptz) returns table (workspace_id text, hour timestamptz)
+create function posthorn.hours_to_roll_up(over timestamptz) returns table (workspace_id text, hour timestamptz)
 language sql stable set search_path = pg_catalog, posthorn, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
   select w.id, date_trunc('hour', next.created_at, 'UTC')
   from posthorn.workspaces w
   cross join lateral (
-    select greatest((select c.hour + interval '1 hour' from posthorn.hour_counts c where c.workspace_id = w.id
+    select greatest((select c.hour + interval '1 hour' from posthorn.hourly_rollups c where c.workspace_id = w.id
       and c.endpoint_id = '' order by c.hour desc limit 1), now() - interval '31 days') as at
   ) since
   cross join lateral (
@@ -85,10 +85,10 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
   where next.created_at < over + interval '1 hour'
   union
   (select s.workspace_id, s.hour from posthorn.stale_hours s
-   where exists (select from posthorn.hour_counts c where c.workspace_id = s.workspace_id and c.endpoint_id = '' and c.hour = s.hour)
+   where exists (select from posthorn.hourly_rollups c where c.workspace_id = s.workspace_id and c.endpoint_id = '' and c.hour = s.hour)
    limit 100)
   union
-  (select c.workspace_id, c.hour from posthorn.hour_counts c
+  (select c.workspace_id, c.hour from posthorn.hourly_rollups c
    where c.open <> '{}' and c.counted_at < now() - interval '10 minutes' limit 100)
 $$;
 
@@ -125,21 +125,21 @@ end $$;
 --
 -- One statement reads the deliveries and takes what was removed, hence from one snapshot: a removal that it sees is gone from
 -- both; one that it does not see is in the sums, and stays written down until the next time.
-create function posthorn.count_hour(workspace text, wanted timestamptz) returns boolean language plpgsql
+create function posthorn.roll_up_hour(workspace text, wanted timestamptz) returns boolean language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 #variable_conflict use_column
 declare
-  before posthorn.hour_counts;
+  before posthorn.hourly_rollups;
   present text;
 begin
-  if not pg_try_advisory_xact_lock(posthorn.count_class(), hashtext(workspace)) then return false; end if;
-  select * into before from posthorn.hour_counts
+  if not pg_try_advisory_xact_lock(posthorn.rollup_class(), hashtext(workspace)) then return false; end if;
+  select * into before from posthorn.hourly_rollups
   where workspace_id = workspace and hour = wanted and endpoint_id = '';
   with removed as materialized (
     delete from posthorn.stale_hours where workspace_id = workspace and hour = wanted
     returning endpoint_id, delivered, failed_permanent, dead_lettered, durations, times
   ), forgotten as (
-    delete from posthorn.hour_counts
+    delete from posthorn.hourly_rollups
     where workspace_id = workspace and hour = wanted and endpoint_id in (select endpoint_id from removed)
   ), taken as materialized (
     select * from removed where endpoint_id <> all (before.open)
@@ -179,7 +179,7 @@ begin
       select -delivered, -failed_permanent, -dead_lettered from taken
     ) as all_of
   )
-  insert into posthorn.hour_counts as c
+  insert into posthorn.hourly_rollups as c
     (workspace_id, hour, endpoint_id, delivered, failed_permanent, dead_lettered, durations, times, open, counted_at)
   select workspace, wanted, endpoint_id, delivered, failed_permanent, dead_lettered, coalesce(durations, '{}'),
     coalesce(times, '{}'), open, clock_timestamp()
@@ -196,7 +196,7 @@ end $$;
 -- Waits for nobody: whoever removes holds locks that others wait for, and counting an hour may take long. While nobody counts the
 -- workspace's hours, nobody begins to until the removal is committed, and hours that are not counted need nothing written down.
 -- While somebody does, or in a transaction that sees only what was there when it began, everything is.
-create function posthorn.stale_counts() returns trigger language plpgsql
+create function posthorn.stale_rollups() returns trigger language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -204,7 +204,7 @@ declare
 begin
   select coalesce(array_agg(w.workspace_id), '{}') into calm from (select distinct workspace_id from removed) as w
   where current_setting('transaction_isolation') = 'read committed'
-    and pg_try_advisory_xact_lock_shared(posthorn.count_class(), hashtext(w.workspace_id));
+    and pg_try_advisory_xact_lock_shared(posthorn.rollup_class(), hashtext(w.workspace_id));
   insert into posthorn.stale_hours
     (workspace_id, hour, endpoint_id, delivered, failed_permanent, dead_lettered, durations, times)
   with seen as materialized (
@@ -217,31 +217,31 @@ begin
     coalesce(array_agg(ms) filter (where ms is not null), '{}'), coalesce(array_agg(n) filter (where ms is not null), '{}')
   from seen s
   where exists (select from posthorn.workspaces w where w.id = s.workspace_id)
-    and (s.workspace_id <> all (calm) or exists (select from posthorn.hour_counts c
+    and (s.workspace_id <> all (calm) or exists (select from posthorn.hourly_rollups c
       where c.workspace_id = s.workspace_id and c.endpoint_id = '' and c.hour = s.hour))
   group by 1, 2, 3;
   return null;
 end $$;
 
-create trigger counts_become_stale after delete on posthorn.deliveries
-  referencing old table as removed for each statement execute function posthorn.stale_counts();
+create trigger rollups_become_stale after delete on posthorn.deliveries
+  referencing old table as removed for each statement execute function posthorn.stale_rollups();
 
 -- No foreign keys: they would make whoever counts wait for whoever deletes the workspace, who waits for the former.
-create function posthorn.remove_counts() returns trigger language plpgsql
+create function posthorn.remove_rollups() returns trigger language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 begin
-  delete from posthorn.hour_counts c using removed r where c.workspace_id = r.id;
+  delete from posthorn.hourly_rollups c using removed r where c.workspace_id = r.id;
   delete from posthorn.stale_hours s using removed r where s.workspace_id = r.id;
   return null;
 end $$;
 
-create trigger counts_follow after delete on posthorn.workspaces
-  referencing old table as removed for each statement execute function posthorn.remove_counts();
+create trigger rollups_follow after delete on posthorn.workspaces
+  referencing old table as removed for each statement execute function posthorn.remove_rollups();
 
 -- Counts that nobody can ask for any more. Asked for every minute, so it must never read the others.
-create function posthorn.remove_old_counts() returns void language sql set search_path = pg_catalog, posthorn, pg_temp
+create function posthorn.remove_old_rollups() returns void language sql set search_path = pg_catalog, posthorn, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off as $$
-  delete from posthorn.hour_counts where hour < now() - interval '32 days';
+  delete from posthorn.hourly_rollups where hour < now() - interval '32 days';
   delete from posthorn.stale_hours where hour < now() - interval '32 days'
 $$;
 
@@ -259,7 +259,7 @@ begin
   with hours as materialized (
     select date_trunc('hour', moment, 'UTC') - back * interval '1 hour' as hour from generate_series(0, many - 1) as back
   ), kept as materialized (
-    select c.hour, c.delivered, c.failed_permanent, c.dead_lettered, c.durations, c.times, c.open from posthorn.hour_counts c
+    select c.hour, c.delivered, c.failed_permanent, c.dead_lettered, c.durations, c.times, c.open from posthorn.hourly_rollups c
     where c.workspace_id = workspace and c.endpoint_id = coalesce(endpoint, '')
       and c.hour > date_trunc('hour', moment, 'UTC') - many * interval '1 hour'
       and not exists (select from posthorn.stale_hours s

@@ -1,4 +1,4 @@
-/** What the doors need to know of this installation. The cli reads it from the environment. */
+/** What the transports need to know of this installation. The cli reads it from the environment. */
 import type { Bucket, Quota } from "@posthorn/domain/Bucket"
 import { Context, type Redacted } from "effect"
 

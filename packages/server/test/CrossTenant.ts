@@ -2,7 +2,7 @@
  * Two workspaces with the same data: whatever one asks with what is the other's is answered as if it were nobody's, to the
  * letter; nothing of the other is in any answer; and no row of the other changes.
  *
- * Tried is every operation of the contract, through every door, with every place where a caller's text can stand, and every
+ * Tried is every operation of the contract, through every transport, with every place where a caller's text can stand, and every
  * kind of id there is: an operation, a place or a noun that is added tomorrow is tried without a line changed here.
  * `npm test` tries one combination in many, `npm run test:deep` all.
  */
@@ -11,27 +11,27 @@ import { type ContractEntry, entries, membersOf } from "@posthorn/api-contract/W
 import { prefixes } from "@posthorn/domain/Ids"
 import { oneIn } from "@posthorn/testkit/Sample"
 import { Array as Arr, Effect } from "effect"
-import { askedOf, doorsOf, type Place, placesOf, type Told } from "./Doors.ts"
 import { walk } from "./Fixtures.ts"
 import { rpc } from "./McpCalls.ts"
 import { pathOf, type World } from "./Samples.ts"
 import { foreignOf, furnish, idsOf, marksOf, nobodys, pictureOf } from "./Tenants.ts"
 import { entered, type Loose, TestServer, testServer } from "./TestServer.ts"
+import { askedOf, type Place, placesOf, type Told, transportsOf } from "./Transports.ts"
 
 const operations = entries.filter(({ inWorkspace, rules }) => inWorkspace && rules.permission !== "operator")
-const DOORS = ["REST", "MCP", "console"]
+const TRANSPORTS = ["REST", "MCP", "console"]
 const WORD = "zebra"
 
 const prepare = Effect.gen(function* () {
   const [a, b] = [yield* entered, yield* entered]
   const [worldA, worldB] = [yield* furnish(a, "apple"), yield* furnish(b, WORD)]
-  yield* Effect.all([doorsOf(a), doorsOf(b)])
+  yield* Effect.all([transportsOf(a), transportsOf(b)])
   return {
     a,
     b,
     worldA,
     worldB,
-    doors: yield* doorsOf(a),
+    transports: yield* transportsOf(a),
     foreign: yield* foreignOf(b, worldB, WORD),
     marks: yield* marksOf(b, WORD)
   }
@@ -73,13 +73,13 @@ export const crossTenant = (n: number) =>
       })
     )
 
-    for (const name of DOORS) {
+    for (const name of TRANSPORTS) {
       it.effect(
         `§5.1 what is another workspace's is answered as nobody's in every place of every operation: ${name}`,
         () =>
           Effect.gen(function* () {
-            const { b, doors, foreign, marks, worldA } = yield* prepare
-            const door = doors.find((each) => each.name === name)!
+            const { b, transports, foreign, marks, worldA } = yield* prepare
+            const transport = transports.find((each) => each.name === name)!
             const before = yield* pictureOf(b.workspaceId)
             const wrong: Array<unknown> = []
 
@@ -88,7 +88,7 @@ export const crossTenant = (n: number) =>
               Effect.forEach([value, nobodys(value)], (sent) => {
                 const removes = entry.method === "DELETE" && !isPath
                 return Effect.map(
-                  door.ask(entry, put(askedOf(entry, removes ? nobodysWorld(worldA) : worldA), sent)),
+                  transport.ask(entry, put(askedOf(entry, removes ? nobodysWorld(worldA) : worldA), sent)),
                   (told) => [told, comparable(told, sent)] as const
                 )
               })
@@ -111,7 +111,7 @@ export const crossTenant = (n: number) =>
             )
             const kept: Array<string> = []
             for (const entry of operations.filter(({ method }) => method !== "DELETE"))
-              yield* door.ask(entry, askedOf(entry, worldA))
+              yield* transport.ask(entry, askedOf(entry, worldA))
             for (const { entry, kind, place, value } of inOrder) {
               const [[theirs, one], [, other]] = (yield* compare(entry, place, value)) as never as [
                 readonly [Told, Told],
@@ -137,8 +137,8 @@ export const crossTenant = (n: number) =>
         `§5.1 another workspace's slug or id is answered as a workspace that does not exist: ${name}`,
         () =>
           Effect.gen(function* () {
-            const { b, doors, marks, worldA, worldB } = yield* prepare
-            const door = doors.find((each) => each.name === name)!
+            const { b, transports, marks, worldA, worldB } = yield* prepare
+            const transport = transports.find((each) => each.name === name)!
             const before = yield* pictureOf(b.workspaceId)
 
             const slugs = [
@@ -154,8 +154,8 @@ export const crossTenant = (n: number) =>
               world
             } of oneIn(Math.min(n, 3), tries)) {
               const asked = askedOf(entry, world)
-              const theirs = yield* door.ask(entry, { ...asked, path: { ...world, slug } })
-              const nobody = yield* door.ask(entry, { ...asked, path: { ...world, slug: nowhere } })
+              const theirs = yield* transport.ask(entry, { ...asked, path: { ...world, slug } })
+              const nobody = yield* transport.ask(entry, { ...asked, path: { ...world, slug: nowhere } })
 
               expect(comparable(theirs, slug), entry.name).toEqual(comparable(nobody, nowhere))
               expect(theirs.status, entry.name).toBe(name === "console" ? 401 : 404)
@@ -173,20 +173,20 @@ export const crossTenant = (n: number) =>
 
     it.effect("§4.3 a cursor of another workspace shows nothing but the caller's own rows", () =>
       Effect.gen(function* () {
-        const { a, b, doors, marks, worldA, worldB } = yield* prepare
-        const ofB = yield* doorsOf(b)
+        const { a, b, transports, marks, worldA, worldB } = yield* prepare
+        const ofB = yield* transportsOf(b)
         const limited = { limit: "1" }
 
         for (const entry of lists) {
           const first = yield* ofB[0]!.ask(entry, { ...askedOf(entry, worldB), query: limited })
           const { nextCursor } = JSON.parse(first.text) as Loose
-          for (const door of doors) {
+          for (const transport of transports) {
             const asked = {
               ...askedOf(entry, worldA),
               query: nextCursor === null ? {} : { cursor: nextCursor }
             }
-            const page = yield* door.ask(entry, asked)
-            expect([page.status, leaksIn(page.text, marks, [])], `${entry.name} ${door.name}`).toEqual([
+            const page = yield* transport.ask(entry, asked)
+            expect([page.status, leaksIn(page.text, marks, [])], `${entry.name} ${transport.name}`).toEqual([
               200,
               []
             ])

@@ -7,11 +7,11 @@ import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { entries } from "@posthorn/api-contract/Walk"
 import { Effect, Fiber, Layer, Logger, LogLevel } from "effect"
-import { askedOf, type Door, doorsOf } from "./Doors.ts"
 import { connect } from "./Fixtures.ts"
 import type { World } from "./Samples.ts"
 import { foreignOf, furnish, idsIn, pictureOf } from "./Tenants.ts"
 import { type Entered, entered, testServer } from "./TestServer.ts"
+import { askedOf, type Transport, transportsOf } from "./Transports.ts"
 
 const ROUNDS = 40
 const CROWD = 24
@@ -28,7 +28,7 @@ interface Tenant {
   readonly ws: Entered
   readonly world: World
   readonly word: string
-  readonly doors: ReadonlyArray<Door>
+  readonly transports: ReadonlyArray<Transport>
   readonly answers: Array<Answered>
 }
 
@@ -42,25 +42,31 @@ const tenant = (word: string) =>
   Effect.gen(function* () {
     const ws = yield* entered
     const world = yield* furnish(ws, word)
-    return { ws, world, word, doors: yield* doorsOf(ws), answers: [] } as Tenant
+    return { ws, world, word, transports: yield* transportsOf(ws), answers: [] } as Tenant
   })
 
 /** What a tenant does in one round: it publishes, writes, reads everything it may, and asks for what is the other's. */
 const round = (
-  { answers, doors, word, world }: Tenant,
+  { answers, transports, word, world }: Tenant,
   foreign: Readonly<Record<string, string>>,
   n: number
 ) => {
-  const door = doors[n % doors.length]!
+  const transport = transports[n % transports.length]!
   const keep = (what: string) => (told: { readonly status: number; readonly text: string }) =>
     Effect.sync(() => void answers.push({ what, status: told.status, text: told.text }))
   const send = (name: string, body: unknown, headers: Readonly<Record<string, string>> = {}) =>
-    Effect.tap(door.ask(operation(name), { ...askedOf(operation(name), world), body, headers }), keep(name))
+    Effect.tap(
+      transport.ask(operation(name), { ...askedOf(operation(name), world), body, headers }),
+      keep(name)
+    )
   const eventType = "load.both"
   const payload = { [word]: n }
   const theirs = (name: string, parameter: string, id: string) =>
     Effect.tap(
-      door.ask(operation(name), { ...askedOf(operation(name), world), path: { ...world, [parameter]: id } }),
+      transport.ask(operation(name), {
+        ...askedOf(operation(name), world),
+        path: { ...world, [parameter]: id }
+      }),
       keep(`${name} of the other`)
     )
   return [
@@ -78,7 +84,7 @@ const round = (
       { "idempotency-key": `k-${n}` }
     ),
     Effect.tap(
-      door.ask(reading[n % reading.length]!, askedOf(reading[n % reading.length]!, world)),
+      transport.ask(reading[n % reading.length]!, askedOf(reading[n % reading.length]!, world)),
       keep("read")
     ),
     theirs("getEvent", "eventId", foreign.event!),

@@ -1,5 +1,5 @@
 /**
- * The door in SQL: what a role may learn or change that may only publish, and what the engine's functions do when the ids of
+ * SQL as a transport: what a role may learn or change that may only publish, and what the engine's functions do when the ids of
  * one workspace come under the name of another, run by the role that everything runs under.
  *
  * The functions are read off the database: one that is added is refused here until it is said how it is tried.
@@ -87,10 +87,10 @@ const PLAIN: Readonly<Record<string, string>> = {
   attempts: "'{1}'",
   known: "'{}'",
   counts: "'{0}'",
-  take_up_limit: "1",
+  claim_limit: "1",
   sending: "true",
   failures: "20",
-  "count_hour.wanted": "'2026-01-01T00:00Z'",
+  "roll_up_hour.wanted": "'2026-01-01T00:00Z'",
   "deliveries_of.since": "'{2026-01-01T00:00Z}'",
   lasting: "'1 year'",
   many: "24",

@@ -258,13 +258,13 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
 
   it.effect("§2.3 lists attempts by ordinal, only to their own workspace", () =>
     Effect.gen(function* () {
-      const [ws, stranger] = [yield* entered, yield* entered]
+      const [ws, other] = [yield* entered, yield* entered]
       const { deliveryId } = yield* makeDelivery(ws, "invoice.paid")
       for (const status of ["failed", "failed", "delivered"] as const)
         yield* observe(ws, deliveryId, { status })
 
       const { items } = yield* walk(ws.call, `/webhooks/deliveries/${deliveryId}/attempts`, 2)
-      const foreign = yield* stranger.call("GET", `/webhooks/deliveries/${deliveryId}/attempts`)
+      const foreign = yield* other.call("GET", `/webhooks/deliveries/${deliveryId}/attempts`)
 
       expect(items.map(({ ordinal, status }) => [ordinal, status])).toEqual([
         [1, "failed"],

@@ -1,5 +1,5 @@
 /**
- * Every operation of the contract through both doors: the same answer, refusal, status and audit.
+ * Every operation of the contract over both transports: the same answer, refusal, status and audit.
  *
  * Successes are compared between two worlds made alike, as most operations change theirs; what is random in them (ids,
  * times, secrets) is numbered in the order in which it appears. Refusals are compared to the letter, in one world.

@@ -56,7 +56,7 @@ describe("the list of tools", () => {
     }
   })
 
-  test("§4.7 no description speaks of permissions, paths, headers or statuses: those are other doors", () => {
+  test("§4.7 no description speaks of permissions, paths, headers or statuses: those are of other transports", () => {
     const words = [
       ...permissions,
       "permission",
@@ -76,7 +76,7 @@ describe("the list of tools", () => {
     ).toEqual([])
   })
 
-  test("§7.1 what a tool may refuse with is worded for every door", () => {
+  test("§7.1 what a tool may refuse with is worded for every transport", () => {
     const ofTheTransport = new Set([
       "HeadersTooLarge",
       "MethodNotAllowed",

@@ -12,7 +12,7 @@ const deadLetter = (ws: Entered) =>
     const sql = yield* SqlClient
     const made = yield* makeDelivery(ws)
     yield* observe(ws, made.deliveryId, { status: "failed", exhausted: true })
-    yield* sql`select posthorn.bury(100)`
+    yield* sql`select posthorn.dead_letter(100)`
     return made
   })
 
@@ -47,7 +47,7 @@ layer(testServer(), { excludeTestServices: true })("notifications", (it) => {
 
 layer(testServer(), { excludeTestServices: true })("the audit log", (it) => {
   it.effect(
-    "§6 names actor, door, target and changed fields of each change, and no publish or test send",
+    "§6 names actor, transport, target and changed fields of each change, and no publish or test send",
     () =>
       Effect.gen(function* () {
         const { call } = yield* TestServer
@@ -106,7 +106,7 @@ layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
       yield* observe(ws, made[2]!, { status: "failed" })
       yield* observe(ws, made[3]!, { status: "failed_permanent", httpStatus: 404 })
       yield* observe(ws, made[4]!, { status: "failed", exhausted: true })
-      yield* sql`select posthorn.bury(100)`
+      yield* sql`select posthorn.dead_letter(100)`
       yield* makeAt(made[0]!, sql`now() - interval '25 hours'`)
       yield* makeAt(made[2]!, sql`now() - interval '90 seconds'`)
       yield* ws.call("POST", "/members", { body: { email: "a@b.example", name: "A", role: "viewer" } })

@@ -85,8 +85,8 @@ layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it)
       const child = yield* make(ws, root.token)
       const grandchild = yield* make(ws, child.token)
       const second = yield* make(ws, root.token)
-      const stranger = yield* make(ws, ws.token)
-      const all = [root, child, grandchild, second, stranger]
+      const unrelated = yield* make(ws, ws.token)
+      const all = [root, child, grandchild, second, unrelated]
 
       yield* revoke(ws, child.id)
       const afterOne = yield* open(ws, all)
@@ -95,9 +95,9 @@ layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it)
       const trail = yield* audited(ws)
       const again = yield* revoke(ws, root.id, "?descendants=true")
 
-      expect(afterOne).toEqual([root, grandchild, second, stranger])
+      expect(afterOne).toEqual([root, grandchild, second, unrelated])
       expect([answer.status, again.status]).toEqual([204, 204])
-      expect(afterAll).toEqual([stranger])
+      expect(afterAll).toEqual([unrelated])
       expect(trail.toSorted()).toEqual([child.id, root.id, grandchild.id, second.id].toSorted())
       expect(yield* audited(ws)).toEqual(trail)
     })

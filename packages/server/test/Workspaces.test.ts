@@ -83,13 +83,13 @@ layer(testServer(), { excludeTestServices: true })("workspaces", (it) => {
         ).pipe(Effect.map((counts) => counts.reduce((a, b) => a + b, 0)))
       const before = yield* rowsOf(kept.workspaceId)
 
-      const byStranger = yield* call("DELETE", `/workspaces/${gone.slug}`, { token: kept.token })
+      const byOther = yield* call("DELETE", `/workspaces/${gone.slug}`, { token: kept.token })
       const byItself = yield* call("DELETE", `/workspaces/${gone.slug}`, { token: gone.token })
       const deleted = yield* call("DELETE", `/workspaces/${gone.slug}`, operator)
       const again = yield* call("DELETE", `/workspaces/${gone.slug}`, operator)
       const withOldToken = yield* gone.call("GET", "/webhooks")
 
-      expect(byStranger).toMatchObject({ status: 404, body: { _tag: "WorkspaceNotFound" } })
+      expect(byOther).toMatchObject({ status: 404, body: { _tag: "WorkspaceNotFound" } })
       expect(byItself).toMatchObject({ status: 403, body: { permission: "operator" } })
       expect([deleted.status, deleted.text]).toEqual([204, ""])
       expect(again).toMatchObject({ status: 404, body: { _tag: "WorkspaceNotFound" } })

@@ -30,7 +30,7 @@ const SPANS_EVERY = "5 seconds"
 const ON_STOP = "3 seconds"
 
 /** A client that says when the collector goes away and when it is back, once each. */
-const telling = (endpoint: string) =>
+const reportingClient = (endpoint: string) =>
   Layer.effect(
     HttpClient.HttpClient,
     Effect.map(HttpClient.HttpClient, (client) => {
@@ -100,8 +100,8 @@ export const otlpLive = ({ endpoint, headers, role, serviceName, version }: Otlp
     )
   )
   return Layer.mergeAll(
-    Layer.provide(meters, telling(metricsUrl)),
+    Layer.provide(meters, reportingClient(metricsUrl)),
     upToDate,
-    Layer.provide(spans, telling(tracesUrl))
+    Layer.provide(spans, reportingClient(tracesUrl))
   ).pipe(Layer.provide(serialization))
 }

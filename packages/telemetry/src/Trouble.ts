@@ -61,8 +61,8 @@ export const reasonOf = (error: unknown): string => {
   return said.length === 0 ? String(error) : said.join(": ")
 }
 
-/** Tells of an effect that is tried again and again; it still fails as it did. */
-export const telling =
+/** Reports each failure and success of an effect to `trouble`, and changes nothing of its outcome. */
+export const reporting =
   (trouble: Trouble) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.tapBoth(effect, {

@@ -21,7 +21,7 @@ import { Setting, workspace } from "./Setting.ts"
 const TAKE_OVER_MS = 10_000
 
 it.scopedLive(
-  "§3.4 takes up within 10 s what a killed worker had claimed and not sent, and sends it once",
+  "§3.4 claims within 10 s what a killed worker had claimed and not sent, and sends it once",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -61,7 +61,7 @@ it.scopedLive(
 )
 
 it.scopedLive(
-  "§3.4 takes up within 10 s what a killed worker had sent, whatever the retry delay, and repeats nothing else",
+  "§3.4 claims within 10 s what a killed worker had sent, whatever the retry delay, and repeats nothing else",
   () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver({

@@ -36,10 +36,10 @@ const ownersDied = Effect.flatMap(
   (sql) => sql`update posthorn.shards set owner = 'dead'`
 )
 
-const takeUps = (deliveryId: string, count: number) =>
+const setClaims = (deliveryId: string, count: number) =>
   Effect.flatMap(
     SqlClient.SqlClient,
-    (sql) => sql`update posthorn.queue set take_ups = ${count} where delivery_id = ${deliveryId}`
+    (sql) => sql`update posthorn.queue set claims = ${count} where delivery_id = ${deliveryId}`
   )
 
 layer(Setting, { excludeTestServices: true })("poison", (it) => {
@@ -68,14 +68,14 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
     })
   )
 
-  it.scoped("§3.4 gives up a delivery that was taken up seven times without an observation, unsent", () =>
+  it.scoped("§3.4 gives up a delivery that was claimed seven times without an observation, unsent", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const receiver = yield* makeReceiver()
       const acme = yield* workspace
       yield* endpoint(acme, receiver.url("/status/200"))
       const [poison, innocent] = yield* publish(acme, 2)
-      yield* takeUps(poison!, 7)
+      yield* setClaims(poison!, 7)
       yield* ownersDied
 
       yield* worker()
@@ -90,35 +90,33 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
     })
   )
 
-  it.scoped(
-    "§3.4 counts a take-up before sending when the last owner died, and an observation clears it",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const open: Array<() => void> = []
-        const receiver = yield* makeReceiver({
-          behaviours: { "/held": (answer) => void open.push(() => answer.reply(500)) }
-        })
-        const acme = yield* workspace
-        yield* endpoint(acme, receiver.url("/held"))
-        const [id] = yield* publish(acme)
-        const counted = Effect.map(
-          sql<{ take_ups: number }>`select take_ups from posthorn.queue where delivery_id = ${id!}`,
-          (rows) => rows[0]?.take_ups
-        )
-        yield* ownersDied
-
-        yield* worker({ retryDelayMs: 60_000, requestTimeoutMs: 10_000 })
-        yield* receiver.waitFor(1)
-        expect(yield* counted).toBe(2)
-        for (const answer of open.splice(0)) answer()
-
-        yield* until(statuses(acme), ([status]) => status === "failed")
-        expect(yield* counted).toBe(0)
+  it.scoped("§3.4 counts a claim before sending when the last owner died, and an observation clears it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const open: Array<() => void> = []
+      const receiver = yield* makeReceiver({
+        behaviours: { "/held": (answer) => void open.push(() => answer.reply(500)) }
       })
+      const acme = yield* workspace
+      yield* endpoint(acme, receiver.url("/held"))
+      const [id] = yield* publish(acme)
+      const counted = Effect.map(
+        sql<{ claims: number }>`select claims from posthorn.queue where delivery_id = ${id!}`,
+        (rows) => rows[0]?.claims
+      )
+      yield* ownersDied
+
+      yield* worker({ retryDelayMs: 60_000, requestTimeoutMs: 10_000 })
+      yield* receiver.waitFor(1)
+      expect(yield* counted).toBe(2)
+      for (const answer of open.splice(0)) answer()
+
+      yield* until(statuses(acme), ([status]) => status === "failed")
+      expect(yield* counted).toBe(0)
+    })
   )
 
-  it.scoped("§3.4 writes nothing for a take-up when the last owner gave its shards back", () =>
+  it.scoped("§3.4 writes nothing for a claim when the last owner gave its shards back", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const receiver = yield* makeReceiver()
@@ -130,8 +128,8 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
       yield* worker({ requestTimeoutMs: 600, retryDelayMs: 60_000 })
       yield* receiver.waitFor(1)
 
-      expect(yield* sql`select take_ups from posthorn.queue where delivery_id = ${id!}`).toEqual([
-        { take_ups: 0 }
+      expect(yield* sql`select claims from posthorn.queue where delivery_id = ${id!}`).toEqual([
+        { claims: 0 }
       ])
     })
   )
@@ -147,7 +145,7 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
       const claim = (count: number, attempts = 0) =>
         Effect.map(queue.countClaims([{ row: { ...row, attempts }, count }], 7, true), (all) => all.get(id!))
       const stored = Effect.map(
-        sql<{ n: number }>`select take_ups as n from posthorn.queue where delivery_id = ${id!}`,
+        sql<{ n: number }>`select claims as n from posthorn.queue where delivery_id = ${id!}`,
         (rows) => rows[0]?.n
       )
 
@@ -160,7 +158,7 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
       }
       // Somebody recorded an attempt meanwhile: this claim is not of that row any more.
       expect(yield* claim(8, 1)).toBeUndefined()
-      expect([yield* claim(8), yield* stored]).toEqual(["buried", undefined])
+      expect([yield* claim(8), yield* stored]).toEqual(["given_up", undefined])
       expect(yield* claim(8)).toBeUndefined()
     }).pipe(Effect.provide(Queue.layer))
   )
@@ -180,7 +178,7 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
         )
       yield* giveUp(ids[0]!, false)
       yield* giveUp(ids[1]!, true)
-      yield* records.bury(100)
+      yield* records.deadLetter(100)
 
       const told = yield* sql<{ message: string }>`select message from posthorn.notifications
         where workspace_id = ${acme.id} order by delivery_id`
@@ -216,12 +214,12 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
           true
         )
       )
-      const counted = sql`select take_ups from posthorn.queue where workspace_id = ${acme.id} order by delivery_id`
+      const counted = sql`select claims from posthorn.queue where workspace_id = ${acme.id} order by delivery_id`
 
       yield* claim
-      expect(yield* counted).toEqual([{ take_ups: 2 }, { take_ups: 1 }])
+      expect(yield* counted).toEqual([{ claims: 2 }, { claims: 1 }])
       yield* claim
-      expect(yield* counted).toEqual([{ take_ups: 2 }, { take_ups: 1 }])
+      expect(yield* counted).toEqual([{ claims: 2 }, { claims: 1 }])
     }).pipe(Effect.provide(Queue.layer))
   )
 

@@ -10,7 +10,7 @@ import { Setting, workspace } from "./Setting.ts"
 const NEIGHBOURS = 5
 
 it.scopedLive(
-  "§3.4 buries a delivery taken up 7 times without an observation, and none of those in flight with it",
+  "§3.4 dead-letters a delivery claimed 7 times without an observation, and none of those in flight with it",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -40,7 +40,7 @@ const planned = (id: string) =>
   )
 
 it.scopedLive(
-  "§3.1 climbs the whole ladder: seven attempts, each retry planned from when the failure was recorded, then buried once",
+  "§3.1 climbs the whole ladder: seven attempts, each retry planned from when the failure was recorded, then dead-lettered once",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

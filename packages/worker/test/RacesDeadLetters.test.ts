@@ -12,13 +12,13 @@ const RacesSetting = Records.layer.pipe(Layer.provideMerge(Setting))
 const LOOPS = 200
 
 /** How many were marked. */
-const bury = Effect.flatMap(Records.Records, (records) =>
-  Effect.map(records.bury(100), ({ marked }) => marked)
+const deadLetter = Effect.flatMap(Records.Records, (records) =>
+  Effect.map(records.deadLetter(100), ({ marked }) => marked)
 )
 
 layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions", (it) => {
   it.scoped(
-    "§3.1 are buried once however many bury them, and never touch an endpoint enabled meanwhile",
+    "§3.1 are dead-lettered once however many workers do it, and never touch an endpoint enabled meanwhile",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -33,16 +33,16 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
         expect(yield* endpointRow(id)).toMatchObject({ enabled: false, consecutive_failures: 40 })
         yield* enable(id)
 
-        const buried = yield* Effect.all(
-          Array.from({ length: 8 }, () => bury),
+        const marked = yield* Effect.all(
+          Array.from({ length: 8 }, () => deadLetter),
           { concurrency: 8 }
         )
-        const again = yield* bury
+        const again = yield* deadLetter
         // The same observations once more, as after a lost answer: they are no longer the first.
         yield* record(acme, ...spent)
-        const onceMore = yield* bury
+        const onceMore = yield* deadLetter
 
-        expect(buried.reduce((sum, n) => sum + n)).toBe(40)
+        expect(marked.reduce((sum, n) => sum + n)).toBe(40)
         expect([again, onceMore]).toEqual([0, 0])
         expect(
           (yield* deliveries(acme)).every((row) => row.status === "dead_lettered" && row.attempts === 1)
@@ -60,7 +60,7 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
       })
   )
 
-  it.scoped("§6 are buried also when their notification cannot be written", () =>
+  it.scoped("§6 are dead-lettered also when their notification cannot be written", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const acme = yield* workspace
@@ -75,10 +75,10 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
         end $$;
         create trigger refuse before insert on posthorn.notifications for each row execute function refuse()`)
 
-      const buried = yield* bury
+      const marked = yield* deadLetter
       yield* sql.unsafe("drop trigger refuse on posthorn.notifications; drop function refuse")
 
-      expect(buried).toBe(3)
+      expect(marked).toBe(3)
       expect((yield* deliveries(acme)).map((row) => row.status)).toEqual(ids.map(() => "dead_lettered"))
       expect(
         yield* sql`select delivery_id from posthorn.notifications where workspace_id = ${acme.id} order by 1`
@@ -100,7 +100,7 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
           select workspace_id, id, 'no_outcome' from posthorn.deliveries where workspace_id = ${acme.id}`
         yield* record(acme, { deliveryId: delivered!, endpointId: id, status: "delivered" })
 
-        expect(yield* bury).toBe(1)
+        expect(yield* deadLetter).toBe(1)
 
         expect(yield* deliveries(acme)).toMatchObject([
           { id: delivered, status: "delivered", attempts: 1, dead_letter_reason: null },
@@ -114,7 +114,7 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
   )
 
   it.scoped(
-    "§4 an endpoint is deleted while its deliveries are recorded, buried and published: nobody waits in a ring",
+    "§4 an endpoint is deleted while its deliveries are recorded, dead-lettered and published: nobody waits in a ring",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -143,7 +143,7 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
           yield* Effect.all(
             [
               record(acme, ...healthy, ...ofEach(neighbour.id)),
-              bury,
+              deadLetter,
               publish(acme, 2),
               sql`delete from posthorn.endpoints where id = ${doomed.id}`
             ],

@@ -105,7 +105,7 @@ layer(Setting, { excludeTestServices: true })("retention", (it) => {
         where workspace_id = ${acme.id} and kind = 'delivery_dead_lettered'`
 
       expect(yield* retention).toMatchObject({ deliveries: 0 })
-      yield* records.bury(10)
+      yield* records.deadLetter(10)
       expect(yield* notices).toEqual((yield* deliveries(acme)).map(({ id }) => ({ id })))
       expect(yield* retention).toMatchObject({ deliveries: 1 })
     }).pipe(Effect.provide(Records.layer))

@@ -16,7 +16,7 @@ const seen = (at: number, more: Partial<Seen> = {}): Seen => ({
 const after = (state: State, ...all: ReadonlyArray<Seen>): State =>
   all.reduce((now, one) => next(now, one, tuned), state)
 
-/** Finds something so many times, each so long after the last. */
+/** Finds something `count` times, `gapMs` apart. */
 const finds = (state: State, count: number, gapMs: number, more: Partial<Seen> = {}): State =>
   after(
     state,

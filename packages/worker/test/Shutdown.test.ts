@@ -66,7 +66,7 @@ it.scopedLive(
       yield* startWorker(SLOTS)
       yield* receiver.waitFor(2 * IN_FLIGHT)
       // Whatever the next worker had taken for suspect would be counted before it is sent.
-      expect(yield* sql`select delivery_id from posthorn.queue where take_ups > 0`).toEqual([])
+      expect(yield* sql`select delivery_id from posthorn.queue where claims > 0`).toEqual([])
       for (const answer of open.splice(0)) answer()
       yield* within(30, tally, (seen) => seen.delivered === 2 * IN_FLIGHT)
       expect(repeatsIn(receiver.received)).toBe(0)

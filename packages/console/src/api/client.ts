@@ -1,5 +1,5 @@
 /**
- * Calls operations through the console's door. The cookie goes along by itself and is out of this code's reach.
+ * Calls operations under `/console/api`. The cookie goes along by itself and is out of this code's reach.
  *
  * Not the client that is derived with Effect: that costs 77 KiB compressed of the 220 that the first page may have, and
  * what it would decode is plain JSON. Method, path and types still come from the contract: ADR 0020.

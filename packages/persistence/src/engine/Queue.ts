@@ -37,7 +37,7 @@ export interface Claim {
 }
 
 /** It is counted; it stood at the limit and went to the dead letters; somebody holds its row. */
-const ClaimOutcome = Schema.Literal("counted", "buried", "held")
+const ClaimOutcome = Schema.Literal("counted", "given_up", "held")
 export type ClaimOutcome = typeof ClaimOutcome.Type
 
 const Claimed = Schema.Struct({ id: Id("delivery"), outcome: ClaimOutcome })
@@ -89,7 +89,7 @@ const HEAD = [
   ["endpoint_id", Id("endpoint")],
   ["shard", Count],
   ["attempts", Count],
-  ["take_ups", Count],
+  ["claims", Count],
   ["delivery_id", Id("delivery")],
   ["due", Count],
   ["is_due", Schema.Boolean]
@@ -141,7 +141,7 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
       load: (wanted) => Effect.suspend(() => load(run, known, wanted)),
       countClaims: (claims, limit, sending) =>
         Effect.map(
-          rows(sql, Claimed)`select delivery_id as id, outcome from posthorn.take_up(
+          rows(sql, Claimed)`select delivery_id as id, outcome from posthorn.claim(
             ${claims.map(({ row }) => row.workspaceId)}::text[], ${claims.map(({ row }) => row.deliveryId)}::text[],
             ${claims.map(({ row }) => row.attempts)}::smallint[], ${claims.map(({ count }) => count)}::smallint[],
             ${limit}, ${sending})`,

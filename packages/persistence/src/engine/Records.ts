@@ -57,8 +57,8 @@ export interface Recorded {
 }
 
 /** Dead letters that were looked at, and those of them whose deliveries were still to be given up. */
-const Buried = Schema.Struct({ looked: Count, marked: Count })
-export type Buried = typeof Buried.Type
+const DeadLettered = Schema.Struct({ looked: Count, marked: Count })
+export type DeadLettered = typeof DeadLettered.Type
 
 export class Records extends Context.Tag("@posthorn/persistence/engine/Records")<
   Records,
@@ -72,7 +72,7 @@ export class Records extends Context.Tag("@posthorn/persistence/engine/Records")
     /** Endpoints of which `record` would have to wait for a row that somebody holds. Waits for nothing itself. */
     readonly held: (observed: ReadonlyArray<Observed>) => Effect.Effect<ReadonlySet<string>, SqlError>
     /** The dead-letter consumer: looks at up to `batch` spent deliveries and marks them terminal. */
-    readonly bury: (batch: number) => Effect.Effect<Buried, SqlError>
+    readonly deadLetter: (batch: number) => Effect.Effect<DeadLettered, SqlError>
   }
 >() {}
 
@@ -148,8 +148,11 @@ export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> 
           ]),
           (found) => new Set(found.map(([endpointId]) => endpointId))
         ),
-      bury: (batch) =>
-        Effect.map(rows(sql, Buried)`select looked, marked from posthorn.bury(${batch})`, ([row]) => row!)
+      deadLetter: (batch) =>
+        Effect.map(
+          rows(sql, DeadLettered)`select looked, marked from posthorn.dead_letter(${batch})`,
+          ([row]) => row!
+        )
     }
   })
 ).pipe(Layer.provide(prepared))

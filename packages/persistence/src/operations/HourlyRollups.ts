@@ -33,7 +33,7 @@ export const layer: Layer.Layer<HourlyRollups, never, SqlClient.SqlClient> = Lay
   HourlyRollups,
   Effect.map(SqlClient.SqlClient, (sql) => {
     const one = ({ hour, workspace }: Wanted) =>
-      rows(sql, Done)`select posthorn.count_hour(${workspace}, ${hour}::timestamptz) as counted`.pipe(
+      rows(sql, Done)`select posthorn.roll_up_hour(${workspace}, ${hour}::timestamptz) as counted`.pipe(
         Effect.timed,
         Effect.flatMap(([took, [row]]) =>
           Effect.delay(Effect.succeed(row!.counted ? 1 : 0), Duration.times(took, REST))
@@ -43,7 +43,7 @@ export const layer: Layer.Layer<HourlyRollups, never, SqlClient.SqlClient> = Lay
       rows(
         sql,
         Wanted
-      )`select workspace_id as workspace, hour::text from posthorn.hours_to_count(${over}::timestamptz)`
+      )`select workspace_id as workspace, hour::text from posthorn.hours_to_roll_up(${over}::timestamptz)`
     const round = (over: string, ends: number) =>
       Effect.gen(function* () {
         let counted = 0
@@ -57,7 +57,7 @@ export const layer: Layer.Layer<HourlyRollups, never, SqlClient.SqlClient> = Lay
       const [row] = yield* rows(sql, Over)`select posthorn.hours_over()::text as over`
       const over = row!.over
       if (over === null) return 0
-      yield* sql`select posthorn.remove_old_counts()`
+      yield* sql`select posthorn.remove_old_rollups()`
       const ends = (yield* elapsedNow) + MOST_MS
       let total = 0
       for (let last = 1; last > 0 && (yield* elapsedNow) < ends; total += last) {

@@ -1,4 +1,4 @@
-/** Notifications: written by `posthorn.record` and `posthorn.bury`, read and marked here. Source: spec §3.1. */
+/** Notifications: written by `posthorn.record` and `posthorn.dead_letter`, read and marked here. Source: spec §3.1. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { NotificationId, WorkspaceId } from "@posthorn/domain/Ids"

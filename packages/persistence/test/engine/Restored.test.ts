@@ -39,7 +39,7 @@ const repoint = (cluster: OwnCluster.OwnCluster, url: string, transaction: numbe
   )
 
 const WAITING = `select workspace_id as "workspaceId", delivery_id as "deliveryId", endpoint_id as "endpointId", shard,
-  due_at::text as due, attempts, take_ups as "takeUps" from posthorn.queue`
+  due_at::text as due, attempts, claims from posthorn.queue`
 
 it.scopedLive(
   "§3.4 (Snapshot) dispatches to an endpoint as it is, also in a database that was restored under the worker and counts its transactions again",

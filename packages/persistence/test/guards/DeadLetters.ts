@@ -1,4 +1,4 @@
-/** What burying marks and announces. */
+/** What dead-lettering marks and announces. */
 import assert from "node:assert/strict"
 import { type Stage, writeScenarios } from "./Stage.ts"
 
@@ -19,12 +19,13 @@ const scene = async (stage: Stage, count: number, dead: number) => {
 }
 
 /** How many were marked. */
-const bury = (stage: Stage, batch: number) => stage.value("select marked from posthorn.bury($1)", batch)
+const deadLetter = (stage: Stage, batch: number) =>
+  stage.value("select marked from posthorn.dead_letter($1)", batch)
 
 export const burials = writeScenarios((it) => {
-  it("bury: each dead letter is marked and announced once, at most so many at a time, and nothing else is", async (stage) => {
+  it("dead_letter: each dead letter is marked and announced once, at most so many at a time, and nothing else is", async (stage) => {
     const [first] = await scene(stage, 3, 2)
-    assert.equal(await bury(stage, 1), 1)
+    assert.equal(await deadLetter(stage, 1), 1)
     assert.deepEqual(
       (await stage.rows(STATUSES)).map(({ status }) => status),
       ["dead_lettered", "pending", "pending"]
@@ -33,15 +34,15 @@ export const burials = writeScenarios((it) => {
       { delivery_id: first!.id }
     ])
     assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 1)
-    assert.equal(await bury(stage, 10), 1)
-    assert.equal(await bury(stage, 10), 0)
+    assert.equal(await deadLetter(stage, 10), 1)
+    assert.equal(await deadLetter(stage, 10), 0)
     assert.equal((await stage.rows("select from posthorn.notifications")).length, 2)
   })
 
-  it("bury: a delivery that was delivered meanwhile stays so, and is not announced as given up", async (stage) => {
+  it("dead_letter: a delivery that was delivered meanwhile stays so, and is not announced as given up", async (stage) => {
     const [one] = await scene(stage, 1, 1)
     await stage.record([stage.observation(one!, { status: "delivered" })])
-    assert.deepEqual(await stage.rows("select looked, marked from posthorn.bury(10)"), [
+    assert.deepEqual(await stage.rows("select looked, marked from posthorn.dead_letter(10)"), [
       { looked: 1, marked: 0 }
     ])
     assert.equal(await stage.value(STATUSES), "delivered")
@@ -49,31 +50,31 @@ export const burials = writeScenarios((it) => {
     assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
   })
 
-  it("bury: what somebody holds is left for the next time, without waiting", async (stage) => {
+  it("dead_letter: what somebody holds is left for the next time, without waiting", async (stage) => {
     const [held] = await scene(stage, 3, 2)
     const other = await stage.other()
     await other.rows("begin")
     await other.rows("select from posthorn.deliveries where id = $1 for update", held!.id)
     await stage.rows("set statement_timeout = '8s'")
-    assert.equal(await bury(stage, 10), 1)
+    assert.equal(await deadLetter(stage, 10), 1)
     await stage.rows("reset statement_timeout")
     assert.deepEqual(await stage.rows("select delivery_id from posthorn.dead_letters"), [
       { delivery_id: held!.id }
     ])
   })
 
-  it("bury: a letter that somebody holds is given up on with 55P03", async (stage) => {
+  it("dead_letter: a letter that somebody holds is given up on with 55P03", async (stage) => {
     await scene(stage, 1, 1)
     const other = await stage.other()
     await other.rows("begin")
     await other.rows("select from posthorn.dead_letters for update")
     await stage.rows("set statement_timeout = '8s'")
-    const code = await stage.code("select posthorn.bury(1)")
+    const code = await stage.code("select posthorn.dead_letter(1)")
     await stage.rows("reset statement_timeout")
     assert.equal(code, "55P03")
   })
 
-  it("bury: one that was announced before is not announced again, and nobody is warned", async (stage) => {
+  it("dead_letter: one that was announced before is not announced again, and nobody is warned", async (stage) => {
     const [one] = await scene(stage, 1, 1)
     await stage.rows(
       `insert into posthorn.notifications (workspace_id, kind, message, delivery_id)
@@ -84,22 +85,22 @@ export const burials = writeScenarios((it) => {
     const warned: Array<string> = []
     const warn = ({ message }: { readonly message: string | undefined }) => warned.push(message ?? "")
     stage.client.on("notice", warn)
-    await bury(stage, 1)
+    await deadLetter(stage, 1)
     stage.client.off("notice", warn)
     assert.deepEqual(warned, [])
     assert.equal((await stage.rows("select from posthorn.notifications")).length, 1)
   })
 
-  it("bury: a notification that cannot be written undoes nothing", async (stage) => {
+  it("dead_letter: a notification that cannot be written undoes nothing", async (stage) => {
     await scene(stage, 1, 1)
     await stage.rows("begin")
     await stage.rows("alter table posthorn.notifications add constraint broken check (false)")
-    assert.equal(await bury(stage, 1), 1)
+    assert.equal(await deadLetter(stage, 1), 1)
     assert.equal(await stage.value(STATUSES), "dead_lettered")
     await stage.rows("rollback")
   })
 
-  it("bury: each reason has its own words", async (stage) => {
+  it("dead_letter: each reason has its own words", async (stage) => {
     await scene(stage, 3, 3)
     const reasons = ["retries_spent", "never_sent", "no_outcome"]
     await stage.rows(
@@ -107,7 +108,7 @@ export const burials = writeScenarios((it) => {
          from posthorn.dead_letters) o join unnest($1::text[]) with ordinality as r(reason, n) using (n) where o.delivery_id = l.delivery_id`,
       reasons
     )
-    await bury(stage, 10)
+    await deadLetter(stage, 10)
     const said = await stage.rows("select message from posthorn.notifications order by delivery_id")
     const words = [/attempts/, /never sent/, /may have received/]
     for (const [n, { message }] of said.entries()) assert.match(message as string, words[n]!)

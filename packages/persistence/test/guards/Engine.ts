@@ -1,4 +1,4 @@
-/** What the delivery worker is shown, what it takes up, and who owns a shard. */
+/** What the delivery worker is shown, what it claims, and who owns a shard. */
 import assert from "node:assert/strict"
 import { Effect } from "effect"
 import { sleepLocks } from "../../src/engine/SleepLocks.ts"
@@ -59,9 +59,9 @@ const due = async (
 ) =>
   idsIn((await looked(stage, shards, past, id, skip, 100)).filter(({ endpoint_id }) => endpoint_id !== null))
 
-const takeUp = (stage: Stage, deliveries: ReadonlyArray<Delivery>, count = 1, sending = true, attempts = 0) =>
+const claim = (stage: Stage, deliveries: ReadonlyArray<Delivery>, count = 1, sending = true, attempts = 0) =>
   stage.rows(
-    "select delivery_id as id, outcome from posthorn.take_up($1, $2, $3, $4, $5, $6) order by 1",
+    "select delivery_id as id, outcome from posthorn.claim($1, $2, $3, $4, $5, $6) order by 1",
     deliveries.map(({ workspace }) => workspace),
     deliveries.map(({ id }) => id),
     deliveries.map(() => attempts),
@@ -71,7 +71,7 @@ const takeUp = (stage: Stage, deliveries: ReadonlyArray<Delivery>, count = 1, se
   )
 
 const counted = (stage: Stage) =>
-  stage.rows("select delivery_id as id, take_ups as n from posthorn.queue where take_ups > 0 order by 1")
+  stage.rows("select delivery_id as id, claims as n from posthorn.queue where claims > 0 order by 1")
 
 export const engine = writeScenarios((it) => {
   it("due: what is due in these shards past their marks is shown, without the endpoints to be skipped", async (stage) => {
@@ -132,13 +132,13 @@ export const engine = writeScenarios((it) => {
     const transaction = await publisher.value(
       "select virtualtransaction from pg_locks where pid = pg_backend_pid() limit 1"
     )
-    const strangers = await stage.other()
-    await strangers.rows("select pg_advisory_lock_shared(1, $1)", shard)
-    await strangers.rows("select pg_advisory_lock_shared((posthorn.wake_class()::bigint << 32) + $1)", shard)
+    const foreign = await stage.other()
+    await foreign.rows("select pg_advisory_lock_shared(1, $1)", shard)
+    await foreign.rows("select pg_advisory_lock_shared((posthorn.wake_class()::bigint << 32) + $1)", shard)
     const far = await stage.other({ database: "postgres" })
     await far.rows("select pg_advisory_lock_shared($1::integer, $2::integer)", WAKE_CLASS, shard)
     const other = (shard + 1) % 32
-    await strangers.rows("select pg_advisory_lock(posthorn.wake_class(), $1)", other)
+    await foreign.rows("select pg_advisory_lock(posthorn.wake_class(), $1)", other)
     assert.equal(await open(shard), `${String(transaction)} ${shard}`)
     assert.equal(await open(other), "")
     await publisher.rows("commit")
@@ -293,31 +293,31 @@ export const engine = writeScenarios((it) => {
     assert.equal(await versionOf(), version)
   })
 
-  it("take_up: a take-up is counted once, for the deliveries that are asked about, as long as they wait for this attempt", async (stage) => {
+  it("claim: a claim is counted once, for the deliveries that are asked about, as long as they wait for this attempt", async (stage) => {
     const { of, one } = await scene(stage)
     const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
-    assert.deepEqual(await takeUp(stage, [first, second], 2), [
+    assert.deepEqual(await claim(stage, [first, second], 2), [
       { id: first.id, outcome: "counted" },
       { id: second.id, outcome: "counted" }
     ])
-    assert.deepEqual(await takeUp(stage, [first], 2), [{ id: first.id, outcome: "counted" }])
-    assert.deepEqual(await takeUp(stage, [third], 1, true, 1), [])
+    assert.deepEqual(await claim(stage, [first], 2), [{ id: first.id, outcome: "counted" }])
+    assert.deepEqual(await claim(stage, [third], 1, true, 1), [])
     assert.deepEqual(await counted(stage), [
       { id: first.id, n: 2 },
       { id: second.id, n: 2 }
     ])
-    assert.deepEqual(await takeUp(stage, [first], 1), [{ id: first.id, outcome: "counted" }])
+    assert.deepEqual(await claim(stage, [first], 1), [{ id: first.id, outcome: "counted" }])
     assert.deepEqual((await counted(stage))[0], { id: first.id, n: 2 })
     assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
   })
 
-  it("take_up, was_visible: a dead owner cannot have held what was committed after it: that is counted as taken up for the first time", async (stage) => {
+  it("claim, was_visible: a dead owner cannot have held what was committed after it: that is counted as the first claim", async (stage) => {
     const { of, one } = await scene(stage)
     const [before, after, third] = of(one) as [Delivery, Delivery, Delivery]
     await stage.rows("update posthorn.shards set suspect_snapshot = pg_current_snapshot() where shard = 1")
     await stage.rows("update posthorn.queue set attempts = attempts where delivery_id <> $1", before.id)
-    await takeUp(stage, [before, after], 2)
-    await takeUp(stage, [third], 3)
+    await claim(stage, [before, after], 2)
+    await claim(stage, [third], 3)
     assert.deepEqual(await counted(stage), [
       { id: before.id, n: 2 },
       { id: after.id, n: 1 },
@@ -325,31 +325,31 @@ export const engine = writeScenarios((it) => {
     ])
   })
 
-  it("take_up, was_visible: whatever was committed when, a take-up that ended is counted as it is told", async (stage) => {
+  it("claim, was_visible: whatever was committed when, a claim that ended is counted as it is told", async (stage) => {
     const { of, one, two } = await scene(stage)
     const [first] = of(one) as [Delivery]
     const [unsuspected] = of(two) as [Delivery]
     await stage.rows("update posthorn.shards set suspect_snapshot = pg_current_snapshot() where shard = 1")
     await stage.rows("update posthorn.queue set attempts = attempts")
-    await takeUp(stage, [first], 2, false)
-    await takeUp(stage, [unsuspected], 2)
+    await claim(stage, [first], 2, false)
+    await claim(stage, [unsuspected], 2)
     assert.deepEqual(await counted(stage), [
       { id: first.id, n: 2 },
       { id: unsuspected.id, n: 2 }
     ])
   })
 
-  it("take_up: one that stands at the limit is given up when it is to be counted once more, and only that one", async (stage) => {
+  it("claim: one that stands at the limit is given up when it is to be counted once more, and only that one", async (stage) => {
     const { of, one } = await scene(stage)
     const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
-    await stage.rows("update posthorn.queue set take_ups = $1 where delivery_id = any ($2)", LIMIT, [
+    await stage.rows("update posthorn.queue set claims = $1 where delivery_id = any ($2)", LIMIT, [
       first.id,
       second.id
     ])
     // Repeated because the answer was lost: it is counted already.
-    assert.deepEqual(await takeUp(stage, [first], LIMIT), [{ id: first.id, outcome: "counted" }])
-    assert.deepEqual(await takeUp(stage, [first, third], LIMIT + 1), [
-      { id: first.id, outcome: "buried" },
+    assert.deepEqual(await claim(stage, [first], LIMIT), [{ id: first.id, outcome: "counted" }])
+    assert.deepEqual(await claim(stage, [first, third], LIMIT + 1), [
+      { id: first.id, outcome: "given_up" },
       { id: third.id, outcome: "counted" }
     ])
     assert.deepEqual(await stage.rows("select delivery_id as id, reason from posthorn.dead_letters"), [
@@ -361,15 +361,15 @@ export const engine = writeScenarios((it) => {
     ])
   })
 
-  it("take_up: one that may have been sent is not said to have never been", async (stage) => {
+  it("claim: one that may have been sent is not said to have never been", async (stage) => {
     const { of, one } = await scene(stage)
     const [sent, tried, recorded] = of(one) as [Delivery, Delivery, Delivery]
-    await takeUp(stage, [sent], 1, true)
-    await takeUp(stage, [tried], 1, false)
+    await claim(stage, [sent], 1, true)
+    await claim(stage, [tried], 1, false)
     await stage.record([stage.observation(recorded)])
-    await stage.rows("update posthorn.queue set take_ups = $1", LIMIT)
-    await takeUp(stage, [sent, tried], LIMIT + 1, false)
-    await takeUp(stage, [recorded], LIMIT + 1, false, 1)
+    await stage.rows("update posthorn.queue set claims = $1", LIMIT)
+    await claim(stage, [sent, tried], LIMIT + 1, false)
+    await claim(stage, [recorded], LIMIT + 1, false, 1)
     assert.deepEqual(
       (await stage.rows("select reason from posthorn.dead_letters order by delivery_id")).map(
         ({ reason }) => reason
@@ -378,22 +378,22 @@ export const engine = writeScenarios((it) => {
     )
   })
 
-  it("take_up: a dead letter that is there already is no obstacle to giving a delivery up", async (stage) => {
+  it("claim: a dead letter that is there already is no obstacle to giving a delivery up", async (stage) => {
     const { acme, of, one } = await scene(stage)
     const [first] = of(one)
-    await stage.rows("update posthorn.queue set take_ups = $1", LIMIT)
+    await stage.rows("update posthorn.queue set claims = $1", LIMIT)
     await stage.rows(
       "insert into posthorn.dead_letters (workspace_id, delivery_id) values ($1, $2)",
       acme,
       first!.id
     )
-    assert.deepEqual(await takeUp(stage, [first!], LIMIT + 1), [{ id: first!.id, outcome: "buried" }])
+    assert.deepEqual(await claim(stage, [first!], LIMIT + 1), [{ id: first!.id, outcome: "given_up" }])
   })
 
-  it("take_up: a dead letter that somebody is writing is not waited for long: the call gives up with 55P03, to be made again", async (stage) => {
+  it("claim: a dead letter that somebody is writing is not waited for long: the call gives up with 55P03, to be made again", async (stage) => {
     const { acme, of, one } = await scene(stage)
     const [first] = of(one)
-    await stage.rows("update posthorn.queue set take_ups = $1", LIMIT)
+    await stage.rows("update posthorn.queue set claims = $1", LIMIT)
     const other = await stage.other()
     await other.rows("begin")
     await other.rows(
@@ -402,7 +402,7 @@ export const engine = writeScenarios((it) => {
       first!.id
     )
     await stage.rows("set statement_timeout = '8s'")
-    const code = await takeUp(stage, [first!], LIMIT + 1).then(
+    const code = await claim(stage, [first!], LIMIT + 1).then(
       () => null,
       (error: { readonly code: string }) => error.code
     )
@@ -410,16 +410,16 @@ export const engine = writeScenarios((it) => {
     assert.equal(code, "55P03")
   })
 
-  it("take_up: what somebody holds is left alone and said to be held, without waiting; others are counted", async (stage) => {
+  it("claim: what somebody holds is left alone and said to be held, without waiting; others are counted", async (stage) => {
     const { of, one } = await scene(stage)
     const [held, free, doomed] = of(one) as [Delivery, Delivery, Delivery]
-    await stage.rows("update posthorn.queue set take_ups = $1 where delivery_id = $2", LIMIT, doomed.id)
+    await stage.rows("update posthorn.queue set claims = $1 where delivery_id = $2", LIMIT, doomed.id)
     const other = await stage.other()
     await other.rows("begin")
     await other.rows("select from posthorn.queue where delivery_id = $1 for update", held.id)
     await other.rows("select from posthorn.deliveries where id = $1 for update", doomed.id)
     await stage.rows("set statement_timeout = '8s'")
-    assert.deepEqual(await takeUp(stage, [held, free, doomed], LIMIT + 1), [
+    assert.deepEqual(await claim(stage, [held, free, doomed], LIMIT + 1), [
       { id: held.id, outcome: "held" },
       { id: free.id, outcome: "counted" },
       { id: doomed.id, outcome: "held" }

@@ -14,7 +14,7 @@ const scene = async (stage: Stage, count: number, failures = 0) => {
 
 const queued = (stage: Stage) =>
   stage.rows(
-    "select delivery_id as id, attempts, take_ups, due_at > now() as later from posthorn.queue order by 1"
+    "select delivery_id as id, attempts, claims, due_at > now() as later from posthorn.queue order by 1"
   )
 
 /** `record` and what it consists of. */
@@ -34,7 +34,7 @@ export const recordings: ReadonlyArray<Scenario> = [
         Delivery,
         Delivery
       ]
-      await stage.rows("update posthorn.queue set take_ups = 3")
+      await stage.rows("update posthorn.queue set claims = 3")
       const answer = await stage.record([
         stage.observation(good, { status: "delivered" }),
         stage.observation(bad),
@@ -50,8 +50,8 @@ export const recordings: ReadonlyArray<Scenario> = [
         { status: "pending", attempts: 0 }
       ])
       assert.deepEqual(await queued(stage), [
-        { id: bad.id, attempts: 1, take_ups: 0, later: true },
-        { id: untouched.id, attempts: 0, take_ups: 3, later: false }
+        { id: bad.id, attempts: 1, claims: 0, later: true },
+        { id: untouched.id, attempts: 0, claims: 3, later: false }
       ])
       assert.deepEqual(await stage.rows("select delivery_id from posthorn.dead_letters"), [
         { delivery_id: spent.id }

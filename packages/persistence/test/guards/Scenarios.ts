@@ -20,7 +20,7 @@ import type { Scenario } from "./Stage.ts"
 import { statistics } from "./Statistics.ts"
 import { sweeping } from "./Sweep.ts"
 import { tables } from "./Tables.ts"
-import { doors } from "./Tokens.ts"
+import { tokens } from "./Tokens.ts"
 
 export const scenarios: ReadonlyArray<Scenario> = [
   ...tables,
@@ -39,7 +39,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...losing,
   ...replaying,
   ...replaySteps,
-  ...doors,
+  ...tokens,
   ...endpoints,
   ...rows,
   ...shards,

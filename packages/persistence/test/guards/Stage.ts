@@ -122,7 +122,7 @@ export class Stage extends Session {
     await this.client.query("rollback")
     await this.client.query("reset all")
     await this.client.query(`truncate posthorn.workspaces, posthorn.events, posthorn.deliveries, posthorn.queue, posthorn.attempts,
-      posthorn.failed_deliveries, posthorn.daily_runs, posthorn.hour_counts, posthorn.stale_hours, posthorn.ended_hours cascade;
+      posthorn.failed_deliveries, posthorn.daily_runs, posthorn.hourly_rollups, posthorn.stale_hours, posthorn.ended_hours cascade;
       update posthorn.shards set owner = null, suspect_until = null, suspect_snapshot = null`)
   }
 

@@ -96,11 +96,11 @@ const count = async (stage: Stage) => {
   for (let found = true; found; ) {
     found = false
     const wanted = await stage.rows(
-      "select workspace_id as workspace, hour::text from posthorn.hours_to_count($1::timestamptz)",
+      "select workspace_id as workspace, hour::text from posthorn.hours_to_roll_up($1::timestamptz)",
       until
     )
     for (const { hour, workspace } of wanted) {
-      if (!(await stage.value("select posthorn.count_hour($1, $2::timestamptz)", workspace, hour))) continue
+      if (!(await stage.value("select posthorn.roll_up_hour($1, $2::timestamptz)", workspace, hour))) continue
       found = true
       hours.push({ workspace, hour })
       assert.ok(hours.length < 100)
@@ -114,17 +114,21 @@ const number = (stage: Stage, text: string, ...values: ReadonlyArray<unknown>) =
 const counted = (stage: Stage, { workspace }: Made, endpoint = "") =>
   number(
     stage,
-    "select count(*) from posthorn.hour_counts where workspace_id = $1 and endpoint_id = $2",
+    "select count(*) from posthorn.hourly_rollups where workspace_id = $1 and endpoint_id = $2",
     workspace,
     endpoint
   )
 const stale = (stage: Stage, { workspace }: Made) =>
   number(stage, "select count(distinct hour) from posthorn.stale_hours where workspace_id = $1", workspace)
 const openOf = (stage: Stage, { workspace }: Made) =>
-  number(stage, "select sum(cardinality(open)) from posthorn.hour_counts where workspace_id = $1", workspace)
+  number(
+    stage,
+    "select sum(cardinality(open)) from posthorn.hourly_rollups where workspace_id = $1",
+    workspace
+  )
 
 const scenarios = writeScenarios((it) => {
-  it("hours_to_count, count_hour, deliveries_of, statistics_by_hour: statistics are what the rows say, from hours that are counted and hours that are not", async (stage) => {
+  it("hours_to_roll_up, roll_up_hour, deliveries_of, statistics_by_hour: statistics are what the rows say, from hours that are counted and hours that are not", async (stage) => {
     const made = await make(stage, "acme", 3)
     const other = await make(stage, "other", 1)
     const [many, few, open] = made.endpoints as [string, string, string]
@@ -158,7 +162,7 @@ const scenarios = writeScenarios((it) => {
         status
       )
     const later = () =>
-      stage.rows("update posthorn.hour_counts set counted_at = now() - interval '11 minutes'")
+      stage.rows("update posthorn.hourly_rollups set counted_at = now() - interval '11 minutes'")
     await ends("pending")
     await agree(stage, made)
     assert.equal(await count(stage), 0)
@@ -180,11 +184,11 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual([await counted(stage, late), await counted(stage, made)], [1, hours])
     await agree(stage, late)
     // Two workers that ask at once count it once.
-    await stage.rows("select posthorn.count_hour(workspace_id, hour) from posthorn.hour_counts")
+    await stage.rows("select posthorn.roll_up_hour(workspace_id, hour) from posthorn.hourly_rollups")
     await agree(stage, made)
   })
 
-  it("count_hour, hours_to_count, statistics_by_hour, stale_counts, trigger counts_become_stale, remove_counts, trigger counts_follow: what is removed is counted no longer, whoever removes it, and its hours are counted anew", async (stage) => {
+  it("roll_up_hour, hours_to_roll_up, statistics_by_hour, stale_rollups, trigger rollups_become_stale, remove_rollups, trigger rollups_follow: what is removed is counted no longer, whoever removes it, and its hours are counted anew", async (stage) => {
     const made = await make(stage, "acme", 2)
     const other = await make(stage, "other", 1)
     for (const age of [2, 3, 7]) {
@@ -246,7 +250,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual([await counted(stage, other), await stale(stage, other)], [3, 1])
   })
 
-  it("hours_over, hours_to_count, count_hour, stale_counts: no hour is counted to which a transaction may still add, nor while deliveries are being removed", async (stage) => {
+  it("hours_over, hours_to_roll_up, roll_up_hour, stale_rollups: no hour is counted to which a transaction may still add, nor while deliveries are being removed", async (stage) => {
     const made = await make(stage, "acme", 1)
     await deliver(stage, made, made.endpoints[0]!, 30, 5)
     // Whatever its database: marks are compared with transactions of the whole server.
@@ -256,7 +260,7 @@ const scenarios = writeScenarios((it) => {
       await writer.rows("begin")
       await writer.rows("select pg_current_xact_id()")
       assert.equal(await over(stage), null)
-      assert.deepEqual(await stage.rows("select * from posthorn.hours_to_count(null)"), [])
+      assert.deepEqual(await stage.rows("select * from posthorn.hours_to_roll_up(null)"), [])
       await writer.rows("rollback")
     }
     assert.equal(await count(stage), 1)
@@ -268,7 +272,7 @@ const scenarios = writeScenarios((it) => {
     const again = async (session: Session) =>
       (
         await session.rows(
-          "select posthorn.count_hour(workspace_id, hour) as counted from posthorn.hour_counts where endpoint_id = ''"
+          "select posthorn.roll_up_hour(workspace_id, hour) as counted from posthorn.hourly_rollups where endpoint_id = ''"
         )
       )[0]!.counted
     assert.equal(await again(stage), false)
@@ -281,12 +285,12 @@ const scenarios = writeScenarios((it) => {
     // Who deletes the workspace neither waits for who counts, nor leaves anything behind.
     await writer.rows("begin")
     await writer.rows("select from posthorn.workspaces for update")
-    const before = await stage.rows("select counted_at from posthorn.hour_counts")
+    const before = await stage.rows("select counted_at from posthorn.hourly_rollups")
     assert.equal(await again(stage), false)
-    assert.deepEqual(await stage.rows("select counted_at from posthorn.hour_counts"), before)
+    assert.deepEqual(await stage.rows("select counted_at from posthorn.hourly_rollups"), before)
     await writer.rows("commit")
     await stage.rows("begin")
-    await stage.rows("select pg_advisory_xact_lock(posthorn.count_class(), hashtext($1))", made.workspace)
+    await stage.rows("select pg_advisory_xact_lock(posthorn.rollup_class(), hashtext($1))", made.workspace)
     await writer.rows("set lock_timeout = '50ms'")
     await writer.rows("begin")
     await writer.rows("delete from posthorn.workspaces where id = $1", made.workspace)
@@ -295,7 +299,7 @@ const scenarios = writeScenarios((it) => {
     await stage.rows("commit")
   })
 
-  it("count_hour, stale_counts, hours_to_count, statistics_by_hour: whoever removes deliveries waits for nobody who counts, and no answer is wrong for it", async (stage) => {
+  it("roll_up_hour, stale_rollups, hours_to_roll_up, statistics_by_hour: whoever removes deliveries waits for nobody who counts, and no answer is wrong for it", async (stage) => {
     const made = await make(stage, "acme", 2)
     const other = await make(stage, "other", 1)
     for (const one of [made, other])
@@ -307,7 +311,7 @@ const scenarios = writeScenarios((it) => {
       writer.code(`delete from posthorn.deliveries where last_duration_ms < ${most}`)
     const countHour = () =>
       stage.rows(
-        `select posthorn.count_hour($1, date_trunc('hour', now(), 'UTC') - interval '5 hours')`,
+        `select posthorn.roll_up_hour($1, date_trunc('hour', now(), 'UTC') - interval '5 hours')`,
         made.workspace
       )
     // An hour that is counted for the first time, and one that was.
@@ -326,9 +330,9 @@ const scenarios = writeScenarios((it) => {
     await agree(stage, other)
 
     // In a transaction that does not see what was counted since it began.
-    await stage.rows("truncate posthorn.hour_counts")
+    await stage.rows("truncate posthorn.hourly_rollups")
     await writer.rows("begin isolation level repeatable read")
-    await writer.rows("select from posthorn.hour_counts")
+    await writer.rows("select from posthorn.hourly_rollups")
     await countHour()
     assert.equal(await remove(500), null)
     await writer.rows("commit")
@@ -338,7 +342,7 @@ const scenarios = writeScenarios((it) => {
     await agree(stage, made)
   })
 
-  it("count_hour, stale_counts, statistics_by_hour: an endpoint of which something was removed is taken from the sums, and no other is counted anew", async (stage) => {
+  it("roll_up_hour, stale_rollups, statistics_by_hour: an endpoint of which something was removed is taken from the sums, and no other is counted anew", async (stage) => {
     const made = await make(stage, "acme", 4)
     const [big, small, open, late] = made.endpoints as [string, string, string, string]
     for (const age of [3, 8]) {
@@ -374,7 +378,7 @@ const scenarios = writeScenarios((it) => {
     await stage.rows("select * from posthorn.statistics_by_hour($1, $2, 10, now())", made.workspace, big)
     await stage.rows("delete from posthorn.stale_hours where endpoint_id = $1", big)
     await stage.rows(
-      `select posthorn.count_hour(workspace_id, hour) from posthorn.hour_counts
+      `select posthorn.roll_up_hour(workspace_id, hour) from posthorn.hourly_rollups
          where endpoint_id = '' and hour > now() - interval '10 hours'`
     )
     assert.equal((await read()) - before, 0)
@@ -390,7 +394,7 @@ const scenarios = writeScenarios((it) => {
     await agree(stage, made)
   })
 
-  it("count_hour: an hour that is counted anew keeps what was counted of its endpoints in other hours and workspaces", async (stage) => {
+  it("roll_up_hour: an hour that is counted anew keeps what was counted of its endpoints in other hours and workspaces", async (stage) => {
     const [made, other] = [await make(stage, "acme", 1), await make(stage, "other", 0)]
     const [endpoint] = made.endpoints as [string]
     for (const age of [3, 8]) await deliver(stage, made, endpoint, 40, age)
@@ -404,7 +408,7 @@ const scenarios = writeScenarios((it) => {
       made.workspace
     )
     await stage.rows(
-      "select posthorn.count_hour($1, date_trunc('hour', now(), 'UTC') - interval '3 hours')",
+      "select posthorn.roll_up_hour($1, date_trunc('hour', now(), 'UTC') - interval '3 hours')",
       made.workspace
     )
     assert.deepEqual(await kept(), [1, 1])
@@ -433,21 +437,21 @@ const scenarios = writeScenarios((it) => {
     assert.equal((await marks()).length, 1)
   })
 
-  it("remove_old_counts: counts that nobody can ask for any more go, and no others", async (stage) => {
+  it("remove_old_rollups: counts that nobody can ask for any more go, and no others", async (stage) => {
     const made = await make(stage, "acme", 1)
     const other = await make(stage, "other", 1)
     for (const { workspace } of [made, other])
       await stage.rows(
-        `insert into posthorn.hour_counts
+        `insert into posthorn.hourly_rollups
            select $1, date_trunc('hour', now()) - days * interval '1 day', '', 0, 0, 0, '{}', '{}', '{}', now()
            from unnest(array[1, 31, 33]) as days`,
         workspace
       )
     await stage.rows(
       `insert into posthorn.stale_hours
-         select workspace_id, hour, 'e', 0, 0, 0, '{}', '{}' from posthorn.hour_counts where endpoint_id = ''`
+         select workspace_id, hour, 'e', 0, 0, 0, '{}', '{}' from posthorn.hourly_rollups where endpoint_id = ''`
     )
-    await stage.rows("select posthorn.remove_old_counts()")
+    await stage.rows("select posthorn.remove_old_rollups()")
     assert.deepEqual([await counted(stage, made), await counted(stage, other)], [2, 2])
     assert.deepEqual([await stale(stage, made), await stale(stage, other)], [2, 2])
   })

@@ -123,4 +123,4 @@ const scenarios = writeScenarios((it) => {
   })
 })
 
-export const doors = scenarios
+export const tokens = scenarios

@@ -263,22 +263,22 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
             select date_trunc('hour', now()) - n * interval '1 hour' as hour from generate_series($2::integer, $3::integer) n
           ), removed as (
             insert into posthorn.stale_hours select $1, hour, 'whe_1', 0, 0, 0, '{}', '{}' from hours
-          ) insert into posthorn.hour_counts select $1, hour, '', 0, 0, 0, '{}', '{}', '{}', now() from hours`,
+          ) insert into posthorn.hourly_rollups select $1, hour, '', 0, 0, 0, '{}', '{}', '{}', now() from hours`,
           ...[workspace, from, to]
         )
       yield* keep("wsp_1", 1, 3)
-      yield* query("vacuum analyze posthorn.hour_counts, posthorn.stale_hours")
+      yield* query("vacuum analyze posthorn.hourly_rollups, posthorn.stale_hours")
       for (let n = 2; n < 20; n++) yield* keep(`wsp_${n}`, 1, 700)
       yield* keep("wsp_1", 800, 802)
 
       yield* query("begin")
-      yield* query("select posthorn.remove_old_counts()")
+      yield* query("select posthorn.remove_old_rollups()")
       const rows = yield* query(
         `select (seq_tup_read + idx_tup_fetch)::integer as looked, n_tup_del::integer as gone from pg_stat_xact_user_tables
-         where relid in ('posthorn.hour_counts'::regclass, 'posthorn.stale_hours'::regclass)`
+         where relid in ('posthorn.hourly_rollups'::regclass, 'posthorn.stale_hours'::regclass)`
       )
       yield* query("rollback")
-      yield* query("truncate posthorn.hour_counts, posthorn.stale_hours")
+      yield* query("truncate posthorn.hourly_rollups, posthorn.stale_hours")
 
       // One more, of which the planner asks how old the oldest is.
       for (const { gone, looked } of rows) {

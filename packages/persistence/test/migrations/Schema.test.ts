@@ -15,7 +15,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   replays_running: "workers look for the jobs of all workspaces at once",
   migrations_pkey: "belongs to the program, not to a workspace",
   daily_runs_pkey: "belongs to the program, not to a workspace",
-  hour_counts_hour: "what is too old goes from all workspaces at once",
+  hourly_rollups_hour: "what is too old goes from all workspaces at once",
   stale_hours_hour: "what is too old goes from all workspaces at once",
   ended_hours_pkey: "belongs to the program, not to a workspace",
   shards_pkey: "belongs to the workers, not to a workspace"
@@ -78,7 +78,7 @@ layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
           -- Not by a foreign key, for its price: migrations/0001_tables.sql.
           select tgrelid, ('posthorn.' || follower)::regclass from pg_trigger join (values
             ('attempts_follow', 'attempts'), ('failed_deliveries_follow', 'failed_deliveries'),
-            ('counts_follow', 'hour_counts'), ('counts_follow', 'stale_hours'), ('queue_follows', 'queue'),
+            ('rollups_follow', 'hourly_rollups'), ('rollups_follow', 'stale_hours'), ('queue_follows', 'queue'),
             ('deliveries_follow', 'deliveries'), ('events_follow', 'events')) v(name, follower) on tgname = name
         ), held as (
           select 'posthorn.workspaces'::regclass::oid as oid

@@ -95,7 +95,7 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
         expect(Math.max(little.day.read, little.month.read)).toBeLessThanOrEqual(few)
 
         for (const age of [4, 5, 10, 101, 601]) yield* deliveries(healthy, MUCH, age)
-        yield* sql`truncate posthorn.hour_counts`
+        yield* sql`truncate posthorn.hourly_rollups`
         const uncounted = yield* asked
         expect(uncounted.day.read).toBeGreaterThan(3 * MUCH)
         expect(uncounted.month.read).toBeGreaterThan(5 * MUCH)

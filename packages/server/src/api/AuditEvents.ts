@@ -2,13 +2,13 @@
 import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
 import { filled } from "@posthorn/api-contract/Wire"
-import { AuditLog } from "@posthorn/capabilities/AuditLog"
+import { AuditEvents } from "@posthorn/capabilities/AuditEvents"
 import { Effect, Layer } from "effect"
 
 export const auditEventsLive = HttpApiBuilder.group(Api, "auditEvents", (handlers) =>
-  Effect.map(AuditLog, (audit) =>
+  Effect.map(AuditEvents, (audit) =>
     handlers
       .handle("listAuditEvents", ({ urlParams }) => audit.list(filled(urlParams)))
       .handle("listOperatorAuditEvents", ({ urlParams }) => audit.listOperator(filled(urlParams)))
   )
-).pipe(Layer.provide(AuditLog.Default))
+).pipe(Layer.provide(AuditEvents.Default))

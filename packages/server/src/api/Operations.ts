@@ -17,8 +17,8 @@ import { endpointsLive } from "./Endpoints.ts"
 import { eventsLive } from "./Events.ts"
 import { membersLive } from "./Members.ts"
 import { notificationsLive } from "./Notifications.ts"
-import { overviewLive } from "./Overview.ts"
 import { replaysLive } from "./Replays.ts"
+import { statisticsLive } from "./Statistics.ts"
 import { tracesLive } from "./Traces.ts"
 import { workspacesLive } from "./Workspaces.ts"
 
@@ -33,7 +33,7 @@ export const operationsLive = HttpApiBuilder.api(Api).pipe(
     eventsLive,
     membersLive,
     notificationsLive,
-    overviewLive,
+    statisticsLive,
     replaysLive,
     tracesLive,
     workspacesLive

@@ -7,7 +7,8 @@
 import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { RouteNotFound } from "@posthorn/domain/Errors"
 import { Effect } from "effect"
-import { type Asset, makeAssets } from "./Assets.ts"
+import { encodingFor } from "../http/StaticText.ts"
+import { type BuiltFile, readBuiltConsole } from "./BuiltConsole.ts"
 import { ConsoleConfig } from "./ConsoleConfig.ts"
 
 const POLICY = [
@@ -46,25 +47,20 @@ const building = HttpServerResponse.text(BUILDING, {
   headers: { ...SAFE, refresh: "1", "retry-after": "1", "cache-control": "no-store" }
 })
 
-const encodingOf = (asset: Asset, accepted: string) =>
-  asset.br !== undefined && /\bbr\b/.test(accepted)
-    ? { bytes: asset.br, header: { "content-encoding": "br" } }
-    : asset.gzip !== undefined && /\bgzip\b/.test(accepted)
-      ? { bytes: asset.gzip, header: { "content-encoding": "gzip" } }
-      : { bytes: asset.plain, header: {} }
-
-const fileResponse = (asset: Asset, accepted: string, cacheControl: string) => {
-  const { bytes, header } = encodingOf(asset, accepted)
-  return HttpServerResponse.uint8Array(bytes, {
-    contentType: asset.contentType,
-    headers: { ...SAFE, ...header, "cache-control": cacheControl, vary: "accept-encoding" }
+const fileResponse = (file: BuiltFile, accepted: string, cacheControl: string) => {
+  const encoding = encodingFor(accepted)
+  const compressed = encoding === "identity" ? undefined : file[encoding]
+  const headers = { ...SAFE, "cache-control": cacheControl, vary: "accept-encoding" }
+  return HttpServerResponse.uint8Array(compressed ?? file.plain, {
+    contentType: file.contentType,
+    headers: compressed === undefined ? headers : { ...headers, "content-encoding": encoding }
   })
 }
 
 export const consolePagesLive = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const { folder, logo } = yield* ConsoleConfig
-    const current = makeAssets(folder)
+    const current = readBuiltConsole(folder)
 
     const logoResponse =
       logo === null
@@ -81,14 +77,14 @@ export const consolePagesLive = HttpApiBuilder.Router.use((router) =>
     /** A file, or the application; undefined for a file that is not there. */
     const page = (name: string, accepted: string) => {
       if (name === "logo" && logoResponse !== undefined) return logoResponse
-      const assets = folder === null ? undefined : current()
-      if (assets === undefined) return folder === null ? undefined : building
-      const asset = assets.get(name)
-      if (name !== "index.html" && asset !== undefined)
-        return fileResponse(asset, accepted, name.startsWith("assets/") ? FOR_EVER : "no-cache")
+      const files = folder === null ? undefined : current()
+      if (files === undefined) return folder === null ? undefined : building
+      const file = files.get(name)
+      if (name !== "index.html" && file !== undefined)
+        return fileResponse(file, accepted, name.startsWith("assets/") ? FOR_EVER : "no-cache")
       return name.startsWith("assets/") || name.startsWith("api/")
         ? undefined
-        : fileResponse(assets.get("index.html")!, accepted, "no-cache")
+        : fileResponse(files.get("index.html")!, accepted, "no-cache")
     }
 
     const find = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, url }) => {

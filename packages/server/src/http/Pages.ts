@@ -10,10 +10,10 @@ import { Effect, Layer } from "effect"
 import { fullText } from "../guides/Guides.ts"
 import { llmsText } from "../guides/Llms.ts"
 import { ServerConfig } from "../ServerConfig.ts"
-import { asset } from "./Assets.ts"
 import { OwnDocument } from "./OwnDocument.ts"
 import { Readiness } from "./Readiness.ts"
 import { referencePage } from "./Reference.ts"
+import { staticText } from "./StaticText.ts"
 
 export const pagesLive = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
@@ -34,10 +34,10 @@ export const pagesLive = HttpApiBuilder.Router.use((router) =>
     yield* router.get("/", Effect.succeed(HttpServerResponse.redirect("/reference", { status: 302 })))
     yield* router.get(
       "/openapi.json",
-      yield* asset(own.text, { contentType: "application/json", headers: {} })
+      yield* staticText(own.text, { contentType: "application/json", headers: {} })
     )
-    yield* router.get("/llms.txt", yield* asset(llmsText(baseUrl), text))
-    yield* router.get("/llms-full.txt", yield* asset(fullText(baseUrl), text))
+    yield* router.get("/llms.txt", yield* staticText(llmsText(baseUrl), text))
+    yield* router.get("/llms-full.txt", yield* staticText(fullText(baseUrl), text))
     yield* router.get("/reference", Effect.flatten(reference))
     yield* router.get("/health/live", Effect.succeed(live))
     yield* router.get(

@@ -2,7 +2,7 @@
  * Whether this process wants traffic: it can serve, and it is not about to stop.
  *
  * On the way out it says no first and goes on serving until whoever asks regularly has heard it, so that a load
- * balancer sends nothing to a closed door. Where nobody asks, stopping takes no time.
+ * balancer sends nothing to a process that has stopped. Where nobody asks, stopping takes no time.
  */
 import { Health } from "@posthorn/capabilities/Health"
 import { Deferred, Effect } from "effect"

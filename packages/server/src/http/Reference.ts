@@ -10,7 +10,7 @@ import { HttpApiScalar, HttpLayerRouter, HttpServerRequest, HttpServerResponse }
 import { Api } from "@posthorn/api-contract/Api"
 import { problems } from "@posthorn/api-contract/Problem"
 import { Effect } from "effect"
-import { asset } from "./Assets.ts"
+import { staticText } from "./StaticText.ts"
 
 /** Without its maker's fonts, and without the buttons that lead to its maker's cloud. */
 const options = {
@@ -83,7 +83,7 @@ export const referencePage = (document: object, baseUrl: string) =>
     const generated = yield* Effect.promise(() => HttpServerResponse.toWeb(made).text())
     const html = generated.replace(EMBEDDED, (_, open, close) => `${open}${embedded(document)}${close}`)
     const withAnchors = html.replace("<script id=", () => `${anchors}<script id=`)
-    const page = yield* asset(withAnchors.replace("<head>", `<head>${icon}`), {
+    const page = yield* staticText(withAnchors.replace("<head>", `<head>${icon}`), {
       contentType: "text/html; charset=utf-8",
       headers: {
         "content-security-policy": policy(new URL(baseUrl).origin),

@@ -1,11 +1,11 @@
-/** Calls of operations, counted as they are answered, whatever door they came through. */
+/** Calls of operations, counted as they are answered, whatever transport they came through. */
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import type { Via } from "@posthorn/domain/Principal"
 import { counter, histogram, SECONDS } from "@posthorn/telemetry/Meters"
 
 const requests = counter(
   "posthorn_requests_total",
-  "Calls of operations, by the door they came through (rest, mcp, console) and the HTTP status of the answer; over MCP the one REST would give.",
+  "Calls of operations, by the transport they came through (rest, mcp, console) and the HTTP status of the answer; over MCP the one REST would give.",
   "operation",
   "via",
   "status"

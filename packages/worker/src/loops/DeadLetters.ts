@@ -1,10 +1,10 @@
 /**
  * The consumer of the dead-letter queue: marks spent deliveries terminal and tells the workspace, in
- * `posthorn.bury`. Runs when something was put there, and now and then for what another worker left behind.
+ * `posthorn.dead_letter`. Runs when something was put there, and now and then for what another worker left behind.
  * Source: spec §3.1 and §3.4.
  */
-import type { Buried } from "@posthorn/persistence/engine/Records"
-import { makeTrouble, telling } from "@posthorn/telemetry/Trouble"
+import type { DeadLettered } from "@posthorn/persistence/engine/Records"
+import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
 import { deadLettered } from "../Meters.ts"
 import type { Parts } from "../Parts.ts"
@@ -12,7 +12,7 @@ import { deadLettersMs } from "../Schedules.ts"
 
 const BATCH = 100
 
-const tell = ({ marked }: Buried) => {
+const tell = ({ marked }: DeadLettered) => {
   if (marked === 0) return Effect.void
   deadLettered(marked)
   return Effect.logInfo(`Deliveries given up: ${marked}. Their workspaces have been notified`)
@@ -21,12 +21,12 @@ const tell = ({ marked }: Buried) => {
 /** Runs until interrupted. */
 export const makeDeadLetters = ({ lanes, records }: Parts): Effect.Effect<never> => {
   const trouble = makeTrouble("Dead letters cannot be marked", "Dead letters can be marked again")
-  const buryAll: Effect.Effect<void> = records.bury(BATCH).pipe(
+  const markAll: Effect.Effect<void> = records.deadLetter(BATCH).pipe(
     Effect.tap(tell),
-    Effect.flatMap(({ looked }) => (looked < BATCH ? Effect.void : buryAll)),
-    telling(trouble),
+    Effect.flatMap(({ looked }) => (looked < BATCH ? Effect.void : markAll)),
+    reporting(trouble),
     Effect.ignore,
     Effect.uninterruptible
   )
-  return Effect.forever(Effect.zipRight(buryAll, lanes.givenUp.waitAtMost(deadLettersMs)))
+  return Effect.forever(Effect.zipRight(markAll, lanes.givenUp.waitAtMost(deadLettersMs)))
 }

@@ -10,7 +10,7 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import { MAX_TAKE_UPS } from "@posthorn/domain/Verdict"
 import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
-import { makeTrouble, telling } from "@posthorn/telemetry/Trouble"
+import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
 import type { Waiting } from "../lanes/Lane.ts"
 import type { Loaded } from "../lanes/Stages.ts"
@@ -38,7 +38,7 @@ export const makeLoader = (
       // Somebody holds their rows: nobody waits for that.
       lanes.putOff(others.filter(({ deliveryId }) => outcomes.get(deliveryId) === "held"))
       for (const row of others) if (outcomes.get(row.deliveryId) !== "held") lanes.gone(row)
-      if (others.some(({ deliveryId }) => outcomes.get(deliveryId) === "buried")) lanes.givenUp.raise()
+      if (others.some(({ deliveryId }) => outcomes.get(deliveryId) === "given_up")) lanes.givenUp.raise()
       return loaded.filter(mayBeSent)
     })
   }
@@ -75,7 +75,7 @@ export const makeLoader = (
     }
     const giveBack = Effect.sync(() => lanes.giveBack(picked.filter(({ stage }) => stage === "loading")))
     return load(picked).pipe(
-      telling(trouble),
+      reporting(trouble),
       Effect.onError(() => giveBack),
       Effect.uninterruptible
     )

@@ -15,7 +15,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import type { Due } from "@posthorn/persistence/engine/Queue"
 import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
-import { makeTrouble, telling } from "@posthorn/telemetry/Trouble"
+import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
 import type { PollerParts } from "../Parts.ts"
 import { schedulesOf, whileAwake } from "../Schedules.ts"
@@ -83,8 +83,8 @@ export class Poller {
 
   /** Runs until interrupted. */
   readonly run: Effect.Effect<never> = Effect.suspend(() => {
-    const awake = Effect.repeat(telling(this.trouble)(this.rounds), whileAwake)
-    const asleep = Effect.repeat(Effect.zipRight(this.sleep, telling(this.trouble)(this.rounds)), {
+    const awake = Effect.repeat(reporting(this.trouble)(this.rounds), whileAwake)
+    const asleep = Effect.repeat(Effect.zipRight(this.sleep, reporting(this.trouble)(this.rounds)), {
       while: ({ _tag }) => _tag === "Asleep"
     })
     return Effect.forever(Effect.zipRight(awake, asleep)).pipe(

@@ -63,7 +63,7 @@ const poisonPosts: Count = ({ poison, posts }) =>
   posts.filter(({ deliveryId }) => deliveryId === poison).length
 
 /**
- * Where a delivery was poison, it must have had the time to be given up. One of the seven take-ups may be that it only waited
+ * Where a delivery was poison, it must have had the time to be given up. One of the seven claims may be that it only waited
  * at a worker that died of something else (docs/adr/0012-poison.md), so six posts are enough.
  */
 export const POISONED: typeof CASES = {

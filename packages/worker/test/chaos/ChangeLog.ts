@@ -24,8 +24,8 @@ const TABLES = `
   end $$;
   create trigger chaos after insert on posthorn.deliveries
     for each row execute function chaos.keep('published');
-  create trigger chaos_buried after update of status on posthorn.deliveries
-    for each row when (new.status = 'dead_lettered' and old.status <> 'dead_lettered') execute function chaos.keep('buried');
+  create trigger chaos_dead_lettered after update of status on posthorn.deliveries
+    for each row when (new.status = 'dead_lettered' and old.status <> 'dead_lettered') execute function chaos.keep('dead_lettered');
   create trigger chaos after insert on posthorn.attempts
     for each row execute function chaos.keep('attempt');
   create trigger chaos after insert or update or delete on posthorn.endpoints

@@ -16,7 +16,7 @@ export interface Logged {
   readonly at: number
   readonly kind:
     | "published"
-    | "buried"
+    | "dead_lettered"
     | "attempt"
     | "endpoint"
     | "event"
@@ -156,8 +156,8 @@ export const readHistory = (log: ReadonlyArray<Logged>): History => {
             endpointId: now!.endpoint_id as string
           }
         })
-      else if (row.kind === "buried")
-        placed.push({ place: at, fact: { kind: "buried", at, deliveryId: now!.id as string } })
+      else if (row.kind === "dead_lettered")
+        placed.push({ place: at, fact: { kind: "dead_lettered", at, deliveryId: now!.id as string } })
       else if (row.kind === "endpoint") {
         const id = (now ?? old!).id as string
         if (now !== null && now.secret !== old?.secret) secrets.push({ endpointId: id, key: keyOf(now) })

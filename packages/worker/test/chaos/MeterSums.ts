@@ -114,7 +114,7 @@ export const makeMeterSums = ({ origins, processes }: Processes) => {
       "M1 attempts delivered": attempts("delivered"),
       "M2 attempts failed": attempts("failed"),
       "M3 attempts failed for good": attempts("failed_permanent"),
-      "M4 dead letters": line("worker", "deliveries_dead_lettered", ofKind("buried")),
+      "M4 dead letters": line("worker", "deliveries_dead_lettered", ofKind("dead_lettered")),
       "M5 endpoints disabled": line("worker", "endpoints_disabled", disabled),
       "M6 events published over REST": line("server", "events_published", events, { via: "rest" }),
       "M7 deliveries made over REST": line("server", "deliveries_created", made, { via: "rest" })

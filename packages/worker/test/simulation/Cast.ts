@@ -56,7 +56,7 @@ export const services = (
           )
         ),
       held: () => statement("held", () => new Set<string>()),
-      bury: (batch) => statement("bury", () => model.bury(batch))
+      deadLetter: (batch) => statement("deadLetter", () => model.deadLetter(batch))
     }),
     Layer.succeed(HourlyRollups, { count: Effect.succeed(0) }),
     Layer.succeed(Retention, { daily: Effect.succeed(null), erase: Effect.succeed(0), run: Effect.never }),

@@ -25,7 +25,7 @@ export interface Climate {
   readonly tuning: TuningValues
 }
 
-/** So many times shorter or longer than in production. */
+/** Factor by which each delay is shorter or longer than in production. */
 const SPREAD = 5
 
 type Times = Exclude<

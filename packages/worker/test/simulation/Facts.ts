@@ -43,7 +43,7 @@ export type Fact =
       readonly streak: number | null
       readonly disables: boolean
     }
-  | { readonly kind: "buried"; readonly at: number; readonly deliveryId: string }
+  | { readonly kind: "dead_lettered"; readonly at: number; readonly deliveryId: string }
   | {
       readonly kind: "enabled" | "disabled" | "deleted" | "rotated"
       readonly at: number

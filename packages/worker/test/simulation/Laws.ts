@@ -174,7 +174,7 @@ const nothingOfTheDeleted: Law = ({ model }) =>
 /** L16: poison is given up after seven posts, or after seven workers that held it died; nobody else is given up for it. */
 const poison: Law = (world) => {
   const attempts = byDelivery(world)
-  const given = world.model.facts.flatMap((fact) => (fact.kind === "buried" ? [fact.deliveryId] : []))
+  const given = world.model.facts.flatMap((fact) => (fact.kind === "dead_lettered" ? [fact.deliveryId] : []))
   const innocent = given.filter((id) => id !== world.poison && (attempts.get(id)?.length ?? 0) < 7)
   const sent = world.posts.filter(({ deliveryId }) => deliveryId === world.poison).length
   const held = world.poison === null ? 0 : (world.holdersLost?.(world.poison) ?? MAX_TAKE_UPS)

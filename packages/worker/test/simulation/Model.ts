@@ -192,7 +192,7 @@ export class Model {
       if (row.claims >= limit && count > row.claims) {
         this.queue.delete(row.deliveryId)
         this.deadLetters.add(row.deliveryId)
-        outcomes.set(row.deliveryId, "buried")
+        outcomes.set(row.deliveryId, "given_up")
         continue
       }
       this.queue.set(row.deliveryId, { ...row, claims: Math.max(row.claims, Math.min(count, limit)) })
@@ -261,7 +261,7 @@ export class Model {
     return { streak: endpoint.streak, disables }
   }
 
-  bury(batch: number): { readonly looked: number; readonly marked: number } {
+  deadLetter(batch: number): { readonly looked: number; readonly marked: number } {
     const letters = [...this.deadLetters].slice(0, batch)
     let marked = 0
     for (const deliveryId of letters) {
@@ -271,7 +271,7 @@ export class Model {
       delivery.status = "dead_lettered"
       delivery.nextAttemptAt = null
       this.notified.push(deliveryId)
-      this.facts.push({ kind: "buried", at: this.now(), deliveryId })
+      this.facts.push({ kind: "dead_lettered", at: this.now(), deliveryId })
       marked += 1
     }
     return { looked: letters.length, marked }

@@ -137,11 +137,11 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     })
   },
   "L10: a dead letter is announced twice": {
-    model: changing("bury", (bury, model) => (batch) => {
-      const buried = bury(batch)
+    model: changing("deadLetter", (deadLetter, model) => (batch) => {
+      const marked = deadLetter(batch)
       const last = model.notified.at(-1)
-      if (buried.marked > 0 && last !== undefined) model.notified.push(last)
-      return buried
+      if (marked.marked > 0 && last !== undefined) model.notified.push(last)
+      return marked
     })
   },
   "L11: the old secret signs for ever": {

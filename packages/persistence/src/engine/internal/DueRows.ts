@@ -32,7 +32,7 @@ export const RUN = [
   ["endpoint_id", Id("endpoint")],
   ["shard", Count],
   ["attempts", Count],
-  ["take_ups", Count],
+  ["claims", Count],
   ["delivery_ids", Schema.String],
   ["dues", Schema.String]
 ] as const

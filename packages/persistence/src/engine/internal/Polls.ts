@@ -38,7 +38,7 @@ const POSITION = [
   ["endpoint_id", Schema.Null],
   ["shard", Schema.NullOr(Count)],
   ["attempts", Schema.Null],
-  ["take_ups", Schema.Null],
+  ["claims", Schema.Null],
   ["delivery_ids", Schema.String],
   ["dues", Schema.String]
 ] as const

@@ -10,7 +10,7 @@ import { brotliCompress, constants, gzip } from "node:zlib"
 import { HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 
-export interface AssetOptions {
+export interface StaticTextOptions {
   readonly contentType: string
   readonly headers: Readonly<Record<string, string>>
 }
@@ -43,7 +43,7 @@ const hasTag = (ifNoneMatch: string | undefined, tag: string) =>
     ifNoneMatch.split(",").some((each) => each.trim().replace(/^W\//, "") === tag))
 
 /** Answers GET and HEAD for this text; compresses it when it is first asked for. */
-export const asset = (text: string, { contentType, headers }: AssetOptions) =>
+export const staticText = (text: string, { contentType, headers }: StaticTextOptions) =>
   Effect.gen(function* () {
     const plain = Buffer.from(text)
     const hash = createHash("sha256").update(plain).digest("base64url").slice(0, 22)

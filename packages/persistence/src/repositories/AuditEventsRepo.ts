@@ -49,36 +49,39 @@ const columnsOfEntry = ({ action, actor, changes, target, traceId }: Omit<AuditE
   trace_id: traceId
 })
 
-export class AuditRepo extends Effect.Service<AuditRepo>()("@posthorn/persistence/repositories/AuditRepo", {
-  effect: Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const columns = sql.literal(
-      columnsOf(AuditRow, "", {
-        actor: "json_build_object('type', actor_type, 'id', actor_id, 'via', via)",
-        target: "json_build_object('type', target_type, 'id', target_id)"
-      })
-    )
+export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
+  "@posthorn/persistence/repositories/AuditEventsRepo",
+  {
+    effect: Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(
+        columnsOf(AuditRow, "", {
+          actor: "json_build_object('type', actor_type, 'id', actor_id, 'via', via)",
+          target: "json_build_object('type', target_type, 'id', target_id)"
+        })
+      )
 
-    const append = (entry: AuditEntry) =>
-      execute(
-        sql
-      )`insert into posthorn.audit_events ${sql.insert({ workspace_id: entry.workspaceId, ...columnsOfEntry(entry) })}`
+      const append = (entry: AuditEntry) =>
+        execute(
+          sql
+        )`insert into posthorn.audit_events ${sql.insert({ workspace_id: entry.workspaceId, ...columnsOfEntry(entry) })}`
 
-    /** Newest first, strictly past the position. */
-    const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
-      all(sql, AuditRow)`select ${columns}
+      /** Newest first, strictly past the position. */
+      const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
+        all(sql, AuditRow)`select ${columns}
         from posthorn.audit_events
         where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
 
-    /** What the operator did to a workspace. */
-    const appendOperator = (entry: Omit<AuditEntry, "workspaceId">) =>
-      execute(sql)`insert into posthorn.operator_audit_events ${sql.insert(columnsOfEntry(entry))}`
+      /** What the operator did to a workspace. */
+      const appendOperator = (entry: Omit<AuditEntry, "workspaceId">) =>
+        execute(sql)`insert into posthorn.operator_audit_events ${sql.insert(columnsOfEntry(entry))}`
 
-    /** Newest first, strictly past the position. */
-    const listOperator = (limit: number, from: Option.Option<TimePosition>) =>
-      all(sql, AuditRow)`select ${columns} from posthorn.operator_audit_events
+      /** Newest first, strictly past the position. */
+      const listOperator = (limit: number, from: Option.Option<TimePosition>) =>
+        all(sql, AuditRow)`select ${columns} from posthorn.operator_audit_events
         where ${newestFirst(sql, limit, from)}`
 
-    return { append, appendOperator, list, listOperator } as const
-  })
-}) {}
+      return { append, appendOperator, list, listOperator } as const
+    })
+  }
+) {}

@@ -1,22 +1,22 @@
 /** Reading the audit log; each capability writes its own entries. Source: spec §6. */
 import { byTime } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { AuditRepo } from "@posthorn/persistence/repositories/AuditRepo"
+import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import { Effect } from "effect"
 import { type ListQuery, listPast } from "./Lists.ts"
 
-export class AuditLog extends Effect.Service<AuditLog>()("@posthorn/capabilities/AuditLog", {
-  dependencies: [AuditRepo.Default],
+export class AuditEvents extends Effect.Service<AuditEvents>()("@posthorn/capabilities/AuditEvents", {
+  dependencies: [AuditEventsRepo.Default],
   effect: Effect.gen(function* () {
-    const audit = yield* AuditRepo
+    const audit = yield* AuditEventsRepo
 
-    const list = Effect.fn("AuditLog.list")(function* (query: ListQuery) {
+    const list = Effect.fn("AuditEvents.list")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
       return yield* listPast(byTime, query, (from) => audit.list(workspaceId, query.limit, from))
     })
 
     /** What the operator did to workspaces, those that are gone included. */
-    const listOperator = Effect.fn("AuditLog.listOperator")(function* (query: ListQuery) {
+    const listOperator = Effect.fn("AuditEvents.listOperator")(function* (query: ListQuery) {
       return yield* listPast(byTime, query, (from) => audit.listOperator(query.limit, from))
     })
 

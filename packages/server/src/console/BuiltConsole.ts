@@ -7,14 +7,14 @@
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 
-export interface Asset {
+export interface BuiltFile {
   readonly contentType: string
   readonly plain: Buffer
   readonly br: Buffer | undefined
   readonly gzip: Buffer | undefined
 }
 
-export type Assets = ReadonlyMap<string, Asset>
+export type BuiltFiles = ReadonlyMap<string, BuiltFile>
 
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
@@ -28,7 +28,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const suffixOf = (name: string) => name.slice(name.lastIndexOf(".") + 1)
 
-const readAll = (folder: string): Assets => {
+const readAll = (folder: string): BuiltFiles => {
   const names = (readdirSync(folder, { recursive: true }) as Array<string>).map((name) =>
     name.replaceAll("\\", "/")
   )
@@ -50,16 +50,16 @@ const readAll = (folder: string): Assets => {
 }
 
 /** The files by their names under `/console/`; undefined while there are none. */
-export const makeAssets = (folder: string | null) => {
-  let assets: Assets | undefined
+export const readBuiltConsole = (folder: string | null) => {
+  let files: BuiltFiles | undefined
   let builtAt = 0
-  return (): Assets | undefined => {
+  return (): BuiltFiles | undefined => {
     if (folder === null) return undefined
     const built = statSync(join(folder, "index.html"), { throwIfNoEntry: false })
     if (built !== undefined && built.mtimeMs !== builtAt) {
-      assets = new Map([...(assets ?? []), ...readAll(folder)])
+      files = new Map([...(files ?? []), ...readAll(folder)])
       builtAt = built.mtimeMs
     }
-    return assets
+    return files
   }
 }

@@ -1,4 +1,4 @@
-/** The console's door: who gets in, for how long, and that its cookie opens nothing but the console. */
+/** Signing in to the console: who gets in, for how long, and that its cookie opens nothing but the console. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { entries } from "@posthorn/api-contract/Walk"
@@ -7,7 +7,7 @@ import { codeOf, cookieOf, enterConsole, linkFor, OURS, signIn } from "./Console
 import { makeWorld, pathOf, sampleOf } from "./Samples.ts"
 import { entered, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
 
-layer(testServer(), { excludeTestServices: true })("the console's door", (it) => {
+layer(testServer(), { excludeTestServices: true })("signing in to the console", (it) => {
   it.effect("§11 opens by a link's code, with a cookie that exists only under /console", () =>
     Effect.gen(function* () {
       const ws = yield* entered

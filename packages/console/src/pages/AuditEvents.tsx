@@ -1,4 +1,4 @@
-/** Who changed what, through which door. */
+/** Who changed what, through which transport. */
 import type { AuditAction } from "@posthorn/domain/AuditAction"
 import { Link } from "@tanstack/react-router"
 import type { ItemOf } from "../api/contract.ts"
@@ -32,7 +32,7 @@ const actions: Readonly<Record<AuditAction, string>> = {
   "console.link_created": "Console link made"
 }
 
-const doors: Record<string, string> = {
+const transports: Record<string, string> = {
   rest: "REST",
   mcp: "MCP",
   console: "console",
@@ -116,7 +116,7 @@ const columns = (slug: string): ReadonlyArray<Column<Row>> => [
       <div className="min-w-0">
         <span className="block">
           {actors[actor.type] ?? actor.type}{" "}
-          <span className="text-faint">through {doors[actor.via] ?? actor.via}</span>
+          <span className="text-faint">through {transports[actor.via] ?? actor.via}</span>
         </span>
         {actor.type === "operator" || actor.type === "system" ? null : <Id id={actor.id} />}
       </div>
@@ -134,7 +134,7 @@ const columns = (slug: string): ReadonlyArray<Column<Row>> => [
   }
 ]
 
-export const AuditLog = () => {
+export const AuditEvents = () => {
   const { slug } = useSession()
   const query = useList("listAuditEvents", { query: { limit: 50 } }, { everyMs: 15_000 })
   return (

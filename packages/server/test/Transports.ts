@@ -1,5 +1,5 @@
 /**
- * The doors of an operation, each with the same request: REST with a token, MCP with a token, the console with a cookie.
+ * The transports of an operation, each with the same request: REST with a token, MCP with a token, the console with a cookie.
  *
  * `placesOf` lists every place of an operation where a caller's text can stand, read off the contract: what is added to it
  * is in the list without a line changed.
@@ -25,7 +25,7 @@ export interface Told {
   readonly text: string
 }
 
-export interface Door {
+export interface Transport {
   readonly name: string
   readonly ask: (entry: ContractEntry, asked: Asked) => Effect.Effect<Told, never, TestServer>
 }
@@ -37,7 +37,7 @@ export const askedOf = (entry: ContractEntry, world: World): Asked => {
 }
 
 const overHttp =
-  (prefix: string, headers: Texts): Door["ask"] =>
+  (prefix: string, headers: Texts): Transport["ask"] =>
   (entry, asked) =>
     Effect.flatMap(TestServer, ({ call }) =>
       call(entry.method, `${prefix}${pathOf(entry, asked.path, asked.query)}`, {
@@ -47,7 +47,7 @@ const overHttp =
     )
 
 const overMcp =
-  (token: string): Door["ask"] =>
+  (token: string): Transport["ask"] =>
   (entry, { body, headers, path, query }) =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
@@ -75,9 +75,9 @@ const cookieFor = (token: string) =>
     )
   )
 
-/** Every door that this workspace has opened for itself. */
-export const doorsOf = ({ slug, token }: Entered) =>
-  Effect.map(cookieFor(token), (cookie): ReadonlyArray<Door> => {
+/** Every transport of this workspace. */
+export const transportsOf = ({ slug, token }: Entered) =>
+  Effect.map(cookieFor(token), (cookie): ReadonlyArray<Transport> => {
     const console = { ...OURS, cookie }
     return [
       { name: "REST", ask: overHttp("", { authorization: `Bearer ${token}` }) },
