@@ -15,6 +15,7 @@ import { decodeSecret, signWithKeys } from "@posthorn/signature"
 import { Either, Redacted } from "effect"
 
 export interface Prepared {
+  readonly workspaceId: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -61,6 +62,7 @@ export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets): Pr
     const timestamp = String(unixSeconds)
     const signature = signWithKeys(id, timestamp, body, target.keys)
     return {
+      workspaceId: row.workspaceId,
       url: target.url,
       body,
       signature,

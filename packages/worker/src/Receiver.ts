@@ -6,9 +6,13 @@ import { isRefusedAddress } from "@posthorn/domain/IpAddress"
 import type { Observation } from "@posthorn/domain/Verdict"
 import { Context, Effect, Layer } from "effect"
 import * as Dispatch from "./http/Dispatch.ts"
+import type { Resolve } from "./http/Names.ts"
+import type { NoTurn } from "./http/Observation.ts"
+import { systemNames } from "./http/SystemNames.ts"
 import { WorkerConfig } from "./WorkerConfig.ts"
 
 export interface Outgoing {
+  readonly workspaceId: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -17,18 +21,27 @@ export interface Outgoing {
 export class Receiver extends Context.Tag("@posthorn/worker/Receiver")<
   Receiver,
   {
-    /** Null only when it closes before there is an observation. Interrupted, the request is given up. */
-    readonly send: (request: Outgoing) => Effect.Effect<Observation | null>
+    /**
+     * Null only when it closes before there is an observation; `no_turn` when nothing was sent, and should be later.
+     * Interrupted, the request is given up.
+     */
+    readonly send: (request: Outgoing) => Effect.Effect<Observation | NoTurn | null>
     /** What every request carries besides its own headers. */
     readonly fixedHeaders: Readonly<Record<string, string>>
   }
 >() {}
+
+/** How names are resolved: tests ask a name server of their own. */
+export class NameSource extends Context.Reference<NameSource>()("@posthorn/worker/NameSource", {
+  defaultValue: (): Resolve => systemNames()
+}) {}
 
 export const layer = Layer.scoped(
   Receiver,
   Effect.gen(function* () {
     const { allowedTargets, bodyTimeoutMs, requestTimeoutMs, version } = yield* WorkerConfig
     const clock = yield* Effect.clock
+    const resolve = yield* NameSource
     const { fixedHeaders, send } = yield* Effect.acquireRelease(
       Effect.sync(() =>
         Dispatch.open({
@@ -36,6 +49,7 @@ export const layer = Layer.scoped(
           requestTimeoutMs,
           bodyTimeoutMs,
           clock,
+          resolve,
           refuses: (address, port, hostname) =>
             isRefusedAddress(address) &&
             !allowsAddress(allowedTargets, address, port) &&

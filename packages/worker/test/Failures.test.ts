@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { AddressRefused, ResolutionFailed } from "../src/http/AddressGuard.ts"
 import { whileConnecting, whileWaiting } from "../src/http/Failures.ts"
+import { AddressRefused, ResolutionFailed } from "../src/http/Names.ts"
 
 const coded = (code: string) => Object.assign(new Error(code), { code })
 

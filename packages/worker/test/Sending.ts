@@ -45,7 +45,13 @@ export const dispatcher = (options: Partial<DispatchOptions> = {}) =>
       send: (request: OutgoingRequest) =>
         Effect.async<Observation>((resume) => {
           const cancel = send(request, (observation) =>
-            resume(observation === null ? Effect.interrupt : Effect.succeed(observation))
+            resume(
+              observation === null
+                ? Effect.interrupt
+                : observation === "no_turn"
+                  ? Effect.die(observation)
+                  : Effect.succeed(observation)
+            )
           )
           return Effect.sync(cancel)
         })
@@ -54,7 +60,7 @@ export const dispatcher = (options: Partial<DispatchOptions> = {}) =>
 
 export type Sender = Effect.Effect.Success<ReturnType<typeof dispatcher>>
 
-export const to = (url: string) => ({ url, headers: HEADERS, body: BODY })
+export const to = (url: string, workspaceId = "wsp_1") => ({ workspaceId, url, headers: HEADERS, body: BODY })
 
 /** An observation without its duration and the kept headers, to be compared as a whole. */
 export const seen = ({ durationMs: _, responseHeaders: __, ...rest }: Observation) => rest

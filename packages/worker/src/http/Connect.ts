@@ -9,15 +9,16 @@
  * when it resumes a session (CVE-2026-48934), so a session must never outlive a refusal nor change its origin. A
  * resumed handshake costs half of a full one; connections that are kept alive cost none.
  */
-import { connect as connectTcp, isIP, type Socket } from "node:net"
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net"
 import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls"
-import { AddressRefused, type Refuses } from "./AddressGuard.ts"
 import { whileConnecting } from "./Failures.ts"
-import type { TransportFailure } from "./Observation.ts"
+import { AddressRefused, type Names, type Refuses } from "./Names.ts"
+import type { NotConnected } from "./Observation.ts"
 import type { Origin } from "./Origins.ts"
 
 export interface ConnectSettings {
   readonly refuses: Refuses
+  readonly names: Names
   readonly secureContext: SecureContext
   /** Milliseconds that only go forward. */
   readonly now: () => number
@@ -25,19 +26,28 @@ export interface ConnectSettings {
 
 export interface Outcome {
   readonly opened: (socket: Socket) => void
-  readonly failed: (reason: TransportFailure, error: Error) => void
+  readonly failed: (reason: NotConnected, error: Error) => void
 }
 
 /** TCP keep-alive notices a receiver that vanished while its connection was idle. */
 const PROBE_AFTER_MS = 60_000
 
-/** The socket, still connecting, so that the caller can give up on it; null when the address is refused. */
-export const connect = (origin: Origin, settings: ConnectSettings, outcome: Outcome): Socket | null => {
+/**
+ * The socket, still connecting, so that the caller can give up on it; null when the address is refused. A look-up is the
+ * workspace's.
+ */
+export const connect = (
+  origin: Origin,
+  workspaceId: string,
+  settings: ConnectSettings,
+  outcome: Outcome
+): Socket | null => {
   if (isIP(origin.host) !== 0 && settings.refuses(origin.host, origin.port, origin.host)) {
     queueMicrotask(() => outcome.failed("connection_failed", new AddressRefused()))
     return null
   }
-  const socket = origin.secure ? openTls(origin, settings.secureContext) : openTcp(origin)
+  const lookup = settings.names.lookup(workspaceId, origin.port)
+  const socket = origin.secure ? openTls(origin, lookup, settings.secureContext) : openTcp(origin, lookup)
   socket.setNoDelay(true).setKeepAlive(true, PROBE_AFTER_MS)
   let reached = false
   const failed = (error: Error) => outcome.failed(whileConnecting(error, reached), error)
@@ -52,10 +62,10 @@ export const connect = (origin: Origin, settings: ConnectSettings, outcome: Outc
   return socket
 }
 
-const openTcp = ({ host, port, lookup }: Origin): Socket => connectTcp({ host, port, lookup })
+const openTcp = ({ host, port }: Origin, lookup: LookupFunction): Socket => connectTcp({ host, port, lookup })
 
-const openTls = (origin: Origin, secureContext: SecureContext): TLSSocket => {
-  const { host, port, lookup, session } = origin
+const openTls = (origin: Origin, lookup: LookupFunction, secureContext: SecureContext): TLSSocket => {
+  const { host, port, session } = origin
   const socket = connectTls({
     host,
     port,

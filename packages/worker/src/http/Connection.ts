@@ -9,12 +9,13 @@ import type { Socket } from "node:net"
 import { Client, type Dispatcher } from "undici"
 import { type ConnectSettings, connect } from "./Connect.ts"
 import { InterimAnswers } from "./InterimAnswers.ts"
-import type { TransportFailure } from "./Observation.ts"
+import type { NotConnected } from "./Observation.ts"
 import type { Origin } from "./Origins.ts"
 
 /** Who uses a connection: an undici handler that is told when its receiver sends too much. */
 export interface ConnectionUser extends Dispatcher.DispatchHandler {
   readonly flooded: () => void
+  readonly workspaceId: string
 }
 
 /** Larger answers' heads are refused. Node's default, 16 KiB, is met by honest receivers with long policies. */
@@ -46,10 +47,12 @@ export class Connection {
   /** Whether this socket has carried a whole exchange before: then its silent end may mean it was stale. */
   used = false
   /** Why it could not be opened. */
-  failure: TransportFailure | null = null
+  failure: NotConnected | null = null
   /** The socket's first error, if it ended in one: an answer that ends with the connection was then cut short. */
   broken: Error | null = null
   private socket: Socket | null = null
+  /** Of its latest user: the Client may open the connection after that has given up. */
+  private workspaceId = ""
   private readonly client: Client
   private readonly settings: ConnectSettings
 
@@ -72,6 +75,7 @@ export class Connection {
 
   dispatch(options: Dispatcher.DispatchOptions, user: ConnectionUser): void {
     this.user = user
+    this.workspaceId = user.workspaceId
     this.answers.begin()
     this.client.dispatch(options, user)
   }
@@ -87,7 +91,7 @@ export class Connection {
     this.used = false
     this.broken = null
     this.answers.begin()
-    this.socket = connect(this.origin, this.settings, {
+    this.socket = connect(this.origin, this.workspaceId, this.settings, {
       opened: (socket) => {
         this.watch(socket)
         ready(null, socket)

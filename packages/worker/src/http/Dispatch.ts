@@ -1,7 +1,7 @@
 /**
  * The dispatcher: one HTTP POST to a receiver, as fast as possible and never trusting the receiver.
  *
- * Guarantees: an Observation for every send, within `requestTimeoutMs + bodyTimeoutMs`; no redirect followed, no
+ * Guarantees: an Observation for every send that got a look-up of its name, within `requestTimeoutMs + bodyTimeoutMs`; no redirect followed, no
  * cookie kept, no coding undone, no certificate accepted unverified, no address connected to that `refuses` names; a
  * connection that is kept alive is reused. Giving up a send closes its connection. Does not sign, judge, retry or
  * record, and bounds no concurrency: those are the caller's.
@@ -16,10 +16,11 @@
 import { createSecureContext } from "node:tls"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Clock } from "effect"
-import { guardedLookup, type Refuses, type Resolve, sharing, systemResolve } from "./AddressGuard.ts"
 import { Connections } from "./Connections.ts"
 import { type Done, Exchange, type Limits } from "./Exchange.ts"
+import { Names, type Refuses, type Resolve } from "./Names.ts"
 import { Origins } from "./Origins.ts"
+import { systemNames } from "./SystemNames.ts"
 
 export interface DispatchOptions {
   /** The value of the `user-agent` header, e.g. `Posthorn/0.1.0`. */
@@ -47,6 +48,7 @@ export interface DispatchOptions {
 }
 
 export interface OutgoingRequest {
+  readonly workspaceId: string
   /** Validated and serialised: anything that is not a URL is a defect. */
   readonly url: string
   /** In the order they are to be sent, after the fixed ones. */
@@ -72,16 +74,13 @@ export const open = (options: DispatchOptions): Dispatcher => {
   }
   const clock = options.clock ?? Clock.make()
   const now = () => elapsed(clock)
-  const resolve = sharing(options.resolve ?? systemResolve)
+  const { refuses, resolve = systemNames() } = options
+  const names = new Names({ refuses, resolve, now })
   const connections = new Connections(
     { perOrigin: options.connectionsPerOrigin ?? 100, inAll: options.idleConnections ?? 1_000 },
-    { refuses: options.refuses, secureContext: secureContext(options.ca), now }
+    { refuses, names, secureContext: secureContext(options.ca), now }
   )
-  const origins = new Origins(
-    options.maxOrigins ?? 2_000,
-    (port) => guardedLookup(resolve, options.refuses, port),
-    (origin) => connections.closeIdle(origin)
-  )
+  const origins = new Origins(options.maxOrigins ?? 2_000, (origin) => connections.closeIdle(origin))
   const fixedHeaders = {
     "content-type": "application/json",
     "user-agent": options.userAgent,
@@ -92,7 +91,7 @@ export const open = (options: DispatchOptions): Dispatcher => {
     fixedHeaders,
     connections: () => connections.counts,
     close: () => connections.close(),
-    send: ({ url, headers, body }, done) => {
+    send: ({ workspaceId, url, headers, body }, done) => {
       if (connections.closed) {
         queueMicrotask(() => done(null))
         return () => undefined
@@ -105,6 +104,7 @@ export const open = (options: DispatchOptions): Dispatcher => {
         connections,
         limits,
         origin,
+        workspaceId,
         { method: "POST", path, headers: line, body: bytes },
         done
       )

@@ -26,7 +26,7 @@ import type { Connection, ConnectionUser } from "./Connection.ts"
 import type { Connections } from "./Connections.ts"
 import { isParserError, whileWaiting } from "./Failures.ts"
 import { keptHeaders } from "./KeptHeaders.ts"
-import type { Observation, TransportFailure } from "./Observation.ts"
+import type { NoTurn, Observation, TransportFailure } from "./Observation.ts"
 import type { Origin } from "./Origins.ts"
 
 export interface Limits {
@@ -36,9 +36,10 @@ export interface Limits {
 }
 
 /** Told once: the observation, or null when the dispatcher closed before there was one. */
-export type Done = (observation: Observation | null) => void
+export type Done = (observation: Observation | NoTurn | null) => void
 
 export class Exchange implements ConnectionUser {
+  readonly workspaceId: string
   private readonly startedAt: number
   private readonly connections: Connections
   private readonly limits: Limits
@@ -59,12 +60,14 @@ export class Exchange implements ConnectionUser {
     connections: Connections,
     limits: Limits,
     origin: Origin,
+    workspaceId: string,
     options: Dispatcher.DispatchOptions,
     done: Done
   ) {
     this.connections = connections
     this.limits = limits
     this.origin = origin
+    this.workspaceId = workspaceId
     this.options = options
     this.done = done
     this.startedAt = connections.now()
@@ -126,7 +129,8 @@ export class Exchange implements ConnectionUser {
     // undici names the last of several errors; the first, say a TLS alert before the end, is the cause.
     const { broken, failure, answers } = this.connection
     const cause = broken ?? error
-    if (this.connections.closed) this.abandon()
+    if (this.connections.closed) this.abandon(null)
+    else if (failure === "no_turn") this.abandon(failure)
     else if (this.status !== null) this.settle(null)
     else if (this.stale(cause)) this.resend()
     else this.fail(failure ?? whileWaiting(cause, answers.received > 0))
@@ -168,9 +172,9 @@ export class Exchange implements ConnectionUser {
     })
   }
 
-  private abandon(): void {
+  private abandon(why: NoTurn | null): void {
     this.cancel()
-    this.done(null)
+    this.done(why)
   }
 
   private finish(observation: Observation): void {

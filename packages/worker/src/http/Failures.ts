@@ -5,11 +5,12 @@
  * not become one is invalid; where none began, the connection failed.
  */
 
-import { ResolutionFailed } from "./AddressGuard.ts"
-import type { TransportFailure } from "./Observation.ts"
+import { NoTurn, ResolutionFailed } from "./Names.ts"
+import type { NotConnected, TransportFailure } from "./Observation.ts"
 
 /** `reached` is whether TCP was connected: what then goes wrong before the connection is ready, goes wrong in TLS. */
-export const whileConnecting = (error: NodeJS.ErrnoException, reached: boolean): TransportFailure => {
+export const whileConnecting = (error: NodeJS.ErrnoException, reached: boolean): NotConnected => {
+  if (error instanceof NoTurn) return "no_turn"
   if (error instanceof ResolutionFailed) return "dns_failed"
   return reached && !NETWORK_ERRORS.has(error.code ?? "") ? "tls_failed" : "connection_failed"
 }

@@ -16,6 +16,12 @@ export interface Observation {
   readonly responseHeaders?: string | undefined
 }
 
+/** Nothing was sent, as its workspace had too many look-ups of names under way: no observation of the receiver. */
+export type NoTurn = "no_turn"
+
+/** Why there is no connection. */
+export type NotConnected = TransportFailure | NoTurn
+
 /** Why no status arrived. The words name no address and repeat nothing the receiver said. Source: spec §4.5. */
 export type TransportFailure =
   | "request_timeout"

@@ -4,7 +4,6 @@
  * Both tables are bounded. Origins leave in order of last use, and with one go the connections it kept idle. A dead
  * origin keeps none, so it costs a live one nothing but its place, once `maxOrigins` others were used since.
  */
-import type { LookupFunction } from "node:net"
 import { LRUCache } from "lru-cache"
 
 /** Scheme, host and port, and what is kept between its connections. */
@@ -14,7 +13,6 @@ export interface Origin {
   /** As the URL says, without the brackets of an IPv6 literal. */
   readonly host: string
   readonly port: number
-  readonly lookup: LookupFunction
   /** The latest TLS session of a connection whose certificate was accepted, to resume from. */
   session: Buffer | undefined
 }
@@ -30,9 +28,8 @@ export class Origins {
   /** Several endpoints may share an origin. */
   private readonly targets: LRUCache<string, Target>
   private latest: Origin | undefined
-  private readonly lookupTo: (port: number) => LookupFunction
 
-  constructor(limit: number, lookupTo: (port: number) => LookupFunction, evicted: (origin: Origin) => void) {
+  constructor(limit: number, evicted: (origin: Origin) => void) {
     this.origins = new LRUCache({
       max: limit,
       disposeAfter: (origin, _, reason) => {
@@ -40,7 +37,6 @@ export class Origins {
       }
     })
     this.targets = new LRUCache({ max: 4 * limit })
-    this.lookupTo = lookupTo
   }
 
   /** Where `url` leads. It is a validated, serialised URL; anything else is a defect and throws. */
@@ -69,7 +65,6 @@ export class Origins {
       secure,
       host,
       port: number,
-      lookup: this.lookupTo(number),
       session: undefined
     }
   }

@@ -431,6 +431,12 @@ export class Lanes {
     this.later(this.tuning.heldPauseMs, () => this.readAgain(rows))
   }
 
+  /** sent → settled: nothing was sent, and it is neither a failure nor a claim. It is read again in a moment. */
+  noTurn({ row }: Sent): void {
+    this.putOff([row])
+    if (this.lookAhead.ripe) this.toLoad.raise()
+  }
+
   /** It is nowhere any more, or among the dead letters. */
   gone(row: Waiting): void {
     this.inDoubt.forget(row)

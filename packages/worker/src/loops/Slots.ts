@@ -79,7 +79,11 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
         if (prepared === "invalid_url") return settle(sent, at, null, INVALID_URL)
         return Effect.flatMap(receiver.send(prepared), (seen) =>
           // Null: the receiver closed before there was an observation. The delivery stays in the queue.
-          seen === null ? Effect.void : settle(sent, at, prepared, seen)
+          seen === null
+            ? Effect.void
+            : seen === "no_turn"
+              ? Effect.sync(() => lanes.noTurn(sent))
+              : settle(sent, at, prepared, seen)
         )
       } catch (defect) {
         return notPrepared(sent, defect)

@@ -55,7 +55,7 @@ export interface Post {
   readonly again?: boolean
   readonly at: number
   readonly worker: number
-  readonly request: Outgoing
+  readonly request: Omit<Outgoing, "workspaceId">
   readonly deliveryId: string
   /** By how many milliseconds the sender's clock was off; nothing when that is not known. */
   readonly clockOff?: number
