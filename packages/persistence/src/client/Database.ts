@@ -60,7 +60,7 @@ const socketThatEnds = (silence: Duration.DurationInput) => () => {
   )
 }
 
-/** A pool. Waiting for a connection ends after `CONNECT_TIMEOUT`; for a transaction it cannot be interrupted before. */
+/** A pool. Waiting for a connection ends after `CONNECT_TIMEOUT`. Without `perWorkspace` a transaction that waits cannot be interrupted before. */
 export const layer = (options: DatabaseOptions) =>
   Layer.provide(Layer.scopedContext(connect(options)), Reactivity.layer)
 

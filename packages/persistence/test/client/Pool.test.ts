@@ -7,7 +7,7 @@ import { CurrentPrincipal, type Principal } from "@posthorn/domain/Principal"
 import * as Database from "@posthorn/persistence/client/Database"
 import { atBest } from "@posthorn/testkit/AtBest"
 import { freshDatabase } from "@posthorn/testkit/TestPg"
-import { Clock, Deferred, Effect, Exit, Fiber, Layer, Schedule } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Redacted, Schedule } from "effect"
 
 const CONNECTIONS = 2
 
@@ -145,5 +145,54 @@ it.scopedLive("§5.2 a principal's statements share its workspace's connections,
     yield* Fiber.interrupt(slow)
     yield* Fiber.join(waiting)
     yield* sql`select 1`.pipe(as("ws_a"), sql.withTransaction, as("ws_a"))
+  }).pipe(Effect.timeout("30 seconds"))
+)
+
+const shared = (url: Redacted.Redacted, maxConnections: number) =>
+  Effect.map(
+    Layer.build(Database.layer({ url, applicationName: "shared", maxConnections, perWorkspace: 1 })),
+    (database) => Context.get(database, SqlClient.SqlClient)
+  )
+const asTenant = Effect.provideService(CurrentPrincipal, { workspaceId: "ws_a" } as Principal)
+
+it.scopedLive("§5.2 whoever is interrupted waits no longer for a connection, and leaks none", () =>
+  Effect.gen(function* () {
+    const sql = yield* shared(yield* freshDatabase, 1)
+    const statements = [sql`select 1`, sql.withTransaction(sql`select 1`)].map(asTenant)
+    const interrupting = Effect.gen(function* () {
+      yield* sql.reserve
+      const waiting = yield* Effect.forEach([...statements, ...statements], (one) => Effect.fork(one))
+      yield* Effect.sleep("20 millis")
+      const began = yield* Clock.currentTimeMillis
+      yield* Fiber.interruptAll(waiting)
+      return (yield* Clock.currentTimeMillis) - began
+    })
+    expect(yield* atBest(1_000, Effect.scoped(interrupting), (ms) => ms)).toBeLessThan(1_000)
+    yield* Effect.all(statements, { concurrency: "unbounded" })
+  }).pipe(Effect.timeout("30 seconds"))
+)
+
+it.scopedLive("§5.2 a transaction that finds no connection gives its place back", () =>
+  Effect.gen(function* () {
+    const url = yield* freshDatabase
+    const { pathname } = new URL(Redacted.value(url))
+    const elsewhere = Redacted.make(
+      Object.assign(new URL(Redacted.value(url)), { pathname: "/postgres" }).href
+    )
+    const admin = yield* shared(elsewhere, 1)
+    const allow = (yes: boolean) =>
+      admin`alter database ${admin(pathname.slice(1))} with allow_connections ${admin.literal(String(yes))}`
+    const sql = yield* shared(url, 2)
+    const transaction = asTenant(sql.withTransaction(sql`select 1`))
+
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        yield* sql.reserve
+        yield* allow(false)
+        expect((yield* Effect.flip(transaction)).message).toContain("Failed to acquire connection")
+        yield* allow(true)
+      })
+    )
+    yield* transaction
   }).pipe(Effect.timeout("30 seconds"))
 )

@@ -1,5 +1,5 @@
 /** Semaphores by key. A key that nobody uses takes no memory. */
-import { type Duration, Effect, Scope } from "effect"
+import { Effect } from "effect"
 
 interface Entry {
   readonly semaphore: Effect.Semaphore
@@ -39,25 +39,5 @@ export const makeKeyedSemaphores = (permits: number) => {
         (entry) => leave(key, entry)
       )
 
-  /** A permit until the scope ends. Fails when none is free within the patience. */
-  const hold = <E>(
-    key: string,
-    patience: Duration.DurationInput,
-    onTimeout: () => E
-  ): Effect.Effect<void, E, Scope.Scope> =>
-    Effect.flatMap(enter(key), (entry) => {
-      const { semaphore } = entry
-      const waited = () =>
-        Effect.interruptible(Effect.timeoutFail(semaphore.take(1), { duration: patience, onTimeout })).pipe(
-          Effect.onError(() => leave(key, entry))
-        )
-      return Effect.zipRight(
-        entry.users <= permits ? semaphore.take(1) : waited(),
-        Effect.flatMap(Effect.scope, (scope) =>
-          Scope.addFinalizer(scope, Effect.zipRight(semaphore.release(1), leave(key, entry)))
-        )
-      )
-    }).pipe(Effect.uninterruptible)
-
-  return { hold, isUsed: (key: string) => entries.has(key), withPermit }
+  return { isUsed: (key: string) => entries.has(key), withPermit }
 }
