@@ -60,7 +60,7 @@ const socketThatEnds = (silence: Duration.DurationInput) => () => {
   )
 }
 
-/** A pool. Waiting for a connection ends after `CONNECT_TIMEOUT`. Without `perWorkspace` a transaction that waits cannot be interrupted before. */
+/** A pool. Waiting for a connection ends after `CONNECT_TIMEOUT`. Without `perWorkspace` a transaction cannot be interrupted before. */
 export const layer = (options: DatabaseOptions) =>
   Layer.provide(Layer.scopedContext(connect(options)), Reactivity.layer)
 
@@ -89,7 +89,7 @@ const connect = (options: DatabaseOptions) =>
   Effect.gen(function* () {
     const { applicationName, maxConnections, perWorkspace, silence, url } = options
     const stream = silence === undefined ? undefined : socketThatEnds(silence)
-    const acquire = Pool.make({
+    const pool = yield* Pool.make({
       connectionString: Redacted.value(url),
       application_name: applicationName,
       max: maxConnections,
@@ -99,7 +99,7 @@ const connect = (options: DatabaseOptions) =>
       verify: setting(options),
       ...(stream && { stream })
     })
-    const client = yield* PgClient.fromPool({ acquire, transformJson: false })
+    const client = yield* PgClient.fromPool({ acquire: Effect.succeed(pool), transformJson: false })
     // For those who open connections of their own, beside the pool.
     const config: PgClient.PgClientConfig = {
       ...client.config,
@@ -109,7 +109,9 @@ const connect = (options: DatabaseOptions) =>
     }
     const database = Object.assign(client, { config })
     const sql =
-      perWorkspace === undefined ? database : yield* limitTenants(database, perWorkspace, CONNECT_TIMEOUT)
+      perWorkspace === undefined
+        ? database
+        : yield* limitTenants(pool, database, perWorkspace, CONNECT_TIMEOUT)
     return Context.make(PgClient.PgClient, database).pipe(Context.add(SqlClient.SqlClient, sql))
   })
 

@@ -8,12 +8,12 @@
  */
 import type * as Reactivity from "@effect/experimental/Reactivity"
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { Connection } from "@effect/sql/SqlConnection"
 import { SqlError } from "@effect/sql/SqlError"
 import { makeCompiler, type PgClient } from "@effect/sql-pg/PgClient"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { Duration, Effect, Option, Scope } from "effect"
+import { Context, Duration, Effect, ExecutionStrategy, Exit, Option, Scope } from "effect"
+import type pg from "pg"
 
 const overLimit = new SqlError({
   cause: new Error("This workspace has its share of the connections in use"),
@@ -27,7 +27,7 @@ interface Tenant {
 }
 
 /** Not `Effect.makeSemaphore`: it wakes everybody who waits for each permit that is given back. */
-const makeTenants = (most: number, patience: Duration.DurationInput) => {
+const makePlaces = (most: number, patience: Duration.DurationInput) => {
   const tenants = new Map<WorkspaceId, Tenant>()
 
   const leave = (id: WorkspaceId, tenant: Tenant) => {
@@ -38,13 +38,16 @@ const makeTenants = (most: number, patience: Duration.DurationInput) => {
   }
 
   /** A place until the scope ends, or `overLimit`. */
-  return (id: WorkspaceId): Effect.Effect<void, SqlError, Scope.Scope> =>
+  return (id: WorkspaceId, scope: Scope.Scope): Effect.Effect<void, SqlError> =>
     Effect.suspend(() => {
       const tenant = tenants.get(id) ?? { held: 0, waiting: new Set() }
       tenants.set(id, tenant)
       let isHeld = tenant.held < most
       if (isHeld) tenant.held += 1
-      const left = Effect.addFinalizer(() => Effect.sync(() => isHeld && leave(id, tenant)))
+      const left = Scope.addFinalizer(
+        scope,
+        Effect.sync(() => isHeld && leave(id, tenant))
+      )
       if (isHeld) return left
       const turn = Effect.async<void, SqlError>((resume) => {
         const next = () => {
@@ -67,50 +70,45 @@ const makeTenants = (most: number, patience: Duration.DurationInput) => {
     })
 }
 
-/** The pool's connections for single statements: whoever is interrupted gives up waiting for one. */
-const singleStatements = (client: PgClient): Connection => ({
-  execute: (sql, params) => untraced(client.unsafe(sql, params)),
-  executeRaw: (sql, params) => untraced(client.unsafe(sql, params).raw),
-  executeStream: (sql, params) => client.unsafe(sql, params).stream,
-  executeValues: (sql, params) => untraced(client.unsafe(sql, params).values),
-  executeUnprepared: (sql, params) => untraced(client.unsafe(sql, params).unprepared)
-})
-
-/** The statement that is made of this one has a span already. */
-const untraced = Effect.withTracerEnabled(false)
-
 /**
- * A connection for a transaction. Whoever is interrupted leaves the pool's answer to a fiber, which gives it back. A transaction
- * that cannot begin leaves its scope open: what it had taken is given back here.
+ * One of the pool's connections. The driver cannot be told that nobody waits any more: whoever is interrupted leaves its answer
+ * to a fiber, which gives the connection back.
  */
-const forTransaction = <A, E>(acquire: Effect.Effect<A, E, Scope.Scope>): Effect.Effect<A, E, Scope.Scope> =>
+const reserving = (pool: pg.Pool, { reserve }: PgClient) => {
+  const connection = Effect.uninterruptible(reserve)
+  const waiting = Effect.interruptible(Effect.disconnect(connection))
+  return Effect.suspend(() => (pool.idleCount > 0 ? connection : waiting))
+}
+
+/** A transaction that cannot begin leaves its scope open: what it has taken by then is given back here. */
+const givenBack = <A, E>(acquire: Effect.Effect<A, E, Scope.Scope>): Effect.Effect<A, E, Scope.Scope> =>
   Effect.flatMap(Effect.scope, (scope) =>
-    Effect.flatMap(Scope.make(), (own) =>
-      Effect.zipRight(
-        Scope.addFinalizerExit(scope, (exit) => Scope.close(own, exit)),
-        Effect.onExit(Scope.extend(acquire, own), (exit) =>
-          exit._tag === "Failure" ? Scope.close(own, exit) : Effect.void
-        )
+    Effect.flatMap(Scope.fork(scope, ExecutionStrategy.sequential), (own) =>
+      Effect.onExit(Scope.extend(acquire, own), (exit) =>
+        Exit.isFailure(exit) ? Scope.close(own, exit) : Effect.void
       )
     )
   )
 
 /** The client's statements and transactions, with at most so many connections for each workspace. */
 export const limitTenants = (
+  pool: pg.Pool,
   client: PgClient,
   most: number,
   patience: Duration.DurationInput
 ): Effect.Effect<SqlClient.SqlClient, never, Reactivity.Reactivity> => {
   const { config } = client
-  const hold = makeTenants(most, patience)
-  const held = Effect.flatMap(
-    Effect.serviceOption(CurrentPrincipal),
-    Option.match({ onNone: () => Effect.void, onSome: ({ workspaceId }) => hold(workspaceId) })
-  )
-  const reserve = Effect.interruptible(Effect.disconnect(Effect.uninterruptible(client.reserve)))
+  const place = makePlaces(most, patience)
+  const connection = reserving(pool, client)
+  const acquirer = Effect.contextWithEffect((context: Context.Context<Scope.Scope>) => {
+    const principal = Context.getOption(context, CurrentPrincipal)
+    return Option.isNone(principal)
+      ? connection
+      : Effect.zipRight(place(principal.value.workspaceId, Context.get(context, Scope.Scope)), connection)
+  })
   return SqlClient.make({
-    acquirer: Effect.as(held, singleStatements(client)),
-    transactionAcquirer: forTransaction(Effect.zipRight(held, reserve)),
+    acquirer,
+    transactionAcquirer: givenBack(acquirer),
     compiler: makeCompiler(undefined, false),
     spanAttributes: [
       ["db.system.name", "postgresql"],
