@@ -5,7 +5,7 @@ import { reasonOf, StatusBadge } from "../ui/Status.tsx"
 import type { Column } from "../ui/Table.tsx"
 import { duration, Time, Until } from "../ui/Time.tsx"
 
-export type DeliveryRow = ItemOf<"listWorkspaceDeliveries">
+type DeliveryRow = ItemOf<"listWorkspaceDeliveries">
 
 const LADDER = 7
 

@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate, useParams, useRouter } from "@tanstack/react-router"
 import { callText } from "../../api/client.ts"
-import type { Answer } from "../../api/contract.ts"
 import { useAct, useList } from "../../api/queries.ts"
+import type { DeliveryDetail } from "../../api/shapes.ts"
 import { useSession } from "../../session/session.tsx"
 import { Button } from "../../ui/Button.tsx"
 import { Code } from "../../ui/Code.tsx"
@@ -16,8 +16,6 @@ import { StatusBadge, statusWords } from "../../ui/Status.tsx"
 import { Time } from "../../ui/Time.tsx"
 import { useEndpoints } from "../useEndpoints.ts"
 import { Timeline } from "./Timeline.tsx"
-
-export type DeliveryDetail = Answer<"getWebhookDelivery">
 
 const REPLAYABLE = ["failed", "failed_permanent", "dead_lettered"]
 const isMoving = ({ status }: DeliveryDetail) => status === "pending" || status === "failed"

@@ -1,13 +1,13 @@
 /** The ladder of a delivery: attempts made, newest last, then those that are still to come if it goes on failing. */
 import { useState } from "react"
 import type { ItemOf } from "../../api/contract.ts"
+import type { DeliveryDetail } from "../../api/shapes.ts"
 import { Code } from "../../ui/Code.tsx"
 import { CopyButton } from "../../ui/Copy.tsx"
 import { Icon, type IconName } from "../../ui/Icon.tsx"
 import { reasonOf } from "../../ui/Status.tsx"
 import { duration, Time, useCountdown } from "../../ui/Time.tsx"
 import { curlOf } from "./curl.ts"
-import type { DeliveryDetail } from "./Delivery.tsx"
 
 type Attempt = ItemOf<"listWebhookDeliveryAttempts">
 

@@ -2,13 +2,13 @@
 import { Link } from "@tanstack/react-router"
 import type { Answer } from "../../api/contract.ts"
 import { useOperation } from "../../api/queries.ts"
+import type { EndpointDetail } from "../../api/shapes.ts"
 import { useSession } from "../../session/session.tsx"
 import { Button, buttonClass } from "../../ui/Button.tsx"
 import { Card } from "../../ui/Layout.tsx"
 import { Failed, Loading } from "../../ui/States.tsx"
 import { Badge, type Tone } from "../../ui/Status.tsx"
 import { Time } from "../../ui/Time.tsx"
-import type { EndpointDetail } from "./Endpoint.tsx"
 import { Test } from "./Test.tsx"
 
 type Diagnosed = Answer<"diagnoseWebhookEndpoint">

@@ -1,8 +1,9 @@
 /** One endpoint: what it got, how it is set, its secret, and why it fails. */
 import { Link, useParams, useSearch } from "@tanstack/react-router"
 import { lazy, useState } from "react"
-import type { Answer, OperationName } from "../../api/contract.ts"
+import type { OperationName } from "../../api/contract.ts"
 import { useAct, useOperation } from "../../api/queries.ts"
+import type { EndpointDetail } from "../../api/shapes.ts"
 import { useSession } from "../../session/session.tsx"
 import { Button, buttonClass } from "../../ui/Button.tsx"
 import { Id } from "../../ui/Copy.tsx"
@@ -19,8 +20,6 @@ import { Test } from "./Test.tsx"
 const Diagnosis = lazy(() => import("./Diagnosis.tsx"))
 const Secret = lazy(() => import("./Secret.tsx"))
 const Settings = lazy(() => import("./Settings.tsx"))
-
-export type EndpointDetail = Answer<"getWebhookEndpoint">
 
 const tabs = [
   { id: "deliveries", label: "Deliveries", needs: "listWebhookDeliveries" },

@@ -1,9 +1,10 @@
 /** The signing secret: never shown, only replaced; and until when the one before signs too. */
+
+import type { EndpointDetail } from "../../api/shapes.ts"
 import { useSession } from "../../session/session.tsx"
 import { Card } from "../../ui/Layout.tsx"
 import { Badge } from "../../ui/Status.tsx"
 import { exactly, useCountdown } from "../../ui/Time.tsx"
-import type { EndpointDetail } from "./Endpoint.tsx"
 import { RotateAndShow } from "./RotateAndShow.tsx"
 
 const Secret = ({ endpoint }: { endpoint: EndpointDetail }) => {

@@ -1,12 +1,12 @@
 /** Tries the endpoint with an event of one's own choice, and shows what came back. */
 import { useState } from "react"
+import type { EndpointDetail } from "../../api/shapes.ts"
 import { useSession } from "../../session/session.tsx"
 import { Button } from "../../ui/Button.tsx"
 import { TextField } from "../../ui/Field.tsx"
 import { Card } from "../../ui/Layout.tsx"
 import { Refusal } from "../../ui/States.tsx"
 import { problemOfJson, publishBody } from "../publishBody.ts"
-import type { EndpointDetail } from "./Endpoint.tsx"
 import { Outcome, useTest } from "./Test.tsx"
 
 const TryIt = ({ endpoint }: { endpoint: EndpointDetail }) => {
