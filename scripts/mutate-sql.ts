@@ -8,8 +8,8 @@
 import * as TestCluster from "@posthorn/testkit/TestCluster"
 import { execute, withDatabase } from "@posthorn/testkit/TestCluster"
 import { Effect } from "effect"
-import { allMutants, type Mutant } from "../packages/persistence/test/mutation/Mutants.ts"
 import { firstFailing, playScenes } from "../packages/persistence/test/mutation/Scene.ts"
+import { allMutants, type Mutant } from "../packages/persistence/test/mutation/SqlMutants.ts"
 import { chosen, exceptionsIn } from "./mutants/Exceptions.ts"
 import { optionsOf } from "./Options.ts"
 

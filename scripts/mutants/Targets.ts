@@ -56,7 +56,7 @@ export const targets: ReadonlyArray<Target> = [
   },
   { file: "packages/worker/src/http/BodyPrefix.ts", tests: ["packages/worker/test/BodyPrefix.test.ts"] },
   { file: "packages/worker/src/http/KeptHeaders.ts", tests: ["packages/worker/test/KeptHeaders.test.ts"] },
-  { file: "packages/worker/src/http/Failures.ts", tests: ["packages/worker/test/Failures.test.ts"] },
+  { file: "packages/worker/src/http/FailureReasons.ts", tests: ["packages/worker/test/Failures.test.ts"] },
   {
     file: "packages/worker/src/http/InterimAnswers.ts",
     tests: ["packages/worker/test/InterimAnswers.test.ts"]

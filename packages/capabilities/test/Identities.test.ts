@@ -6,7 +6,7 @@ import { TestPg } from "@posthorn/testkit/TestPg"
 import { Context, Effect, Fiber, Layer, Option, Redacted, Schedule, TestContext } from "effect"
 import { Identities } from "../src/Identities.ts"
 import * as TokenText from "../src/TokenText.ts"
-import { forged, identitiesThat, makeToken } from "./Tokens.ts"
+import { forged, identitiesThat, makeToken } from "./SampleTokens.ts"
 
 /** How many tokens each statement looked up. */
 class Statements extends Context.Tag("@posthorn/capabilities/test/Statements")<Statements, Array<number>>() {}

@@ -2,7 +2,7 @@
 import { expect, layer } from "@effect/vitest"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, TestClock, TestContext } from "effect"
-import { forged, identitiesThat, makeToken } from "./Tokens.ts"
+import { forged, identitiesThat, makeToken } from "./SampleTokens.ts"
 
 const MINUTE_MS = 60_000
 

@@ -7,7 +7,7 @@ import { Effect, Fiber, Layer, Redacted, Stream, TestClock } from "effect"
 import { build } from "esbuild"
 import { makeDelivery, publish } from "../../server/test/Fixtures.ts"
 import { TestServer, testServer } from "../../server/test/TestServer.ts"
-import { items } from "../src/Pages.ts"
+import { items } from "../src/Pagination.ts"
 import { make } from "../src/PosthornClient.ts"
 
 /** Answers in turn with these statuses, then with an empty page; counts what it was asked. */
@@ -107,7 +107,7 @@ it("§9 its README names every group of calls", () => {
 })
 
 it("§9 the client needs no Node built-in", async () => {
-  const entryPoints = ["PosthornClient.ts", "Pages.ts"].map((file) =>
+  const entryPoints = ["PosthornClient.ts", "Pagination.ts"].map((file) =>
     fileURLToPath(new URL(`../src/${file}`, import.meta.url))
   )
 

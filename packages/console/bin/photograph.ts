@@ -7,8 +7,8 @@ import { join } from "node:path"
 import * as TestCluster from "@posthorn/testkit/TestCluster"
 import { Effect } from "effect"
 import { type Browser, chromium } from "playwright-core"
+import { makeWorld, placesOf } from "../test/FilledWorkspace.ts"
 import { build, chromiumPath, startStage } from "../test/Stage.ts"
-import { makeWorld, placesOf } from "../test/World.ts"
 
 const [folder = "dist/photographs", ...wanted] = process.argv.slice(2)
 

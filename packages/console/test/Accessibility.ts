@@ -5,8 +5,8 @@
 import { oneIn } from "@posthorn/testkit/Sample"
 import { beforeAll, expect, it } from "vitest"
 import { enter, settled, violations } from "./Browser.ts"
+import { makeWorld, placesOf, type World } from "./FilledWorkspace.ts"
 import { inChromium } from "./InChromium.ts"
-import { makeWorld, placesOf, type World } from "./World.ts"
 
 const EMPTY = [
   "overview",

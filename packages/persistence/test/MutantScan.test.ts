@@ -1,7 +1,7 @@
 /** What `npm run mutate:sql` takes for a guard, and what stands there without it. */
 import { describe, expect, it } from "vitest"
-import { allMutants } from "./mutation/Mutants.ts"
 import { guardsIn, without } from "./mutation/Scan.ts"
+import { allMutants } from "./mutation/SqlMutants.ts"
 
 /** Each guard, and the text without it. */
 const mutantsOf = (text: string) => guardsIn(text).map((guard) => [guard.what, without(text, guard)])

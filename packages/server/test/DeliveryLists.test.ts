@@ -1,6 +1,6 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { makeAt } from "@posthorn/testkit/History"
+import { makeAt } from "@posthorn/testkit/OldHistory"
 import { Effect } from "effect"
 import { makeDelivery, makeEndpoint, observe, publish, unknown, walk } from "./Fixtures.ts"
 import { type Entered, entered, testServer } from "./TestServer.ts"

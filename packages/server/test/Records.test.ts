@@ -1,7 +1,7 @@
 /** What the service tells a workspace by itself: notifications, the audit log, the overview, statistics. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { makeAt } from "@posthorn/testkit/History"
+import { makeAt } from "@posthorn/testkit/OldHistory"
 import { Effect } from "effect"
 import { makeDelivery, makeEndpoint, observe, publish, walk } from "./Fixtures.ts"
 import { type Entered, entered, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"

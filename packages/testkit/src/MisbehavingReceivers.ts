@@ -6,10 +6,11 @@
  * else. Misbehaviour before HTTP begins (certificates, a reset on accept, a stalled handshake) is a receiver's option,
  * not a path.
  */
-import type { Behaviour } from "./internal/Answer.ts"
+
 import { answered } from "./internal/AnsweredCases.ts"
 import { spelledOut } from "./internal/Behaviours.ts"
 import { bodies } from "./internal/BodyCases.ts"
+import type { Behaviour } from "./internal/RawAnswer.ts"
 import type { ReceiverCase } from "./internal/ReceiverCases.ts"
 import { unanswered } from "./internal/UnansweredCases.ts"
 

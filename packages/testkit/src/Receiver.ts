@@ -12,12 +12,12 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { createServer as createTlsServer } from "node:tls"
 import { Effect, type Scope } from "effect"
 import { type Certificate, certificate } from "./Certificates.ts"
-import { Answer, type Behaviour, resetSocket } from "./internal/Answer.ts"
+import { type Behaviour, RawAnswer, resetSocket } from "./internal/RawAnswer.ts"
 import { type RawRequest, readRequests } from "./internal/RawRequests.ts"
 import { behaviourOf } from "./MisbehavingReceivers.ts"
 
 export type { Certificate } from "./Certificates.ts"
-export type { Behaviour } from "./internal/Answer.ts"
+export type { Behaviour } from "./internal/RawAnswer.ts"
 
 export interface ReceiverOptions {
   /** https with this certificate; http without. */
@@ -104,7 +104,7 @@ const serverFor = (
       const path = pathOf(request)
       const nth = records.add({ ...request, at: Date.now(), connection }, path)
       const behave = behaviours[path] ?? behaviourOf(path)
-      behave(new Answer(request, nth, nthOnConnection, socket))
+      behave(new RawAnswer(request, nth, nthOnConnection, socket))
     })
   }
   const server = tls === undefined || accept !== "answer" ? createServer() : createTlsServer(certificate(tls))

@@ -1,7 +1,7 @@
 /** What the chaos run reads in its log, and the laws that it asks of it: each law finds what is planted for it. */
 import { assert, describe, it } from "@effect/vitest"
+import { type Logged, readHistory } from "./chaos/ChangeHistory.ts"
 import { Clocks, closest } from "./chaos/Clocks.ts"
-import { type Logged, readHistory } from "./chaos/History.ts"
 import type { Judgement } from "./chaos/Judgement.ts"
 import { lineOf } from "./chaos/MeterSums.ts"
 import { type ReplayRow, replayLaws } from "./chaos/ReplayLaws.ts"

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { whileConnecting, whileWaiting } from "../src/http/Failures.ts"
+import { whileConnecting, whileWaiting } from "../src/http/FailureReasons.ts"
 import { AddressRefused, ResolutionFailed } from "../src/http/Names.ts"
 
 const coded = (code: string) => Object.assign(new Error(code), { code })

@@ -4,7 +4,7 @@ import { expect, it } from "@effect/vitest"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
-import { scrape } from "./processes/Meters.ts"
+import { scrape } from "./processes/Scrapes.ts"
 import {
   attemptsStored,
   endpoints,

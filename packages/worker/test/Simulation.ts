@@ -3,9 +3,9 @@
  * `npm run test:deep` many, and breaks each law to see that it notices. A seed that once failed belongs into `MET_BEFORE`. More seeds: `node_modules/.bin/tsx scripts/simulate.ts 1 20000`.
  */
 import { describe, expect, it } from "vitest"
-import type { Mood } from "./simulation/Climate.ts"
+import { type Mutant, mutants } from "./simulation/BrokenLaws.ts"
+import type { Mood } from "./simulation/FaultPlan.ts"
 import { violations } from "./simulation/Laws.ts"
-import { type Mutant, mutants } from "./simulation/Mutants.ts"
 import { World } from "./simulation/World.ts"
 
 const IN_ONE_TEST = 50

@@ -1,6 +1,6 @@
 /** What an endpoint lost and has not got back, and how its workspace is told when it is disabled. */
 import assert from "node:assert/strict"
-import { failing, ids, missing } from "./Failing.ts"
+import { failing, ids, missing } from "./ReplayStage.ts"
 import { type Stage, writeScenarios } from "./Stage.ts"
 import { twinOf } from "./Twin.ts"
 

@@ -1,7 +1,7 @@
 /** Replaying: which sources are made anew, and that workers are told. */
 import assert from "node:assert/strict"
-import { failing, ids } from "./Failing.ts"
 import { heard } from "./Publishing.ts"
+import { failing, ids } from "./ReplayStage.ts"
 import { type Stage, writeScenarios } from "./Stage.ts"
 import { twinOf } from "./Twin.ts"
 

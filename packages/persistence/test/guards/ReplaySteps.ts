@@ -1,6 +1,6 @@
 /** Replay jobs: which sources they replay, in which steps, and what they wait for. */
 import assert from "node:assert/strict"
-import { failing, ids, missing, refuse, replayed, start, step, whole } from "./Failing.ts"
+import { failing, ids, missing, refuse, replayed, start, step, whole } from "./ReplayStage.ts"
 import { writeScenarios } from "./Stage.ts"
 import { twinOf } from "./Twin.ts"
 

@@ -7,7 +7,7 @@ import { NotificationsRepo } from "../../src/repositories/NotificationsRepo.ts"
 import { ReplaysRepo } from "../../src/repositories/ReplaysRepo.ts"
 import { WorkspacesRepo } from "../../src/repositories/WorkspacesRepo.ts"
 import { removesInOrder } from "./Endpoints.ts"
-import { start } from "./Failing.ts"
+import { start } from "./ReplayStage.ts"
 import { type Stage, writeScenarios } from "./Stage.ts"
 import { changesNothing, changesOnly, twinOf } from "./Twin.ts"
 

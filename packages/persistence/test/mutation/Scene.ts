@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import type { Exports } from "../guards/Repositories.ts"
 import { scenariosOf } from "../guards/Scenarios.ts"
 import { Stage } from "../guards/Stage.ts"
-import type { Mutant } from "./Mutants.ts"
+import type { Mutant } from "./SqlMutants.ts"
 
 /** A scenario that a mutant makes wait for ever has noticed it. */
 const DEADLINE_MS = 10_000

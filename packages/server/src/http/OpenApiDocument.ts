@@ -8,10 +8,10 @@
 import { OpenApi } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
-import { exampleOf } from "./openapi/Examples.ts"
 import { parameterOf, shareParameters } from "./openapi/Parameters.ts"
 import { errorsText, headers, responsesOf, type Shared } from "./openapi/Responses.ts"
 import { type Json, reachable, tidy } from "./openapi/Schemas.ts"
+import { exampleOf } from "./openapi/ShapeExamples.ts"
 import { webhooks } from "./openapi/Webhooks.ts"
 
 const NEEDS: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 /**
  * The adapter to `@modelcontextprotocol/sdk`, and the only file that knows it: its next major is a change of this file.
  *
- * The SDK negotiates the revisions of the protocol that begin with a handshake (`Modern` answers the newer one); everything
+ * The SDK negotiates the revisions of the protocol that begin with a handshake (`Protocol20260728` answers the one without); everything
  * else goes to `Methods`. One fresh server per HTTP
  * request, because nothing is kept between two. The SDK's own HTTP transport is not used: it writes answers with
  * `JSON.stringify`, which respells the numbers of a payload in structured content, and it answers a bad parameter with

@@ -1,8 +1,8 @@
 /** Behaviours that are made from a number, and how a path asks for one: `/status/418`, `/schedule/500-500-200`. */
-import type { Behaviour } from "./Answer.ts"
+import type { Behaviour } from "./RawAnswer.ts"
 import { headerOf } from "./RawRequests.ts"
 
-export type { Behaviour } from "./Answer.ts"
+export type { Behaviour } from "./RawAnswer.ts"
 
 export const withStatus =
   (code: number): Behaviour =>

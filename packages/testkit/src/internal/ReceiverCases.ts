@@ -1,5 +1,5 @@
 /** How the tables of misbehaving receivers are written: what a group of paths leads to, then each path with its behaviour. */
-import type { Behaviour } from "./Answer.ts"
+import type { Behaviour } from "./RawAnswer.ts"
 
 export interface ReceiverCase {
   readonly path: string

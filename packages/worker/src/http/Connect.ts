@@ -11,7 +11,7 @@
  */
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net"
 import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls"
-import { whileConnecting } from "./Failures.ts"
+import { whileConnecting } from "./FailureReasons.ts"
 import { AddressRefused, type Names, type Refuses } from "./Names.ts"
 import type { NotConnected } from "./Observation.ts"
 import type { Origin } from "./Origins.ts"

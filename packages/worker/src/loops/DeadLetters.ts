@@ -6,7 +6,7 @@
 import type { DeadLettered } from "@posthorn/persistence/engine/Records"
 import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
-import { deadLettered } from "../Meters.ts"
+import { deadLettered } from "../EngineMeters.ts"
 import type { Parts } from "../Parts.ts"
 import { deadLettersMs } from "../Schedules.ts"
 

@@ -11,8 +11,8 @@ import { ReplaySteps, type RunningReplay } from "@posthorn/persistence/engine/Re
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
+import { replayed } from "../EngineMeters.ts"
 import { Wake } from "../internal/Wake.ts"
-import { replayed } from "../Meters.ts"
 import * as Schedules from "../Schedules.ts"
 
 const BATCH = 10

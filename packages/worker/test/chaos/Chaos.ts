@@ -4,11 +4,11 @@
  */
 import * as Receiver from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
-import { makeBundle } from "../processes/Command.ts"
+import { makeBundle } from "../processes/CommandEnvironment.ts"
 import type { Judged } from "../simulation/Judged.ts"
+import { install, type Query } from "./ChaosInstallation.ts"
 import { Disturbances, pause } from "./Disturbances.ts"
 import { type Faults, makeFaults, type Targets } from "./Faults.ts"
-import { install, type Query } from "./Installation.ts"
 import { judge, type LawJudgement } from "./Judging.ts"
 import { type Line, makeMeterSums } from "./MeterSums.ts"
 import { type Plan, planOf, type Size } from "./Plan.ts"

@@ -1,8 +1,8 @@
 /** Carries out what the plan says: faults of processes, of their clocks and lines and of the database, and people's orders. */
 import { Effect } from "effect"
 import type { ClockFault, Fault, LineFault, Order, ProcessFault, Role } from "./Actions.ts"
+import type { Installation } from "./ChaosInstallation.ts"
 import { type Disturbances, pause } from "./Disturbances.ts"
-import type { Installation } from "./Installation.ts"
 import type { MeterSums } from "./MeterSums.ts"
 import { postgresFaults } from "./PostgresFaults.ts"
 import { SLUG } from "./Processes.ts"

@@ -1,6 +1,6 @@
 /** What must hold of a whole installation besides the laws of the engine: between publishers, REST and the database. */
 import type { Judged } from "../simulation/Judged.ts"
-import type { Logged } from "./History.ts"
+import type { Logged } from "./ChangeHistory.ts"
 import { type Judgement, judgeEach } from "./Judgement.ts"
 import type { Acknowledged } from "./Publishers.ts"
 

@@ -9,10 +9,10 @@
  * (In a run of 25 s with every fault, 18 of 735 were missing at most, deaths included.)
  */
 import { Effect } from "effect"
-import { type Scrape, scrape } from "../processes/Meters.ts"
+import { type Scrape, scrape } from "../processes/Scrapes.ts"
 import type { Role } from "./Actions.ts"
+import type { Logged } from "./ChangeHistory.ts"
 import { pause } from "./Disturbances.ts"
-import type { Logged } from "./History.ts"
 import type { Judgement } from "./Judgement.ts"
 import type { Processes } from "./Processes.ts"
 import { POISON } from "./Receivers.ts"

@@ -9,8 +9,8 @@ import { Effect } from "effect"
 import pg from "pg"
 import { makeChance } from "../simulation/VirtualTime.ts"
 import type { PostgresFault } from "./Actions.ts"
+import type { Installation } from "./ChaosInstallation.ts"
 import { type Disturbances, pause } from "./Disturbances.ts"
-import type { Installation } from "./Installation.ts"
 
 const WATCH_MS = 50
 const OURS = "application_name like 'posthorn%' and pid <> pg_backend_pid()"

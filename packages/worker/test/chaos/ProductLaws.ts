@@ -4,9 +4,9 @@
  */
 import type { Post } from "../simulation/Facts.ts"
 import type { Judged } from "../simulation/Judged.ts"
+import type { Logged } from "./ChangeHistory.ts"
+import type { Installation } from "./ChaosInstallation.ts"
 import type { Faults } from "./Faults.ts"
-import type { Logged } from "./History.ts"
-import type { Installation } from "./Installation.ts"
 import type { Judgement } from "./Judgement.ts"
 import { type LawJudgement, readWrong } from "./Judging.ts"
 import { REPLAYS, type ReplayRow, replayLaws } from "./ReplayLaws.ts"

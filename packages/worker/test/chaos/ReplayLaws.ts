@@ -2,7 +2,7 @@
  * What must hold of replay jobs, whatever broke while they were made. Source: spec §4.6,
  * docs/adr/0017-replay-jobs.md.
  */
-import type { Logged } from "./History.ts"
+import type { Logged } from "./ChangeHistory.ts"
 import { judgeEach, type NamedJudgement } from "./Judgement.ts"
 import type { Job } from "./ReplayOrders.ts"
 import { removedByRetention } from "./RetentionLaws.ts"

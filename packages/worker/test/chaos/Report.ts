@@ -1,6 +1,6 @@
 /** A run's outcome for whoever reads it in a terminal: what was done, each law with its cases, the verdict. */
 import type { Fact } from "../simulation/Facts.ts"
-import { endpointOf } from "../simulation/History.ts"
+import { endpointOf } from "../simulation/Visibility.ts"
 import type { Verdict } from "./Chaos.ts"
 import type { LawJudgement } from "./Judging.ts"
 import type { Line } from "./MeterSums.ts"

@@ -1,5 +1,5 @@
 /** What must hold of retention while everything else goes on. Source: spec §8 and §3.4 (Retention). */
-import type { Logged } from "./History.ts"
+import type { Logged } from "./ChangeHistory.ts"
 import { type Judgement, judgeEach, type NamedJudgement } from "./Judgement.ts"
 import type { RetentionRun } from "./RetentionRuns.ts"
 

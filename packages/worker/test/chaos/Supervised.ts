@@ -8,7 +8,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { bundleFile, DEFAULTS, type Environment } from "../processes/Command.ts"
+import { bundleFile, DEFAULTS, type Environment } from "../processes/CommandEnvironment.ts"
 import { preloadIn } from "./Clocks.ts"
 
 const RESTART_MS = 300

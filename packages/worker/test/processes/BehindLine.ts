@@ -5,7 +5,7 @@ import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
 import { Effect, Redacted } from "effect"
 import { workspace } from "../Setting.ts"
 import { makeLine, through } from "./DatabaseLine.ts"
-import { scrape } from "./Meters.ts"
+import { scrape } from "./Scrapes.ts"
 import { shared } from "./Story.ts"
 import { startWorker } from "./WorkerProcess.ts"
 

@@ -6,8 +6,8 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Receiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
-import type { Api } from "./Api.ts"
-import type { Environment } from "./Command.ts"
+import type { Environment } from "./CommandEnvironment.ts"
+import type { Api } from "./ServeProcess.ts"
 import { idOf, within } from "./Story.ts"
 import type { WorkerProcess } from "./WorkerProcess.ts"
 

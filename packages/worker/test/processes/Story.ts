@@ -16,7 +16,7 @@ import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
 import { Clock, Effect, Layer, Schedule } from "effect"
 import { expect } from "vitest"
 import { box, endpoint, seen, type Workspace, workspace } from "../Setting.ts"
-import type { Environment } from "./Command.ts"
+import type { Environment } from "./CommandEnvironment.ts"
 import { startWorker, type WorkerProcess } from "./WorkerProcess.ts"
 import { WRONG } from "./Wrong.ts"
 

@@ -6,7 +6,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process"
 import type { Readable } from "node:stream"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
 import { Deferred, Effect, Redacted, type Scope } from "effect"
-import { bundleFile, DEFAULTS, type Environment, makeBundle } from "./Command.ts"
+import { bundleFile, DEFAULTS, type Environment, makeBundle } from "./CommandEnvironment.ts"
 
 /** Once per test file. */
 const bundled = makeBundle()

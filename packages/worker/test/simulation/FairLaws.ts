@@ -1,8 +1,8 @@
 /** What the engine owes to receivers that fail, and to the workspaces beside them. */
 import { pauseUnits, SLOW_AFTER } from "@posthorn/domain/Verdict"
 import type { Answered, Post } from "./Facts.ts"
-import { endpointOf } from "./History.ts"
 import type { Judged, Law } from "./Judged.ts"
+import { endpointOf } from "./Visibility.ts"
 
 type Step =
   | { readonly kind: "post"; readonly at: number }

@@ -6,8 +6,8 @@ import { FAILURE_LIMIT, MAX_TAKE_UPS, retryUnits } from "@posthorn/domain/Verdic
 import { signWithKeys } from "@posthorn/signature"
 import type { Fact } from "./Facts.ts"
 import { pauses } from "./FairLaws.ts"
-import { changesAround, enabledAt, endpointOf, keysAt } from "./History.ts"
 import type { Judged, Law } from "./Judged.ts"
+import { changesAround, enabledAt, endpointOf, keysAt } from "./Visibility.ts"
 
 type Recorded = Extract<Fact, { readonly kind: "recorded" }>
 

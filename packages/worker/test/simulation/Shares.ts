@@ -13,7 +13,7 @@ export interface Worker {
   deluded: boolean
   certain: boolean
   /** Counts how often its shards were taken from it. */
-  tenure: number
+  term: number
   owner: Owner | null
   hearer: Hearer | null
   locks: SleepLocks
@@ -49,7 +49,7 @@ export class Shares {
       this.unclean.set(shard, worker)
     }
     worker.shards.clear()
-    worker.tenure += 1
+    worker.term += 1
   }
 
   /** Tells a worker that was taken for dead what it has lost. */
@@ -105,10 +105,10 @@ export class Shares {
   }
 
   private move(shard: number, from: Worker): void {
-    const { tenure } = from
+    const { term } = from
     this.time.fork(
       Effect.map(from.owner!.drained(shard), () => {
-        if (!from.alive || from.tenure !== tenure || !from.shards.has(shard)) return
+        if (!from.alive || from.term !== term || !from.shards.has(shard)) return
         from.shards.delete(shard)
         this.owners.set(shard, null)
         if (!from.owner!.idle(shard)) this.unclean.set(shard, from)

@@ -23,15 +23,15 @@ import * as Engine from "../../src/Engine.ts"
 import type { Outgoing } from "../../src/Receiver.ts"
 import { type TuningValues, tuned } from "../../src/Tuning.ts"
 import { answerOf } from "./Answers.ts"
-import { services } from "./Cast.ts"
-import { type Climate, climateOf, type Mood } from "./Climate.ts"
 import { FAIR_MS, members, planCrowd } from "./Crowd.ts"
 import { type Answered, type Endpoint, type Post, type Secret, SHARDS } from "./Facts.ts"
+import { type FaultPlan, faultPlanOf, type Mood } from "./FaultPlan.ts"
 import type { Judged } from "./Judged.ts"
 import { Model } from "./Model.ts"
-import { LATEST_COMMIT_MS, planPublishes } from "./Publishers.ts"
 import { Shares, type Worker } from "./Shares.ts"
 import { type Chance, makeChance, VirtualTime } from "./VirtualTime.ts"
+import { services } from "./WorkerServices.ts"
+import { LATEST_COMMIT_MS, planPublishes } from "./WorldPublishers.ts"
 
 const GRACE_MS = 20_000
 const TROUBLE_MS = 25_000
@@ -73,7 +73,7 @@ export class World implements Judged {
     this.posts.filter((post) => post.deliveryId === deliveryId && this.deluded.has(post)).length
   private readonly deluded = new Set<Post>()
   readonly holdersLost = (deliveryId: string) => this.lostHolders.get(deliveryId) ?? 0
-  readonly climate: Climate
+  readonly plan: FaultPlan
   /** When nobody heard notifications, in a deaf world. */
   readonly silences: Array<{ readonly from: number; readonly to: number }> = []
   private readonly lostHolders = new Map<string, number>()
@@ -89,17 +89,17 @@ export class World implements Judged {
     this.seed = seed
     this.mood = mood
     this.chance = makeChance(seed)
-    const climate = climateOf(this.chance, mood)
-    this.climate = { ...climate, tuning: { ...climate.tuning, ...tuning } }
+    const plan = faultPlanOf(this.chance, mood)
+    this.plan = { ...plan, tuning: { ...plan.tuning, ...tuning } }
     sabotage?.(this.model)
   }
 
   get retryDelayMs(): number {
-    return this.climate.retryDelayMs
+    return this.plan.retryDelayMs
   }
 
   /** The answer takes its time, and then it may wait for a slot. */
-  readonly reachMs = () => this.climate.slowestMs + this.climate.tuning.freshMs
+  readonly reachMs = () => this.plan.slowestMs + this.plan.tuning.freshMs
 
   get promptUntil(): ((deliveryId: string) => number) | undefined {
     return this.mood === "deaf" ? (deliveryId) => this.heardUntil(deliveryId) : undefined
@@ -115,9 +115,9 @@ export class World implements Judged {
   private heardUntil(deliveryId: string): number {
     const { begunAt, committedAt } = this.commits.get(deliveryId)!
     const silence = this.silences.find(
-      ({ from, to }) => from <= committedAt + this.climate.noticeMs && committedAt < to
+      ({ from, to }) => from <= committedAt + this.plan.noticeMs && committedAt < to
     )
-    const soon = committedAt + this.climate.tuning.pollMs + PROMPT_MS
+    const soon = committedAt + this.plan.tuning.pollMs + PROMPT_MS
     const reached = committedAt - begunAt < tuned.lookBackMs - tuned.deafPollMs - PROMPT_MS / 10
     return silence === undefined || reached ? soon : Math.max(soon, silence.to + PROMPT_MS)
   }
@@ -188,7 +188,7 @@ export class World implements Judged {
   private scatter(): void {
     const endpoints = 3 + this.chance.below(4)
     for (let n = 0; n < endpoints; n++)
-      this.addEndpoint(n, `wsp_${n % 2}`, this.chance.oneOf(this.climate.manners))
+      this.addEndpoint(n, `wsp_${n % 2}`, this.chance.oneOf(this.plan.manners))
   }
 
   private crowd(): void {
@@ -225,7 +225,7 @@ export class World implements Judged {
       alive: true,
       deluded: false,
       certain: true,
-      tenure: 0,
+      term: 0,
       owner: null,
       hearer: null,
       locks: { take: () => Effect.succeed([]), giveBack: Effect.void },
@@ -237,7 +237,7 @@ export class World implements Judged {
     this.shares.workers.push(worker)
     const surroundings = {
       box,
-      climate: this.climate,
+      plan: this.plan,
       trueTime: (observed: Observed) => this.trueTime(worker, observed),
       model: this.model,
       shares: this.shares,
@@ -263,14 +263,14 @@ export class World implements Judged {
       const answerLost = troubled && this.chance.happens(0.01)
       const locked = troubled && name === "record" && this.chance.happens(0.01)
       return Effect.gen(this, function* () {
-        yield* Effect.sleep(this.chance.between(0, this.climate.slowestMs / 2))
+        yield* Effect.sleep(this.chance.between(0, this.plan.slowestMs / 2))
         if (!worker.alive) return yield* Effect.never
         if (refused) return yield* lost
         if (locked) return yield* lockNotAvailable
         const answer = apply()
         if (troubled && (name === "load" || name === "record") && this.chance.happens(0.004))
           this.kill(worker)
-        yield* Effect.sleep(this.chance.between(0, this.climate.slowestMs / 2))
+        yield* Effect.sleep(this.chance.between(0, this.plan.slowestMs / 2))
         if (!worker.alive) return yield* Effect.never
         if (answerLost) return yield* lost
         return answer
@@ -309,7 +309,7 @@ export class World implements Judged {
     for (const worker of this.shares.workers) {
       if (!worker.alive || worker.hearer === null) continue
       const { hearer } = worker
-      this.time.after(this.chance.between(0, this.climate.noticeMs), () => {
+      this.time.after(this.chance.between(0, this.plan.noticeMs), () => {
         if (worker.hears) hearer.heard(since, shards)
       })
     }

@@ -4,9 +4,9 @@
  * Sentences repeat nothing a receiver said, but for the target of a redirect, and that only as a URL.
  */
 
-import { afterRotation, neverSeen, rotated, unseen } from "../../internal/Secret.ts"
 import type { Evidence, SeenAttempt, SeenChange } from "../DiagnosisEvidence.ts"
 import type { Cause } from "./Cause.ts"
+import { afterRotation, neverSeen, rotated, unseen } from "./SecretCauses.ts"
 import { compare, fixEventTypes, fixUrl, person } from "./Steps.ts"
 import { type Kind, median } from "./Streak.ts"
 

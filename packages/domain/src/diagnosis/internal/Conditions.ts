@@ -1,10 +1,10 @@
 /** Findings that are conditions rather than causes: disabled, slow, late, what was lost, or nothing at all. */
 
-import { neverSeen, storeFirst } from "../../internal/Secret.ts"
 import { FAILURE_LIMIT } from "../../Verdict.ts"
 import type { Evidence } from "../DiagnosisEvidence.ts"
 import type { Finding } from "../Finding.ts"
 import { inSeconds } from "./Causes.ts"
+import { neverSeen, storeFirst } from "./SecretCauses.ts"
 import {
   compare,
   countLost,

@@ -1,9 +1,9 @@
 /** The finding about failures that last: those in a row up to now, unless deliveries come in between. */
 
-import { graceEnd, rotated } from "../../internal/Secret.ts"
 import type { Evidence, SeenChange } from "../DiagnosisEvidence.ts"
 import type { Confidence, Finding } from "../Finding.ts"
 import { causes, changedUrl } from "./Causes.ts"
+import { graceEnd, rotated } from "./SecretCauses.ts"
 import { look } from "./Steps.ts"
 import { changesBefore, deliveriesOf, dominant, type Kind, type Streak } from "./Streak.ts"
 import { unsteady } from "./Unsteady.ts"

@@ -9,12 +9,12 @@ import type { OpenApi } from "@effect/platform"
 import { TRACE_ID } from "@posthorn/api-contract/Examples"
 import type { OperationRules } from "@posthorn/api-contract/Operation"
 import { PROBLEM_JSON, problems, toProblem } from "@posthorn/api-contract/Problem"
-import { sampleOf } from "@posthorn/api-contract/Samples"
+import { sampleOf } from "@posthorn/api-contract/SampleProblems"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import type { PublicError } from "@posthorn/domain/Errors"
 import { Option } from "effect"
-import { exampleOf } from "./Examples.ts"
 import { type Json, nameOfRef, refOf } from "./Schemas.ts"
+import { exampleOf } from "./ShapeExamples.ts"
 
 type Tag = PublicError["_tag"]
 

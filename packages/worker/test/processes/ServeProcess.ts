@@ -2,7 +2,7 @@
 
 import { freePort } from "@posthorn/testkit/FreePort"
 import { Effect } from "effect"
-import type { Environment } from "./Command.ts"
+import type { Environment } from "./CommandEnvironment.ts"
 import { startProcess } from "./WorkerProcess.ts"
 
 export const OPERATOR_TOKEN = "operator-token-of-the-worker-tests"

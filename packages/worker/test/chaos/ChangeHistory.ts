@@ -4,7 +4,7 @@ import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { decodeSecret } from "@posthorn/signature"
 import { Redacted } from "effect"
-import { ENCRYPTION_KEY } from "../processes/Command.ts"
+import { ENCRYPTION_KEY } from "../processes/CommandEnvironment.ts"
 import type { Endpoint, Fact, Secret } from "../simulation/Facts.ts"
 
 type Row = Readonly<Record<string, unknown>>

@@ -2,9 +2,9 @@
 import type { Socket } from "node:net"
 import type { RawRequest } from "./RawRequests.ts"
 
-export type Behaviour = (answer: Answer) => void
+export type Behaviour = (answer: RawAnswer) => void
 
-export class Answer {
+export class RawAnswer {
   readonly request: RawRequest
   /** How many requests this path has had, this one included. */
   readonly nth: number

@@ -9,7 +9,7 @@ import { SlotShares } from "../../src/lanes/SlotShares.ts"
 import { LateCommits } from "../../src/loops/LateCommits.ts"
 import { Poller } from "../../src/loops/Poller.ts"
 import type { TuningValues } from "../../src/Tuning.ts"
-import type { Mood } from "./Climate.ts"
+import type { Mood } from "./FaultPlan.ts"
 import type { Model } from "./Model.ts"
 
 export interface Mutant {

@@ -14,7 +14,7 @@ import { type Outgoing, Receiver } from "../../src/Receiver.ts"
 import { Tuning } from "../../src/Tuning.ts"
 import { defaults, WorkerConfig } from "../../src/WorkerConfig.ts"
 import { HANG_MS } from "./Answers.ts"
-import type { Climate } from "./Climate.ts"
+import type { FaultPlan } from "./FaultPlan.ts"
 import type { Model } from "./Model.ts"
 import type { Shares, Worker } from "./Shares.ts"
 
@@ -22,7 +22,7 @@ export interface Surroundings {
   readonly model: Model
   readonly shares: Shares
   readonly box: SecretBox.SecretBox["Type"]
-  readonly climate: Climate
+  readonly plan: FaultPlan
   /** The world's time of an attempt, whatever the worker's clock shows. */
   readonly trueTime: (observed: Observed) => number
   /** Puts delays and faults around what happens at one instant. */
@@ -32,7 +32,7 @@ export interface Surroundings {
 
 export const services = (
   worker: Worker,
-  { box, climate, model, receive, shares, statement, trueTime }: Surroundings
+  { box, plan, model, receive, shares, statement, trueTime }: Surroundings
 ) => {
   const queue: Context.Tag.Service<Queue> = {
     due: (marks, skip, perShard, lookMost) =>
@@ -90,13 +90,13 @@ export const services = (
     }),
     Layer.succeed(WorkerConfig, {
       ...defaults,
-      batchSize: climate.slots,
+      batchSize: plan.slots,
       maxConcurrency: 1,
-      endpointConcurrency: climate.endpointConcurrency,
-      retryDelayMs: climate.retryDelayMs,
+      endpointConcurrency: plan.endpointConcurrency,
+      retryDelayMs: plan.retryDelayMs,
       requestTimeoutMs: HANG_MS,
       bodyTimeoutMs: 100
     }),
-    Layer.succeed(Tuning, climate.tuning)
+    Layer.succeed(Tuning, plan.tuning)
   )
 }

@@ -1,7 +1,7 @@
 /** What a rejection says of signing secrets: never seen, rotated and not yet stored, or stored too late. */
-import type { Evidence, SeenChange } from "../diagnosis/DiagnosisEvidence.ts"
-import type { Cause } from "../diagnosis/internal/Cause.ts"
-import { type NextStep, person, rotate } from "../diagnosis/internal/Steps.ts"
+import type { Evidence, SeenChange } from "../DiagnosisEvidence.ts"
+import type { Cause } from "./Cause.ts"
+import { type NextStep, person, rotate } from "./Steps.ts"
 
 const DAY_MS = 86_400_000
 

@@ -13,7 +13,7 @@ import type { Chance } from "./VirtualTime.ts"
  */
 export type Mood = "trouble" | "calm" | "deaf" | "crowd"
 
-export interface Climate {
+export interface FaultPlan {
   /** Longest time between the beginning of a statement and its answer. */
   readonly slowestMs: number
   /** Longest time until a notification is heard. */
@@ -59,7 +59,7 @@ const sizesOf = (chance: Chance): Partial<TuningValues> => {
   }
 }
 
-const PROMPT: Climate = {
+const PROMPT: FaultPlan = {
   slowestMs: 60,
   noticeMs: 40,
   retryDelayMs: 1_000,
@@ -70,7 +70,7 @@ const PROMPT: Climate = {
 }
 
 /** Half of the worlds have the constants of production. */
-export const climateOf = (chance: Chance, mood: Mood): Climate =>
+export const faultPlanOf = (chance: Chance, mood: Mood): FaultPlan =>
   mood === "deaf"
     ? PROMPT
     : mood === "crowd"
