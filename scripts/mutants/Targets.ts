@@ -51,8 +51,8 @@ export const targets: ReadonlyArray<Target> = [
     tests: ["packages/persistence/test/client/SecretBox.test.ts"]
   },
   {
-    file: "packages/worker/src/http/AddressGuard.ts",
-    tests: ["packages/worker/test/DispatchConnecting.alone.test.ts"]
+    file: "packages/worker/src/http/Names.ts",
+    tests: ["packages/worker/test/DispatchConnecting.alone.test.ts", "packages/worker/test/Names.test.ts"]
   },
   { file: "packages/worker/src/http/BodyPrefix.ts", tests: ["packages/worker/test/BodyPrefix.test.ts"] },
   { file: "packages/worker/src/http/KeptHeaders.ts", tests: ["packages/worker/test/KeptHeaders.test.ts"] },
