@@ -8,7 +8,7 @@ create role posthorn_owner login password :'owner_password';
 create role posthorn_run login password :'run_password';
 create schema posthorn authorization posthorn_owner;
 grant usage on schema posthorn to posthorn_run;
--- For what migrations make, now and later.
+-- For what migrations make, now and later. They take back what concerns evidence (migration 0009).
 alter default privileges for role posthorn_owner in schema posthorn
   grant select, insert, update, delete on tables to posthorn_run;
 alter default privileges for role posthorn_owner in schema posthorn grant execute on functions to posthorn_run;

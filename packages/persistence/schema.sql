@@ -163,6 +163,7 @@ CREATE INDEX deliveries_source ON posthorn.deliveries USING btree (workspace_id,
 CREATE INDEX deliveries_trace ON posthorn.deliveries USING btree (workspace_id, trace_id) WHERE ((event_id IS NULL) OR (replayed_from IS NOT NULL) OR (replay_id IS NOT NULL));
 CREATE TRIGGER attempts_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_attempts();
 CREATE TRIGGER deliveries_fail AFTER UPDATE OF status ON posthorn.deliveries FOR EACH ROW WHEN (old.status::text <> new.status::text AND (old.status::text = 'failed'::text OR (new.status::text = ANY (ARRAY['failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])))) EXECUTE FUNCTION posthorn.note_failure();
+CREATE TRIGGER deliveries_keep_ids BEFORE UPDATE OF workspace_id, id, endpoint_id ON posthorn.deliveries FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 CREATE TRIGGER failed_deliveries_follow AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.forget_failures();
 CREATE TRIGGER queue_follows AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_queued();
 CREATE TRIGGER rollups_become_stale AFTER DELETE ON posthorn.deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.stale_rollups();
@@ -200,6 +201,7 @@ create table posthorn.endpoints (
 ) with (fillfactor=80);
 CREATE TRIGGER deliveries_follow AFTER DELETE ON posthorn.endpoints REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_deliveries();
 CREATE TRIGGER endpoints_enabled AFTER UPDATE OF enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_workers();
+CREATE TRIGGER endpoints_keep_ids BEFORE UPDATE OF workspace_id, id ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 CREATE TRIGGER endpoints_subscriptions AFTER INSERT OR UPDATE OF event_types ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.keep_subscriptions();
 
 create table posthorn.events (
@@ -215,6 +217,7 @@ create table posthorn.events (
 ) with (autovacuum_vacuum_insert_threshold=20000, autovacuum_vacuum_insert_scale_factor=0);
 CREATE INDEX events_trace ON posthorn.events USING btree (workspace_id, trace_id) WHERE (trace_id <> (substr(id, 5) || '000'::text));
 CREATE INDEX events_type ON posthorn.events USING btree (workspace_id, event_type, id DESC);
+CREATE TRIGGER events_keep_ids BEFORE UPDATE OF workspace_id, id, payload ON posthorn.events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 
 create table posthorn.failed_deliveries (
   workspace_id text collate "C" not null,
@@ -439,6 +442,7 @@ create table posthorn.workspaces (
 );
 CREATE TRIGGER events_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_events();
 CREATE TRIGGER rollups_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_rollups();
+CREATE TRIGGER workspaces_keep_ids BEFORE UPDATE OF id ON posthorn.workspaces FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 create type posthorn.audience as (
   slug text,
   event_type text,
@@ -565,11 +569,14 @@ create type posthorn.waiting as (
 -- posthorn.publishing(shards smallint[]) returns text
 -- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer) returns TABLE(recorded integer, dead_lettered integer, disabled text[], too_late integer[], moment_micros bigint)
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
+-- posthorn.remove_endpoint(workspace text, endpoint text) returns boolean
+-- posthorn.remove_history(workspace text, endpoint text, most integer) returns integer
 -- posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_deliveries(workspace text, kept interval, most integer, INOUT past_id text, OUT removed integer) returns record
 -- posthorn.remove_old_events(workspace text, kept interval, most integer, INOUT past_id text, OUT looked integer, OUT removed integer) returns record
 -- posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_rollups() returns void
+-- posthorn.remove_workspace(workspace text) returns SETOF posthorn.workspaces
 -- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text) returns TABLE(source text, event text, delivery text)
 -- posthorn.replay_scan_limit() returns integer
 -- posthorn.replay_step(workspace text, replay text, batch integer, room integer, OUT outcome text, OUT made integer) returns record

@@ -48,7 +48,7 @@ $$;
 create function posthorn.remove_old_deliveries(
   workspace text, kept interval, most integer, inout past_id text, out removed integer
 )
-language sql set search_path = pg_catalog, pg_temp as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
   with old as materialized (
     select d.id from posthorn.deliveries d
     where d.workspace_id = workspace and d.id > past_id and d.id < posthorn.id_at('whd_', now() - kept)
@@ -67,7 +67,7 @@ $$;
 create function posthorn.remove_old_events(
   workspace text, kept interval, most integer, inout past_id text, out looked integer, out removed integer
 )
-language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   old text[];
   free text[];

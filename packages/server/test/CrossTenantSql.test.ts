@@ -118,6 +118,7 @@ const NOT_BY_ID: ReadonlySet<string> = new Set([
   "remove_old_events",
   "remove_old_keys",
   "remove_old_answers",
+  "remove_workspace",
   "hold_workspaces"
 ])
 

@@ -66,8 +66,15 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
       const sql = yield* SqlClient
       const { made } = yield* makeMany(ws, 4)
       const within = made.map((id, n) => `${id.slice(0, 4)}64401b2c93f${n % 2}${n}${id.slice(17)}`)
-      for (const [n, id] of made.entries())
-        yield* sql`update posthorn.deliveries set id = ${within[n]!}, created_at = posthorn.made_at(${within[n]!}) where id = ${id}`
+      yield* Effect.forEach(
+        made,
+        (id, n) =>
+          sql`update posthorn.deliveries set id = ${within[n]!}, created_at = posthorn.made_at(${within[n]!}) where id = ${id}`
+      ).pipe(
+        // Ids cannot be changed by anybody; only a replica's session is not asked.
+        (renaming) => Effect.zipRight(sql`set local session_replication_role = replica`, renaming),
+        sql.withTransaction
+      )
 
       const { items } = yield* walk(ws.call, "/webhooks/deliveries", 3)
 

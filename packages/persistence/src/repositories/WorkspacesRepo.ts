@@ -72,13 +72,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
       const removeHistory = (workspaceId: WorkspaceId, most: number) =>
         boundedWait(sql).pipe(
           Effect.zipRight(rows(sql, Counted)`
-        with oldest as materialized (
-          select id from posthorn.deliveries where workspace_id = ${workspaceId} order by id limit ${most} for update
-        ), gone as (
-          delete from posthorn.deliveries d using oldest
-          where d.workspace_id = ${workspaceId} and d.id = oldest.id returning 1
-        )
-        select count(*) as n from gone`),
+        select posthorn.remove_history(${workspaceId}, null, ${most}) as n`),
           Effect.zipWith(
             rows(sql, Counted)`select removed as n
             from posthorn.remove_old_events(${workspaceId}, interval '0', ${most}, '')`,
@@ -90,8 +84,9 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
       /** With everything in it; undefined when it was gone already. */
       const remove = (workspaceId: WorkspaceId) =>
         boundedWait(sql).pipe(
-          Effect.zipRight(rows(sql, WorkspaceRow)`delete from posthorn.workspaces where id = ${workspaceId}
-          returning ${columns}`),
+          Effect.zipRight(
+            rows(sql, WorkspaceRow)`select ${columns} from posthorn.remove_workspace(${workspaceId})`
+          ),
           Effect.map((rows) => rows[0]),
           refusing(stillInUse)
         )

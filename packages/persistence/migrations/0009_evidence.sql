@@ -1,0 +1,73 @@
+-- What keeps evidence from the role that runs Posthorn. Attempts and audit events refuse to be changed (0001); here, no row can
+-- be given another id and so be cut off from what hangs on it, and what holds evidence is deleted by these functions only. They
+-- have their owner's rights. Whoever runs Posthorn may call them, and nobody else may.
+
+create trigger workspaces_keep_ids before update of id on posthorn.workspaces
+  for each row execute function posthorn.refuse_change();
+create trigger endpoints_keep_ids before update of workspace_id, id on posthorn.endpoints
+  for each row execute function posthorn.refuse_change();
+create trigger deliveries_keep_ids before update of workspace_id, id, endpoint_id on posthorn.deliveries
+  for each row execute function posthorn.refuse_change();
+create trigger events_keep_ids before update of workspace_id, id, payload on posthorn.events
+  for each row execute function posthorn.refuse_change();
+
+-- Removes up to `most` deliveries of an endpoint, or of the workspace where that is null, with their attempts, oldest first;
+-- gives how many. Locked in the order in which posthorn.record locks them.
+create function posthorn.remove_history(workspace text, endpoint text, most integer) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  oldest text[];
+  removed integer;
+begin
+  if endpoint is null then
+    oldest := array(select d.id from posthorn.deliveries d where d.workspace_id = workspace order by d.id limit most for update);
+  else
+    oldest := array(
+      select d.id from posthorn.deliveries d where d.workspace_id = workspace and d.endpoint_id = endpoint
+      order by d.id limit most for update
+    );
+  end if;
+  delete from posthorn.deliveries d where d.workspace_id = workspace and d.id = any (oldest);
+  get diagnostics removed = row_count;
+  return removed;
+end $$;
+
+-- With its deliveries and attempts; whether it was there.
+create function posthorn.remove_endpoint(workspace text, endpoint text) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from posthorn.endpoints e where e.workspace_id = workspace and e.id = endpoint;
+  return found;
+end $$;
+
+-- With everything in it; nothing when it was gone already.
+create function posthorn.remove_workspace(workspace text) returns setof posthorn.workspaces
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  return query delete from posthorn.workspaces w where w.id = workspace returning w.*;
+end $$;
+
+revoke all on function posthorn.remove_history, posthorn.remove_endpoint, posthorn.remove_workspace,
+  posthorn.remove_old_deliveries, posthorn.remove_old_events from public;
+
+-- Default privileges let other roles write to every table (docker/roles.sql). Here they lose what they must not do. Columns
+-- that may be changed are named one by one. To lock an event, a role needs to hold a right to change one of its columns.
+do $$
+declare
+  other text;
+begin
+  for other in
+    select distinct case held.grantee when 0 then 'public' else held.grantee::regrole::text end
+    from pg_class c cross join lateral aclexplode(c.relacl) held
+    where c.oid = 'posthorn.attempts'::regclass and held.grantee <> c.relowner
+  loop
+    execute format('revoke update, delete, truncate on posthorn.workspaces, posthorn.endpoints, posthorn.events,
+      posthorn.deliveries, posthorn.attempts, posthorn.audit_events, posthorn.operator_audit_events from %s', other);
+    execute format('grant update (name) on posthorn.workspaces to %s', other);
+    execute format('grant update (url, description, event_types, enabled, disabled_reason, disabled_at, consecutive_failures,
+      generation, secret, previous_secret, previous_secret_expires_at, updated_at) on posthorn.endpoints to %s', other);
+    execute format('grant update (missed) on posthorn.events to %s', other);
+    execute format('grant update (status, attempts, next_attempt_at, last_http_status, last_failure_reason, last_duration_ms,
+      last_attempt_at, dead_letter_reason) on posthorn.deliveries to %s', other);
+  end loop;
+end $$;
