@@ -16,6 +16,7 @@ import { AttemptsRepo } from "@posthorn/persistence/repositories/AttemptsRepo"
 import { DeliveriesRepo } from "@posthorn/persistence/repositories/DeliveriesRepo"
 import { EndpointsRepo } from "@posthorn/persistence/repositories/EndpointsRepo"
 import { ReplaysRepo } from "@posthorn/persistence/repositories/ReplaysRepo"
+import { withCheapSpan } from "@posthorn/telemetry/Tracing"
 import { Effect } from "effect"
 import { type ListQuery, listPast, pagePast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
@@ -30,9 +31,6 @@ export interface WorkspaceDeliveryQuery extends DeliveryQuery, Times {
   readonly endpointId?: string | undefined
   readonly eventId?: string | undefined
 }
-
-/** A stack trace for the span of a list would cost as much as the rest of what is done here. */
-const UNTRACED = { captureStackTrace: false } as const
 
 const REPLAYABLE: ReadonlySet<DeliveryStatus> = new Set(ReplayableStatus.literals)
 
@@ -60,7 +58,7 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
               )
             : Effect.succeed(page)
         )
-      }).pipe(Effect.withSpan("Deliveries.listByEndpoint", UNTRACED))
+      }).pipe(withCheapSpan("Deliveries.listByEndpoint"))
 
     /** Deliveries of all endpoints, newest first. */
     const list = (query: WorkspaceDeliveryQuery) =>
@@ -69,12 +67,16 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
         const omitPayload = query.payload === "omit"
         const filter = { endpointId, eventId, eventType, since, status, until, omitPayload }
         return pagePast(byTime, query, (from) => deliveries.list(workspaceId, filter, query.limit, from))
-      }).pipe(Effect.withSpan("Deliveries.list", UNTRACED))
+      }).pipe(withCheapSpan("Deliveries.list"))
 
-    const get = Effect.fn("Deliveries.get")(function* (deliveryId: DeliveryId) {
-      const { workspaceId } = yield* CurrentPrincipal
-      return (yield* deliveries.find(workspaceId, deliveryId)) ?? (yield* new WebhookDeliveryNotFound())
-    })
+    const get = (deliveryId: DeliveryId) =>
+      Effect.flatMap(CurrentPrincipal, ({ workspaceId }) =>
+        Effect.filterOrFail(
+          deliveries.find(workspaceId, deliveryId),
+          (found) => found !== undefined,
+          () => new WebhookDeliveryNotFound()
+        )
+      ).pipe(withCheapSpan("Deliveries.get"))
 
     /** Attempts of one delivery, by ordinal. */
     const listAttempts = Effect.fn("Deliveries.listAttempts")(function* (

@@ -21,6 +21,7 @@ import {
 import { EventsRepo } from "@posthorn/persistence/repositories/EventsRepo"
 import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { generateSecret } from "@posthorn/signature"
+import { withCheapSpan } from "@posthorn/telemetry/Tracing"
 import { Effect, Either, Redacted } from "effect"
 import { changedFields, pick, type Sent } from "./Changes.ts"
 import { InstallationPolicy } from "./InstallationPolicy.ts"
@@ -87,10 +88,14 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       return yield* listPast(byId, query, (from) => endpoints.list(workspaceId, query.limit, from))
     })
 
-    const get = Effect.fn("Endpoints.get")(function* (endpointId: EndpointId) {
-      const { workspaceId } = yield* CurrentPrincipal
-      return (yield* endpoints.findDetail(workspaceId, endpointId)) ?? (yield* new WebhookEndpointNotFound())
-    })
+    const get = (endpointId: EndpointId) =>
+      Effect.flatMap(CurrentPrincipal, ({ workspaceId }) =>
+        Effect.filterOrFail(
+          endpoints.findDetail(workspaceId, endpointId),
+          (found) => found !== undefined,
+          () => new WebhookEndpointNotFound()
+        )
+      ).pipe(withCheapSpan("Endpoints.get"))
 
     const record = (
       action: "webhook.endpoint_updated" | "webhook.endpoint_deleted",

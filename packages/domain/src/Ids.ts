@@ -60,7 +60,8 @@ const hex: ReadonlyArray<string> = Array.from({ length: 256 }, (_, byte) =>
   byte.toString(16).padStart(2, "0")
 )
 
-const randomTail = () => {
+/** 16 random hex digits. */
+export const randomTail = (): string => {
   if (drawn === pool.length) {
     crypto.getRandomValues(pool)
     drawn = 0

@@ -4,7 +4,7 @@
  * 32 hex digits. A valid incoming W3C `traceparent` is continued; anything else starts a new one, which begins with the
  * time: ids that sort by creation cost an index a fraction of random ones. Source: spec §7.1.
  */
-import { newTail } from "./Ids.ts"
+import { newTail, randomTail } from "./Ids.ts"
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
 const ZEROS = /^0+$/
@@ -15,7 +15,7 @@ const partsOf = (traceparent: string | undefined) => {
 }
 
 /** The tail of an id, and three more of its random digits. */
-export const newTraceId = (): string => newTail() + newTail().slice(-3)
+export const newTraceId = (): string => newTail() + randomTail().slice(-3)
 
 /** The trace id of a `traceparent` header, or a new one when it is absent or not valid. */
 export const continueTrace = (traceparent: string | undefined): string =>

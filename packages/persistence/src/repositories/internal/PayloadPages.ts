@@ -1,6 +1,7 @@
 /**
  * Pages of rows that have a payload. A page ends early once its payloads have taken `PAGE_BYTES`, so that no reader can make
- * the server hold 200 payloads of 1 MiB. The payloads of the rows beyond stay in the database.
+ * the server hold 200 payloads of 1 MiB. The payloads of the rows beyond stay in the database. Summing them up costs PostgreSQL
+ * 0.35 ms, most of it for the plan, so it is done only where one payload takes more than its share of the page.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -38,7 +39,29 @@ export const makePayloadPages = <R extends Raw, P>(
     sql.literal(columnsOf<{ payload?: unknown }>(row, "r.", { payload }))
   const columns = columnsWith(payload)
   const withoutPayload = columnsWith("null::text")
+  const withinShare = columnsWith(
+    "case when octet_length(r.whole_payload) <= r.share then r.whole_payload end"
+  )
   const withinBudget = columnsWith(`case when r.bytes_before < ${PAGE_BYTES} then r.whole_payload end`)
+
+  const hasAll = (found: ReadonlyArray<Raw>) => found.every(({ payload }) => payload !== null)
+
+  /** Without `offset 0` the payload is looked up twice. */
+  const read = (walk: Fragment, limit: number) => {
+    const share = Math.floor((PAGE_BYTES - 1) / limit)
+    return Effect.flatMap(
+      rows(sql, row)`select ${withinShare} from (
+        select r.*, ${sql.literal(payload)} as whole_payload, ${share}::integer as share from ${walk} offset 0) r`,
+      (found) =>
+        hasAll(found)
+          ? Effect.succeed(found)
+          : rows(sql, row)`select ${withinBudget} from (
+              select w.*, coalesce(sum(octet_length(w.whole_payload)) over (
+                order by w.id desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
+              from (select r.*, ${sql.literal(payload)} as whole_payload from ${walk}) w
+            ) r order by r.id desc`
+    )
+  }
 
   /** `walk` is what follows `from`: the page's rows in their order and one more, if there are so many. */
   const page = (
@@ -47,13 +70,7 @@ export const makePayloadPages = <R extends Raw, P>(
     omitPayload = false
   ): Effect.Effect<Page<WithPayload<R>>, SqlError> =>
     Effect.map(
-      omitPayload
-        ? rows(sql, row)`select ${withoutPayload} from ${walk}`
-        : rows(sql, row)`select ${withinBudget} from (
-            select w.*, coalesce(sum(octet_length(w.whole_payload)) over (
-              order by w.id desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
-            from (select r.*, ${sql.literal(payload)} as whole_payload from ${walk}) w
-          ) r order by r.id desc`,
+      omitPayload ? rows(sql, row)`select ${withoutPayload} from ${walk}` : read(walk, limit),
       (found) => {
         const end = omitPayload ? -1 : found.findIndex(({ payload }) => payload === null)
         if (end < 0) return pageOf(order, found.map(toRow), limit)
