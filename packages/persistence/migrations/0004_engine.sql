@@ -168,7 +168,7 @@ begin
       select r.*, hash_record_extended(row(r.url, r.enabled, r.generation, r.secret, r.previous_secret), 0) as version
       from (
         select e.url, e.enabled, e.generation, e.consecutive_failures, e.secret,
-          case when e.previous_secret_expires_at > now() then e.previous_secret end as previous_secret
+          case when e.previous_secret_expires_at > clock_timestamp() then e.previous_secret end as previous_secret
         from posthorn.endpoints e
         where e.workspace_id = d.workspace_id and e.id = d.endpoint_id offset 0
       ) r offset 0

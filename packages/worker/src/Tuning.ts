@@ -6,8 +6,10 @@
 import { Context } from "effect"
 
 export const tuned = {
-  /** What was loaded is fresh enough to be sent for so long. */
+  /** What was loaded is fresh enough to be sent for so long after the answer. */
   freshMs: 30,
+  /** A load whose answer takes longer is dropped: with `freshMs`, what is sent was read less than a second before. */
+  lateMs: 750,
   /** The look-ahead covers the slots that become free within this time. */
   aheadMs: 10,
   /** Before the Loader looks again: while ownership is in doubt; after a load that failed; when a row was held. */

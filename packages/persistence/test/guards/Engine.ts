@@ -285,12 +285,16 @@ export const engine = writeScenarios((it) => {
       [true, "old"],
       [true, "null"]
     ])
-    await withOld("-1 hour")
+    // By the clock, however long ago the transaction began.
+    await stage.rows("begin")
+    await withOld("1 millisecond")
+    await stage.rows("select pg_sleep(0.01)")
     assert.deepEqual(await oldOnes(both), [
       [true, "null"],
       [true, "null"],
       [true, "null"]
     ])
+    await stage.rows("commit")
     assert.equal(await versionOf(), version)
   })
 

@@ -5,19 +5,25 @@
  * database while receivers are quick, and nothing is loaded ahead while they are slow. Deliveries in doubt, which a dead
  * worker may have held, are counted before they are ready. What is picked is either made ready, or given back, or gone, also
  * when the worker stops just now. Nothing is picked without holding the lease.
+ *
+ * What was read is as old as the asking, not as the answer. An answer that comes later than `lateMs` is dropped, and what it
+ * was about is loaded again, half as many at a time: a large answer may be late each time where a smaller one is not.
  * Source: spec §3.1, §8 and §3.4 (Snapshot, Poison), docs/adr/0010-engine.md and 0012-poison.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { MAX_TAKE_UPS } from "@posthorn/domain/Verdict"
 import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"
-import { Effect } from "effect"
+import { Data, Effect } from "effect"
 import type { Waiting } from "../lanes/Lane.ts"
 import type { Loaded } from "../lanes/Stages.ts"
 import type { Parts } from "../Parts.ts"
 import { schedulesOf } from "../Schedules.ts"
 
 type LoaderParts = Pick<Parts, "clock" | "lanes" | "ownership" | "queue" | "tuning">
+
+/** What was read may have been changed since. */
+class LateAnswer extends Data.TaggedError("LateAnswer")<{ readonly message: string }> {}
 
 export const makeLoader = (
   { clock, lanes, ownership, queue, tuning }: LoaderParts,
@@ -43,10 +49,19 @@ export const makeLoader = (
     })
   }
 
-  const load = (rows: ReadonlyArray<Waiting>): Effect.Effect<void, SqlError> =>
+  /** The most to load at once; answers that came in time double it, without end. */
+  let most = Number.POSITIVE_INFINITY
+
+  const load = (rows: ReadonlyArray<Waiting>): Effect.Effect<void, SqlError | LateAnswer> =>
     Effect.gen(function* () {
+      const asked = yield* elapsedNow
       const contents = yield* queue.load(rows)
       const now = yield* elapsedNow
+      if (now - asked > tuning.lateMs) {
+        most = Math.max(1, rows.length >> 1)
+        return yield* new LateAnswer({ message: `The answer took ${Math.round(now - asked)} ms` })
+      }
+      most *= 2
       const loaded = rows.flatMap((row, n) => lanes.loaded(row, contents[n] ?? null, now) ?? [])
       lanes.measure(now)
       lanes.makeReady(yield* countInDoubt(loaded))
@@ -67,7 +82,7 @@ export const makeLoader = (
   const turn: Effect.Effect<void, SqlError> = Effect.suspend(() => {
     if (!ownership.holdsLease()) return Effect.sleep(tuning.uncertainPauseMs)
     lanes.refresh(elapsed(clock))
-    const picked = lanes.mayPick > 0 ? lanes.pick(lanes.mayPick) : []
+    const picked = lanes.mayPick > 0 ? lanes.pick(Math.min(lanes.mayPick, most)) : []
     if (picked.length === 0) {
       // What was loaded for slots that do not become free must not stand in the way for longer than it stays fresh.
       if (lanes.holdsLoaded) lookAgain()
@@ -77,6 +92,7 @@ export const makeLoader = (
     return load(picked).pipe(
       reporting(trouble),
       Effect.onError(() => giveBack),
+      Effect.catchTag("LateAnswer", () => Effect.void),
       Effect.uninterruptible
     )
   })

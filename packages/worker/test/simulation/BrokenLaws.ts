@@ -154,6 +154,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
         load(rows).map((loaded) => loaded && { ...loaded, endpoint: { ...loaded.endpoint, enabled: true } })
     )
   },
+  "L11: what was loaded late is signed with what it had": { tuning: { lateMs: Number.POSITIVE_INFINITY } },
+  "L12: what was loaded late is sent": { tuning: { lateMs: Number.POSITIVE_INFINITY } },
   "L15: a delivery outlives its endpoint": {
     model: changing("delete", (remove, model) => (endpoint) => {
       const kept = [...model.deliveries.values()].find(({ endpointId }) => endpointId === endpoint.id)

@@ -5,6 +5,7 @@
  * - a worker dies after it loaded, sent, got an answer, or wrote one down; another has its shards seconds later;
  * - a worker is taken for dead and goes on (zombie), sure of its shards or not;
  * - the database refuses a statement, or carries it out and loses the answer;
+ * - it answers late, its tables are locked, or the line to it stands still for a while;
  * - publishers commit late, notifications come late or never, and a listener is deaf without knowing it;
  * - PostgreSQL is restarted under healthy workers; locks are not to be had;
  * - the workers' clocks are set back and ahead;
@@ -29,6 +30,7 @@ import { type FaultPlan, faultPlanOf, type Mood } from "./FaultPlan.ts"
 import type { Judged } from "./Judged.ts"
 import { Model } from "./Model.ts"
 import { Shares, type Worker } from "./Shares.ts"
+import { Slowness } from "./Slowness.ts"
 import { type Chance, makeChance, VirtualTime } from "./VirtualTime.ts"
 import { services } from "./WorkerServices.ts"
 import { LATEST_COMMIT_MS, planPublishes } from "./WorldPublishers.ts"
@@ -79,6 +81,8 @@ export class World implements Judged {
   private readonly lostHolders = new Map<string, number>()
   private readonly shares = new Shares(this.time, (shard) => this.takenOver(shard))
   private readonly chance: Chance
+  private readonly slowness: Slowness
+  private readonly readWithinMs: number
   private readonly seed: number
   private readonly mood: Mood
   private trouble = true
@@ -90,7 +94,9 @@ export class World implements Judged {
     this.mood = mood
     this.chance = makeChance(seed)
     const plan = faultPlanOf(this.chance, mood)
+    this.readWithinMs = plan.tuning.lateMs + plan.tuning.freshMs
     this.plan = { ...plan, tuning: { ...plan.tuning, ...tuning } }
+    this.slowness = new Slowness(this.time, this.chance, plan.slowestMs)
     sabotage?.(this.model)
   }
 
@@ -98,8 +104,8 @@ export class World implements Judged {
     return this.plan.retryDelayMs
   }
 
-  /** The answer takes its time, and then it may wait for a slot. */
-  readonly reachMs = () => this.plan.slowestMs + this.plan.tuning.freshMs
+  /** The answer may take some time, and then it may wait for a slot: by the constants of the seed, whatever is sabotaged. */
+  readonly reachMs = () => this.readWithinMs
 
   get promptUntil(): ((deliveryId: string) => number) | undefined {
     return this.mood === "deaf" ? (deliveryId) => this.heardUntil(deliveryId) : undefined
@@ -262,18 +268,21 @@ export class World implements Judged {
       const refused = troubled && this.chance.happens(0.01)
       const answerLost = troubled && this.chance.happens(0.01)
       const locked = troubled && name === "record" && this.chance.happens(0.01)
+      const way = this.slowness.way(worker, troubled)
+      const lock = this.slowness.lockOf(name)
       return Effect.gen(this, function* () {
-        yield* Effect.sleep(this.chance.between(0, this.plan.slowestMs / 2))
+        yield* way
         if (!worker.alive) return yield* Effect.never
         if (refused) return yield* lost
         if (locked) return yield* lockNotAvailable
-        const answer = apply()
+        const held = yield* lock(apply)
+        if (held === null) return yield* lockNotAvailable
         if (troubled && (name === "load" || name === "record") && this.chance.happens(0.004))
           this.kill(worker)
-        yield* Effect.sleep(this.chance.between(0, this.plan.slowestMs / 2))
+        yield* way
         if (!worker.alive) return yield* Effect.never
         if (answerLost) return yield* lost
-        return answer
+        return held.answer
       })
     })
   }
@@ -331,6 +340,11 @@ export class World implements Judged {
     }
     for (let n = this.chance.below(3); n > 0; n--) {
       this.time.after(this.chance.between(4_000, TROUBLE_MS), () => this.restartDatabase())
+    }
+    for (let n = this.chance.below(4); n > 0; n--) {
+      const after = () => this.chance.between(2_000, TROUBLE_MS - 12_000)
+      this.time.after(after(), () => this.slowness.lockTable())
+      this.time.after(after(), () => this.slowness.stall(this.someWorker()))
     }
   }
 

@@ -1,0 +1,72 @@
+/**
+ * What holds statements up in a world: the database takes its time, answers some of them seconds late, its tables are locked, and
+ * the line between it and a worker stands still. A statement sees what was there when it began, and its answer comes later.
+ */
+import { Effect } from "effect"
+import type { Worker } from "./Shares.ts"
+import type { Chance, VirtualTime } from "./VirtualTime.ts"
+
+/** What each statement reads or writes, as far as it is locked here. */
+const TABLES: Readonly<Record<string, ReadonlyArray<string>>> = {
+  deliveries: ["load", "record", "held", "bury"],
+  queue: ["due", "heads", "nextDue", "dueOf", "record", "held", "countClaims"]
+}
+/** These change something, once they have what they wait for; the others have read by then. */
+const WRITES = new Set(["record", "held", "bury", "countClaims"])
+/** `lock_timeout` of the statements that write, and of the connection. */
+const WRITE_WAITS_MS = 500
+const WAITS_MS = 5_000
+const LONGEST_LOCK_MS = 20_000
+/** Longer, and a worker is not sure of its shards any more. */
+const LONGEST_STALL_MS = 2_900
+
+export class Slowness {
+  private readonly time: VirtualTime
+  private readonly chance: Chance
+  private readonly slowestMs: number
+  private readonly lockedUntil = new Map<string, number>()
+  private readonly stillUntil = new Map<Worker, number>()
+
+  constructor(time: VirtualTime, chance: Chance, slowestMs: number) {
+    this.time = time
+    this.chance = chance
+    this.slowestMs = slowestMs
+  }
+
+  lockTable(): void {
+    const table = this.chance.oneOf(Object.keys(TABLES))
+    this.lockedUntil.set(table, this.time.now + this.chance.magnitude(100, LONGEST_LOCK_MS))
+  }
+
+  stall(worker: Worker | undefined): void {
+    if (worker !== undefined)
+      this.stillUntil.set(worker, this.time.now + this.chance.magnitude(100, LONGEST_STALL_MS))
+  }
+
+  /** From the worker to the database, or back. */
+  way(worker: Worker, troubled: boolean): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const late = troubled && this.chance.happens(0.01) ? this.chance.magnitude(100, 10_000) : 0
+      const usual = this.chance.between(0, this.slowestMs / 2)
+      const still = Math.max(0, (this.stillUntil.get(worker) ?? 0) - this.time.now)
+      return Effect.sleep(Math.max(usual + late, still))
+    })
+  }
+
+  /** What it answers once it has the lock; null when it has waited for too long. */
+  lockOf(name: string) {
+    const tables = Object.keys(TABLES).filter((table) => TABLES[table]!.includes(name))
+    const wait = () => Math.max(0, ...tables.map((table) => this.lockedUntil.get(table) ?? 0)) - this.time.now
+    const [writes, most] = WRITES.has(name) ? [true, WRITE_WAITS_MS] : [false, WAITS_MS]
+    return <A>(apply: () => A): Effect.Effect<{ readonly answer: A } | null> =>
+      Effect.suspend(() => {
+        const waiting = Math.max(0, wait())
+        if (waiting > most) return Effect.as(Effect.sleep(most), null)
+        if (waiting === 0 || !writes) return Effect.delay(Effect.succeed({ answer: apply() }), waiting)
+        return Effect.delay(
+          Effect.sync(() => ({ answer: apply() })),
+          waiting
+        )
+      })
+  }
+}
