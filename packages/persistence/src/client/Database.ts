@@ -30,10 +30,10 @@ export const toRfc3339 = (text: string): string => {
   return Number.isNaN(date.getTime()) ? text : date.toISOString()
 }
 
-const types = {
+const types: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: "text" | "binary") =>
     oid === INT8 ? Number : oid === TIMESTAMPTZ ? toRfc3339 : pg.types.getTypeParser(oid, format as "text")
-} as unknown as pg.CustomTypesConfig
+}
 
 export interface DatabaseOptions {
   readonly url: Redacted.Redacted

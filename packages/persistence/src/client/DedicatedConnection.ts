@@ -86,7 +86,7 @@ const open = (
       query: <A>(
         statement: string,
         values: ReadonlyArray<unknown> = [],
-        row = Schema.Unknown as unknown as Schema.Schema<A>
+        row: Schema.Schema<A> = Schema.Any
       ) =>
         Effect.flatMap(
           Effect.tryPromise({

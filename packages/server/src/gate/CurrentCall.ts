@@ -13,7 +13,7 @@ import type { Caller } from "./Caller.ts"
 export interface Call {
   readonly via: Via
   readonly traceId: string
-  /** When it arrived, by `performance.now()`. */
+  /** When it arrived, by `telemetry/Elapsed`. */
   readonly began: number
   /** Who calls. `slug` is the workspace in the path, if there is one. */
   readonly authenticate: (slug: string | undefined) => Effect.Effect<Caller, RateLimited | Unauthorized>

@@ -13,6 +13,7 @@ import { type ContractEntry, entries, membersOf } from "@posthorn/api-contract/W
 import { Workspaces } from "@posthorn/capabilities/Workspaces"
 import { Forbidden, InvalidRequest, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import type { Operator, Principal } from "@posthorn/domain/Principal"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Context, Effect, Layer, Option } from "effect"
 import { ANSWER_MS } from "../http/Deadline.ts"
 import { DatabaseTrouble } from "../http/Failures.ts"
@@ -76,6 +77,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
     const limits = yield* RateLimits
     const trouble = yield* DatabaseTrouble
     const workspaces = yield* Workspaces
+    const clock = yield* Effect.clock
 
     /** The workspace that is meant: a token has one of its own, which a slug can only repeat. */
     const workspaceOf = (
@@ -96,7 +98,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
     /** Counts the operation when it is answered. */
     const observe = (entry: ContractEntry, { began, via }: Call) =>
       HttpApp.appendPreResponseHandler((_, response) => {
-        answered(entry, via, response.status, began)
+        answered(entry, via, response.status, elapsed(clock) - began)
         return response.status < 400 ? trouble.passing(response) : Effect.succeed(response)
       })
 

@@ -4,7 +4,7 @@
  * `Effect.timeout` would run each request in a fiber more, 10 us each. Here a timer answers the request and interrupts its
  * fiber. The time in which a body arrives does not count: that has a deadline of its own.
  */
-import { Effect, FiberId } from "effect"
+import { Effect, Fiber } from "effect"
 
 /** A call that takes longer is answered 503. */
 export const ANSWER_MS = 15_000
@@ -48,7 +48,7 @@ export const withDeadline = <A, E, R>(
     run(
       new Deadline(() => {
         late()
-        fiber.unsafeInterruptAsFork(FiberId.none)
+        Effect.runFork(Fiber.interruptFork(fiber))
       })
     )
   )

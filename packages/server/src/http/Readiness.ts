@@ -5,6 +5,7 @@
  * balancer sends nothing to a process that has stopped. Where nobody asks, stopping takes no time.
  */
 import { Health } from "@posthorn/capabilities/Health"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { Deferred, Effect } from "effect"
 
 /** Whoever has heard yes twice, and lately, is taken to ask again. A script that waits for a start hears it once. */
@@ -23,17 +24,17 @@ export class Readiness extends Effect.Service<Readiness>()("@posthorn/server/Rea
     const ask: Effect.Effect<boolean> = Effect.suspend(() => {
       if (stopping) return Effect.as(Deferred.succeed(heard, undefined), false)
       return Effect.tap(health.ready, (ready) =>
-        Effect.sync(() => {
-          askedAt = performance.now()
+        Effect.map(elapsedNow, (now) => {
+          askedAt = now
           if (ready) heardYes += 1
         })
       )
     })
 
     /** Say no from now on, and wait until it has been heard. */
-    const stop = Effect.suspend(() => {
+    const stop = Effect.flatMap(elapsedNow, (now) => {
       stopping = true
-      if (heardYes < 2 || performance.now() - askedAt > ASKED_LATELY_MS) return Effect.void
+      if (heardYes < 2 || now - askedAt > ASKED_LATELY_MS) return Effect.void
       return Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Deferred.await(heard)), PATIENCE))
     })
 

@@ -7,6 +7,7 @@
 import type { HttpServerResponse } from "@effect/platform"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
 import type { CallerSpan } from "@posthorn/domain/TraceId"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { inTrace, isTracing, SpanBudget } from "@posthorn/telemetry/Tracing"
 import { Effect } from "effect"
 import type { Call } from "../gate/CurrentCall.ts"
@@ -33,12 +34,12 @@ const told = (answer: HttpServerResponse.HttpServerResponse) =>
   )
 
 /** Undefined while nobody takes spans. */
-export const requestSpans = Effect.map(isTracing, (on) => {
+export const requestSpans = Effect.zipWith(isTracing, Effect.clock, (on, clock) => {
   if (!on) return undefined
   const budget = new SpanBudget(MOST)
   return (entry: ContractEntry, { traceId, via }: Call, caller?: CallerSpan) =>
     <R>(answering: Answering<R>): Answering<R> =>
-      caller?.isSampled === false || !budget.take(Date.now())
+      caller?.isSampled === false || !budget.take(elapsed(clock))
         ? answering
         : Effect.withSpan(Effect.flatMap(answering, told), entry.name, {
             parent: inTrace(traceId, caller?.spanId),

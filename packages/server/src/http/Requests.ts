@@ -20,6 +20,7 @@ import {
   ServiceUnavailable
 } from "@posthorn/domain/Errors"
 import { callerSpan, continueTrace } from "@posthorn/domain/TraceId"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Cause, Context, Effect, Stream } from "effect"
 import { Authentication } from "../gate/Authentication.ts"
 import { type Call, CurrentCall } from "../gate/CurrentCall.ts"
@@ -124,6 +125,7 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
     const { baseUrl } = yield* ServerConfig
     const { bodyMs } = yield* ConnectionLimits
     const traced = yield* requestSpans
+    const clock = yield* Effect.clock
 
     const missing = (pathname: string) => {
       const allow = routes.allowed(pathname)
@@ -137,7 +139,7 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
         const message = NodeHttpServerRequest.toIncomingMessage(arrived)
         const response = NodeHttpServerRequest.toServerResponse(arrived)
         const { headers, method, socket } = message
-        const began = performance.now()
+        const began = elapsed(clock)
         const traceparent = headers.traceparent as string | undefined
         const traceId = continueTrace(traceparent)
         const pathname = arrived.url.split("?", 1)[0]!

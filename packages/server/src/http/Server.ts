@@ -17,6 +17,7 @@ import {
 } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Stopping } from "@posthorn/domain/Errors"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Context, Effect, Layer, Runtime, RuntimeFlags, RuntimeFlagsPatch, Scope } from "effect"
 import { operationsLive } from "../api/Operations.ts"
 import { consoleApiLive } from "../console/ConsoleApi.ts"
@@ -40,11 +41,12 @@ const SAID_EVERY_MS = 60_000
 
 /** Says, once a minute at most, that connections are turned away: nobody could tell from outside. */
 const sayWhenFull = (server: ReturnType<typeof makeNodeServer>) =>
-  Effect.map(Effect.runtime<never>(), (runtime) => {
+  Effect.zipWith(Effect.runtime<never>(), Effect.clock, (runtime, clock) => {
     let saidAt = Number.NEGATIVE_INFINITY
     server.on("drop", () => {
-      if (performance.now() - saidAt < SAID_EVERY_MS) return
-      saidAt = performance.now()
+      const now = elapsed(clock)
+      if (now - saidAt < SAID_EVERY_MS) return
+      saidAt = now
       const taken = `All ${server.maxConnections} connections are taken: new ones are closed at once.`
       Runtime.runFork(runtime)(Effect.logWarning(`${taken} Look who holds them, or start one more process.`))
     })

@@ -16,6 +16,7 @@ import {
 import { type ContractEntry, keepsAnswers, membersOf } from "@posthorn/api-contract/Walk"
 import { InvalidRequest, type Issue, RouteNotFound } from "@posthorn/domain/Errors"
 import { JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Context, Effect, Either, Option } from "effect"
 import type { Caller } from "../gate/Caller.ts"
 import { type Call, CurrentCall } from "../gate/CurrentCall.ts"
@@ -134,6 +135,7 @@ const toResult = (response: HttpServerResponse.HttpServerResponse): ToolResult =
 export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/ToolCalls", {
   dependencies: [Failures.Default],
   effect: Effect.gen(function* () {
+    const clock = yield* Effect.clock
     const failures = yield* Failures
     const traced = yield* requestSpans
     const operations = yield* Effect.flatMap(HttpApiBuilder.Router.router, HttpRouter.toHttpApp)
@@ -165,7 +167,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
       const call: Call = {
         via: "mcp",
         traceId: context.traceId,
-        began: performance.now(),
+        began: elapsed(clock),
         authenticate: () => Effect.succeed(context.caller),
         deadline: null,
         isTool: true,
@@ -203,7 +205,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
       const { deal, entry } = tool
       const given = text?.text ?? "{}"
       return Effect.flatMap(parse(entry, given), (args) => {
-        const began = performance.now()
+        const began = elapsed(clock)
         const dealt =
           args instanceof InvalidRequest
             ? { ...deal({}, "{}", context.caller), fault: args }
@@ -214,7 +216,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
           ? Effect.succeed(failures.refuse(dealt.fault, context.traceId))
           : run(entry, dealt, context)
         return Effect.map(answering, (response) => {
-          answered(entry, "mcp", response.status, began)
+          answered(entry, "mcp", response.status, elapsed(clock) - began)
           return toResult(response)
         })
       })

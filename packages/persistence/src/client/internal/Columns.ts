@@ -3,7 +3,9 @@ import { type Id as IdOf, type Noun, prefixes } from "@posthorn/domain/Ids"
 import { Schema } from "effect"
 
 export const Id = <N extends Noun>(noun: N) =>
-  Schema.String.pipe(Schema.startsWith(prefixes[noun])) as unknown as Schema.Schema<IdOf<N>>
+  Schema.declare((text): text is IdOf<N> => typeof text === "string" && text.startsWith(prefixes[noun]), {
+    identifier: `an id that starts with ${prefixes[noun]}`
+  })
 
 /** A timestamp. */
 export const Time = Schema.String.pipe(Schema.pattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/))

@@ -36,11 +36,10 @@ const open = (options: pg.PoolConfig) =>
   )
 
 /** The driver keeps its statement to itself; the getter beside it warns that it will go. */
-const isBusy = (client: pg.PoolClient) =>
-  (client as unknown as { readonly _activeQuery: object | null })._activeQuery !== null
+const isBusy = (client: pg.PoolClient) => "_activeQuery" in client && client._activeQuery !== null
 
 const closeUnlessGood = (_: Error, client: pg.PoolClient) => {
-  if (isBusy(client) || (client as unknown as Client).leaving) void client.end()
+  if (isBusy(client) || (client instanceof Client && client.leaving)) void client.end()
 }
 
 /** Fails when the database cannot be reached. */
