@@ -9,7 +9,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import type { ServiceUnavailable } from "@posthorn/domain/Errors"
 import type { JsonText } from "@posthorn/domain/JsonText"
-import { Effect, Option, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { columnsOf, Id } from "../../client/internal/Columns.ts"
 import { makeKeyedSemaphores } from "../../client/internal/KeyedSemaphores.ts"
 import { makeLockWaits } from "../../client/internal/LockWaits.ts"
@@ -119,10 +119,10 @@ export const makePublishing = Effect.gen(function* () {
         isOfOne(error) ? apart.withPermit(publish.workspaceSlug)(publishAlone(publish)) : Effect.fail(error)
     })
 
-  /** A publish within a transaction belongs to that, and is made by itself. */
+  /** In no transaction of the caller's. */
   const one = (publish: Publish) =>
-    Effect.flatMap(Effect.serviceOption(SqlClient.TransactionConnection), (transaction) =>
-      Option.isSome(transaction) || waiting.isWaitedFor(keyOf(publish)) || apart.isUsed(publish.workspaceSlug)
+    Effect.suspend(() =>
+      waiting.isWaitedFor(keyOf(publish)) || apart.isUsed(publish.workspaceSlug)
         ? publishAlone(publish)
         : publishShared(publish)
     )
