@@ -22,18 +22,25 @@ create table posthorn.api_tokens (
   revoked_at timestamp(3) with time zone,
   created_by_type text,
   created_by_id text collate "C",
+  parent_id text collate "C",
+  session_id text collate "C",
+  root_type text,
+  root_id text collate "C",
   constraint api_tokens_pkey PRIMARY KEY (workspace_id, id),
   constraint api_tokens_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
   constraint api_tokens_check CHECK (((created_by_type IS NULL) = (created_by_id IS NULL))),
+  constraint api_tokens_check1 CHECK (((root_type IS NULL) = (root_id IS NULL))),
   constraint api_tokens_created_by_type_check CHECK ((created_by_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
   constraint api_tokens_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint api_tokens_root_type_check CHECK ((root_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
   constraint api_tokens_scopes_check CHECK ((cardinality(scopes) > 0)),
   constraint api_tokens_secret_hash_check CHECK ((length(secret_hash) = 32))
 );
 CREATE UNIQUE INDEX api_tokens_lookup ON posthorn.api_tokens USING btree (id);
-CREATE INDEX api_tokens_made_by ON posthorn.api_tokens USING btree (workspace_id, created_by_id) WHERE (created_by_type = 'api_token'::text);
 CREATE INDEX api_tokens_newest ON posthorn.api_tokens USING btree (workspace_id, created_at DESC, id DESC);
 CREATE INDEX api_tokens_open ON posthorn.api_tokens USING btree (workspace_id, COALESCE(expires_at, 'infinity'::timestamp with time zone)) WHERE (revoked_at IS NULL);
+CREATE INDEX api_tokens_parent ON posthorn.api_tokens USING btree (workspace_id, parent_id) WHERE (parent_id IS NOT NULL);
+CREATE INDEX api_tokens_session ON posthorn.api_tokens USING btree (workspace_id, session_id) WHERE (session_id IS NOT NULL);
 
 create table posthorn.attempts (
   workspace_id text collate "C" not null,
@@ -62,6 +69,8 @@ create table posthorn.audit_events (
   action text not null,
   actor_type text not null,
   actor_id text not null,
+  root_type text,
+  root_id text,
   via text not null,
   target_type text not null,
   target_id text not null,
@@ -71,6 +80,8 @@ create table posthorn.audit_events (
   constraint audit_events_pkey PRIMARY KEY (workspace_id, id),
   constraint audit_events_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
   constraint audit_events_actor_type_check CHECK ((actor_type = ANY (ARRAY['api_token'::text, 'operator'::text, 'member'::text, 'system'::text]))),
+  constraint audit_events_check CHECK (((root_type IS NULL) = (root_id IS NULL))),
+  constraint audit_events_root_type_check CHECK ((root_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
   constraint audit_events_via_check CHECK ((via = ANY (ARRAY['rest'::text, 'mcp'::text, 'console'::text, 'worker'::text, 'sql'::text])))
 );
 CREATE INDEX audit_events_newest ON posthorn.audit_events USING btree (workspace_id, created_at DESC, id DESC);
@@ -85,16 +96,26 @@ create table posthorn.console_links (
   token_id text collate "C",
   member_id text collate "C",
   permissions text[],
+  session_id text collate "C",
+  operator_epoch text collate "C",
+  made_by_type text not null,
+  made_by_id text collate "C" not null,
+  root_type text not null,
+  root_id text collate "C" not null,
   expires_at timestamp(3) with time zone not null,
   constraint console_links_pkey PRIMARY KEY (workspace_id, id),
   constraint console_links_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
   constraint console_links_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES posthorn.members(workspace_id, id) ON DELETE CASCADE,
+  constraint console_links_workspace_id_session_id_fkey FOREIGN KEY (workspace_id, session_id) REFERENCES posthorn.console_sessions(workspace_id, id) ON DELETE CASCADE,
   constraint console_links_workspace_id_token_id_fkey FOREIGN KEY (workspace_id, token_id) REFERENCES posthorn.api_tokens(workspace_id, id) ON DELETE CASCADE,
-  constraint console_links_code_hash_check CHECK ((length(code_hash) = 32))
+  constraint console_links_code_hash_check CHECK ((length(code_hash) = 32)),
+  constraint console_links_made_by_type_check CHECK ((made_by_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
+  constraint console_links_root_type_check CHECK ((root_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text])))
 );
 CREATE INDEX console_links_expiry ON posthorn.console_links USING btree (workspace_id, expires_at);
 CREATE UNIQUE INDEX console_links_lookup ON posthorn.console_links USING btree (code_hash);
 CREATE INDEX console_links_member ON posthorn.console_links USING btree (workspace_id, member_id);
+CREATE INDEX console_links_session ON posthorn.console_links USING btree (workspace_id, session_id);
 CREATE INDEX console_links_token ON posthorn.console_links USING btree (workspace_id, token_id);
 
 create table posthorn.console_sessions (
@@ -104,18 +125,33 @@ create table posthorn.console_sessions (
   token_id text collate "C",
   member_id text collate "C",
   permissions text[],
+  session_id text collate "C",
+  operator_epoch text collate "C",
+  made_by_type text not null,
+  made_by_id text collate "C" not null,
+  root_type text not null,
+  root_id text collate "C" not null,
+  via text not null,
   created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   last_seen_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   expires_at timestamp(3) with time zone not null,
+  ended_at timestamp(3) with time zone,
   constraint console_sessions_pkey PRIMARY KEY (workspace_id, id),
   constraint console_sessions_secret UNIQUE (workspace_id, secret_hash),
   constraint console_sessions_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE,
   constraint console_sessions_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES posthorn.members(workspace_id, id) ON DELETE CASCADE,
+  constraint console_sessions_workspace_id_session_id_fkey FOREIGN KEY (workspace_id, session_id) REFERENCES posthorn.console_sessions(workspace_id, id) ON DELETE CASCADE,
   constraint console_sessions_workspace_id_token_id_fkey FOREIGN KEY (workspace_id, token_id) REFERENCES posthorn.api_tokens(workspace_id, id) ON DELETE CASCADE,
-  constraint console_sessions_secret_hash_check CHECK ((length(secret_hash) = 32))
+  constraint console_sessions_made_by_type_check CHECK ((made_by_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
+  constraint console_sessions_root_type_check CHECK ((root_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
+  constraint console_sessions_secret_hash_check CHECK ((length(secret_hash) = 32)),
+  constraint console_sessions_via_check CHECK ((via = ANY (ARRAY['link'::text, 'token'::text])))
 );
 CREATE INDEX console_sessions_expiry ON posthorn.console_sessions USING btree (workspace_id, expires_at);
+CREATE INDEX console_sessions_made_by ON posthorn.console_sessions USING btree (workspace_id, made_by_type, made_by_id, created_at DESC, id DESC) WHERE (ended_at IS NULL);
 CREATE INDEX console_sessions_member ON posthorn.console_sessions USING btree (workspace_id, member_id);
+CREATE INDEX console_sessions_newest ON posthorn.console_sessions USING btree (workspace_id, created_at DESC, id DESC);
+CREATE INDEX console_sessions_session ON posthorn.console_sessions USING btree (workspace_id, session_id);
 CREATE INDEX console_sessions_token ON posthorn.console_sessions USING btree (workspace_id, token_id);
 
 create table posthorn.daily_runs (
@@ -335,6 +371,8 @@ create table posthorn.operator_audit_events (
   action text not null,
   actor_type text not null,
   actor_id text not null,
+  root_type text,
+  root_id text,
   via text not null,
   target_type text not null,
   target_id text not null,
@@ -344,6 +382,7 @@ create table posthorn.operator_audit_events (
   constraint operator_audit_events_pkey PRIMARY KEY (id),
   constraint operator_audit_events_action_check CHECK ((action = ANY (ARRAY['workspace.created'::text, 'workspace.deleted'::text]))),
   constraint operator_audit_events_actor_type_check CHECK ((actor_type = 'operator'::text)),
+  constraint operator_audit_events_root_type_check CHECK ((root_type = ANY (ARRAY['operator'::text, 'api_token'::text, 'member'::text]))),
   constraint operator_audit_events_via_check CHECK ((via = ANY (ARRAY['rest'::text, 'mcp'::text, 'console'::text, 'worker'::text, 'sql'::text])))
 );
 CREATE INDEX operator_audit_events_newest ON posthorn.operator_audit_events USING btree (created_at DESC, id DESC);
@@ -383,6 +422,8 @@ create table posthorn.replays (
   deliveries_done boolean not null default false,
   actor_type text not null,
   actor_id text not null,
+  root_type text,
+  root_id text,
   via text not null,
   trace_id text collate "C" not null,
   created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
@@ -577,7 +618,7 @@ create type posthorn.waiting as (
 -- posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_rollups() returns void
 -- posthorn.remove_workspace(workspace text) returns SETOF posthorn.workspaces
--- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text) returns TABLE(source text, event text, delivery text)
+-- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text, root_type text DEFAULT NULL::text, root_id text DEFAULT NULL::text) returns TABLE(source text, event text, delivery text)
 -- posthorn.replay_scan_limit() returns integer
 -- posthorn.replay_step(workspace text, replay text, batch integer, room integer, OUT outcome text, OUT made integer) returns record
 -- posthorn.roll_up_hour(workspace text, wanted timestamp with time zone) returns boolean

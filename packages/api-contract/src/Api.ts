@@ -10,6 +10,7 @@ import { ApiTokensApi } from "./ApiTokens.ts"
 import { AuditEventsApi } from "./AuditEvents.ts"
 import { CallerApi } from "./Caller.ts"
 import { ConsoleLinksApi } from "./ConsoleLinks.ts"
+import { ConsoleSessionsApi } from "./ConsoleSessions.ts"
 import { DeliveriesApi } from "./Deliveries.ts"
 import { DeliveryRequest } from "./DeliveryRequest.ts"
 import { EndpointsApi } from "./Endpoints.ts"
@@ -46,6 +47,7 @@ export class Api extends HttpApi.make("posthorn")
   .add(AuditEventsApi)
   .add(CallerApi)
   .add(ConsoleLinksApi)
+  .add(ConsoleSessionsApi)
   .addError(invalidRequest)
   .addError(failure(Errors.RequestTimeout))
   .addError(failure(Errors.PayloadTooLarge))

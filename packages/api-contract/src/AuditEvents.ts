@@ -1,6 +1,6 @@
 /** The audit log: who changed what, through which transport. Source: spec §6 and §6.1. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { ActorType, Via } from "@posthorn/domain/Principal"
+import { ActorType, Maker, Via } from "@posthorn/domain/Principal"
 import { Schema } from "effect"
 import { exampleId } from "./Examples.ts"
 import { Id, NullOr, Text, Timestamp, TraceId } from "./Fields.ts"
@@ -16,7 +16,15 @@ export const AuditEvent = Schema.Struct({
     id: Text("Id of the token or the member; of others a word such as `operator`.", exampleId("token")),
     via: Via.annotations({
       description: "The transport it came through."
-    })
+    }),
+    root: NullOr(
+      Schema.Struct({
+        type: Maker.fields.type.annotations({ description: "Its kind." }),
+        id: Text("Id of the token; `operator` for the operator.", exampleId("token"))
+      }),
+      "What the chain of tokens, links and sessions behind the actor began with; null where there is none.",
+      { type: "api_token", id: exampleId("token") }
+    )
   }).annotations({ description: "Who did it, and through which transport." }),
   target: Schema.Struct({
     type: Text("Its kind.", "webhook_endpoint"),

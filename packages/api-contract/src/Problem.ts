@@ -24,6 +24,7 @@ export const problems = {
   WebhookDeliveryNotFound: { status: 404, title: "No such delivery" },
   EventNotFound: { status: 404, title: "No such event" },
   ApiTokenNotFound: { status: 404, title: "No such API token" },
+  ConsoleSessionNotFound: { status: 404, title: "No such console session" },
   MemberNotFound: { status: 404, title: "No such member" },
   NotificationNotFound: { status: 404, title: "No such notification" },
   ReplayNotFound: { status: 404, title: "No such replay job" },

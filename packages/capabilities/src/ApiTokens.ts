@@ -13,10 +13,10 @@ import {
   Unauthorized,
   WorkspaceNotFound
 } from "@posthorn/domain/Errors"
-import { newId, type TokenId } from "@posthorn/domain/Ids"
+import { type ConsoleSessionId, newId, type TokenId } from "@posthorn/domain/Ids"
 import { byTime } from "@posthorn/domain/Page"
 import { firstMissing, permissionsOf, type Scope } from "@posthorn/domain/Permission"
-import { type Actor, CurrentPrincipal, type Maker } from "@posthorn/domain/Principal"
+import { CurrentPrincipal, makerOf, rootOf } from "@posthorn/domain/Principal"
 import { type ApiTokenRow, ApiTokensRepo } from "@posthorn/persistence/repositories/ApiTokensRepo"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import { EventsRepo } from "@posthorn/persistence/repositories/EventsRepo"
@@ -38,9 +38,6 @@ export interface NewToken {
 const earlier = (wished: string | null, makers: string | null) =>
   wished === null || (makers !== null && Date.parse(makers) < Date.parse(wished)) ? makers : wished
 
-/** Nobody makes tokens in the system's name. */
-const makerOf = ({ id, type }: Actor): Maker => ({ type: type as Maker["type"], id })
-
 export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabilities/ApiTokens", {
   dependencies: [
     Identities.Default,
@@ -61,15 +58,15 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
 
     const create = (request: NewToken) =>
       Effect.gen(function* () {
-        const { actor, expiresAt: makersEnd, permissions, traceId, workspaceId } = yield* CurrentPrincipal
+        const principal = yield* CurrentPrincipal
+        const { actor, expiresAt: makersEnd, lineage, permissions, traceId, workspaceId } = principal
         const permission = firstMissing(permissionsOf(request.scopes), permissions)
         if (permission !== undefined) return yield* new Forbidden({ permission })
         if (typeof request.expiresAt === "string" && (yield* tokens.isPast(request.expiresAt)))
           return yield* invalid("/expiresAt", "Expected a time in the future")
         if (!(yield* workspaces.hold(workspaceId))) return yield* new WorkspaceNotFound()
-        // Revoked since the gate let it in: what it made now would escape the revocation of its descendants.
-        if (actor.type === "api_token" && !(yield* tokens.isOpen(workspaceId, actor.id)))
-          return yield* new Unauthorized()
+        // Ended since the gate let it in: what it made now would escape the revocation of its descendants.
+        if (!(yield* tokens.isOpen(workspaceId, lineage))) return yield* new Unauthorized()
         if ((yield* tokens.countOpen(workspaceId)) >= limit)
           return yield* new LimitReached({ limit, of: "tokens" })
         const id = newId("token")
@@ -80,7 +77,9 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
           scopes: request.scopes,
           secretHash,
           expiresAt: earlier(request.expiresAt ?? null, makersEnd),
-          createdBy: makerOf(actor)
+          createdBy: makerOf(actor),
+          lineage,
+          root: actor.type === "operator" ? actor.root : rootOf(actor)
         })
         yield* audit.append({
           workspaceId,
@@ -118,9 +117,18 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
         )
       })
 
+    /** The tokens that were made in these sessions, with their descendants. The workspace must be held. */
+    const revokeMadeIn = (sessionIds: ReadonlyArray<ConsoleSessionId>) =>
+      Effect.flatMap(CurrentPrincipal, ({ workspaceId }) =>
+        Effect.flatMap(
+          tokens.revokeMadeIn(workspaceId, sessionIds),
+          Effect.forEach(({ id, name }) => recordRevoked(id, name), { discard: true })
+        )
+      )
+
     /**
-     * For good; again changes nothing. With `descendants` also every token made by it, through those that are revoked
-     * already, as itself may be. In this process it is effective when this returns.
+     * For good; again changes nothing. With `descendants` also every token made by it, directly or through links,
+     * sessions and other tokens, those revoked already included, as itself may be. In this process it is effective when this returns.
      */
     const revoke = (tokenId: TokenId, descendants: boolean) =>
       Effect.gen(function* () {
@@ -132,6 +140,6 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
         yield* Effect.forEach(revoked, ({ id, name }) => recordRevoked(id, name), { discard: true })
       }).pipe(transactional(sql), Effect.zipLeft(identities.forgetAll), Effect.withSpan("ApiTokens.revoke"))
 
-    return { create, list, revoke } as const
+    return { create, list, revoke, revokeMadeIn } as const
   })
 }) {}

@@ -6,7 +6,7 @@
  */
 import { createHash, randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
-import { Forbidden, invalid, MemberNotFound } from "@posthorn/domain/Errors"
+import { Forbidden, invalid, MemberNotFound, Unauthorized, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { newId } from "@posthorn/domain/Ids"
 import {
   firstMissing,
@@ -16,11 +16,14 @@ import {
   type Role,
   type Scope
 } from "@posthorn/domain/Permission"
-import { CurrentPrincipal, type Principal } from "@posthorn/domain/Principal"
+import { CurrentPrincipal, makerOf, type Principal, rootOf } from "@posthorn/domain/Principal"
+import { ApiTokensRepo } from "@posthorn/persistence/repositories/ApiTokensRepo"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import { ConsoleRepo, type Grant } from "@posthorn/persistence/repositories/ConsoleRepo"
 import { MembersRepo } from "@posthorn/persistence/repositories/MembersRepo"
+import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { Effect } from "effect"
+import { OperatorEpoch } from "./OperatorEpoch.ts"
 import { transactional } from "./Transaction.ts"
 
 export const LINK_SECONDS = 600
@@ -35,20 +38,35 @@ export interface NewConsoleLink {
 
 export const hashOf = (secret: string) => createHash("sha256").update(secret).digest()
 
-/** What the link stands on: the caller, whose end is its end too. */
-const ownGrant = ({ actor }: Principal): Grant => ({
-  tokenId: actor.type === "api_token" ? actor.id : null,
-  memberId: actor.type === "member" ? actor.id : null,
-  permissions: null
-})
+/** What the link stands on: the caller, and whatever stands behind that. Their end is its end too. */
+const ownGrant = ({ actor, lineage }: Principal, epoch: string): Grant => {
+  const root = rootOf(actor)
+  return {
+    ...lineage,
+    memberId: actor.type === "member" ? actor.id : null,
+    permissions: null,
+    operatorEpoch: root.type === "operator" ? epoch : null,
+    madeBy: makerOf(actor),
+    root
+  }
+}
 
 export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capabilities/ConsoleLinks", {
-  dependencies: [AuditEventsRepo.Default, ConsoleRepo.Default, MembersRepo.Default],
+  dependencies: [
+    ApiTokensRepo.Default,
+    AuditEventsRepo.Default,
+    ConsoleRepo.Default,
+    MembersRepo.Default,
+    WorkspacesRepo.Default
+  ],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const audit = yield* AuditEventsRepo
     const links = yield* ConsoleRepo
     const members = yield* MembersRepo
+    const tokens = yield* ApiTokensRepo
+    const workspaces = yield* WorkspacesRepo
+    const epoch = yield* OperatorEpoch
 
     const held = (principal: Principal, granted: ReadonlySet<Permission>) => {
       const permission = firstMissing(granted, principal.permissions)
@@ -57,7 +75,7 @@ export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capa
 
     const grantOf = (principal: Principal, { memberId, role, scopes }: NewConsoleLink) =>
       Effect.gen(function* () {
-        const own = ownGrant(principal)
+        const own = ownGrant(principal, epoch)
         if (memberId !== undefined) {
           const member = yield* members.lock(principal.workspaceId, memberId)
           if (member === undefined) return yield* new MemberNotFound()
@@ -83,6 +101,10 @@ export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capa
         if (chosen.length > 1) {
           return yield* invalid(`/${chosen[1]![0]}`, "Name a member, a role or scopes: one of them, or none")
         }
+        if (!(yield* workspaces.hold(principal.workspaceId))) return yield* new WorkspaceNotFound()
+        // Ended since the gate let it in: a link made now would escape the end of what stands behind it.
+        if (!(yield* tokens.isOpen(principal.workspaceId, principal.lineage)))
+          return yield* new Unauthorized()
         const grant = yield* grantOf(principal, request)
         const code = randomBytes(CODE_BYTES).toString("base64url")
         const id = newId("consoleLink")

@@ -1,29 +1,56 @@
 /**
  * Sessions of the console: opened by a link's code or by an API token, known again by a secret that only the browser
- * has, ended by signing out, by age, or with what they stand on.
+ * has, ended by signing out, by who may, by age, or with what they stand on.
  *
  * The secret is made anew at each sign-in and never taken from the browser, so that nobody can plant one. Rights are
- * read afresh at each request. Source: spec §11.
+ * read afresh at each request. A session that was opened by a link made in another one ends with that, and at its latest
+ * moment. Source: spec §11.
  */
 import { randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
-import { newId, type WorkspaceId } from "@posthorn/domain/Ids"
-import { type Permission, permissions, permissionsOf, permissionsOfRole } from "@posthorn/domain/Permission"
-import type { Actor } from "@posthorn/domain/Principal"
-import { ConsoleRepo, type Grant, type SessionRow } from "@posthorn/persistence/repositories/ConsoleRepo"
+import { ConsoleSessionNotFound, Forbidden } from "@posthorn/domain/Errors"
+import { type ConsoleSessionId, newId, type TokenId, type WorkspaceId } from "@posthorn/domain/Ids"
+import { byTime } from "@posthorn/domain/Page"
+import {
+  type Permission,
+  permissions,
+  permissionsOf,
+  permissionsOfRole,
+  Role
+} from "@posthorn/domain/Permission"
+import { type Acting, CurrentPrincipal, type Maker, type Principal } from "@posthorn/domain/Principal"
+import { ApiTokensRepo } from "@posthorn/persistence/repositories/ApiTokensRepo"
+import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
+import {
+  type Asked,
+  ConsoleRepo,
+  type Grant,
+  type ListedSession,
+  type OpenLink,
+  type SessionRow,
+  type SessionVia
+} from "@posthorn/persistence/repositories/ConsoleRepo"
+import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { Effect } from "effect"
+import { ApiTokens } from "./ApiTokens.ts"
 import { hashOf } from "./ConsoleLinks.ts"
 import { Identities } from "./Identities.ts"
+import { type ListQuery, listPast } from "./Lists.ts"
+import { OperatorEpoch } from "./OperatorEpoch.ts"
 import { transactional } from "./Transaction.ts"
 
 const SECRET_BYTES = 32
+/** With one more, the oldest ends. */
+export const SESSIONS_OF_A_MAKER = 20
 
 export interface ConsoleSession {
-  readonly id: string
+  readonly id: ConsoleSessionId
   readonly workspaceId: WorkspaceId
   readonly workspaceSlug: string
   readonly workspaceName: string
-  readonly actor: Omit<Actor, "via">
+  readonly actor: Omit<Acting, "via">
+  /** The token that it stands on. */
+  readonly tokenId: TokenId | null
   /** Of the member or the token; null for the operator's. */
   readonly name: string | null
   readonly permissions: ReadonlySet<Permission>
@@ -47,22 +74,29 @@ const maximum = ({ memberRole, tokenScopes }: SessionRow): ReadonlySet<Permissio
       ? permissionsOf(tokenScopes)
       : new Set(permissions)
 
-const actorOf = ({ memberId, tokenId }: Grant): ConsoleSession["actor"] =>
-  memberId !== null
-    ? { type: "member", id: memberId }
-    : tokenId !== null
-      ? { type: "api_token", id: tokenId }
-      : { type: "operator", id: "operator" }
+const isSame = (one: Maker, other: Omit<Acting, "root" | "via">) =>
+  one.type === other.type && one.id === other.id
+
+const actorOf = ({ memberId, root, tokenId }: Grant): ConsoleSession["actor"] => {
+  const actor =
+    memberId !== null
+      ? ({ type: "member", id: memberId } as const)
+      : tokenId !== null
+        ? ({ type: "api_token", id: tokenId } as const)
+        : ({ type: "operator", id: "operator" } as const)
+  return { ...actor, root: isSame(root, actor) ? null : root }
+}
 
 const sessionOf = (row: SessionRow): ConsoleSession => {
   const most = maximum(row)
-  const { endsAt, expiresAt, id, name, workspaceId, workspaceName, workspaceSlug } = row
+  const { endsAt, expiresAt, id, name, tokenId, workspaceId, workspaceName, workspaceSlug } = row
   return {
     id,
     workspaceId,
     workspaceSlug,
     workspaceName,
     name,
+    tokenId,
     endsAt,
     expiresAt,
     actor: actorOf(row),
@@ -73,57 +107,195 @@ const sessionOf = (row: SessionRow): ConsoleSession => {
   }
 }
 
+/** The role whose rights these are, if it is one. */
+const roleWith = (granted: ReadonlyArray<string>): Role | null => {
+  const held = permissionsOf(granted)
+  return (
+    Role.literals.find((role) => {
+      const ofRole = permissionsOfRole(role)
+      return ofRole.size === held.size && [...ofRole].every((permission) => held.has(permission))
+    }) ?? null
+  )
+}
+
+const listed = ({ memberRole, permissions: granted, ...session }: ListedSession) => ({
+  ...session,
+  role: granted === null ? memberRole : roleWith(granted)
+})
+
+/** A member's own are those that sign in as this member; a token's those that it made; a session's itself. */
+const isOwn = ({ actor, lineage }: Principal, sessionId: string, memberId: string | null, madeBy: Maker) =>
+  sessionId === lineage.sessionId ||
+  (actor.type === "member" && actor.id === memberId) ||
+  (lineage.sessionId === null && isSame(madeBy, actor))
+
 export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
   "@posthorn/capabilities/ConsoleSessions",
   {
-    dependencies: [Identities.Default, ConsoleRepo.Default],
+    dependencies: [
+      ApiTokens.Default,
+      ApiTokensRepo.Default,
+      AuditEventsRepo.Default,
+      ConsoleRepo.Default,
+      Identities.Default,
+      WorkspacesRepo.Default
+    ],
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const repo = yield* ConsoleRepo
+      const audit = yield* AuditEventsRepo
+      const apiTokens = yield* ApiTokens
+      const tokens = yield* ApiTokensRepo
       const identities = yield* Identities
+      const workspaces = yield* WorkspacesRepo
+      const epoch = yield* OperatorEpoch
 
-      const open = (workspaceId: WorkspaceId, workspaceSlug: string, grant: Grant) => {
-        const secret = randomBytes(SECRET_BYTES).toString("base64url")
-        return repo
-          .insertSession(workspaceId, { ...grant, id: newId("consoleSession"), secretHash: hashOf(secret) })
-          .pipe(Effect.as<Opened>({ workspaceSlug, secret }))
-      }
+      const record = (
+        action: "console.session_ended" | "console.session_opened",
+        { actor, traceId, workspaceId }: Pick<Principal, "actor" | "traceId" | "workspaceId">,
+        sessionId: ConsoleSessionId,
+        facts: object = {}
+      ) =>
+        audit.append({
+          workspaceId,
+          actor,
+          traceId,
+          action,
+          target: { type: "console_session", id: sessionId },
+          changes: { fields: [], ...facts }
+        })
 
-      /** Undefined when the code is unknown, used or too old. Whatever happens, it opens nothing a second time. */
-      const openByCode = (code: string) =>
-        Effect.flatMap(repo.takeLink(hashOf(code)), (link) =>
-          link === undefined
-            ? Effect.succeed(undefined)
-            : open(link.workspaceId, link.workspaceSlug, {
-                tokenId: link.tokenId,
-                memberId: link.memberId,
-                permissions: link.permissions
-              })
-        ).pipe(transactional(sql), Effect.withSpan("ConsoleSessions.openByCode"))
+      /** Ends a session and what was opened from it; gives the ids of all of these. The workspace must be held. */
+      const endChain = (
+        by: Pick<Principal, "actor" | "traceId" | "workspaceId">,
+        sessionId: ConsoleSessionId
+      ) =>
+        Effect.gen(function* () {
+          const chain = yield* repo.end(by.workspaceId, sessionId)
+          const ended = chain.filter(({ wasOpen }) => wasOpen)
+          yield* Effect.forEach(ended, ({ id }) => record("console.session_ended", by, id), { discard: true })
+          return chain.map(({ id }) => id)
+        })
 
-      /** Undefined when the token is no good. */
-      const openByToken = (token: string) =>
-        Effect.flatMap(identities.identify(token), (identity) =>
-          identity === undefined
-            ? Effect.succeed(undefined)
-            : open(identity.workspaceId, identity.workspaceSlug, {
-                tokenId: identity.tokenId,
-                memberId: null,
-                permissions: null
-              })
-        ).pipe(Effect.withSpan("ConsoleSessions.openByToken"))
+      /** Undefined when what it would stand on has ended. The workspace must be held. */
+      const open = (
+        { workspaceId, workspaceSlug }: Pick<OpenLink, "workspaceId" | "workspaceSlug">,
+        grant: Grant,
+        via: SessionVia,
+        traceId: string
+      ) =>
+        Effect.gen(function* () {
+          if (!(yield* tokens.isOpen(workspaceId, grant))) return undefined
+          const by = { workspaceId, traceId, actor: { ...actorOf(grant), via: "console" as const } }
+          const tooMany = yield* repo.beyond(workspaceId, grant.madeBy, SESSIONS_OF_A_MAKER - 1)
+          yield* Effect.forEach(tooMany, ({ id }) => endChain(by, id), { discard: true })
+          const secret = randomBytes(SECRET_BYTES).toString("base64url")
+          const id = newId("consoleSession")
+          yield* repo.insertSession(workspaceId, { ...grant, id, via, secretHash: hashOf(secret) })
+          yield* record("console.session_opened", by, id, { via, madeBy: grant.madeBy })
+          return { workspaceSlug, secret } satisfies Opened
+        })
 
-      /** The session that this secret opens in this workspace, while it lives. */
-      const identify = (slug: string, secret: string): Effect.Effect<ConsoleSession | undefined> =>
-        Effect.flatMap(repo.findSession(slug, hashOf(secret)), (row) =>
-          row === undefined
-            ? Effect.succeed(undefined)
-            : Effect.as(row.isStale ? repo.touch(row.workspaceId, row.id) : Effect.void, sessionOf(row))
+      const isPresent = ({ operatorEpoch }: Grant) => operatorEpoch === null || operatorEpoch === epoch
+
+      /** Whom a code would sign in, and where; undefined when it is unknown, used or too old. */
+      const findLink = (code: string) =>
+        Effect.map(repo.findLinks([hashOf(code)]), ([link]) =>
+          link === undefined || !isPresent(link) ? undefined : { ...link, actor: actorOf(link) }
         )
 
-      const close = ({ id, workspaceId }: ConsoleSession) => repo.removeSession(workspaceId, id)
+      /** Undefined when the code is unknown, used or too old. Whatever happens, it opens nothing a second time. */
+      const openByCode = (code: string, traceId: string) =>
+        Effect.gen(function* () {
+          const link = yield* findLink(code)
+          if (link === undefined) return undefined
+          return yield* Effect.gen(function* () {
+            const isOurs =
+              (yield* workspaces.hold(link.workspaceId)) &&
+              (yield* repo.takeLink(link.workspaceId, hashOf(code)))
+            return isOurs ? yield* open(link, link, "link", traceId) : undefined
+          }).pipe(transactional(sql))
+        }).pipe(Effect.withSpan("ConsoleSessions.openByCode"))
 
-      return { close, identify, openByCode, openByToken } as const
+      /** Undefined when the token is no good. */
+      const openByToken = (token: string, traceId: string) =>
+        Effect.gen(function* () {
+          const identity = yield* identities.identify(token)
+          if (identity === undefined) return undefined
+          const madeBy = { type: "api_token" as const, id: identity.tokenId }
+          const grant: Grant = {
+            tokenId: identity.tokenId,
+            memberId: null,
+            permissions: null,
+            sessionId: null,
+            operatorEpoch: null,
+            madeBy,
+            root: identity.root ?? madeBy
+          }
+          return yield* Effect.gen(function* () {
+            return (yield* workspaces.hold(identity.workspaceId))
+              ? yield* open(identity, grant, "token", traceId)
+              : undefined
+          }).pipe(transactional(sql))
+        }).pipe(Effect.withSpan("ConsoleSessions.openByToken"))
+
+      /** The living sessions that these secrets open, each in the workspace of its slug. */
+      const identify = (secrets: Iterable<readonly [slug: string, secret: string]>) => {
+        const asked: ReadonlyArray<Asked> = [...secrets].map(([slug, secret]) => ({
+          slug,
+          secretHash: hashOf(secret)
+        }))
+        if (asked.length === 0) return Effect.succeed([])
+        return Effect.flatMap(repo.findSessions(asked, epoch), (rows) =>
+          Effect.as(
+            Effect.forEach(
+              rows.filter(({ isStale }) => isStale),
+              ({ id, workspaceId }) => repo.touch(workspaceId, id),
+              { discard: true }
+            ),
+            rows.map(sessionOf)
+          )
+        )
+      }
+
+      /** Signing out: what was opened from the session ends with it; tokens that were made in it stay. */
+      const close = ({ actor, id, workspaceId }: ConsoleSession, traceId: string) =>
+        Effect.zipRight(
+          workspaces.hold(workspaceId),
+          endChain({ workspaceId, traceId, actor: { ...actor, via: "console" } }, id)
+        ).pipe(transactional(sql), Effect.asVoid, Effect.withSpan("ConsoleSessions.close"))
+
+      const list = Effect.fn("ConsoleSessions.list")(function* (query: ListQuery) {
+        const { workspaceId } = yield* CurrentPrincipal
+        const page = yield* listPast(byTime, query, (from) =>
+          repo.list(workspaceId, epoch, query.limit, from)
+        )
+        return { ...page, items: page.items.map(listed) }
+      })
+
+      /**
+       * Ends a session with all that came of it: sessions, links and tokens, those with their descendants. Again changes
+       * nothing. Others' sessions need `member:manage`.
+       */
+      const end = (sessionId: ConsoleSessionId) =>
+        Effect.gen(function* () {
+          const principal = yield* CurrentPrincipal
+          const { workspaceId } = principal
+          yield* workspaces.hold(workspaceId)
+          const session = yield* repo.find(workspaceId, sessionId)
+          if (session === undefined) return yield* new ConsoleSessionNotFound()
+          const { madeBy, memberId } = session
+          if (!principal.permissions.has("member:manage") && !isOwn(principal, sessionId, memberId, madeBy))
+            return yield* new Forbidden({ permission: "member:manage" })
+          const chain = yield* endChain(principal, sessionId)
+          yield* apiTokens.revokeMadeIn(chain)
+        }).pipe(
+          transactional(sql),
+          Effect.zipLeft(identities.forgetAll),
+          Effect.withSpan("ConsoleSessions.end")
+        )
+
+      return { close, end, findLink, identify, list, openByCode, openByToken } as const
     })
   }
 ) {}

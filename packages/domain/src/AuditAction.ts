@@ -17,6 +17,8 @@ export const AuditAction = Schema.Literal(
   "member.added",
   "member.updated",
   "member.removed",
-  "console.link_created"
+  "console.link_created",
+  "console.session_opened",
+  "console.session_ended"
 )
 export type AuditAction = typeof AuditAction.Type

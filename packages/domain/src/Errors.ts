@@ -112,6 +112,15 @@ export class ApiTokenNotFound extends Schema.TaggedError<ApiTokenNotFound>()("Ap
   }
 }
 
+export class ConsoleSessionNotFound extends Schema.TaggedError<ConsoleSessionNotFound>()(
+  "ConsoleSessionNotFound",
+  {}
+) {
+  override get message() {
+    return "This workspace has no console session with this id."
+  }
+}
+
 export class MemberNotFound extends Schema.TaggedError<MemberNotFound>()("MemberNotFound", {}) {
   override get message() {
     return "This workspace has no member with this id."
@@ -336,6 +345,7 @@ export class Stopping extends ServiceUnavailable {
 
 export type PublicError =
   | ApiTokenNotFound
+  | ConsoleSessionNotFound
   | EventNotFound
   | Forbidden
   | ForeignOrigin

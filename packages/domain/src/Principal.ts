@@ -5,7 +5,7 @@
  */
 
 import { Context, Schema } from "effect"
-import type { WorkspaceId } from "./Ids.ts"
+import type { ConsoleSessionId, TokenId, WorkspaceId } from "./Ids.ts"
 import type { Permission } from "./Permission.ts"
 
 /** What a change can come through: the transports, and the worker. Stored with each audit event. */
@@ -18,18 +18,37 @@ export type ActorType = typeof ActorType.Type
 export const Actor = Schema.Struct({ type: ActorType, id: Schema.String, via: Via })
 export type Actor = typeof Actor.Type
 
-/** Who makes tokens. */
+/** Who makes tokens, links and sessions. */
 export const Maker = Schema.Struct({
   type: ActorType.pipe(Schema.pickLiteral("operator", "api_token", "member")),
   id: Schema.String
 })
 export type Maker = typeof Maker.Type
 
+/** Who acts, and what the chain of tokens, links and sessions behind it began with; null where there is none. */
+export interface Acting extends Actor {
+  readonly root: Maker | null
+}
+
+/** What stands behind a caller and goes on to whatever it makes: its end is the end of that as well. */
+export interface Lineage {
+  /** The nearest token: the caller's own, or the one that its session stands on. */
+  readonly tokenId: TokenId | null
+  readonly sessionId: ConsoleSessionId | null
+}
+
+/** The maker of what this caller makes. Nothing is made in the system's name. */
+export const makerOf = ({ id, type }: Actor): Maker => ({ type: type as Maker["type"], id })
+
+/** What the chain of whatever this caller makes began with. */
+export const rootOf = (actor: Acting): Maker => actor.root ?? makerOf(actor)
+
 export interface Principal {
   readonly workspaceId: WorkspaceId
   readonly workspaceSlug: string
-  readonly actor: Actor
-  /** What its calls are counted under, and its idempotency keys are kept under. */
+  readonly actor: Acting
+  readonly lineage: Lineage
+  /** What its idempotency keys are kept under. */
   readonly callerKey: string
   readonly permissions: ReadonlySet<Permission>
   /** When what lets the caller in ends; null when it does not. */
@@ -44,7 +63,7 @@ export class CurrentPrincipal extends Context.Tag("@posthorn/domain/CurrentPrinc
 
 /** The platform's own key: no workspace of its own, every permission in each. */
 export interface Operator {
-  readonly actor: Actor
+  readonly actor: Acting
   readonly callerKey: string
   readonly traceId: string
 }

@@ -44,8 +44,15 @@ create table posthorn.api_tokens (
   -- Who made it; null in tokens that are older than these columns.
   created_by_type text check (created_by_type in ('operator', 'api_token', 'member')),
   created_by_id text collate "C",
+  -- The nearest token before it, and the console session it was made in. What is not there was made by neither.
+  parent_id text collate "C",
+  session_id text collate "C",
+  -- What its chain of tokens, links and sessions began with; null when the operator made it.
+  root_type text check (root_type in ('operator', 'api_token', 'member')),
+  root_id text collate "C",
   primary key (workspace_id, id),
-  check ((created_by_type is null) = (created_by_id is null))
+  check ((created_by_type is null) = (created_by_id is null)),
+  check ((root_type is null) = (root_id is null))
 );
 -- The one lookup that cannot know the workspace: it is what the token tells.
 create unique index api_tokens_lookup on posthorn.api_tokens (id);
@@ -53,8 +60,9 @@ create index api_tokens_newest on posthorn.api_tokens (workspace_id, created_at 
 -- Those that may still open something are counted, however many were revoked or have expired.
 create index api_tokens_open on posthorn.api_tokens (workspace_id, (coalesce(expires_at, 'infinity'::timestamptz)))
   where revoked_at is null;
--- What a token made, for revoking its descendants.
-create index api_tokens_made_by on posthorn.api_tokens (workspace_id, created_by_id) where created_by_type = 'api_token';
+-- What a token or a session made, for revoking its descendants.
+create index api_tokens_parent on posthorn.api_tokens (workspace_id, parent_id) where parent_id is not null;
+create index api_tokens_session on posthorn.api_tokens (workspace_id, session_id) where session_id is not null;
 
 create table posthorn.members (
   workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
@@ -348,13 +356,17 @@ create table posthorn.audit_events (
   action text not null,
   actor_type text not null check (actor_type in ('api_token', 'operator', 'member', 'system')),
   actor_id text not null,
+  -- What the actor's chain of tokens, links and sessions began with; null where there is none behind it.
+  root_type text check (root_type in ('operator', 'api_token', 'member')),
+  root_id text,
   via text not null check (via in ('rest', 'mcp', 'console', 'worker', 'sql')),
   target_type text not null,
   target_id text not null,
   changes json,
   trace_id text collate "C" not null,
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
-  primary key (workspace_id, id)
+  primary key (workspace_id, id),
+  check ((root_type is null) = (root_id is null))
 );
 create index audit_events_newest on posthorn.audit_events (workspace_id, created_at desc, id desc);
 -- What was changed on one endpoint, newest first, however much else the workspace's audit log holds: a bulk replay alone
@@ -367,6 +379,8 @@ create table posthorn.operator_audit_events (
   action text not null check (action in ('workspace.created', 'workspace.deleted')),
   actor_type text not null check (actor_type = 'operator'),
   actor_id text not null,
+  root_type text check (root_type in ('operator', 'api_token', 'member')),
+  root_id text,
   via text not null check (via in ('rest', 'mcp', 'console', 'worker', 'sql')),
   target_type text not null,
   target_id text not null,

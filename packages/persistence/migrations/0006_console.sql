@@ -5,25 +5,13 @@
 --   token_id alone            the token's scopes
 --   permissions, if not null  these, as far as the member or the token named beside them has them
 --   neither id                the operator's link: permissions, or everything
--- A session ends when its token is revoked or expires, and when its member is removed.
-
-create table posthorn.console_links (
-  workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
-  id text collate "C" not null,
-  code_hash bytea not null check (length(code_hash) = 32),
-  token_id text collate "C",
-  member_id text collate "C",
-  permissions text[],
-  expires_at timestamptz(3) not null,
-  primary key (workspace_id, id),
-  foreign key (workspace_id, token_id) references posthorn.api_tokens on delete cascade,
-  foreign key (workspace_id, member_id) references posthorn.members on delete cascade
-);
--- Cannot lead with the workspace: the code is what tells it.
-create unique index console_links_lookup on posthorn.console_links (code_hash);
-create index console_links_token on posthorn.console_links (workspace_id, token_id);
-create index console_links_member on posthorn.console_links (workspace_id, member_id);
-create index console_links_expiry on posthorn.console_links (workspace_id, expires_at);
+--
+-- What stands behind it:
+--   token_id                  the nearest token: when that is revoked or expires, this ends
+--   session_id                the session in which the link was made: when that ends, this ends, and never later
+--   operator_epoch            which OPERATOR_TOKEN began the chain, where the operator did: with another one this ends
+--   made_by_…, root_…         who made the link, or signed in; and what the chain began with
+-- A session that was ended keeps its row until its time is over, so that what it made can still be found.
 
 create table posthorn.console_sessions (
   workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
@@ -32,14 +20,55 @@ create table posthorn.console_sessions (
   token_id text collate "C",
   member_id text collate "C",
   permissions text[],
+  session_id text collate "C",
+  operator_epoch text collate "C",
+  made_by_type text not null check (made_by_type in ('operator', 'api_token', 'member')),
+  made_by_id text collate "C" not null,
+  root_type text not null check (root_type in ('operator', 'api_token', 'member')),
+  root_id text collate "C" not null,
+  -- What opened it.
+  via text not null check (via in ('link', 'token')),
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   last_seen_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   expires_at timestamptz(3) not null,
+  ended_at timestamptz(3),
   primary key (workspace_id, id),
   constraint console_sessions_secret unique (workspace_id, secret_hash),
   foreign key (workspace_id, token_id) references posthorn.api_tokens on delete cascade,
-  foreign key (workspace_id, member_id) references posthorn.members on delete cascade
+  foreign key (workspace_id, member_id) references posthorn.members on delete cascade,
+  foreign key (workspace_id, session_id) references posthorn.console_sessions on delete cascade
 );
 create index console_sessions_token on posthorn.console_sessions (workspace_id, token_id);
 create index console_sessions_member on posthorn.console_sessions (workspace_id, member_id);
+create index console_sessions_session on posthorn.console_sessions (workspace_id, session_id);
 create index console_sessions_expiry on posthorn.console_sessions (workspace_id, expires_at);
+create index console_sessions_newest on posthorn.console_sessions (workspace_id, created_at desc, id desc);
+-- How many sessions somebody has opened.
+create index console_sessions_made_by on posthorn.console_sessions (workspace_id, made_by_type, made_by_id, created_at desc, id desc)
+  where ended_at is null;
+
+create table posthorn.console_links (
+  workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
+  id text collate "C" not null,
+  code_hash bytea not null check (length(code_hash) = 32),
+  token_id text collate "C",
+  member_id text collate "C",
+  permissions text[],
+  session_id text collate "C",
+  operator_epoch text collate "C",
+  made_by_type text not null check (made_by_type in ('operator', 'api_token', 'member')),
+  made_by_id text collate "C" not null,
+  root_type text not null check (root_type in ('operator', 'api_token', 'member')),
+  root_id text collate "C" not null,
+  expires_at timestamptz(3) not null,
+  primary key (workspace_id, id),
+  foreign key (workspace_id, token_id) references posthorn.api_tokens on delete cascade,
+  foreign key (workspace_id, member_id) references posthorn.members on delete cascade,
+  foreign key (workspace_id, session_id) references posthorn.console_sessions on delete cascade
+);
+-- Cannot lead with the workspace: the code is what tells it.
+create unique index console_links_lookup on posthorn.console_links (code_hash);
+create index console_links_token on posthorn.console_links (workspace_id, token_id);
+create index console_links_member on posthorn.console_links (workspace_id, member_id);
+create index console_links_session on posthorn.console_links (workspace_id, session_id);
+create index console_links_expiry on posthorn.console_links (workspace_id, expires_at);

@@ -81,6 +81,8 @@ create table posthorn.replays (
   deliveries_done boolean not null default false,
   actor_type text not null,
   actor_id text not null,
+  root_type text,
+  root_id text,
   via text not null,
   trace_id text collate "C" not null,
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
@@ -157,7 +159,7 @@ end $$;
 -- gone, or cannot be replayed as it stands, is left out. The caller has made sure that the endpoint is enabled.
 create function posthorn.replay(
   workspace text, endpoint text, sources text[], missed_events text[], job text,
-  actor_type text, actor_id text, via text, trace text
+  actor_type text, actor_id text, via text, trace text, root_type text default null, root_id text default null
 ) returns table (source text, event text, delivery text)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -199,8 +201,9 @@ begin
     insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
     select workspace, delivery_id, endpoint, posthorn.shard_of(endpoint), moment from made order by place
   ), audited as (
-    insert into posthorn.audit_events (workspace_id, action, actor_type, actor_id, via, target_type, target_id, changes, trace_id)
-    select workspace, 'webhook.delivery_replayed', actor_type, actor_id, via, 'webhook_delivery', delivery_id,
+    insert into posthorn.audit_events
+      (workspace_id, action, actor_type, actor_id, root_type, root_id, via, target_type, target_id, changes, trace_id)
+    select workspace, 'webhook.delivery_replayed', actor_type, actor_id, root_type, root_id, via, 'webhook_delivery', delivery_id,
       (case when source_id is null
          then json_build_object('fields', '[]'::json, 'replayedFrom', null, 'eventId', event_id)
          else json_build_object('fields', '[]'::json, 'replayedFrom', source_id) end), trace
@@ -302,7 +305,7 @@ begin
 
   if cardinality(sources) + cardinality(missed) > 0 then
     select count(*) into made from posthorn.replay(workspace, job.endpoint_id, sources, missed, job.id,
-      job.actor_type, job.actor_id, job.via, job.trace_id);
+      job.actor_type, job.actor_id, job.via, job.trace_id, job.root_type, job.root_id);
   end if;
   if job.deliveries_done and not job.include_missed then
     outcome := 'finished';

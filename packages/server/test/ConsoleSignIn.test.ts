@@ -40,8 +40,9 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
       expect(created.status).toBe(201)
       expect(created.headers.get("cache-control")).toBe("no-store")
       expect(listed.body.items.map(({ id }) => id)).toEqual([created.body.id])
-      expect(audit.body.items.slice(0, 2)).toMatchObject([
+      expect(audit.body.items.slice(0, 3)).toMatchObject([
         { action: "webhook.endpoint_created", actor: { type: "api_token", via: "console" } },
+        { action: "console.session_opened", actor: { type: "api_token", via: "console" } },
         { action: "console.link_created", actor: { type: "api_token", via: "rest" } }
       ])
     })

@@ -16,11 +16,11 @@ export const linkFor = (ws: Entered, body: unknown = {}, token = ws.token) =>
 export const signIn = (body: unknown, headers: Readonly<Record<string, string>> = OURS) =>
   Effect.flatMap(TestServer, ({ call }) => call("POST", "/console/session", { body, headers }))
 
-/** Signed in, with calls below the workspace's path through the console. */
-export const enterConsole = (ws: Entered, body?: unknown, token?: string) =>
+/** Signed in by a link's code, with calls below the workspace's path through the console. */
+export const openConsole = (ws: Entered, code: string) =>
   Effect.gen(function* () {
     const { call } = yield* TestServer
-    const opened = yield* signIn({ code: yield* linkFor(ws, body, token) })
+    const opened = yield* signIn({ code })
     expect(opened.status).toBe(201)
     const cookie = cookieOf(opened.headers)
     const use = <Body = Loose>(method: string, path: string, sent?: unknown) =>
@@ -30,3 +30,6 @@ export const enterConsole = (ws: Entered, body?: unknown, token?: string) =>
       })
     return { cookie, opened, use }
   })
+
+export const enterConsole = (ws: Entered, body?: unknown, token?: string) =>
+  Effect.flatMap(linkFor(ws, body, token), (code) => openConsole(ws, code))

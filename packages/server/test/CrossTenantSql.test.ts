@@ -104,6 +104,8 @@ const PLAIN: Readonly<Record<string, string>> = {
   room: "100",
   actor_type: "'operator'",
   actor_id: "'operator'",
+  root_type: "null",
+  root_id: "null",
   via: "'rest'",
   from_due: "'{0}'",
   per_endpoint: "'{100}'",

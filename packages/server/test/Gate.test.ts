@@ -69,7 +69,8 @@ const sessionIn = ({ slug, workspaceId }: { slug: string; workspaceId: string })
     workspaceId,
     workspaceSlug: slug,
     workspaceName: "W",
-    actor: { type: "member", id: "mem_1" },
+    actor: { type: "member", id: "mem_1", root: null },
+    tokenId: null,
     name: "Ada",
     permissions: permissionsOfScopes(["webhook:list"]),
     endsAt: ENDS,
@@ -202,13 +203,15 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
       for (const slug of [own.slug, undefined]) {
         expect(yield* come(token, list, slug)).toEqual({
           ...principal,
-          actor: { type: "api_token", id: own.tokenId, via: "rest" },
+          actor: { type: "api_token", id: own.tokenId, via: "rest", root: null },
+          lineage: { tokenId: own.tokenId, sessionId: null },
           callerKey: own.tokenId,
           expiresAt: ENDS
         })
         expect(yield* come(session, list, slug)).toEqual({
           ...principal,
-          actor: { type: "member", id: "mem_1", via: "rest" },
+          actor: { type: "member", id: "mem_1", via: "rest", root: null },
+          lineage: { tokenId: null, sessionId: "ses_1" },
           callerKey: "ses_1",
           expiresAt: null
         })
@@ -228,7 +231,8 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
         expect(yield* come(OPERATOR, list, slug)).toEqual({
           workspaceId,
           workspaceSlug: slug,
-          actor: { type: "operator", id: "operator", via: "rest" },
+          actor: { type: "operator", id: "operator", via: "rest", root: null },
+          lineage: { tokenId: null, sessionId: null },
           callerKey: "operator",
           permissions: new Set(permissions),
           expiresAt: null,
@@ -246,7 +250,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
       const { come, other, own, session, token } = yield* setting
       const caller = operation("getCaller")
       const outside = {
-        actor: { type: "operator", id: "operator", via: "rest" },
+        actor: { type: "operator", id: "operator", via: "rest", root: null },
         callerKey: "operator",
         traceId: "a".repeat(32)
       }

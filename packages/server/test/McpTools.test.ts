@@ -127,7 +127,7 @@ layer(testServer(), { excludeTestServices: true })("tools/list", (it) => {
 
         expect(admin.tools.length).toBeGreaterThan(20)
         expect(admin.text.length).toBeLessThan(MOST_CHARACTERS)
-        expect(operator.text.length).toBeLessThan(MOST_CHARACTERS + 5_000)
+        expect(operator.text.length).toBeLessThan(MOST_CHARACTERS + 6_000)
       })
   )
 

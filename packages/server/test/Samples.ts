@@ -89,7 +89,9 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   listAuditEvents: () => ({ query: { limit: "2" } }),
   listOperatorAuditEvents: () => ({ query: { limit: "2" } }),
   getCaller: () => ({}),
-  createConsoleLink: () => ({ body: { role: "viewer" } })
+  createConsoleLink: () => ({ body: { role: "viewer" } }),
+  listConsoleSessions: () => ({ query: { limit: "5" } }),
+  endConsoleSession: () => ({})
 }
 
 /** The sample of an operation, or a failed test. */
@@ -123,6 +125,20 @@ const makeNotification = (ws: Entered, endpointId: string, deliveryId: string) =
     return row!.id
   }).pipe(Effect.orDie)
 
+/** A session that nobody has the secret of. */
+const makeSession = (ws: Entered) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [row] = yield* sql<{ id: string }>`
+      insert into posthorn.console_sessions
+        (workspace_id, id, secret_hash, via, made_by_type, made_by_id, root_type, root_id, expires_at)
+      values (${ws.workspaceId}, posthorn.new_id('ses_'), sha256(${ws.slug}::bytea), 'link', 'operator', 'operator',
+        'operator', 'operator', now() + interval '1 day')
+      on conflict (workspace_id, secret_hash) do update set ended_at = null
+      returning id`
+    return row!.id
+  }).pipe(Effect.orDie)
+
 /** A workspace with one of everything: the delivery was refused for good, so it can be replayed. */
 export const makeWorld = (ws: Entered) =>
   Effect.gen(function* () {
@@ -138,8 +154,10 @@ export const makeWorld = (ws: Entered) =>
     const replayId = idOf(
       yield* ws.call("POST", `/webhooks/${endpointId}/replays`, { body: { since: SINCE } })
     )
+    const sessionId = yield* makeSession(ws)
     return {
       slug: ws.slug,
+      sessionId,
       traceId: String(traceId),
       replayId,
       endpointId,

@@ -81,6 +81,8 @@ export class TestServer extends Context.Tag("@posthorn/server/test/TestServer")<
 export const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
 
 export interface TestServerOptions {
+  /** Default: `OPERATOR_TOKEN`. */
+  readonly operatorToken?: string
   readonly quotas?: Partial<Record<Bucket, Quota | null>>
   readonly allowedTargets?: AllowedTargets
   /** Default: a fresh one, connected directly. */
@@ -151,7 +153,7 @@ const configOf = (options: TestServerOptions) =>
     host: "127.0.0.1",
     port: 0,
     baseUrl: BASE_URL,
-    operatorToken: Redacted.make(OPERATOR_TOKEN),
+    operatorToken: Redacted.make(options.operatorToken ?? OPERATOR_TOKEN),
     quotas: { ...noLimits, ...options.quotas },
     version: "0.0.0-test"
   })
@@ -164,6 +166,13 @@ const running = Layer.effect(
     return { url, call, enter: enterBy(call) }
   })
 )
+
+/** A second server on the same database, until the scope closes. */
+export const anotherServer = (options: TestServerOptions = {}) =>
+  Effect.gen(function* () {
+    const database = Layer.succeedContext(yield* Effect.context<Layer.Layer.Success<typeof TestPg>>())
+    return Context.get(yield* Layer.build(testServer({ ...options, database })), TestServer)
+  })
 
 /** The server, and the database it runs on. */
 export const testServer = (options: TestServerOptions = {}) =>

@@ -2,6 +2,7 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { codeOf, enterConsole, openConsole } from "./ConsoleSignIn.ts"
 import { callTool } from "./McpCalls.ts"
 import { type Entered, entered, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
 
@@ -138,6 +139,78 @@ layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it)
         expect(strange).toMatchObject({ status: 404, body: { _tag: "ApiTokenNotFound" } })
         expect(yield* open(other, [foreign])).toEqual([foreign])
       })
+  )
+
+  /** A token, a link for a member made with it, the session that it opens, and so on, twice; then a token. */
+  const chain = (ws: Entered) =>
+    Effect.gen(function* () {
+      const member = yield* ws.call("POST", "/members", {
+        body: { email: "mallory@example.com", name: "Mallory", role: "admin" }
+      })
+      const leaked = yield* make(ws, OPERATOR_TOKEN)
+      const first = yield* enterConsole(ws, { memberId: member.body.id }, leaked.token)
+      const made = yield* first.use<{ readonly url: string }>("POST", "/console-links", {
+        memberId: member.body.id
+      })
+      const second = yield* openConsole(ws, codeOf(made.body.url))
+      const { body: token } = yield* second.use<Made>("POST", "/api-tokens", {
+        name: "heir",
+        scopes: ["admin"]
+      })
+      return { leaked, first, second, token, memberId: member.body.id }
+    })
+
+  it.effect(
+    "§5.2 revoking a leaked token with descendants ends what links and sessions passed on, to the last",
+    () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
+        const { first, leaked, memberId, second, token } = yield* chain(ws)
+        yield* second.use("POST", "/webhooks", { url: "https://example.com/x", eventTypes: ["*"] })
+        const child = yield* make(ws, token.token)
+        const { items } = (yield* ws.call("GET", "/audit-events?limit=200")).body
+        const before = yield* Effect.all([first.use("GET", "/overview"), second.use("GET", "/overview")])
+
+        yield* revoke(ws, leaked.id, "?descendants=true")
+        const after = yield* Effect.all([first.use("GET", "/overview"), second.use("GET", "/overview")])
+
+        expect(before.map(({ status }) => status)).toEqual([200, 200])
+        expect(after.map(({ status }) => status)).toEqual([401, 401])
+        expect(yield* open(ws, [token, child])).toEqual([])
+        const root = { type: "api_token", id: leaked.id }
+        const steps = items.filter(({ action }) => action !== "member.added").slice(0, -2)
+        expect(steps.map(({ action, actor }) => [action, actor])).toMatchObject([
+          ["api_token.created", { type: "api_token", id: token.id, root }],
+          ["webhook.endpoint_created", { type: "member", id: memberId, root }],
+          ["api_token.created", { type: "member", id: memberId, root }],
+          ["console.session_opened", { type: "member", id: memberId, root }],
+          ["console.link_created", { type: "member", id: memberId, root }],
+          ["console.session_opened", { type: "member", id: memberId, root }],
+          ["console.link_created", { type: "api_token", id: leaked.id, root: null }],
+          ["api_token.created", { type: "operator", root: null }]
+        ])
+      })
+  )
+
+  it.effect("§5.2 a chain has no later end than any part of it", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const sql = yield* SqlClient
+      const end = "2999-06-01T00:00:00.000Z"
+      const maker = yield* make(ws, ws.token, { expiresAt: end })
+      const { use } = yield* enterConsole(ws, {}, maker.token)
+      const inSession = yield* use<Made>("POST", "/api-tokens", { name: "x", scopes: ["read"] })
+      yield* sql`update posthorn.console_sessions set expires_at = now() + interval '90 seconds'
+        where workspace_id = ${ws.workspaceId}`
+
+      const link = yield* use("POST", "/console-links", { expiresInSeconds: 3600 })
+      yield* openConsole(ws, codeOf(link.body.url))
+      const ends = yield* sql`select distinct expires_at from posthorn.console_sessions
+        where workspace_id = ${ws.workspaceId}`
+
+      expect(inSession.body.expiresAt).toBe(end)
+      expect(ends).toEqual([{ expires_at: link.body.expiresAt }])
+    })
   )
 
   it.effect("§5.2 no descendant escapes that is made while its maker is revoked", () =>

@@ -57,5 +57,7 @@ export const operations = {
   listAuditEvents: ["GET", "/workspaces/:slug/audit-events", "audit:list"],
   listOperatorAuditEvents: ["GET", "/audit-events", "operator"],
   getCaller: ["GET", "/caller", "any"],
-  createConsoleLink: ["POST", "/workspaces/:slug/console-links", "console:link"]
+  createConsoleLink: ["POST", "/workspaces/:slug/console-links", "console:link"],
+  listConsoleSessions: ["GET", "/workspaces/:slug/console-sessions", "member:list"],
+  endConsoleSession: ["DELETE", "/workspaces/:slug/console-sessions/:sessionId", "any"]
 } as const

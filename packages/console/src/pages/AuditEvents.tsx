@@ -29,7 +29,9 @@ const actions: Readonly<Record<AuditAction, string>> = {
   "member.added": "Member added",
   "member.updated": "Member changed",
   "member.removed": "Member removed",
-  "console.link_created": "Console link made"
+  "console.link_created": "Console link made",
+  "console.session_opened": "Signed in to the console",
+  "console.session_ended": "Console session ended"
 }
 
 const transports: Record<string, string> = {

@@ -11,6 +11,7 @@ import { Card, Page } from "../ui/Layout.tsx"
 import { List } from "../ui/List.tsx"
 import { Empty, Refusal } from "../ui/States.tsx"
 import type { Column } from "../ui/Table.tsx"
+import { Time } from "../ui/Time.tsx"
 
 type Row = ItemOf<"listMembers">
 type Role = Row["role"]
@@ -63,7 +64,7 @@ const Invite = ({ close, member }: { member: Row; close: () => void }) => {
         <>
           <p className="text-sm text-soft">
             Whoever opens the link first is signed in as {member.name}. It works once, within 10 minutes: give
-            it to nobody else.
+            it to nobody else. The session that it opens ends when yours does.
           </p>
           <Refusal error={make.error} />
           <div className="flex justify-end gap-2">
@@ -134,6 +135,83 @@ const Remove = ({ member }: { member: Row }) => {
   )
 }
 
+type Session = ItemOf<"listConsoleSessions">
+
+const openedBy = ({ madeBy, via }: Session) =>
+  `${via === "link" ? "Link made by" : "Signed in with"} ${madeBy.type === "operator" ? "the operator" : madeBy.id}`
+
+const EndSession = ({ session }: { session: Session }) => {
+  const end = useAct("endConsoleSession")
+  const [asks, setAsks] = useState(false)
+  return (
+    <>
+      <Button small look="danger" onPress={() => setAsks(true)}>
+        End
+      </Button>
+      <Confirm
+        title="End this session?"
+        action="End session"
+        danger
+        isOpen={asks}
+        close={() => setAsks(false)}
+        isPending={end.isPending}
+        error={end.error}
+        confirm={() => end.mutate({ path: { sessionId: session.id } }, { onSuccess: () => setAsks(false) })}
+      >
+        Links, sessions and API tokens that were made in it stop working too.
+      </Confirm>
+    </>
+  )
+}
+
+/** Who is signed in. Ends others' sessions; one's own is ended by signing out. */
+const Sessions = ({ members }: { members: ReadonlyArray<Row> }) => {
+  const { may } = useSession()
+  const query = useList("listConsoleSessions", { query: { limit: 50 } })
+  const columns: ReadonlyArray<Column<Session>> = [
+    {
+      head: "Session",
+      cell: (session) => (
+        <div className="min-w-0 py-2">
+          <span className="block truncate font-medium">
+            <bdi>
+              {members.find(({ id }) => id === session.memberId)?.name ?? session.memberId ?? "No member"}
+            </bdi>
+          </span>
+          <span className="block truncate text-xs text-faint">{openedBy(session)}</span>
+        </div>
+      )
+    },
+    {
+      head: "Role",
+      className: "w-32",
+      cell: ({ role }) => roles.find(({ id }) => id === role)?.label ?? "By its scopes"
+    },
+    { head: "Last seen", className: "w-32", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+    { head: "Ends", className: "w-32", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    ...(may("addMember")
+      ? [
+          {
+            head: "Actions",
+            hideHead: true,
+            className: "w-24 text-end",
+            cell: (session: Session) => <EndSession session={session} />
+          }
+        ]
+      : [])
+  ]
+  return (
+    <Card title="Signed in" flush>
+      <List
+        label="Console sessions"
+        query={query}
+        columns={columns}
+        empty={<Empty icon="members" title="Nobody is signed in" />}
+      />
+    </Card>
+  )
+}
+
 export const Members = () => {
   const { may } = useSession()
   const query = useList("listMembers", { query: { limit: 50 } })
@@ -193,6 +271,7 @@ export const Members = () => {
           }
         />
       </Card>
+      <Sessions members={query.items ?? []} />
       {opened === "add" ? <Add close={() => setOpened(null)} /> : null}
       {opened !== null && opened !== "add" ? <Invite member={opened} close={() => setOpened(null)} /> : null}
     </Page>

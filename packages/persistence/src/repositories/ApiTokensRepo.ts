@@ -1,10 +1,11 @@
 /** API tokens. Only a hash of the secret is ever stored. Source: spec §5.1. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { TokenId, WorkspaceId } from "@posthorn/domain/Ids"
+import type { Fragment } from "@effect/sql/Statement"
+import type { ConsoleSessionId, TokenId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { TimePosition } from "@posthorn/domain/Page"
 import { Scope } from "@posthorn/domain/Permission"
-import { Maker } from "@posthorn/domain/Principal"
+import { type Lineage, Maker } from "@posthorn/domain/Principal"
 import { Effect, type Option, Schema } from "effect"
 import { Bytes, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
 import { all, counted, execute, first, hasRow, one } from "../client/Query.ts"
@@ -33,7 +34,9 @@ export const TokenIdentity = Schema.Struct({
   expiresAt: Schema.NullOr(Time),
   /** How long it still was until then by the database's clock; null when it never expires. */
   leftMs: Schema.NullOr(Schema.Number),
-  revokedAt: Schema.NullOr(Time)
+  revokedAt: Schema.NullOr(Time),
+  /** What the chain behind it began with. */
+  root: Schema.NullOr(Maker)
 })
 export type TokenIdentity = typeof TokenIdentity.Type
 
@@ -44,6 +47,8 @@ export interface NewApiToken {
   readonly secretHash: Buffer
   readonly expiresAt: string | null
   readonly createdBy: Maker
+  readonly lineage: Lineage
+  readonly root: Maker | null
 }
 
 /** A token as its bearer sees it. */
@@ -73,9 +78,11 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
       const insert = (workspaceId: WorkspaceId, token: NewApiToken) =>
         one(sql, ApiTokenRow)`
         insert into posthorn.api_tokens 
-          (workspace_id, id, name, scopes, secret_hash, expires_at, created_by_type, created_by_id)
+          (workspace_id, id, name, scopes, secret_hash, expires_at, created_by_type, created_by_id, parent_id, session_id,
+            root_type, root_id)
         values (${workspaceId}, ${token.id}, ${token.name}, ${token.scopes as Array<string>}::text[],
-                ${token.secretHash}, ${token.expiresAt}::timestamptz, ${token.createdBy.type}, ${token.createdBy.id})
+                ${token.secretHash}, ${token.expiresAt}::timestamptz, ${token.createdBy.type}, ${token.createdBy.id},
+                ${token.lineage.tokenId}, ${token.lineage.sessionId}, ${token.root?.type ?? null}, ${token.root?.id ?? null})
         returning ${columns}`
 
       /** Those that exist. By id alone: the token is what tells the workspace. */
@@ -83,7 +90,8 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         all(sql, TokenIdentity)`
         select t.workspace_id as "workspaceId", w.slug as "workspaceSlug", t.id as "tokenId", t.scopes,
           t.secret_hash as "secretHash", t.expires_at as "expiresAt", t.revoked_at as "revokedAt",
-          (extract(epoch from t.expires_at - clock_timestamp()) * 1000)::float8 as "leftMs"
+          (extract(epoch from t.expires_at - clock_timestamp()) * 1000)::float8 as "leftMs",
+          case when t.root_type is not null then json_build_object('type', t.root_type, 'id', t.root_id) end as root
         from posthorn.api_tokens t join posthorn.workspaces w on w.id = t.workspace_id
         where t.id = any(${tokenIds as Array<string>}::text[])`
 
@@ -106,10 +114,17 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         all(sql, ApiTokenRow)`select ${columns} from posthorn.api_tokens
         where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
 
-      /** Whether this token still opens something; ask while the workspace is held, so that it stays true. */
-      const isOpen = (workspaceId: WorkspaceId, tokenId: TokenId) =>
-        hasRow(sql)`select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}
-          and revoked_at is null and (expires_at is null or expires_at > now())`
+      /**
+       * Whether this token and this session still open something; ask while the workspace is held, so that it stays true.
+       */
+      const isOpen = (workspaceId: WorkspaceId, { sessionId, tokenId }: Lineage) =>
+        hasRow(sql)`select where
+          (${tokenId}::text is null or exists (
+            select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}
+              and revoked_at is null and (expires_at is null or expires_at > now())))
+          and (${sessionId}::text is null or exists (
+            select from posthorn.console_sessions where workspace_id = ${workspaceId} and id = ${sessionId}
+              and ended_at is null and expires_at > now()))`
 
       /** By the database's clock, as all that expires. */
       const isPast = (moment: string) => hasRow(sql)`select where ${moment}::timestamptz <= clock_timestamp()`
@@ -124,17 +139,17 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         hasRow(sql)`select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}`
 
       /**
-       * Revokes the token, and with `descendants` every token made by it, through those revoked already. Gives those that
-       * this call is the one to revoke, in the order they were made. The workspace must be held: then nobody makes another
-       * descendant meanwhile.
+       * Revokes the tokens that are `first`, and with `descendants` every token made by them, directly or through links,
+       * sessions and other tokens, those revoked already included. Gives those that this call is the one to revoke, in the
+       * order they were made. The workspace must be held: then nobody makes another descendant meanwhile.
        */
-      const revoke = (workspaceId: WorkspaceId, tokenId: TokenId, descendants: boolean) =>
+      const revokeFrom = (workspaceId: WorkspaceId, first: Fragment, descendants: boolean) =>
         all(sql, Revoked)`
         with recursive lineage as (
-          select id from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}
+          select id from posthorn.api_tokens where workspace_id = ${workspaceId} and ${first}
           union
           select t.id from lineage l join posthorn.api_tokens t
-            on t.workspace_id = ${workspaceId} and t.created_by_type = 'api_token' and t.created_by_id = l.id
+            on t.workspace_id = ${workspaceId} and t.parent_id = l.id
           where ${descendants}
         ), revoked as (
           update posthorn.api_tokens t set revoked_at = date_trunc('milliseconds', clock_timestamp())
@@ -142,6 +157,13 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
           returning t.id, t.name
         )
         select id, name from revoked order by id`
+
+      const revoke = (workspaceId: WorkspaceId, tokenId: TokenId, descendants: boolean) =>
+        revokeFrom(workspaceId, sql`id = ${tokenId}`, descendants)
+
+      /** The tokens that were made in these sessions, with their descendants. */
+      const revokeMadeIn = (workspaceId: WorkspaceId, sessionIds: ReadonlyArray<ConsoleSessionId>) =>
+        revokeFrom(workspaceId, sql`session_id = any(${sessionIds as Array<string>}::text[])`, true)
 
       return {
         countOpen,
@@ -153,6 +175,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         isPast,
         list,
         revoke,
+        revokeMadeIn,
         touch
       } as const
     })

@@ -6,7 +6,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { AuditAction } from "@posthorn/domain/AuditAction"
 import { newId, type WorkspaceId } from "@posthorn/domain/Ids"
 import type { TimePosition } from "@posthorn/domain/Page"
-import { Actor } from "@posthorn/domain/Principal"
+import { type Acting, Actor, Maker } from "@posthorn/domain/Principal"
 import { Effect, type Option, Schema } from "effect"
 import { columnsOf, Id, Time } from "../client/internal/Columns.ts"
 import { all, execute } from "../client/Query.ts"
@@ -14,7 +14,7 @@ import { newestFirst } from "../client/Statement.ts"
 
 export interface AuditEntry {
   readonly workspaceId: WorkspaceId
-  readonly actor: Actor
+  readonly actor: Acting
   readonly traceId: string
   readonly action: AuditAction
   readonly target: AuditRow["target"]
@@ -29,7 +29,7 @@ const Changes = Schema.Struct(
 export const AuditRow = Schema.Struct({
   id: Id("audit"),
   action: AuditAction,
-  actor: Actor,
+  actor: Schema.Struct({ ...Actor.fields, root: Schema.NullOr(Maker) }),
   target: Schema.Struct({ type: Schema.String, id: Schema.String }),
   changes: Schema.NullOr(Changes),
   traceId: Schema.String,
@@ -42,6 +42,8 @@ const columnsOfEntry = ({ action, actor, changes, target, traceId }: Omit<AuditE
   action,
   actor_type: actor.type,
   actor_id: actor.id,
+  root_type: actor.root?.type ?? null,
+  root_id: actor.root?.id ?? null,
   via: actor.via,
   target_type: target.type,
   target_id: target.id,
@@ -56,7 +58,8 @@ export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
       const sql = yield* SqlClient.SqlClient
       const columns = sql.literal(
         columnsOf(AuditRow, "", {
-          actor: "json_build_object('type', actor_type, 'id', actor_id, 'via', via)",
+          actor: `json_build_object('type', actor_type, 'id', actor_id, 'via', via, 'root',
+            case when root_type is not null then json_build_object('type', root_type, 'id', root_id) end)`,
           target: "json_build_object('type', target_type, 'id', target_id)"
         })
       )

@@ -1,24 +1,36 @@
 /**
  * Links that open the console, and its sessions. Only hashes of codes and cookies are stored. Source: spec §11.
  *
- * A session is found only while it lives: not idle for 12 hours, not older than 7 days, its token neither revoked nor
- * expired. A removed member or token takes its links and sessions along (foreign keys).
+ * A session is found only while it lives: not ended, not idle for 12 hours, not older than 7 days, its token neither
+ * revoked nor expired, the operator's token that began its chain still the present one. A removed member takes its links
+ * and sessions along (foreign keys).
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { ConsoleSessionId, WorkspaceId } from "@posthorn/domain/Ids"
+import type { TimePosition } from "@posthorn/domain/Page"
 import { Role } from "@posthorn/domain/Permission"
-import { Effect, Schema } from "effect"
+import { Maker } from "@posthorn/domain/Principal"
+import { Effect, type Option, Schema } from "effect"
 import { Id, Texts, Time } from "../client/internal/Columns.ts"
-import { execute, first, one } from "../client/Query.ts"
+import { all, execute, first, one } from "../client/Query.ts"
+import { newestFirst } from "../client/Statement.ts"
 
-/** Whose rights a link or session has; see migrations/0006_console.sql. */
+/** Whose rights a link or session has, and what stands behind it; see migrations/0006_console.sql. */
 const Grant = Schema.Struct({
   tokenId: Schema.NullOr(Id("token")),
   memberId: Schema.NullOr(Id("member")),
-  permissions: Schema.NullOr(Texts)
+  permissions: Schema.NullOr(Texts),
+  sessionId: Schema.NullOr(Id("consoleSession")),
+  operatorEpoch: Schema.NullOr(Schema.String),
+  madeBy: Maker,
+  root: Maker
 })
 export type Grant = typeof Grant.Type
+
+/** What opened a session. */
+export const SessionVia = Schema.Literal("link", "token")
+export type SessionVia = typeof SessionVia.Type
 
 export interface NewLink extends Grant {
   readonly id: string
@@ -29,17 +41,21 @@ export interface NewLink extends Grant {
 export interface NewSession extends Grant {
   readonly id: string
   readonly secretHash: Buffer
+  readonly via: SessionVia
 }
 
 const MadeLink = Schema.Struct({ expiresAt: Time })
 
-const TakenLink = Schema.Struct({
+/** A link that can be opened, and whom it signs in. */
+export const OpenLink = Schema.Struct({
   ...Grant.fields,
   workspaceId: Id("workspace"),
   workspaceSlug: Schema.String,
-  isOpen: Schema.Boolean
+  workspaceName: Schema.String,
+  /** Of the member or the token; null for the operator's. */
+  name: Schema.NullOr(Schema.String)
 })
-export type OpenedLink = Omit<typeof TakenLink.Type, "isOpen">
+export type OpenLink = typeof OpenLink.Type
 
 export const SessionRow = Schema.Struct({
   ...Grant.fields,
@@ -59,11 +75,51 @@ export const SessionRow = Schema.Struct({
 })
 export type SessionRow = typeof SessionRow.Type
 
+/** A session in the list. */
+export const ListedSession = Schema.Struct({
+  id: Id("consoleSession"),
+  memberId: Schema.NullOr(Id("member")),
+  memberRole: Schema.NullOr(Role),
+  permissions: Schema.NullOr(Texts),
+  via: SessionVia,
+  madeBy: Maker,
+  createdAt: Time,
+  lastSeenAt: Time,
+  expiresAt: Time
+})
+export type ListedSession = typeof ListedSession.Type
+
+const Found = Schema.Struct({ memberId: Schema.NullOr(Id("member")), madeBy: Maker })
+const Ended = Schema.Struct({ id: Id("consoleSession"), wasOpen: Schema.Boolean })
+const Named = Schema.Struct({ id: Id("consoleSession") })
+
+/** What one browser asks with: the secret of a workspace's cookie. */
+export interface Asked {
+  readonly slug: string
+  readonly secretHash: Buffer
+}
+
 export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
   "@posthorn/persistence/repositories/ConsoleRepo",
   {
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+
+      const grantOf = (table: string) =>
+        sql.literal(`${table}.token_id as "tokenId", ${table}.member_id as "memberId", ${table}.permissions,
+          ${table}.session_id as "sessionId", ${table}.operator_epoch as "operatorEpoch",
+          json_build_object('type', ${table}.made_by_type, 'id', ${table}.made_by_id) as "madeBy",
+          json_build_object('type', ${table}.root_type, 'id', ${table}.root_id) as root`)
+      const ofLink = grantOf("l")
+      const ofSession = grantOf("s")
+
+      /** The latest end of what is made in this session. */
+      const latestEnd = (workspaceId: WorkspaceId, { sessionId }: Grant) =>
+        sql`(select expires_at from posthorn.console_sessions where workspace_id = ${workspaceId} and id = ${sessionId})`
+
+      const columnsOf = ({ madeBy, memberId, operatorEpoch, permissions, root, sessionId, tokenId }: Grant) =>
+        sql`${tokenId}, ${memberId}, ${permissions as Array<string> | null}::text[], ${sessionId}, ${operatorEpoch},
+          ${madeBy.type}, ${madeBy.id}, ${root.type}, ${root.id}`
 
       /** Also removes the workspace's links that nobody opened in time. */
       const insertLink = (workspaceId: WorkspaceId, link: NewLink) =>
@@ -72,60 +128,136 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         with expired as (
           delete from posthorn.console_links where workspace_id = ${workspaceId} and expires_at < now()
         )
-        insert into posthorn.console_links (workspace_id, id, code_hash, token_id, member_id, permissions, expires_at)
-        values (${workspaceId}, ${link.id}, ${link.codeHash}, ${link.tokenId}, ${link.memberId},
-          ${link.permissions as Array<string> | null}::text[],
-          clock_timestamp() + ${link.lifeMs} * interval '1 millisecond')
+        insert into posthorn.console_links (workspace_id, id, code_hash, token_id, member_id, permissions, session_id,
+          operator_epoch, made_by_type, made_by_id, root_type, root_id, expires_at)
+        values (${workspaceId}, ${link.id}, ${link.codeHash}, ${columnsOf(link)},
+          least(clock_timestamp() + ${link.lifeMs} * interval '1 millisecond', ${latestEnd(workspaceId, link)}))
         returning expires_at as "expiresAt"`,
           ({ expiresAt }) => expiresAt
         )
 
-      /** Takes the link away, whoever comes first; undefined when there is none, or it came too late. */
-      const takeLink = (codeHash: Buffer) =>
+      /** The links with these codes that can be opened. By code alone: it is what tells the workspace. */
+      const findLinks = (codeHashes: ReadonlyArray<Buffer>) =>
+        all(sql, Schema.Struct({ ...OpenLink.fields, code: Schema.String }))`
+        select ${ofLink}, w.id as "workspaceId", w.slug as "workspaceSlug", w.name as "workspaceName",
+          coalesce(m.name, t.name) as name, encode(l.code_hash, 'hex') as code
+        from unnest(${codeHashes.map((hash) => hash.toString("hex"))}::text[]) as asked(code)
+        join posthorn.console_links l on l.code_hash = decode(asked.code, 'hex')
+        join posthorn.workspaces w on w.id = l.workspace_id
+        left join posthorn.api_tokens t on t.workspace_id = l.workspace_id and t.id = l.token_id
+        left join posthorn.members m on m.workspace_id = l.workspace_id and m.id = l.member_id
+        where l.expires_at > clock_timestamp()`
+
+      /** Takes the link away, whoever comes first; false when there is none, or it came too late. */
+      const takeLink = (workspaceId: WorkspaceId, codeHash: Buffer) =>
         Effect.map(
-          first(sql, TakenLink)`
-        delete from posthorn.console_links l using posthorn.workspaces w
-        where l.code_hash = ${codeHash} and w.id = l.workspace_id
-        returning l.workspace_id as "workspaceId", w.slug as "workspaceSlug", l.token_id as "tokenId",
-          l.member_id as "memberId", l.permissions, l.expires_at > clock_timestamp() as "isOpen"`,
-          (link): OpenedLink | undefined => (link?.isOpen ? link : undefined)
+          first(sql, Schema.Struct({ isOpen: Schema.Boolean }))`
+        delete from posthorn.console_links where workspace_id = ${workspaceId} and code_hash = ${codeHash}
+        returning expires_at > clock_timestamp() as "isOpen"`,
+          (link) => link?.isOpen === true
         )
 
-      /** Also removes the workspace's sessions that have ended by their age. */
+      /** Also removes the workspace's sessions whose time is over. */
       const insertSession = (workspaceId: WorkspaceId, session: NewSession) =>
         execute(sql)`
         with expired as (
           delete from posthorn.console_sessions where workspace_id = ${workspaceId} and expires_at < now()
         )
-        insert into posthorn.console_sessions
-          (workspace_id, id, secret_hash, token_id, member_id, permissions, expires_at)
-        values (${workspaceId}, ${session.id}, ${session.secretHash}, ${session.tokenId}, ${session.memberId},
-          ${session.permissions as Array<string> | null}::text[], clock_timestamp() + interval '7 days')`
+        insert into posthorn.console_sessions (workspace_id, id, secret_hash, via, token_id, member_id, permissions,
+          session_id, operator_epoch, made_by_type, made_by_id, root_type, root_id, expires_at)
+        values (${workspaceId}, ${session.id}, ${session.secretHash}, ${session.via}, ${columnsOf(session)},
+          least(clock_timestamp() + interval '7 days', ${latestEnd(workspaceId, session)}))`
 
-      const findSession = (slug: string, secretHash: Buffer) =>
-        first(sql, SessionRow)`
-        select s.id, w.id as "workspaceId", w.slug as "workspaceSlug", w.name as "workspaceName",
-          s.token_id as "tokenId", s.member_id as "memberId", s.permissions, t.scopes as "tokenScopes",
-          m.role as "memberRole", coalesce(m.name, t.name) as name, s.expires_at as "endsAt", t.expires_at as "expiresAt",
-          s.last_seen_at < clock_timestamp() - interval '1 minute' as "isStale"
-        from posthorn.workspaces w
-        join posthorn.console_sessions s on s.workspace_id = w.id and s.secret_hash = ${secretHash}
+      /** The tables of a session `s`, its token `t` and its member `m`, and that it lives. */
+      const living = (operatorEpoch: string) => sql`
         left join posthorn.api_tokens t on t.workspace_id = s.workspace_id and t.id = s.token_id
         left join posthorn.members m on m.workspace_id = s.workspace_id and m.id = s.member_id
-        where w.slug = ${slug}
+        where s.ended_at is null
           and s.expires_at > clock_timestamp() and s.last_seen_at > clock_timestamp() - interval '12 hours'
-          and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())`
+          and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())
+          and (s.operator_epoch is null or s.operator_epoch = ${operatorEpoch})`
+
+      /** Those that live, in one statement however many are asked for. */
+      const findSessions = (asked: ReadonlyArray<Asked>, operatorEpoch: string) =>
+        all(sql, SessionRow)`
+        select s.id, w.id as "workspaceId", w.slug as "workspaceSlug", w.name as "workspaceName",
+          ${ofSession}, t.scopes as "tokenScopes",
+          m.role as "memberRole", coalesce(m.name, t.name) as name, s.expires_at as "endsAt", t.expires_at as "expiresAt",
+          s.last_seen_at < clock_timestamp() - interval '1 minute' as "isStale"
+        from unnest(${asked.map(({ slug }) => slug)}::text[],
+          ${asked.map(({ secretHash }) => secretHash.toString("hex"))}::text[]) as asked(slug, secret)
+        join posthorn.workspaces w on w.slug = asked.slug
+        join posthorn.console_sessions s on s.workspace_id = w.id and s.secret_hash = decode(asked.secret, 'hex')
+        ${living(operatorEpoch)}`
+
+      /** Newest first, strictly past the position. */
+      const list = (
+        workspaceId: WorkspaceId,
+        operatorEpoch: string,
+        limit: number,
+        from: Option.Option<TimePosition>
+      ) =>
+        all(sql, ListedSession)`
+        select id, "memberId", "memberRole", permissions, via, "madeBy", created_at as "createdAt",
+          "lastSeenAt", "expiresAt"
+        from (
+          select s.id, s.member_id as "memberId", m.role as "memberRole", s.permissions, s.via, s.created_at,
+            json_build_object('type', s.made_by_type, 'id', s.made_by_id) as "madeBy",
+            s.last_seen_at as "lastSeenAt", s.expires_at as "expiresAt"
+          from posthorn.console_sessions s ${living(operatorEpoch)} and s.workspace_id = ${workspaceId}
+        ) s where ${newestFirst(sql, limit, from)}`
+
+      /** A session, also one that has ended. */
+      const find = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
+        first(sql, Found)`select member_id as "memberId",
+          json_build_object('type', made_by_type, 'id', made_by_id) as "madeBy"
+        from posthorn.console_sessions
+        where workspace_id = ${workspaceId} and id = ${sessionId}`
+
+      /** The sessions of a maker that live, but for its newest `most`. */
+      const beyond = (workspaceId: WorkspaceId, madeBy: Maker, most: number) =>
+        all(sql, Named)`select id from posthorn.console_sessions
+        where workspace_id = ${workspaceId} and made_by_type = ${madeBy.type} and made_by_id = ${madeBy.id}
+          and ended_at is null and expires_at > now()
+        order by created_at desc, id desc offset ${most}`
 
       const touch = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
         execute(sql)`update posthorn.console_sessions set last_seen_at = clock_timestamp()
         where workspace_id = ${workspaceId} and id = ${sessionId}`
 
-      const removeSession = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
-        execute(
-          sql
-        )`delete from posthorn.console_sessions where workspace_id = ${workspaceId} and id = ${sessionId}`
+      /**
+       * Ends the session, every session opened by a link that was made in it, and so on, and removes the links. Gives all of
+       * them, those that had ended already included. The workspace must be held: then nobody makes another meanwhile.
+       */
+      const end = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
+        all(sql, Ended)`
+        with recursive chain as (
+          select id from posthorn.console_sessions where workspace_id = ${workspaceId} and id = ${sessionId}
+          union
+          select s.id from chain c join posthorn.console_sessions s
+            on s.workspace_id = ${workspaceId} and s.session_id = c.id
+        ), ended as (
+          update posthorn.console_sessions s set ended_at = clock_timestamp()
+          from chain c where s.workspace_id = ${workspaceId} and s.id = c.id and s.ended_at is null
+          returning s.id
+        ), unopened as (
+          delete from posthorn.console_links l using chain c
+          where l.workspace_id = ${workspaceId} and l.session_id = c.id
+        )
+        select c.id, e.id is not null as "wasOpen" from chain c left join ended e on e.id = c.id order by c.id`
 
-      return { findSession, insertLink, insertSession, removeSession, takeLink, touch } as const
+      return {
+        beyond,
+        end,
+        find,
+        findLinks,
+        findSessions,
+        insertLink,
+        insertSession,
+        list,
+        takeLink,
+        touch
+      } as const
     })
   }
 ) {}

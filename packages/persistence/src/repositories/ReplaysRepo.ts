@@ -11,7 +11,7 @@ import {
   type WorkspaceId
 } from "@posthorn/domain/Ids"
 import type { TimePosition } from "@posthorn/domain/Page"
-import type { Actor } from "@posthorn/domain/Principal"
+import type { Acting } from "@posthorn/domain/Principal"
 import { ReplayableStatus, ReplayState } from "@posthorn/domain/States"
 import { Effect, type Option, Schema } from "effect"
 import { Count, columnsOf, Id, Time } from "../client/internal/Columns.ts"
@@ -47,7 +47,7 @@ export interface ReplayRange {
 
 /** Who asked, for the audit log. */
 export interface Asked {
-  readonly actor: Actor
+  readonly actor: Acting
   readonly traceId: string
 }
 
@@ -81,10 +81,11 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
       const start = (workspaceId: WorkspaceId, range: ReplayRange, { actor, traceId }: Asked) =>
         one(sql, ReplayRow)`
         insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed, matched,
-          missed, actor_type, actor_id, via, trace_id)
+          missed, actor_type, actor_id, root_type, root_id, via, trace_id)
         select ${workspaceId}, ${newId("replay")}, ${range.endpointId}, posthorn.shard_of(${range.endpointId}),
           ${range.statuses as Array<string>}::text[], ${range.since}::timestamptz, ${range.until}::timestamptz,
-          ${range.includeMissed}, deliveries + missed, missed, ${actor.type}, ${actor.id}, ${actor.via}, ${traceId}
+          ${range.includeMissed}, deliveries + missed, missed, ${actor.type}, ${actor.id},
+          ${actor.root?.type ?? null}::text, ${actor.root?.id ?? null}::text, ${actor.via}, ${traceId}
         from ${counted(workspaceId, range)}
         returning ${columns}`
 
@@ -113,7 +114,8 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
         Effect.map(
           first(sql, Replayed)`
         select delivery from posthorn.replay(${workspaceId}, ${source.endpointId}, array[${source.id}], null, null,
-          ${actor.type}, ${actor.id}, ${actor.via}, ${traceId})`,
+          ${actor.type}, ${actor.id}, ${actor.via}, ${traceId}, ${actor.root?.type ?? null}::text,
+          ${actor.root?.id ?? null}::text)`,
           (replayed) => replayed?.delivery
         )
 

@@ -1,25 +1,38 @@
 /** The statements of repositories: which token is touched and revoked, which link and session is opened and ended. */
 import assert from "node:assert/strict"
 import { newId } from "@posthorn/domain/Ids"
+import { Effect } from "effect"
 import { ApiTokensRepo } from "../../src/repositories/ApiTokensRepo.ts"
 import { ConsoleRepo, type Grant } from "../../src/repositories/ConsoleRepo.ts"
 import { type Stage, writeScenarios } from "./Stage.ts"
 import { changesNothing, changesOnly, twinOf } from "./Twin.ts"
 
-const token = async (stage: Stage, workspace: string, by: string | null = null, byType = "api_token") => {
+const token = async (
+  stage: Stage,
+  workspace: string,
+  made: { readonly by?: string; readonly inSession?: string } = {}
+) => {
   const id = newId("token")
   await stage.rows(
-    `insert into posthorn.api_tokens (workspace_id, id, name, scopes, secret_hash, created_by_type, created_by_id)
+    `insert into posthorn.api_tokens (workspace_id, id, name, scopes, secret_hash, parent_id, session_id)
      values ($1, $2, 'x', '{read}', sha256('x'), $3, $4)`,
     workspace,
     id,
-    by === null ? "operator" : byType,
-    by ?? "operator"
+    made.by ?? null,
+    made.inSession ?? null
   )
   return id
 }
 
-const GRANT: Grant = { tokenId: null, memberId: null, permissions: null }
+const GRANT: Grant = {
+  tokenId: null,
+  memberId: null,
+  permissions: null,
+  sessionId: null,
+  operatorEpoch: null,
+  madeBy: { type: "operator", id: "operator" },
+  root: { type: "operator", id: "operator" }
+}
 
 /** 32 bytes, as a hash is. */
 const hash = (n: number) => Buffer.alloc(32, n)
@@ -51,16 +64,15 @@ const scenarios = writeScenarios((it) => {
     await changesOnly(stage, "api_tokens", acme, one, touch(acme))
   })
 
-  it("ApiTokensRepo.ts revoke: a token is revoked once, and what it made with it if that is asked for; nothing that others made", async (stage) => {
+  it("ApiTokensRepo.ts revokeFrom: a token is revoked once, and what it made with it if that is asked for; nothing that others made", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     const one = await token(stage, acme)
-    const child = await token(stage, acme, one)
-    const grandchild = await token(stage, acme, child)
+    const child = await token(stage, acme, { by: one })
+    const grandchild = await token(stage, acme, { by: child })
     await token(stage, acme)
-    await token(stage, acme, one, "member")
     // Made by a token that is not this workspace's; and what that made here.
-    const foreign = await token(stage, other, one)
-    await token(stage, acme, foreign)
+    const foreign = await token(stage, other, { by: one })
+    await token(stage, acme, { by: foreign })
     const tokens = await stage.repos.get(ApiTokensRepo)
     const revoke = async (workspace: string, descendants: boolean) =>
       (await stage.repos.run(tokens.revoke(workspace, one, descendants))).map(({ id }) => id)
@@ -71,6 +83,20 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual(await revoke(acme, true), [])
   })
 
+  it("ApiTokensRepo.ts revokeMadeIn: the tokens that were made in a session are revoked with theirs, in its own workspace", async (stage) => {
+    const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+    const made = await token(stage, acme, { inSession: "ses_0" })
+    const child = await token(stage, acme, { by: made })
+    await token(stage, acme, { inSession: "ses_1" })
+    await token(stage, other, { inSession: "ses_0" })
+    const tokens = await stage.repos.get(ApiTokensRepo)
+    const revoked = await stage.repos.run(tokens.revokeMadeIn(acme, ["ses_0"]))
+    assert.deepEqual(
+      revoked.map(({ id }) => id),
+      [made, child]
+    )
+  })
+
   it("ConsoleRepo.ts insertLink, ConsoleRepo.ts insertSession: a new link takes the workspace's expired ones away, and a new session its ended ones, no others", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     const console = await stage.repos.get(ConsoleRepo)
@@ -79,7 +105,9 @@ const scenarios = writeScenarios((it) => {
         console.insertLink(workspace, { ...GRANT, id: `lnk_${n}`, codeHash: hash(n), lifeMs: 60_000 })
       )
     const session = (workspace: string, n: number) =>
-      stage.repos.run(console.insertSession(workspace, { ...GRANT, id: `ses_${n}`, secretHash: hash(n) }))
+      stage.repos.run(
+        console.insertSession(workspace, { ...GRANT, id: `ses_${n}`, secretHash: hash(n), via: "link" })
+      )
     for (const [n, workspace] of [acme, acme, other].entries()) {
       await link(workspace, n)
       await session(workspace, n)
@@ -96,30 +124,65 @@ const scenarios = writeScenarios((it) => {
 
   it("ConsoleRepo.ts takeLink: a link opens its own workspace, once, and no other link goes with it", async (stage) => {
     const console = await stage.repos.get(ConsoleRepo)
-    for (const [n, slug] of ["acme", "other"].entries()) {
-      const workspace = await stage.workspace(slug)
+    const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+    for (const [n, workspace] of [acme, other].entries())
       await stage.repos.run(
         console.insertLink(workspace, { ...GRANT, id: `lnk_${n}`, codeHash: hash(n), lifeMs: 60_000 })
       )
-    }
-    const take = async (n: number) => (await stage.repos.run(console.takeLink(hash(n))))?.workspaceSlug
-    assert.equal(await take(9), undefined)
-    assert.equal(await take(1), "other")
-    assert.equal(await take(1), undefined)
-    assert.equal(await take(0), "acme")
+    const take = (workspace: string, n: number) => stage.repos.run(console.takeLink(workspace, hash(n)))
+    assert.equal(await take(acme, 9), false)
+    assert.equal(await take(acme, 1), false)
+    assert.equal(await take(other, 1), true)
+    assert.equal(await take(other, 1), false)
+    assert.equal(await take(acme, 0), true)
   })
 
-  it("ConsoleRepo.ts touch, ConsoleRepo.ts removeSession: a session is kept awake and ended by itself, in its own workspace", async (stage) => {
+  it("ConsoleRepo.ts touch, ConsoleRepo.ts end: a session is kept awake and ended by itself, once, in its own workspace", async (stage) => {
     const acme = await stage.workspace()
     const console = await stage.repos.get(ConsoleRepo)
     for (const n of [0, 1])
-      await stage.repos.run(console.insertSession(acme, { ...GRANT, id: `ses_${n}`, secretHash: hash(n) }))
+      await stage.repos.run(
+        console.insertSession(acme, { ...GRANT, id: `ses_${n}`, secretHash: hash(n), via: "link" })
+      )
     const twin = await twinOf(stage, acme, "console_sessions")
     for (const workspace of [acme, twin])
-      for (const act of [console.touch, console.removeSession])
+      for (const act of [console.touch, console.end])
         await changesOnly(stage, "console_sessions", workspace, "ses_0", () =>
-          stage.repos.run(act(workspace, "ses_0"))
+          stage.repos.run(Effect.asVoid(act(workspace, "ses_0")))
         )
+    await changesNothing(stage, "console_sessions", () => stage.repos.run(console.end(acme, "ses_0")))
+  })
+
+  it("ConsoleRepo.ts end: with a session end those that its links opened, and the links go, in its own workspace", async (stage) => {
+    const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
+    const console = await stage.repos.get(ConsoleRepo)
+    for (const workspace of [acme, other])
+      for (const [n, sessionId] of [null, "ses_0", "ses_1", null].entries()) {
+        const grant = { ...GRANT, sessionId }
+        await stage.repos.run(
+          console.insertSession(workspace, { ...grant, id: `ses_${n}`, secretHash: hash(n), via: "link" })
+        )
+        const codeHash = hash(workspace === acme ? n : n + 10)
+        await stage.repos.run(
+          console.insertLink(workspace, { ...grant, id: `lnk_${n}`, codeHash, lifeMs: 60_000 })
+        )
+      }
+    const left = (table: string, workspace: string) =>
+      stage.rows(`select id from posthorn.${table} where workspace_id = $1 order by id`, workspace)
+    await stage.repos.run(console.end(acme, "ses_1"))
+    const ended = await stage.repos.run(console.end(acme, "ses_0"))
+    assert.deepEqual(ended, [
+      { id: "ses_0", wasOpen: true },
+      { id: "ses_1", wasOpen: false },
+      { id: "ses_2", wasOpen: false }
+    ])
+    assert.deepEqual(
+      (await left("console_links", acme)).map(({ id }) => id),
+      ["lnk_0", "lnk_3"]
+    )
+    assert.equal((await left("console_links", other)).length, 4)
+    const open = "select workspace_id from posthorn.console_sessions where ended_at is null"
+    assert.equal((await stage.rows(open)).length, 5)
   })
 })
 

@@ -12,6 +12,7 @@ import { apiTokensLive } from "./ApiTokens.ts"
 import { auditEventsLive } from "./AuditEvents.ts"
 import { callerLive } from "./Caller.ts"
 import { consoleLinksLive } from "./ConsoleLinks.ts"
+import { consoleSessionsLive } from "./ConsoleSessions.ts"
 import { deliveriesLive } from "./Deliveries.ts"
 import { endpointsLive } from "./Endpoints.ts"
 import { eventsLive } from "./Events.ts"
@@ -28,6 +29,7 @@ export const operationsLive = HttpApiBuilder.api(Api).pipe(
     auditEventsLive,
     callerLive,
     consoleLinksLive,
+    consoleSessionsLive,
     deliveriesLive,
     endpointsLive,
     eventsLive,

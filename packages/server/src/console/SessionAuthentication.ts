@@ -49,7 +49,9 @@ export class SessionAuthentication extends Effect.Service<SessionAuthentication>
         const secrets = cookies.read(headers.cookie)
         const meant = slugMeant(slug, headers, secrets)
         const secret = meant === undefined ? undefined : secrets.get(meant)
-        return secret === undefined ? Effect.succeed(undefined) : sessions.identify(meant!, secret)
+        return secret === undefined
+          ? Effect.succeed(undefined)
+          : Effect.map(sessions.identify([[meant!, secret]]), ([session]) => session)
       }
 
       /** Who sends this request to an operation. */
@@ -64,11 +66,7 @@ export class SessionAuthentication extends Effect.Service<SessionAuthentication>
         )
 
       /** Every live session of this browser. */
-      const all = (headers: Headers) =>
-        Effect.map(
-          Effect.forEach(cookies.read(headers.cookie), ([slug, secret]) => sessions.identify(slug, secret)),
-          (found) => found.filter((session) => session !== undefined)
-        )
+      const all = (headers: Headers) => sessions.identify(cookies.read(headers.cookie))
 
       return { all, authenticate, cookies, find } as const
     })

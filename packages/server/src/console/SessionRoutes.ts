@@ -12,6 +12,7 @@ import { type ConsoleSession, ConsoleSessions } from "@posthorn/capabilities/Con
 import { ForeignOrigin, type InvalidRequest, invalid } from "@posthorn/domain/Errors"
 import { Effect, Layer, Option } from "effect"
 import { Authentication } from "../gate/Authentication.ts"
+import { CurrentCall } from "../gate/CurrentCall.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { ConsoleConfig } from "./ConsoleConfig.ts"
 import { isOurs, SessionAuthentication } from "./SessionAuthentication.ts"
@@ -60,7 +61,11 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
     const { version } = yield* ServerConfig
 
     const open = (credential: Credential) =>
-      "code" in credential ? sessions.openByCode(credential.code) : sessions.openByToken(credential.token)
+      Effect.flatMap(CurrentCall, ({ traceId }) =>
+        "code" in credential
+          ? sessions.openByCode(credential.code, traceId)
+          : sessions.openByToken(credential.token, traceId)
+      )
 
     const signIn = Effect.gen(function* () {
       const asked = yield* request
@@ -82,7 +87,8 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
       if (!isOurs(asked)) return yield* new ForeignOrigin()
       const slug = asked.headers["x-console"] ?? ""
       const session = yield* authentication.find(undefined, asked.headers)
-      if (session !== undefined) yield* sessions.close(session)
+      const { traceId } = yield* CurrentCall
+      if (session !== undefined) yield* sessions.close(session, traceId)
       const ended = session?.workspaceSlug ?? (/^[a-z0-9-]{1,48}$/.test(slug) ? slug : undefined)
       return HttpServerResponse.empty({
         status: 204,

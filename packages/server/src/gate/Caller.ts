@@ -2,7 +2,7 @@
 import type { ConsoleSession } from "@posthorn/capabilities/ConsoleSessions"
 import type { Identity } from "@posthorn/capabilities/Identities"
 import { permissions as allPermissions } from "@posthorn/domain/Permission"
-import type { Actor } from "@posthorn/domain/Principal"
+import type { Acting, Lineage } from "@posthorn/domain/Principal"
 
 export type Caller =
   | { readonly kind: "token"; readonly identity: Identity }
@@ -11,7 +11,11 @@ export type Caller =
 
 const EVERYTHING: ReadonlySet<(typeof allPermissions)[number]> = new Set(allPermissions)
 
-/** What a caller's calls are counted under. */
+/** What a caller's calls are counted under: a session's for the token that it stands on. */
+export const countedAs = (caller: Caller) =>
+  caller.kind === "session" ? (caller.session.tokenId ?? caller.session.id) : keyOf(caller)
+
+/** What a caller's idempotency keys are kept under. */
 export const keyOf = (caller: Caller) =>
   caller.kind === "operator"
     ? "operator"
@@ -30,9 +34,18 @@ export const workspaceIdOf = (caller: Caller): string | null =>
 export const permissionsOf = (caller: Caller) =>
   caller.kind === "operator" ? EVERYTHING : openTo(caller).permissions
 
-export const actorOf = (caller: Caller): Omit<Actor, "via"> =>
+export const actorOf = (caller: Caller): Omit<Acting, "via"> =>
   caller.kind === "operator"
-    ? { type: "operator", id: "operator" }
+    ? { type: "operator", id: "operator", root: null }
     : caller.kind === "session"
       ? caller.session.actor
-      : { type: "api_token", id: caller.identity.tokenId }
+      : { type: "api_token", id: caller.identity.tokenId, root: caller.identity.root }
+
+const NOTHING: Lineage = { tokenId: null, sessionId: null }
+
+export const lineageOf = (caller: Caller): Lineage =>
+  caller.kind === "operator"
+    ? NOTHING
+    : caller.kind === "session"
+      ? { tokenId: caller.session.tokenId, sessionId: caller.session.id }
+      : { tokenId: caller.identity.tokenId, sessionId: null }

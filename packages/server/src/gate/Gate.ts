@@ -19,7 +19,16 @@ import { ANSWER_MS } from "../http/Deadline.ts"
 import { DatabaseTrouble } from "../http/Failures.ts"
 import { MAX_ISSUES, pointer, UNKNOWN } from "../http/Messages.ts"
 import { answered } from "../http/RequestMeters.ts"
-import { actorOf, type Caller, keyOf, openTo, permissionsOf, workspaceIdOf } from "./Caller.ts"
+import {
+  actorOf,
+  type Caller,
+  countedAs,
+  keyOf,
+  lineageOf,
+  openTo,
+  permissionsOf,
+  workspaceIdOf
+} from "./Caller.ts"
 import { type Call, CurrentCall } from "./CurrentCall.ts"
 import { RateLimits } from "./RateLimits.ts"
 
@@ -63,6 +72,7 @@ const operatorOf = ({ traceId, via }: Call, caller: Caller): Operator => ({
 
 const principalOf = ({ traceId, via }: Call, caller: Caller, { id, slug }: Where): Principal => ({
   actor: { ...actorOf(caller), via },
+  lineage: lineageOf(caller),
   callerKey: keyOf(caller),
   traceId,
   workspaceId: id,
@@ -128,7 +138,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
             Effect.flatMap(locate(caller, params.slug), (where) =>
               call.isTool
                 ? allow(caller, where)
-                : Effect.flatMap(limits.take(bucket, keyOf(caller), workspaceIdOf(caller)), () =>
+                : Effect.flatMap(limits.take(bucket, countedAs(caller), workspaceIdOf(caller)), () =>
                     allow(caller, where)
                   )
             )

@@ -16,6 +16,7 @@ import {
   Path
 } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
+import { epochOf, OperatorEpoch } from "@posthorn/capabilities/OperatorEpoch"
 import { Stopping } from "@posthorn/domain/Errors"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Context, Effect, Layer, Runtime, RuntimeFlags, RuntimeFlagsPatch, Scope } from "effect"
@@ -69,6 +70,11 @@ const application = Effect.gen(function* () {
   return yield* makeRequests(app, makeRouteTable(router.routes))
 })
 
+const operatorEpochLive = Layer.effect(
+  OperatorEpoch,
+  Effect.flatMap(ServerConfig, ({ operatorToken }) => epochOf(operatorToken))
+)
+
 /** What a request's fiber begins with. Each step that adds to it copies all of it. */
 const onlyNeeded = Context.pick(
   Etag.Generator,
@@ -104,6 +110,7 @@ export const serverLive = Layer.scoped(
 ).pipe(
   Layer.provide([routesLive, Authentication.Default, Failures.Default, Readiness.Default]),
   Layer.provide(HttpApiBuilder.Router.Live),
+  Layer.provide(operatorEpochLive),
   Layer.provide(NodeHttpServer.layerContext),
   HttpMiddleware.withTracerDisabledWhen(() => true)
 )
