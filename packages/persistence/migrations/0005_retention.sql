@@ -31,16 +31,18 @@ $$;
 create function posthorn.id_at(prefix text, moment timestamptz) returns text language sql stable parallel safe
   return prefix || lpad(to_hex(least(greatest(posthorn.micros(moment), 0), 4503599627370495)), 13, '0');
 
--- Workspaces with something older than the limits.
+-- Workspaces with something older than the limits: the oldest of each kind tells, one step in an index each. As `exists`,
+-- PostgreSQL 15 looks through all deliveries and events once for each workspace: 44.6 s for 500 idle ones beside one with 246,000
+-- deliveries, so the run never ended.
 create function posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns setof text
-language sql stable set search_path = pg_catalog, pg_temp as $$
+language sql stable set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
   select w.id from posthorn.workspaces w
-  where exists (select from posthorn.deliveries d where d.workspace_id = w.id and d.id < posthorn.id_at('whd_', now() - kept))
-    or exists (select from posthorn.events e where e.workspace_id = w.id and e.id < posthorn.id_at('evt_', now() - kept))
-    or exists (select from posthorn.idempotency_keys k
-               where k.workspace_id = w.id and k.created_at < now() - keys_kept)
-    or exists (select from posthorn.idempotent_answers a
-               where a.workspace_id = w.id and a.created_at < now() - keys_kept)
+  where (select d.id from posthorn.deliveries d where d.workspace_id = w.id order by d.id limit 1) < posthorn.id_at('whd_', now() - kept)
+    or (select e.id from posthorn.events e where e.workspace_id = w.id order by e.id limit 1) < posthorn.id_at('evt_', now() - kept)
+    or (select k.created_at from posthorn.idempotency_keys k where k.workspace_id = w.id order by k.created_at limit 1) < now() - keys_kept
+    or (select a.created_at from posthorn.idempotent_answers a where a.workspace_id = w.id order by a.created_at limit 1)
+      < now() - keys_kept
 $$;
 
 -- Removes up to `most` old deliveries past the given position, with their attempts; never one that is in the queue,

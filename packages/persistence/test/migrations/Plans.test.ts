@@ -14,6 +14,8 @@ import { EndpointsRepo } from "../../src/repositories/EndpointsRepo.ts"
 const GROUP = 100
 const WAITING = 10_000
 const LOOK_MOST = 1_000
+/** Workspaces that have nothing. */
+const IDLE = 500
 /** Measured 8 (2 of them for the event's payload) and 27; 12 and 30 to 35 when an index is read that has the key somewhere, or a whole one. */
 const PAGES_TO_LOAD = 9
 const PAGES_TO_RECORD = 28
@@ -80,6 +82,23 @@ const states = {
 } as const
 
 layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => {
+  it.scoped(
+    "§3.4 read a row or two of each workspace to find those with old history, however much one has",
+    () =>
+      Effect.gen(function* () {
+        const query = yield* connect
+        const { id, slug } = yield* workspace()
+        yield* endpoint(id)
+        yield* query(`insert into posthorn.workspaces (id, slug, name)
+        select posthorn.new_id('wsp_'), 'idle' || n, 'idle' from generate_series(1, ${IDLE}) n`)
+        yield* publish(query, slug, WAITING)
+        yield* query("analyze posthorn.deliveries, posthorn.events, posthorn.workspaces")
+        const tidied = query("select count(*) from posthorn.workspaces_to_tidy('30 days', '24 hours')")
+        for (const table of ["deliveries", "events"])
+          expect((yield* counted(query, table, tidied)).read).toBeLessThan(10)
+      })
+  )
+
   for (const [state, count] of Object.entries(states)) {
     it.scoped(`§8 read a few pages per delivery also where the queue ${state} and a burst came since`, () =>
       Effect.gen(function* () {
