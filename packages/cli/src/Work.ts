@@ -16,8 +16,7 @@ import { workerPort } from "./WorkerPort.ts"
 /** What runs on the worker's own connections. */
 type Beside<E> = Layer.Layer<never, E, Database>
 
-const CONNECTIONS = 3
-const SILENCE = "10 seconds"
+const DATABASE = { maxConnections: 3, silence: "10 seconds", lockTimeout: "2 seconds" } as const
 
 /** Its parts, put together from settings; `dev` has them too, but for `beside`. */
 export const workerOf = <E>(resolved: Resolved, beside: Beside<E> = Layer.empty) =>
@@ -36,7 +35,7 @@ export const workerOf = <E>(resolved: Resolved, beside: Beside<E> = Layer.empty)
     ),
     Layer.provide(Layer.succeed(HistoryKept, resolved.settings.history)),
     Layer.provide(secretBoxOf(resolved)),
-    Layer.provide(databaseOf(resolved, "work", { maxConnections: CONNECTIONS, silence: SILENCE }))
+    Layer.provide(databaseOf(resolved, "work", DATABASE))
   )
 
 export const work = Effect.gen(function* () {

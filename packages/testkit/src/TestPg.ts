@@ -7,8 +7,9 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Database from "@posthorn/persistence/client/Database"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Config, Context, Effect, Layer, Redacted } from "effect"
 import { inject } from "vitest"
+import { makeHostile } from "./Hostile.ts"
 import { dropDatabase, execute, randomName, withDatabase } from "./TestCluster.ts"
 
 /** The URL of this file's database, for tests that open connections of their own. */
@@ -17,14 +18,18 @@ export class TestDatabaseUrl extends Context.Tag("@posthorn/testkit/TestDatabase
   Redacted.Redacted
 >() {}
 
-/** A new migrated database that lives as long as the scope. */
+const isHostile = Effect.orDie(Config.withDefault(Config.boolean("TEST_HOSTILE_SETTINGS"), false))
+
+/** A new migrated database that lives as long as the scope; with TEST_HOSTILE_SETTINGS, one with hostile settings. */
 export const freshDatabase = Effect.gen(function* () {
   const { template, url } = inject("cluster")
   const name = randomName("t")
   yield* Effect.acquireRelease(execute(url, `create database ${name} template ${template}`), () =>
     dropDatabase(url, name)
   )
-  return Redacted.make(withDatabase(url, name))
+  const made = Redacted.make(withDatabase(url, name))
+  if (yield* isHostile) yield* makeHostile(made)
+  return made
 })
 
 const connection = Layer.unwrapEffect(

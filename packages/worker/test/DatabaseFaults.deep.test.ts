@@ -19,6 +19,7 @@ import {
   tally,
   within
 } from "./processes/Story.ts"
+import { startWorker } from "./processes/WorkerProcess.ts"
 import { Setting } from "./Setting.ts"
 
 it.scopedLive("§3.4 waits while the database is read-only, and goes on when it is not", () =>
@@ -50,6 +51,34 @@ it.scopedLive("§3.4 waits while the database is read-only, and goes on when it 
     yield* readOnly("off")
     yield* goesOn(begun, 400)
   }).pipe(Effect.provide(Setting))
+)
+
+const WORKERS = 4
+const LOCKED_S = 150
+const SESSIONS_EACH = 8
+
+it.scopedLive(
+  "§3.4 leaves no sessions behind while the queue is locked for minutes, and goes on afterwards",
+  () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const begun = yield* inFlight(20, 20, 0)
+      for (let n = 1; n < WORKERS; n++) yield* startWorker()
+      yield* sql`lock table posthorn.queue in access exclusive mode`.pipe(
+        Effect.zipRight(
+          Effect.forEach(Array.from({ length: LOCKED_S }), () =>
+            Effect.gen(function* () {
+              yield* Effect.sleep("1 second")
+              const [row] = yield* sql<{ n: number }>`select count(*)::integer as n from pg_stat_activity
+              where datname = current_database() and application_name like 'posthorn %'`
+              expect(row!.n).toBeLessThanOrEqual(WORKERS * SESSIONS_EACH)
+            })
+          )
+        ),
+        sql.withTransaction
+      )
+      yield* goesOn(begun, 400)
+    }).pipe(Effect.provide(Setting))
 )
 
 it.scopedLive("§3.4 stays while the database is stopped, and goes on when it is started", () =>

@@ -40,12 +40,12 @@ it.scopedLive(
       const ids = yield* publishTo(acme, 20, 10)
       const poisoned = ids[57]!
       yield* sql.unsafe(`
-        create function refuse() returns trigger language plpgsql as $$
+        create function public.refuse() returns trigger language plpgsql as $$
         begin
           if new.delivery_id = '${poisoned}' then raise exception 'no'; end if;
           return new;
         end $$;
-        create trigger refuse before insert on posthorn.attempts for each row execute function refuse()`)
+        create trigger refuse before insert on posthorn.attempts for each row execute function public.refuse()`)
       worker.signal("SIGCONT")
       yield* within(25, tally, (seen) => seen.delivered === 199)
 

@@ -43,10 +43,10 @@ it.scopedLive("§3.4 suspects nothing after PostgreSQL was restarted under a wor
       const sql = yield* SqlClient.SqlClient
       const begun = yield* inFlight(5, 5, 10, { DATABASE_URL: through(line, url) })
       yield* sql`create table public.counted (claims integer)`
-      yield* sql.unsafe(`create function note_claim() returns trigger language plpgsql as $$
+      yield* sql.unsafe(`create function public.note_claim() returns trigger language plpgsql as $$
           begin insert into public.counted values (new.claims); return null; end $$;
           create trigger noted after update on posthorn.queue for each row when (new.claims > old.claims)
-            execute function note_claim()`)
+            execute function public.note_claim()`)
 
       yield* cluster.stop
       yield* within(25, Effect.sync(begun.worker.log), (log) => log.includes("The shards are lost for now"))

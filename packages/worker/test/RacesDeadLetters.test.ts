@@ -68,15 +68,15 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
       const ids = yield* publish(acme, 3)
       yield* record(acme, ...ids.map((deliveryId) => ({ deliveryId, endpointId: id, exhausted: true })))
       yield* sql.unsafe(`
-        create function refuse() returns trigger language plpgsql as $$
+        create function public.refuse() returns trigger language plpgsql as $$
         begin
           if new.delivery_id = '${ids[1]}' then raise exception 'no'; end if;
           return new;
         end $$;
-        create trigger refuse before insert on posthorn.notifications for each row execute function refuse()`)
+        create trigger refuse before insert on posthorn.notifications for each row execute function public.refuse()`)
 
       const marked = yield* deadLetter
-      yield* sql.unsafe("drop trigger refuse on posthorn.notifications; drop function refuse")
+      yield* sql.unsafe("drop trigger refuse on posthorn.notifications; drop function public.refuse")
 
       expect(marked).toBe(3)
       expect((yield* deliveries(acme)).map((row) => row.status)).toEqual(ids.map(() => "dead_lettered"))

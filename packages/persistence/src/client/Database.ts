@@ -13,6 +13,7 @@ import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import pg from "pg"
 import * as Pool from "./internal/Pool.ts"
 import { limitTenants } from "./internal/TenantConnections.ts"
+import { type Limits, sessionOf } from "./Session.ts"
 
 const CONNECT_TIMEOUT = Duration.seconds(5)
 const IDLE_TIMEOUT = Duration.seconds(30)
@@ -35,7 +36,7 @@ const types: pg.CustomTypesConfig = {
     oid === INT8 ? Number : oid === TIMESTAMPTZ ? toRfc3339 : pg.types.getTypeParser(oid, format as "text")
 }
 
-export interface DatabaseOptions {
+export interface DatabaseOptions extends Limits {
   readonly url: Redacted.Redacted
   readonly applicationName: string
   readonly maxConnections: number
@@ -47,10 +48,6 @@ export interface DatabaseOptions {
   readonly silence?: Duration.DurationInput
   /** The most connections that statements of one workspace may hold. */
   readonly perWorkspace?: number
-  /** PostgreSQL ends statements that take longer: below the time in which an answer is due. */
-  readonly statementTimeout?: Duration.DurationInput
-  /** PostgreSQL ends sessions that say nothing for so long in the middle of a transaction, and frees their locks. */
-  readonly idleInTransaction?: Duration.DurationInput
 }
 
 const socketThatEnds = (silence: Duration.DurationInput) => () => {
@@ -64,27 +61,6 @@ const socketThatEnds = (silence: Duration.DurationInput) => () => {
 export const layer = (options: DatabaseOptions) =>
   Layer.provide(Layer.scopedContext(connect(options)), Reactivity.layer)
 
-/**
- * Every connection has these, whatever the server or the role has by default. Times come in one style and zone. And after a
- * wait for a lock, what was committed meanwhile must be seen: under `repeatable read` a deleted endpoint would leave behind what was published to it while it was waited for, and retention
- * could remove an event of which a replay was just made. Source: docs/adr/0015-publishing.md.
- */
-export const SESSION =
-  "set default_transaction_isolation = 'read committed'; set timezone = 'UTC'; set datestyle = 'ISO'"
-
-/** Not at the start of a connection, where a pooler might not know them. What is not given stays as the role has it. */
-const setting = ({ idleInTransaction, statementTimeout }: DatabaseOptions): pg.PoolConfig["verify"] => {
-  const limits = {
-    statement_timeout: statementTimeout,
-    idle_in_transaction_session_timeout: idleInTransaction
-  }
-  const statements = Object.entries(limits).flatMap(([name, limit]) =>
-    limit === undefined ? [] : [`set ${name} = ${Duration.toMillis(limit)}`]
-  )
-  const all = [SESSION, ...statements].join("; ")
-  return (client, done) => client.query(all, (error) => done(error ?? undefined))
-}
-
 const connect = (options: DatabaseOptions) =>
   Effect.gen(function* () {
     const { applicationName, maxConnections, perWorkspace, silence, url } = options
@@ -96,7 +72,7 @@ const connect = (options: DatabaseOptions) =>
       connectionTimeoutMillis: Duration.toMillis(CONNECT_TIMEOUT),
       idleTimeoutMillis: Duration.toMillis(IDLE_TIMEOUT),
       types,
-      verify: setting(options),
+      verify: (made, done) => made.query(sessionOf(options), (error) => done(error ?? undefined)),
       ...(stream && { stream })
     })
     const client = yield* PgClient.fromPool({ acquire: Effect.succeed(pool), transformJson: false })

@@ -8,9 +8,9 @@
 import { SqlError } from "@effect/sql/SqlError"
 import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
 import { Context, Deferred, Effect, Layer, Redacted, Schema, type Scope } from "effect"
-import { SESSION } from "./Database.ts"
 import { Client } from "./internal/Client.ts"
 import { rowsOf } from "./Rows.ts"
+import { sessionOf } from "./Session.ts"
 
 export interface DedicatedConnection {
   readonly query: <A = unknown>(
@@ -25,6 +25,8 @@ export interface DedicatedConnection {
 
 const CONNECT_TIMEOUT_MS = 5_000
 const CLOSE_TIMEOUT_MS = 1_000
+/** Below the fence of 3 s: what waits longer than that is not waited for by its worker any more. */
+const LOCK_TIMEOUT = "2 seconds"
 
 const failed = (message: string) => (cause: unknown) => new SqlError({ cause, message })
 
@@ -63,7 +65,7 @@ const open = (
         )
     )
     yield* Effect.tryPromise({
-      try: () => client.query(SESSION),
+      try: () => client.query(sessionOf({ lockTimeout: LOCK_TIMEOUT })),
       catch: failed("Failed to connect")
     }).pipe(
       Effect.timeoutFail({

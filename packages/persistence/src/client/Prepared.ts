@@ -11,14 +11,16 @@ import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import pg from "pg"
-import { SESSION } from "./Database.ts"
 import { Client } from "./internal/Client.ts"
 import { poolMeters, statementSeconds } from "./internal/PoolMeters.ts"
 import { rowsOf } from "./Rows.ts"
+import { sessionOf } from "./Session.ts"
 
 /** Reading, loading and recording run beside each other. */
 const CONNECTIONS = 3
 const CLOSE_TIMEOUT_MS = 1_000
+/** A locked table fails a statement before the socket is given up for its silence: that would open another session each time. */
+const LOCK_TIMEOUT = "2 seconds"
 
 type Columns = ReadonlyArray<readonly [name: string, holds: Schema.Schema.AnyNoContext]>
 
@@ -62,7 +64,8 @@ const poolOf = (config: PgClientConfig) => {
     ...(config.idleTimeout && { idleTimeoutMillis: Duration.toMillis(config.idleTimeout) }),
     ...(config.types && { types: config.types }),
     ...(config.stream && { stream: config.stream }),
-    verify: (client, done) => client.query(SESSION, (error) => done(error ?? undefined))
+    verify: (client, done) =>
+      client.query(sessionOf({ lockTimeout: LOCK_TIMEOUT }), (error) => done(error ?? undefined))
   })
   // A connection that breaks while it is idle leaves the pool; nobody else has to know.
   pool.on("error", () => undefined)

@@ -44,6 +44,18 @@ type Applied = typeof Applied.Type
 
 const Exists = Schema.Struct({ there: Schema.Boolean })
 
+const Encoding = Schema.Struct({ encoding: Schema.String })
+
+/** Payloads are text of any language, and are kept as published. Before anything is made: an encoding cannot be changed later. */
+const refuseEncoding = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const [found] = yield* rows(sql, Encoding)`select current_setting('server_encoding') as encoding`
+  if (found!.encoding !== "UTF8")
+    yield* refuse(
+      `The database's encoding is ${found!.encoding}, and Posthorn needs UTF8. Make another database: ` +
+        "create database … encoding 'UTF8' template template0."
+    )
+})
+
 const Here = Schema.Struct({ role: Schema.String, database: Schema.String })
 
 const appliedMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
@@ -166,6 +178,7 @@ const alone = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 export const migrateTo = (program: ReadonlyArray<Migration>, patience = PATIENCE) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    yield* refuseEncoding(sql)
     yield* alone(sql)
     const applied = yield* appliedMigrations(sql)
     yield* refuseForeign(program, applied)

@@ -87,34 +87,34 @@ it.scopedLive(
       const other = yield* Layer.build(Database.layer(options))
       const sql = yield* SqlClient.SqlClient.pipe(Effect.provide(silent))
       const theirs = yield* SqlClient.SqlClient.pipe(Effect.provide(other))
-      yield* theirs`create table held (n integer)`
-      yield* theirs`insert into held values (1)`
+      yield* theirs`create table public.held (n integer)`
+      yield* theirs`insert into public.held values (1)`
       const [begun, over] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-      const stopped = yield* sql`update held set n = 2`.pipe(
+      const stopped = yield* sql`update public.held set n = 2`.pipe(
         Effect.zipRight(Deferred.succeed(begun, undefined)),
         Effect.zipRight(Deferred.await(over)),
-        Effect.zipRight(sql`update held set n = 3`),
+        Effect.zipRight(sql`update public.held set n = 3`),
         sql.withTransaction,
         Effect.fork
       )
       yield* Deferred.await(begun)
 
-      yield* theirs`update held set n = 4`.pipe(Effect.timeout("60 seconds"))
+      yield* theirs`update public.held set n = 4`.pipe(Effect.timeout("60 seconds"))
       yield* Deferred.succeed(over, undefined)
       expect(Exit.isFailure(yield* Fiber.await(stopped))).toBe(true)
-      expect(yield* sql`select n from held`).toEqual([{ n: 4 }])
+      expect(yield* sql`select n from public.held`).toEqual([{ n: 4 }])
     }).pipe(Effect.orDie)
 )
 
 it.scoped("§3.4 a statement that fails says nothing of the values it was given", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    yield* sql`create table secrets (secret text primary key, payload json, check (secret <> 'whsec_short'))`
-    yield* sql`insert into secrets values ('whsec_taken')`
+    yield* sql`create table public.secrets (secret text primary key, payload json, check (secret <> 'whsec_short'))`
+    yield* sql`insert into public.secrets values ('whsec_taken')`
     const failures = yield* Effect.all([
-      Effect.flip(sql`insert into secrets values (${"whsec_taken"})`),
-      Effect.flip(sql`insert into secrets values (${"whsec_short"})`),
-      Effect.flip(sql`insert into secrets values ('a', ${'{"token": whsec_json'}::json)`)
+      Effect.flip(sql`insert into public.secrets values (${"whsec_taken"})`),
+      Effect.flip(sql`insert into public.secrets values (${"whsec_short"})`),
+      Effect.flip(sql`insert into public.secrets values ('a', ${'{"token": whsec_json'}::json)`)
     ])
     const shown = failures.map((failure) => inspect(failure, { depth: null, showHidden: true }))
 

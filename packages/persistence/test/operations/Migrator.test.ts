@@ -9,8 +9,9 @@ import {
   pending,
   standingOf
 } from "@posthorn/persistence/operations/Migrator"
+import { dropDatabase, execute, randomName, withDatabase } from "@posthorn/testkit/TestCluster"
 import { freshDatabase, TestDatabaseUrl, TestPg } from "@posthorn/testkit/TestPg"
-import { Deferred, Effect, Fiber, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 
 const refusalOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), (error) => (error as unknown as MigrationFailed).message)
@@ -58,6 +59,31 @@ const open = <A, E>(statement: Effect.Effect<A, E>) =>
   })
 
 layer(TestPg, { excludeTestServices: true })("the migrator", (it) => {
+  it.scoped.each(["LATIN1", "SQL_ASCII"])(
+    "refuses a database in %s, names both, and leaves nothing there",
+    (encoding) =>
+      Effect.gen(function* () {
+        const server = Redacted.value(yield* TestDatabaseUrl)
+        const other = randomName("t")
+        yield* Effect.acquireRelease(
+          execute(server, `create database ${other} encoding '${encoding}' locale 'C' template template0`),
+          () => dropDatabase(server, other)
+        )
+        const url = Redacted.make(withDatabase(server, other))
+        yield* Effect.gen(function* () {
+          const refusal = yield* refusalOf(migrate)
+          expect(refusal).toContain(encoding)
+          expect(refusal).toContain("UTF8")
+          const sql = yield* SqlClient
+          expect(yield* sql`select to_regnamespace('posthorn') as schema`).toEqual([{ schema: null }])
+        }).pipe(
+          Effect.provide(
+            Layer.orDie(Database.layer({ url, applicationName: "posthorn-test", maxConnections: 2 }))
+          )
+        )
+      })
+  )
+
   it.effect("§10 finds nothing to do in a current database", () =>
     Effect.gen(function* () {
       expect(yield* pending).toEqual([])
