@@ -172,6 +172,14 @@ create table posthorn.dead_letters (
   constraint dead_letters_reason_check CHECK ((reason = ANY (ARRAY['retries_spent'::text, 'no_outcome'::text, 'never_sent'::text])))
 );
 
+create table posthorn.default_quotas (
+  only_row boolean not null default true,
+  waiting bigint,
+  bytes bigint,
+  constraint default_quotas_pkey PRIMARY KEY (only_row),
+  constraint default_quotas_only_row_check CHECK (only_row)
+);
+
 create table posthorn.deliveries (
   workspace_id text collate "C" not null,
   id text collate "C" not null,
@@ -312,6 +320,15 @@ create table posthorn.idempotent_answers (
 );
 CREATE INDEX idempotent_answers_age ON posthorn.idempotent_answers USING btree (workspace_id, created_at);
 CREATE INDEX idempotent_answers_sealed ON posthorn.idempotent_answers USING btree (workspace_id, created_at) WHERE (sealed IS NOT NULL);
+
+create table posthorn.kept_bytes (
+  workspace_id text collate "C" not null,
+  bytes bigint not null,
+  up_to text collate "C" not null,
+  counted_at timestamp(3) with time zone not null,
+  constraint kept_bytes_pkey PRIMARY KEY (workspace_id),
+  constraint kept_bytes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES posthorn.workspaces(id) ON DELETE CASCADE
+);
 
 create table posthorn.members (
   workspace_id text collate "C" not null,
@@ -475,11 +492,17 @@ create table posthorn.workspaces (
   id text collate "C" not null,
   slug text collate "C" not null,
   name text not null,
+  waiting_limit bigint,
+  bytes_limit bigint,
+  used_up text,
   created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   constraint workspaces_pkey PRIMARY KEY (id),
   constraint workspaces_slug_key UNIQUE (slug),
+  constraint workspaces_bytes_limit_check CHECK ((bytes_limit >= 1)),
   constraint workspaces_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
-  constraint workspaces_slug_check CHECK ((slug ~ '^[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$'::text))
+  constraint workspaces_slug_check CHECK ((slug ~ '^[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$'::text)),
+  constraint workspaces_used_up_check CHECK ((used_up = ANY (ARRAY['waiting'::text, 'bytes'::text]))),
+  constraint workspaces_waiting_limit_check CHECK ((waiting_limit >= 1))
 );
 CREATE TRIGGER events_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_events();
 CREATE TRIGGER rollups_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_rollups();
@@ -490,7 +513,8 @@ create type posthorn.audience as (
   workspace_id text,
   enabled text[],
   disabled text[],
-  asleep smallint[]
+  asleep smallint[],
+  used_up text
 );
 
 create type posthorn.loaded as (
@@ -561,9 +585,11 @@ create type posthorn.waiting as (
 -- posthorn.begin_daily_run(wanted_job text) returns boolean
 -- posthorn.carry_out(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean) returns posthorn.planned[]
 -- posthorn.check_fan_out(workspace_slug text, event_types text[], idempotency_keys text[], most_deliveries integer) returns void
+-- posthorn.check_quotas() returns integer
 -- posthorn.claim(workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean) returns TABLE(delivery_id text, outcome text)
 -- posthorn.clear_suspicion(shards smallint[], present_owner text) returns SETOF smallint
 -- posthorn.compact_json(payload text) returns text
+-- posthorn.count_bytes(workspace text) returns bigint
 -- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], arrivals integer[], stored integer[], locked text[], failure_limit integer, moment timestamp with time zone) returns text[]
 -- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, OUT deliveries bigint, OUT missed bigint) returns record
 -- posthorn.dead_letter(batch integer, OUT looked integer, OUT marked integer) returns record
@@ -608,6 +634,7 @@ create type posthorn.waiting as (
 -- posthorn.publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text DEFAULT NULL::text, most_deliveries integer DEFAULT NULL::integer) returns SETOF posthorn.published
 -- posthorn.publish_one(workspace_slug text, event_type text, payload text, trace_id text, most_deliveries integer) returns posthorn.published
 -- posthorn.publishing(shards smallint[]) returns text
+-- posthorn.quota_exceeded(quota text) returns posthorn.refusal
 -- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer) returns TABLE(recorded integer, dead_lettered integer, disabled text[], too_late integer[], moment_micros bigint)
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
 -- posthorn.remove_endpoint(workspace text, endpoint text) returns boolean

@@ -1,6 +1,6 @@
 /** Publishing domain events. Source: spec §6, §4.4 and §3.4. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { IdempotencyKeyInUse, IdempotencyKeyReused } from "@posthorn/domain/Errors"
+import { IdempotencyKeyInUse, IdempotencyKeyReused, QuotaExceeded } from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { getEvent, listEvents, listEventTypes } from "./EventHistory.ts"
@@ -44,6 +44,7 @@ const publishEvent = HttpApiEndpoint.post("publishEvent", "/workspaces/:slug/eve
   .setPayload(sent(PublishEvent))
   .addSuccess(withStatus(202, PublishedEvent))
   .addError(failure(IdempotencyKeyReused))
+  .addError(failure(QuotaExceeded))
   .annotate(OpenApi.Summary, "Publish an event")
   .annotate(
     OpenApi.Description,
@@ -87,6 +88,7 @@ const publishEvents = HttpApiEndpoint.post("publishEvents", "/workspaces/:slug/e
   .setPayload(PublishEvents)
   .addSuccess(withStatus(202, PublishedEvents))
   .addError(failure(IdempotencyKeyReused))
+  .addError(failure(QuotaExceeded))
   .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Publish several events")
   .annotate(

@@ -43,6 +43,7 @@ export const problems = {
   PayloadTooLarge: { status: 413, title: "The request body is too large" },
   UnsupportedMediaType: { status: 415, title: "The request body is not JSON" },
   HeadersTooLarge: { status: 431, title: "The request headers are too large" },
+  QuotaExceeded: { status: 429, title: "The workspace has used up a quota" },
   RateLimited: { status: 429, title: "Too many calls" },
   InternalError: { status: 500, title: "Something went wrong on our side" },
   ServiceUnavailable: { status: 503, title: "The service is not available just now" }

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { InstallationPolicy } from "@posthorn/capabilities/InstallationPolicy"
 import { installationMeters } from "@posthorn/persistence/operations/Installation"
+import { keepQuotas } from "@posthorn/persistence/operations/Quotas"
 import { ConsoleConfig } from "@posthorn/server/console/ConsoleConfig"
 import { memoryLive } from "@posthorn/server/gate/RateCounters"
 import { redisLive } from "@posthorn/server/gate/RedisCounters"
@@ -25,7 +26,11 @@ const consoleFolder = fileURLToPath(new URL("console", import.meta.url))
 
 /** Its parts, put together from settings; `dev` has them too. */
 export const serverOf = (resolved: Resolved) =>
-  Layer.merge(serverLive, Layer.scopedDiscard(installationMeters)).pipe(
+  Layer.mergeAll(
+    serverLive,
+    Layer.scopedDiscard(installationMeters),
+    Layer.scopedDiscard(keepQuotas(resolved.settings.limits))
+  ).pipe(
     Layer.provide(Option.match(resolved.settings.redisUrl, { onNone: () => memoryLive, onSome: redisLive })),
     Layer.provide(
       Layer.succeed(ServerConfig, {

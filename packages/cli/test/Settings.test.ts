@@ -17,8 +17,14 @@ describe("Settings", () => {
       assert.strictEqual(given.host, "127.0.0.1")
       assert.strictEqual(Duration.toMillis(given.retryDelay), 30_000)
       assert.deepStrictEqual([given.batchSize, given.maxConcurrency, given.endpointConcurrency], [25, 4, 10])
-      assert.deepStrictEqual(given.quotas.event_publish, { limit: 6000, windowSeconds: 60 })
-      assert.deepStrictEqual(given.limits, { endpoints: 500, tokens: 1000, fanOut: 20_000 })
+      assert.deepStrictEqual(given.quotas.event_publish, { limit: 60_000, windowSeconds: 60 })
+      assert.deepStrictEqual(given.limits, {
+        endpoints: 500,
+        tokens: 1000,
+        fanOut: 20_000,
+        waiting: 1_000_000,
+        bytes: null
+      })
       assert.isTrue(Option.isNone(given.allowedTargets))
     })
   )

@@ -22,6 +22,6 @@ export const defaultQuotas: Record<Bucket, Quota> = {
   rest_write: { limit: 120, windowSeconds: 60 },
   assistant: { limit: 30, windowSeconds: 60 },
   mcp: { limit: 120, windowSeconds: 60 },
-  event_publish: { limit: 6000, windowSeconds: 60 },
+  event_publish: { limit: 60_000, windowSeconds: 60 },
   auth_failure: { limit: 60, windowSeconds: 60 }
 }

@@ -240,6 +240,20 @@ export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReach
   }
 }
 
+/** The workspace has used up a quota: nothing was published. */
+export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("QuotaExceeded", {
+  quota: Schema.Literal("waiting", "bytes").annotations({
+    description: "`waiting`, deliveries that wait, or `bytes`, payloads that are kept.",
+    examples: ["waiting"]
+  })
+}) {
+  override get message() {
+    return this.quota === "waiting"
+      ? "As many deliveries of this workspace wait as may wait: publish again once some are made, or have an endpoint that does not answer disabled and deleted."
+      : "This workspace keeps as many bytes of payloads as it may keep: it may publish again once old history is removed."
+  }
+}
+
 export class WorkspaceSlugTaken extends Schema.TaggedError<WorkspaceSlugTaken>()("WorkspaceSlugTaken", {}) {
   override get message() {
     return "Another workspace has this slug: choose another."
@@ -362,6 +376,7 @@ export type PublicError =
   | NotificationNotFound
   | PayloadTooLarge
   | PreconditionFailed
+  | QuotaExceeded
   | RateLimited
   | ReplayNotFound
   | RequestTimeout

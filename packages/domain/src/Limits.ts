@@ -9,6 +9,16 @@ export interface Limits {
   readonly tokens: number
   /** Deliveries that one publish or batch may make. */
   readonly fanOut: number
+  /** Deliveries that wait, retries and those of disabled endpoints included; null is no limit. */
+  readonly waiting: number | null
+  /** Bytes of payloads that are kept; null is no limit. */
+  readonly bytes: number | null
 }
 
-export const defaultLimits: Limits = { endpoints: 500, tokens: 1_000, fanOut: 20_000 }
+export const defaultLimits: Limits = {
+  endpoints: 500,
+  tokens: 1_000,
+  fanOut: 20_000,
+  waiting: 1_000_000,
+  bytes: null
+}

@@ -28,6 +28,11 @@ create table posthorn.workspaces (
   id text collate "C" primary key,
   slug text collate "C" not null unique check (slug ~ '^[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$'),
   name text not null check (length(name) between 1 and 200),
+  -- Its own quotas; null: the installation's (0010_quotas.sql).
+  waiting_limit bigint check (waiting_limit >= 1),
+  bytes_limit bigint check (bytes_limit >= 1),
+  -- The quota that it has used up, as counted last: publishing asks this, and counts nothing.
+  used_up text check (used_up in ('waiting', 'bytes')),
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp())
 );
 

@@ -3,7 +3,8 @@
 -- One transaction holds the event, one pending delivery and one queue row for each enabled endpoint that matches, and a
 -- missed-event row for each disabled one. Commit means delivered at least once; rollback means never.
 -- Refusals carry a SQLSTATE of their own: PH400 (not valid; the hint names the member), PH404 (no such workspace),
--- PH409 (idempotency key used for another event), PH413 (more deliveries than `most_deliveries`; null is no limit).
+-- PH409 (idempotency key used for another event), PH413 (more deliveries than `most_deliveries`; null is no limit), PH429 (the
+-- workspace has used up a quota; the hint names it).
 --
 --   publish              one event                     raises what is refused
 --   publish_events       events of one workspace       raises; all or nothing
@@ -133,9 +134,10 @@ begin
 end $$;
 
 -- Who gets the events of one type in a workspace: the endpoints that want them, enabled and disabled, each in the order of
--- ids. No workspace: there is none of that slug. `asleep`: the shards whose worker has to be woken.
+-- ids. No workspace: there is none of that slug. `asleep`: the shards whose worker has to be woken. `used_up`: the workspace's
+-- quota that is.
 create type posthorn.audience as (
-  slug text, event_type text, workspace_id text, enabled text[], disabled text[], asleep smallint[]
+  slug text, event_type text, workspace_id text, enabled text[], disabled text[], asleep smallint[], used_up text
 );
 
 -- Leaves out `except_endpoint`. Endpoints are locked as a foreign key would: one that is deleted meanwhile drops out here and
@@ -145,7 +147,7 @@ create type posthorn.audience as (
 create function posthorn.matching_endpoints(workspace_slug text, event_type text, except_endpoint text) returns setof posthorn.audience
 language sql stable rows 1
 begin atomic
-  select workspace_slug, event_type, w.id, a.enabled, a.disabled, a.asleep
+  select workspace_slug, event_type, w.id, a.enabled, a.disabled, a.asleep, w.used_up
   from posthorn.workspaces w cross join lateral (
     select array_agg(e.id) filter (where e.enabled) as enabled, array_agg(e.id) filter (where not e.enabled) as disabled,
       array_agg(e.shard) filter (where e.enabled and not posthorn.is_awake(e.shard)) as asleep
@@ -175,6 +177,11 @@ end $$;
 
 create function posthorn.too_many(planned bigint, most integer) returns posthorn.refusal language sql immutable parallel safe
   return row('PH413', format('This would make %s deliveries, and one call may make %s', planned, most), null)::posthorn.refusal;
+
+create function posthorn.quota_exceeded(quota text) returns posthorn.refusal language sql immutable parallel safe
+  return row('PH429', case quota
+    when 'waiting' then 'As many deliveries of this workspace wait as may wait: publish again once some are made'
+    else 'This workspace keeps as many bytes of payloads as it may keep' end, quota)::posthorn.refusal;
 
 -- Locks these workspaces as a foreign key would, and refuses the events of those that are gone.
 create function posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
@@ -240,6 +247,8 @@ begin
         when g.code is not null then row(g.code, g.message, g.hint)::posthorn.refusal
         when a.workspace_id is null
           then row('PH404', 'No workspace has the slug ' || coalesce(g.slug, ''), null)::posthorn.refusal
+        -- An event that makes no delivery lets none wait.
+        when a.used_up = 'bytes' or (a.used_up = 'waiting' and a.enabled is not null) then posthorn.quota_exceeded(a.used_up)
         when cardinality(a.enabled) > most_deliveries then posthorn.too_many(cardinality(a.enabled), most_deliveries)
       end as refusal offset 0
     ) r
@@ -363,8 +372,8 @@ begin
     left join lateral (
       select k.event_id, k.fingerprint, k.delivery_ids from posthorn.idempotency_keys k
       where k.workspace_id = p.workspace_id and k.key = p.key and k.created_at > moment - interval '24 hours'
-        -- Too many deliveries are none for an event that was published before.
-        and coalesce((p.refusal).code, 'PH413') = 'PH413' offset 0
+        -- Too many deliveries are none for an event that was published before, and neither is a quota used up by it.
+        and coalesce((p.refusal).code, 'PH413') in ('PH413', 'PH429') offset 0
     ) k on true
     order by p.place
   );
@@ -397,7 +406,7 @@ end $$;
 create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
 
 -- One event without a key, which is what nearly all are, and what an application pays for within its own transaction. Gives
--- null, and stores nothing, when the event is refused or would make too many deliveries: then the caller goes the other way, which
+-- null, and stores nothing, when the event is refused, would make too many deliveries, or a quota is used up: then the caller goes the other way, which
 -- says why, and looks the endpoints up once more. To few endpoints it goes by plain statements, which take half as long as those
 -- for arrays of events; but each row costs more so than in a set.
 create function posthorn.publish_one(
@@ -415,6 +424,7 @@ declare
 begin
   if not (posthorn.refusal_of(event_type, payload, null, trace_id) is null) then return null; end if;
   audience := posthorn.audience_of(workspace_slug, event_type, null);
+  if audience.used_up is not null then return null; end if;
   if audience.enabled is null or cardinality(audience.enabled) > most_deliveries then
     if audience.enabled is not null then return null; end if;
     -- With no endpoint locked, nothing keeps the workspace from being deleted.

@@ -2,6 +2,8 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import * as Database from "@posthorn/persistence/client/Database"
+import { problemOf } from "@posthorn/persistence/client/Statement"
+import { checkQuotas, writeQuotas } from "@posthorn/persistence/operations/Quotas"
 import { freshDatabase, TestDatabaseUrl, type TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, Layer } from "effect"
 import { connect, makeEndpoint } from "./Fixtures.ts"
@@ -166,6 +168,78 @@ layer(testServer({ workspaceLimits: { fanOut: 3 } }), { excludeTestServices: tru
     )
   }
 )
+
+layer(testServer(), { excludeTestServices: true })("the quotas of a workspace", (it) => {
+  const event = { eventType: "invoice.paid", payload: "twelve bytes" }
+  const quotas = (waiting: number | null, bytes: number | null) =>
+    Effect.zipRight(writeQuotas({ waiting, bytes }), checkQuotas).pipe(Effect.orDie)
+  const publishInSql = ({ slug }: Entered, key: string | null = null) =>
+    Effect.flatMap(
+      SqlClient,
+      (sql) => sql`select id from posthorn.publish(${slug}, 'invoice.paid', '1', ${key})`
+    ).pipe(
+      Effect.as("published"),
+      Effect.catchAll((error) => Effect.succeed(problemOf(error).code))
+    )
+
+  it.effect("§5.2 refuses to publish while as many deliveries wait as may wait, over REST, MCP and SQL", () =>
+    Effect.gen(function* () {
+      const [ws, other] = [yield* entered, yield* entered]
+      for (const each of [ws, other]) yield* makeEndpoint(each)
+      const keyed = { ...event, idempotencyKey: "first" }
+      const first = yield* ws.call("POST", "/events", { body: keyed })
+      yield* ws.call("POST", "/events/batch", { body: batch(2) })
+      yield* quotas(3, null)
+      const before = yield* rows(ws, "events")
+
+      const refused = yield* ws.call("POST", "/events", { body: event })
+      const refusedBatch = yield* ws.call("POST", "/events/batch", { body: batch(2) })
+      const tool = yield* callTool((yield* TestServer).url, ws.token, "publish_event", event)
+      expect(refused).toMatchObject({ status: 429, body: { _tag: "QuotaExceeded", quota: "waiting" } })
+      expect(refusedBatch).toMatchObject({ status: 429, body: { quota: "waiting" } })
+      expect(JSON.parse(tool.content[0]!.text)).toMatchObject({ _tag: "QuotaExceeded", quota: "waiting" })
+      expect([yield* publishInSql(ws), yield* publishInSql(ws, "k")]).toEqual(["PH429", "PH429"])
+      expect(yield* rows(ws, "events")).toBe(before)
+
+      // What was published before is answered again; other workspaces, and what nobody waits for, are taken.
+      expect((yield* ws.call("POST", "/events", { body: keyed })).body).toEqual({
+        ...first.body,
+        duplicate: true
+      })
+      expect((yield* other.call("POST", "/events", { body: event })).status).toBe(202)
+      const sql = yield* SqlClient
+      yield* sql`update posthorn.endpoints set enabled = false, disabled_reason = 'manual'
+        where workspace_id = ${ws.workspaceId}`
+      expect((yield* ws.call("POST", "/events", { body: event })).status).toBe(202)
+      yield* sql`update posthorn.endpoints set enabled = true, disabled_reason = null
+        where workspace_id = ${ws.workspaceId}`
+
+      yield* sql`delete from posthorn.queue where delivery_id = (
+        select delivery_id from posthorn.queue where workspace_id = ${ws.workspaceId} limit 1)`
+      yield* checkQuotas
+      expect((yield* ws.call("POST", "/events", { body: event })).status).toBe(202)
+      yield* quotas(null, null)
+    }).pipe(Effect.orDie)
+  )
+
+  it.effect(
+    "§5.2 refuses to publish while as many bytes are kept as may be kept, by a workspace's own quota",
+    () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
+        const sql = yield* SqlClient
+        yield* sql`update posthorn.workspaces w set bytes_limit = 40 + (
+        select sum(octet_length(payload)) from posthorn.events where workspace_id = w.id) where id = ${ws.workspaceId}`
+        const publish = Effect.zipRight(checkQuotas, ws.call("POST", "/events", { body: event }))
+
+        const answers = yield* Effect.replicateEffect(publish, 4)
+
+        // Three of 14 bytes.
+        expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 429])
+        expect(answers[3]!.body).toMatchObject({ _tag: "QuotaExceeded", quota: "bytes" })
+      }).pipe(Effect.orDie)
+  )
+})
 
 /** As `serve` has it. */
 const CONNECTIONS = 6

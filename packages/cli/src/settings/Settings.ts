@@ -101,6 +101,11 @@ const oneOf =
       ? Either.right(raw.trim() as A)
       : Either.left(`is "${raw}", but must be one of ${values.join(", ")}`)
 
+const orOff =
+  <A>(parse: Parse<A>): Parse<A | null> =>
+  (raw) =>
+    raw.trim() === "off" ? Either.right(null) : Either.mapLeft(parse(raw), (problem) => `${problem}, or off`)
+
 const quota: Parse<Quota | null> = (raw) => {
   if (raw.trim() === "off") return Either.right(null)
   const [limit, window] = raw.split("/")
@@ -168,7 +173,9 @@ const all = Config.all({
   limits: Config.all({
     endpoints: standard("LIMIT_ENDPOINTS", integer(1, 1_000_000)),
     tokens: standard("LIMIT_TOKENS", integer(1, 1_000_000)),
-    fanOut: standard("LIMIT_FAN_OUT", integer(1, 100_000_000))
+    fanOut: standard("LIMIT_FAN_OUT", integer(1, 100_000_000)),
+    waiting: standard("LIMIT_WAITING", orOff(integer(1, 1_000_000_000))),
+    bytes: standard("LIMIT_BYTES", orOff(integer(1, 1_000_000_000_000_000)))
   }),
   quotas,
   consoleLook: Config.all({

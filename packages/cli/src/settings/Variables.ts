@@ -97,6 +97,11 @@ export const variables = {
     about: "most deliveries that one call makes",
     standard: String(defaultLimits.fanOut)
   },
+  LIMIT_WAITING: {
+    about: "most deliveries of a workspace that wait, or off",
+    standard: String(defaultLimits.waiting)
+  },
+  LIMIT_BYTES: { about: "most bytes of payloads that a workspace keeps, or off", standard: "off" },
   RATE_LIMIT_REST_READ: quota("rest_read", "reading"),
   RATE_LIMIT_REST_WRITE: quota("rest_write", "changing"),
   RATE_LIMIT_EVENT_PUBLISH: quota("event_publish", "publishing"),

@@ -8,7 +8,7 @@
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
-import { IdempotencyKeyReused, invalid, WorkspaceNotFound } from "@posthorn/domain/Errors"
+import { IdempotencyKeyReused, invalid, QuotaExceeded, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, EventId, MemberId, TokenId, WorkspaceId } from "@posthorn/domain/Ids"
 import { byId } from "@posthorn/domain/Page"
 import { Effect, Option, Schema } from "effect"
@@ -53,6 +53,7 @@ const refusals = {
   PH400: (problem: SqlProblem) => invalid(problem.hint ?? "", problem.message),
   PH404: () => new WorkspaceNotFound(),
   PH409: () => new IdempotencyKeyReused(),
+  PH429: ({ hint }: SqlProblem) => new QuotaExceeded({ quota: hint === "bytes" ? "bytes" : "waiting" }),
   // The workspace went while the event was being stored.
   "23503": () => new WorkspaceNotFound()
 }

@@ -13,6 +13,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   console_links_lookup: "the code tells the workspace",
   queue_due: "the claim serves all workspaces at once",
   replays_running: "workers look for the jobs of all workspaces at once",
+  default_quotas_pkey: "the installation's, not a workspace's",
   migrations_pkey: "belongs to the program, not to a workspace",
   daily_runs_pkey: "belongs to the program, not to a workspace",
   hourly_rollups_hour: "what is too old goes from all workspaces at once",
@@ -23,7 +24,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 
 /** Tables without rows of a workspace, or, like idempotent_answers, with some that are the operator's. */
 const PROGRAM_TABLES =
-  "daily_runs ended_hours idempotent_answers migrations operator_audit_events shards workspaces"
+  "daily_runs default_quotas ended_hours idempotent_answers migrations operator_audit_events shards workspaces"
 
 layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
   it.effect("§3.4 leads every key and index with the workspace, but for the named exceptions", () =>

@@ -1,0 +1,76 @@
+-- How much a workspace may let wait, and keep. Counted beside publishing, about once a second: a publish only reads the verdict
+-- in its workspace's row, which it reads anyway. So a flood may pass its quota by what it makes until the next count.
+
+-- The installation's quotas, for workspaces that have none of their own; null is none. `serve` and `migrate` write them.
+create table posthorn.default_quotas (
+  only_row boolean primary key default true check (only_row),
+  waiting bigint,
+  bytes bigint
+);
+insert into posthorn.default_quotas default values;
+
+-- Payload bytes of a workspace that has a quota of them: of its events up to `up_to`, since it was counted anew.
+create table posthorn.kept_bytes (
+  workspace_id text collate "C" primary key references posthorn.workspaces on delete cascade,
+  bytes bigint not null,
+  up_to text collate "C" not null,
+  counted_at timestamptz(3) not null
+);
+
+-- Adds what was published since the last count; once an hour counts anew, because history is removed, and because an event may
+-- commit after a younger one was counted.
+create function posthorn.count_bytes(workspace text) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  known posthorn.kept_bytes;
+  added bigint;
+  last text;
+begin
+  select * into known from posthorn.kept_bytes k
+  where k.workspace_id = workspace and k.counted_at > clock_timestamp() - interval '1 hour';
+  select coalesce(sum(octet_length(e.payload)), 0), max(e.id) into added, last from posthorn.events e
+  where e.workspace_id = workspace and e.id > coalesce(known.up_to, '');
+  insert into posthorn.kept_bytes as k (workspace_id, bytes, up_to, counted_at)
+  values (workspace, coalesce(known.bytes, 0) + added, coalesce(last, known.up_to, ''), coalesce(known.counted_at, clock_timestamp()))
+  on conflict (workspace_id) do update
+    set bytes = excluded.bytes, up_to = excluded.up_to, counted_at = excluded.counted_at;
+  return coalesce(known.bytes, 0) + added;
+end $$;
+
+-- Writes down which workspaces have used up a quota; gives how many have. Looks only at workspaces for which something waits, that
+-- have a quota of bytes, or that had used one up, and of each at no more rows than it may have. One caller at a time.
+create function posthorn.check_quotas() returns integer
+language plpgsql set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  one record;
+  present text;
+  exceeding integer := 0;
+begin
+  if not pg_try_advisory_xact_lock(7067003, -1) then return null; end if;
+  for one in
+    with recursive waiting as (
+      (select q.workspace_id as id from posthorn.queue q order by q.workspace_id limit 1)
+      union all
+      select n.id from waiting w cross join lateral (
+        select q.workspace_id as id from posthorn.queue q where q.workspace_id > w.id order by q.workspace_id limit 1
+      ) n
+    )
+    select w.id, w.used_up, coalesce(w.bytes_limit, d.bytes) as bytes_limit, exists (
+        select from posthorn.queue q where q.workspace_id = w.id offset coalesce(w.waiting_limit, d.waiting) - 1
+      ) and coalesce(w.waiting_limit, d.waiting) is not null as full_of_waiting
+    from posthorn.workspaces w cross join posthorn.default_quotas d
+    where w.id in (select id from waiting) or w.used_up is not null or coalesce(w.bytes_limit, d.bytes) is not null
+    order by w.id
+  loop
+    present := case
+      when one.bytes_limit is not null and posthorn.count_bytes(one.id) >= one.bytes_limit then 'bytes'
+      when one.full_of_waiting then 'waiting'
+    end;
+    if present is not null then exceeding := exceeding + 1; end if;
+    if present is distinct from one.used_up then
+      update posthorn.workspaces set used_up = present where id = one.id;
+    end if;
+  end loop;
+  return exceeding;
+end $$;
