@@ -456,6 +456,7 @@ create table posthorn.replays (
 CREATE INDEX replays_endpoint ON posthorn.replays USING btree (workspace_id, endpoint_id);
 CREATE INDEX replays_newest ON posthorn.replays USING btree (workspace_id, created_at DESC, id DESC);
 CREATE INDEX replays_running ON posthorn.replays USING btree (shard) WHERE (state = 'running'::text);
+CREATE INDEX replays_turns ON posthorn.replays USING btree (workspace_id, id) WHERE (state = 'running'::text);
 CREATE TRIGGER replays_started AFTER INSERT ON posthorn.replays FOR EACH STATEMENT EXECUTE FUNCTION posthorn.tell_workers();
 
 create table posthorn.shards (
@@ -646,6 +647,7 @@ create type posthorn.waiting as (
 -- posthorn.remove_old_rollups() returns void
 -- posthorn.remove_workspace(workspace text) returns SETOF posthorn.workspaces
 -- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text, root_type text DEFAULT NULL::text, root_id text DEFAULT NULL::text) returns TABLE(source text, event text, delivery text)
+-- posthorn.replay_is_queued(workspace text, replay text) returns boolean
 -- posthorn.replay_scan_limit() returns integer
 -- posthorn.replay_step(workspace text, replay text, batch integer, room integer, OUT outcome text, OUT made integer) returns record
 -- posthorn.roll_up_hour(workspace text, wanted timestamp with time zone) returns boolean

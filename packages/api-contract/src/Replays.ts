@@ -48,7 +48,8 @@ export const Replay = Schema.Struct({
     A_DAY_LATER
   ),
   state: States.ReplayState.annotations({
-    description: "A running job waits while its endpoint is disabled."
+    description:
+      "A running job waits while its endpoint is disabled. Three jobs of a workspace run at a time; later ones are `queued`."
   }),
   matched: Integer("Deliveries and missed events that the job is about, counted at its start.", 7),
   missed: Integer("How many of them are events that the endpoint missed while it was disabled.", 2),

@@ -19,7 +19,7 @@ export const ReplayableStatus = DeliveryStatus.pipe(
 )
 export type ReplayableStatus = typeof ReplayableStatus.Type
 
-export const ReplayState = Schema.Literal("running", "done", "cancelled")
+export const ReplayState = Schema.Literal("queued", "running", "done", "cancelled")
 export type ReplayState = typeof ReplayState.Type
 
 export const DisabledReason = Schema.Literal("manual", "consecutive_failures")

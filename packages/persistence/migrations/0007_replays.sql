@@ -96,6 +96,8 @@ create index replays_endpoint on posthorn.replays (workspace_id, endpoint_id);
 create index replays_newest on posthorn.replays (workspace_id, created_at desc, id desc);
 -- Workers look for jobs of all workspaces at once.
 create index replays_running on posthorn.replays (shard) where state = 'running';
+-- Those of one workspace, in the order in which they get their turns.
+create index replays_turns on posthorn.replays (workspace_id, id) where state = 'running';
 create trigger replays_started after insert on posthorn.replays for each statement execute function posthorn.tell_workers();
 
 -- Deliveries and missed events that a job over this range would be about.
@@ -215,6 +217,16 @@ end $$;
 -- How many index entries a step looks at at most: it reads so many whether they match or not, so they must cost little
 -- beside what a step makes.
 create function posthorn.replay_scan_limit() returns integer language sql immutable parallel safe return 500;
+
+-- Whether a running job waits for earlier ones of its workspace: three at a time are made. One whose endpoint is disabled takes
+-- nobody's turn. Nothing is stored of it, so nothing has to be put right when a job or its worker ends.
+create function posthorn.replay_is_queued(workspace text, replay text) returns boolean language sql stable
+begin atomic
+  select count(*) = 3 from (
+    select from posthorn.replays r join posthorn.endpoints e on e.workspace_id = r.workspace_id and e.id = r.endpoint_id
+    where r.workspace_id = workspace and r.id < replay and r.state = 'running' and e.enabled limit 3
+  ) earlier;
+end;
 
 -- Makes the next step of a job: up to `batch` replays, and no more than bring the endpoint's waiting deliveries to `room`, so
 -- that what is published now never waits behind more than that. Says what came of it: `stepped` (call again), `waiting`

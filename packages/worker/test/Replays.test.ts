@@ -2,6 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { layer } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
+import * as ReplaySteps from "@posthorn/persistence/engine/ReplaySteps"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect, Fiber } from "effect"
 import { expect } from "vitest"
@@ -92,6 +93,31 @@ const outage = (url: string, refused: number, missed: number) =>
   })
 
 layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
+  it.scoped("§4.6 makes three jobs of a workspace at a time, and none of an endpoint that is disabled", () =>
+    Effect.gen(function* () {
+      const acme = yield* workspace
+      const endpoints = yield* Effect.replicateEffect(endpoint(acme, "https://example.com/"), 6)
+      const jobs = yield* Effect.forEach(endpoints, ({ id }) => startJob(acme, id))
+      const steps = yield* Effect.provide(ReplaySteps.ReplaySteps, ReplaySteps.layer)
+      const turns = Effect.map(steps.running(Array.from({ length: 32 }, (_, shard) => shard)), (running) =>
+        running.map(({ id }) => jobs.indexOf(id))
+      )
+      const sql = yield* sqlOf
+      const states = sql<{ queued: boolean }>`select posthorn.replay_is_queued(workspace_id, id) as queued
+        from posthorn.replays where workspace_id = ${acme.id} order by id`.pipe(
+        Effect.map((rows) => rows.map(({ queued }) => queued))
+      )
+
+      expect(yield* turns).toEqual([0, 1, 2])
+      expect(yield* states).toEqual([false, false, false, true, true, true])
+      yield* disable(endpoints[1]!.id)
+      expect(yield* turns).toEqual([0, 2, 3])
+      yield* sql`update posthorn.replays set state = 'cancelled', finished_at = now() where id = ${jobs[0]!}`
+      expect(yield* turns).toEqual([2, 3, 4])
+      yield* sql`delete from posthorn.replays where workspace_id = ${acme.id}`
+    })
+  )
+
   it.scoped("§4.6 sends each failed delivery and each missed event once more, and writes each down", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()

@@ -56,6 +56,27 @@ it.scoped("§4.6 looks soon at a job that waits for room, and goes on at once wi
   })
 )
 
+it.scoped("§4.6 gives workspaces their turns, however many jobs one has, and its jobs theirs", () =>
+  Effect.gen(function* () {
+    const made: Array<string> = []
+    const jobs = ["a1", "a2", "a3", "b1"].map((id) => ({ workspaceId: `wsp_${id[0]}` as never, id }))
+    const steps: ReplaySteps["Type"] = {
+      running: () => Effect.succeed(jobs),
+      // The second job of the first workspace waits for room: it takes nobody's turn.
+      step: ({ id }) =>
+        Effect.sync(() => {
+          if (id !== "a2") made.push(id)
+          return { outcome: id === "a2" ? "waiting" : "stepped", made: 0 }
+        })
+    }
+    const replays = yield* Effect.provideService(makeReplays, ReplaySteps, steps)
+    yield* Effect.forkScoped(replays.run(() => [0]))
+    for (let n = 0; n < 8; n++) yield* TestClock.adjust("20 millis")
+
+    expect(made.slice(0, 8)).toEqual(["a1", "b1", "a3", "b1", "a1", "b1", "a3", "b1"])
+  })
+)
+
 it.scoped("§4.6 makes 10 replays in a step, and pauses a job while 200 deliveries of its endpoint wait", () =>
   Effect.gen(function* () {
     const { bounds } = yield* looking(["finished"])

@@ -121,7 +121,7 @@ const follow = (replayId: string) =>
     })
     const end = yield* Effect.repeat(look, {
       schedule: LOOK,
-      until: ({ value }) => value.state !== "running"
+      until: ({ value }) => value.state !== "running" && value.state !== "queued"
     }).pipe(
       Effect.flatMap(() => look),
       Effect.onInterrupt(() =>

@@ -11,14 +11,26 @@ export const operations = {
   deleteWebhookEndpoint: ["DELETE", "/workspaces/:slug/webhooks/:endpointId", "webhook:delete"],
   getEndpointStats: ["GET", "/workspaces/:slug/webhooks/:endpointId/stats", "webhook:read"],
   diagnoseWebhookEndpoint: ["GET", "/workspaces/:slug/webhooks/:endpointId/diagnosis", "webhook:list"],
-  rotateWebhookSecret: ["POST", "/workspaces/:slug/webhooks/:endpointId/rotate-secret", "webhook:rotate_secret"],
+  rotateWebhookSecret: [
+    "POST",
+    "/workspaces/:slug/webhooks/:endpointId/rotate-secret",
+    "webhook:rotate_secret"
+  ],
   sendTestEvent: ["POST", "/workspaces/:slug/webhooks/:endpointId/test-event", "webhook:test"],
   explainSignature: ["POST", "/workspaces/:slug/webhooks/:endpointId/explain-signature", "webhook:test"],
   listWebhookDeliveries: ["GET", "/workspaces/:slug/webhooks/:endpointId/deliveries", "webhook:read"],
   listWorkspaceDeliveries: ["GET", "/workspaces/:slug/webhooks/deliveries", "webhook:read"],
   getWebhookDelivery: ["GET", "/workspaces/:slug/webhooks/deliveries/:deliveryId", "webhook:read"],
-  listWebhookDeliveryAttempts: ["GET", "/workspaces/:slug/webhooks/deliveries/:deliveryId/attempts", "webhook:list"],
-  replayWebhookDelivery: ["POST", "/workspaces/:slug/webhooks/deliveries/:deliveryId/replay", "webhook:replay"],
+  listWebhookDeliveryAttempts: [
+    "GET",
+    "/workspaces/:slug/webhooks/deliveries/:deliveryId/attempts",
+    "webhook:list"
+  ],
+  replayWebhookDelivery: [
+    "POST",
+    "/workspaces/:slug/webhooks/deliveries/:deliveryId/replay",
+    "webhook:replay"
+  ],
   startReplay: ["POST", "/workspaces/:slug/webhooks/:endpointId/replays", "webhook:replay"],
   listReplays: ["GET", "/workspaces/:slug/webhooks/replays", "webhook:read"],
   getReplay: ["GET", "/workspaces/:slug/webhooks/replays/:replayId", "webhook:read"],
@@ -30,7 +42,11 @@ export const operations = {
   getEvent: ["GET", "/workspaces/:slug/events/:eventId", "webhook:read"],
   listEventTypes: ["GET", "/workspaces/:slug/event-types", "webhook:read"],
   listNotifications: ["GET", "/workspaces/:slug/notifications", "notification:list"],
-  markNotificationRead: ["POST", "/workspaces/:slug/notifications/:notificationId/read", "notification:update"],
+  markNotificationRead: [
+    "POST",
+    "/workspaces/:slug/notifications/:notificationId/read",
+    "notification:update"
+  ],
   listMembers: ["GET", "/workspaces/:slug/members", "member:list"],
   addMember: ["POST", "/workspaces/:slug/members", "member:manage"],
   updateMember: ["PATCH", "/workspaces/:slug/members/:memberId", "member:manage"],

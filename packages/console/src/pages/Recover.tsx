@@ -147,6 +147,7 @@ const Progress = ({ replay }: { replay: Replay }) => {
   const words = {
     running: `Replaying: ${data.replayed.toLocaleString()} of ${data.matched.toLocaleString()}`,
     done: `Done: ${plural(data.replayed, "delivery was", "deliveries were")} made anew`,
+    queued: "Waits for other jobs of this workspace",
     cancelled: `Stopped after ${data.replayed.toLocaleString()} of ${data.matched.toLocaleString()}`
   }
   return (
@@ -176,7 +177,7 @@ const Progress = ({ replay }: { replay: Replay }) => {
         ) : null}
       </p>
       <div className="flex flex-wrap gap-2">
-        {data.state === "running" && may("cancelReplay") ? (
+        {data.finishedAt === null && may("cancelReplay") ? (
           <Button small onPress={() => cancel.mutate({ path: { replayId: data.id } })}>
             Stop
           </Button>
@@ -262,7 +263,7 @@ const Choice = ({ endpoint, start }: { endpoint: EndpointDetail; start: (replay:
 /** A job of this endpoint that runs already: it is shown instead of starting another. */
 const useRunning = (endpointId: string) => {
   const { items } = useList("listReplays", { query: { limit: 20 } })
-  return items?.find((replay) => replay.endpointId === endpointId && replay.state === "running") as
+  return items?.find((replay) => replay.endpointId === endpointId && replay.finishedAt === null) as
     | Replay
     | undefined
 }

@@ -25,6 +25,7 @@ export type Step = typeof Step.Type
 export class ReplaySteps extends Context.Tag("@posthorn/persistence/engine/ReplaySteps")<
   ReplaySteps,
   {
+    /** Jobs whose turn it is, by workspace: of endpoints that are enabled, and not queued behind three others. */
     readonly running: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<RunningReplay>, SqlError>
     /** Up to `batch` replays, as long as the endpoint has fewer than `room` deliveries waiting. */
     readonly step: (replay: RunningReplay, batch: number, room: number) => Effect.Effect<Step, SqlError>
@@ -35,8 +36,11 @@ export const layer: Layer.Layer<ReplaySteps, never, SqlClient.SqlClient> = Layer
   ReplaySteps,
   Effect.map(SqlClient.SqlClient, (sql) => ({
     running: (shards) =>
-      rows(sql, RunningReplay)`select workspace_id as "workspaceId", id from posthorn.replays
-        where state = 'running' and shard = any (${shards as Array<number>}::smallint[])`,
+      rows(sql, RunningReplay)`select r.workspace_id as "workspaceId", r.id from posthorn.replays r
+        join posthorn.endpoints e on e.workspace_id = r.workspace_id and e.id = r.endpoint_id
+        where r.state = 'running' and r.shard = any (${shards as Array<number>}::smallint[]) and e.enabled
+          and not posthorn.replay_is_queued(r.workspace_id, r.id)
+        order by r.workspace_id, r.id`,
     step: ({ id, workspaceId }, batch, room) =>
       Effect.map(
         rows(sql, Step)`

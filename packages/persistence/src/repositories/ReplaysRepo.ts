@@ -64,7 +64,12 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
   {
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const columns = sql.literal(columnsOf(ReplayRow))
+      const columns = sql.literal(
+        columnsOf(ReplayRow, "", {
+          state:
+            "case when state = 'running' and posthorn.replay_is_queued(workspace_id, id) then 'queued' else state end"
+        })
+      )
 
       const counted = (workspaceId: WorkspaceId, range: ReplayRange) =>
         sql`posthorn.count_replay(${workspaceId}, ${range.endpointId}, ${range.statuses as Array<string>}::text[],

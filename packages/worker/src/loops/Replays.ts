@@ -22,6 +22,17 @@ const REST_MS = 5_000
 /** Between two steps, so that jobs never take more than a part of the database's time. */
 const PAUSE = "20 millis"
 
+/** The jobs of each workspace. */
+const byWorkspace = (running: ReadonlyArray<RunningReplay>) => {
+  const jobs = new Map<string, Array<RunningReplay>>()
+  for (const replay of running) {
+    const others = jobs.get(replay.workspaceId)
+    if (others === undefined) jobs.set(replay.workspaceId, [replay])
+    else others.push(replay)
+  }
+  return jobs
+}
+
 /** `waiting`: there are jobs, and none could be gone on with. */
 type Round = "stepped" | "waiting" | "none"
 
@@ -69,9 +80,24 @@ export const makeReplays = Effect.map(ReplaySteps, (steps): Replays => {
       )
     )
 
+  /** By workspace: the job that was gone on with last. */
+  const latest = new Map<string, string>()
+
+  /** A workspace's turn: a step of one of its jobs, the one that has waited for longest and can be gone on with. */
+  const turn = (workspaceId: string, jobs: ReadonlyArray<RunningReplay>) =>
+    Effect.gen(function* () {
+      const last = latest.get(workspaceId) ?? ""
+      for (const replay of [...jobs.filter(({ id }) => id > last), ...jobs.filter(({ id }) => id <= last)]) {
+        latest.set(workspaceId, replay.id)
+        if (yield* tryStep(replay)) return true
+      }
+      return false
+    })
+
   /**
-   * A step of each job, one after the other: however many there are, they take no more from live traffic than one. What
-   * goes wrong with one is no matter of the others.
+   * A turn of each workspace, one after the other: however many jobs there are, they take no more from live traffic than
+   * one, and a workspace with many no more from the others than one with one. What goes wrong with one is no matter of the
+   * others.
    */
   const round = (shards: ReadonlyArray<number>): Effect.Effect<Round> =>
     Effect.gen(function* () {
@@ -79,10 +105,9 @@ export const makeReplays = Effect.map(ReplaySteps, (steps): Replays => {
       const now = yield* elapsedNow
       for (const [id, until] of resting) if (until <= now) resting.delete(id)
       const running = yield* steps.running(shards)
-      const stepped = yield* Effect.forEach(
-        running.filter(({ id }) => !resting.has(id)),
-        tryStep
-      )
+      const jobs = byWorkspace(running.filter(({ id }) => !resting.has(id)))
+      for (const workspaceId of latest.keys()) if (!jobs.has(workspaceId)) latest.delete(workspaceId)
+      const stepped = yield* Effect.forEach(jobs, ([workspaceId, all]) => turn(workspaceId, all))
       return stepped.includes(true) ? "stepped" : running.length > 0 ? "waiting" : "none"
     }).pipe(Effect.catchAll((error) => Effect.as(trouble.failed(reasonOf(error)), "waiting" as const)))
 
