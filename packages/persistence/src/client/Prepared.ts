@@ -10,15 +10,14 @@ import { SqlError } from "@effect/sql/SqlError"
 import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
-import pg from "pg"
-import { Client } from "./internal/Client.ts"
+import type pg from "pg"
+import * as Pool from "./internal/Pool.ts"
 import { poolMeters, statementSeconds } from "./internal/PoolMeters.ts"
 import { rowsOf } from "./Rows.ts"
 import { sessionOf } from "./Session.ts"
 
 /** Reading, loading and recording run beside each other. */
 const CONNECTIONS = 3
-const CLOSE_TIMEOUT_MS = 1_000
 /** A locked table fails a statement before the socket is given up for its silence: that would open another session each time. */
 const LOCK_TIMEOUT = "2 seconds"
 
@@ -54,9 +53,8 @@ export class Prepared extends Context.Tag("@posthorn/persistence/client/Prepared
   { readonly run: Run }
 >() {}
 
-const poolOf = (config: PgClientConfig) => {
-  const pool = new pg.Pool({
-    Client,
+const open = (config: PgClientConfig) =>
+  Pool.open({
     connectionString: config.url && Redacted.value(config.url),
     application_name: config.applicationName,
     max: CONNECTIONS,
@@ -67,13 +65,6 @@ const poolOf = (config: PgClientConfig) => {
     verify: (client, done) =>
       client.query(sessionOf({ lockTimeout: LOCK_TIMEOUT }), (error) => done(error ?? undefined))
   })
-  // A connection that breaks while it is idle leaves the pool; nobody else has to know.
-  pool.on("error", () => undefined)
-  return pool
-}
-
-const end = (pool: pg.Pool) =>
-  Effect.ignore(Effect.timeout(Effect.interruptible(Effect.tryPromise(() => pool.end())), CLOSE_TIMEOUT_MS))
 
 const runOn =
   (pool: pg.Pool): Run =>
@@ -102,10 +93,7 @@ export const layer: Layer.Layer<Prepared, never, PgClient> = Layer.scoped(
   Prepared,
   Effect.gen(function* () {
     const { config } = yield* PgClient
-    const pool = yield* Effect.acquireRelease(
-      Effect.sync(() => poolOf(config)),
-      end
-    )
+    const pool = yield* open(config)
     yield* poolMeters(pool, " engine")
     return { run: runOn(pool) }
   })

@@ -23,8 +23,8 @@ const failed = (cause: unknown) => new SqlError({ cause, message: "Failed to con
 const end = (pool: pg.Pool) =>
   Effect.ignore(Effect.timeout(Effect.interruptible(Effect.tryPromise(() => pool.end())), CLOSE_TIMEOUT))
 
-/** Connections that break while they are idle leave the pool; nobody else has to know. */
-const open = (options: pg.PoolConfig) =>
+/** A pool, until the scope ends. Connections that break while they are idle leave it; nobody else has to know. */
+export const open = (options: pg.PoolConfig) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const pool = new pg.Pool({ ...options, Client })
