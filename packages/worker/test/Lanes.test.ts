@@ -3,6 +3,7 @@ import type { Observed } from "@posthorn/persistence/engine/Records"
 import { describe, expect, it } from "vitest"
 import type { Pace, Waiting } from "../src/lanes/Lane.ts"
 import { Lanes, type LanesOptions } from "../src/lanes/Lanes.ts"
+import { alone } from "./Polling.ts"
 
 let made = 0
 
@@ -20,7 +21,7 @@ const rows = (endpointId: string, count: number, more: Partial<DueRow> = {}): Re
 
 /** With the shards that the rows here are of. */
 const lanesOf = (options: Partial<LanesOptions> = {}) => {
-  const lanes = new Lanes({ endpointConcurrency: 10, ...options })
+  const lanes = new Lanes({ ...alone, ...options })
   for (const shard of [0, 3, 4]) lanes.take(shard, null)
   return lanes
 }

@@ -1,15 +1,25 @@
 /** A poller by itself, with a queue of the test's and a hub that nobody else speaks to. */
 import type { Queue } from "@posthorn/persistence/engine/Queue"
 import { Effect } from "effect"
-import { Lanes } from "../src/lanes/Lanes.ts"
+import { Lanes, type LanesOptions } from "../src/lanes/Lanes.ts"
 import { Poller } from "../src/loops/Poller.ts"
 import { PollInbox } from "../src/loops/PollInbox.ts"
 import { tuned } from "../src/Tuning.ts"
 
+/** Of a hub that no loop listens to. */
+export const alone: LanesOptions = {
+  ...tuned,
+  endpointConcurrency: 10,
+  slots: 0,
+  retryDelayMs: 0,
+  later: () => undefined,
+  lookFrom: () => undefined
+}
+
 export const pollerOf = (queue: Queue["Type"]) =>
   Effect.map(Effect.clock, (clock) => {
     const inbox = new PollInbox()
-    const lanes = new Lanes({ endpointConcurrency: 10, lookFrom: inbox.lookFrom })
+    const lanes = new Lanes({ ...alone, lookFrom: inbox.lookFrom })
     return { inbox, lanes, poller: new Poller({ queue, lanes, inbox, clock, tuning: tuned }) }
   })
 

@@ -30,7 +30,7 @@
 import type { Claim, Content, DueRow, LaneRef, Refill } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { Wake } from "../internal/Wake.ts"
-import { type TuningValues, tuned } from "../Tuning.ts"
+import type { TuningValues } from "../Tuning.ts"
 import { Backlog } from "./Backlog.ts"
 import { Held } from "./Held.ts"
 import { InDoubt } from "./InDoubt.ts"
@@ -46,15 +46,14 @@ import type { Loaded, Sent, Settled, Unobserved } from "./Stages.ts"
 import type { Tenant } from "./Tenant.ts"
 import { Unrecorded } from "./Unrecorded.ts"
 
-/** The constants are those of Tuning.ts where none are given. */
-export interface LanesOptions extends Partial<TuningValues> {
+export interface LanesOptions extends TuningValues {
   readonly endpointConcurrency: number
-  readonly slots?: number
-  readonly retryDelayMs?: number
+  readonly slots: number
+  readonly retryDelayMs: number
   /** Calls back in so many milliseconds. */
-  readonly later?: (milliseconds: number, run: () => void) => void
+  readonly later: (milliseconds: number, run: () => void) => void
   /** Tells the Poller: there may be something due from this moment on. */
-  readonly lookFrom?: (moment: number) => void
+  readonly lookFrom: (moment: number) => void
 }
 
 /** Nothing behind: only look on. */
@@ -66,14 +65,12 @@ export class Lanes {
   readonly toRecord = new Wake()
   readonly toCount = new Wake()
   readonly givenUp = new Wake()
-  readonly later: (milliseconds: number, run: () => void) => void
   /** Picked, and the attempt not over. */
   inFlight = 0
-  private readonly lookFrom: (moment: number) => void
-  private readonly endpointConcurrency: number
+  readonly later: LanesOptions["later"]
+  private readonly options: LanesOptions
+  private readonly lookFrom: LanesOptions["lookFrom"]
   private readonly reserve: number
-  private readonly tuning: TuningValues
-  private readonly retryDelayMs: number
   private readonly leases = new Map<number, LeaseTerm>()
   private readonly lanes = new Map<string, Lane>()
   private readonly parked = new Set<Lane>()
@@ -89,16 +86,13 @@ export class Lanes {
   private readonly lookAhead: LookAhead
 
   constructor(options: LanesOptions) {
-    const { later = () => undefined, lookFrom = () => undefined, retryDelayMs = 0, slots = 0 } = options
-    this.tuning = { ...tuned, ...options }
-    this.later = later
-    this.lookFrom = lookFrom
-    this.endpointConcurrency = options.endpointConcurrency
-    this.retryDelayMs = retryDelayMs
-    this.reserve = reserveOf(slots)
-    this.memory = new Memory(this.tuning.maxWaiting)
-    this.backlog = new Backlog(this.memory, this.tuning.noisyFrom)
-    this.lookAhead = new LookAhead({ ...this.tuning, slots }, this.ready, this.unrecorded)
+    this.options = options
+    this.later = options.later
+    this.lookFrom = options.lookFrom
+    this.reserve = reserveOf(options.slots)
+    this.memory = new Memory(options.maxWaiting)
+    this.backlog = new Backlog(this.memory, options.noisyFrom)
+    this.lookAhead = new LookAhead(options, this.ready, this.unrecorded)
   }
 
   // --- Shards
@@ -214,7 +208,7 @@ export class Lanes {
     const known = this.lanes.get(row.endpointId)
     if (known !== undefined) return known
     const tenant = this.memory.tenantOf(row.workspaceId)
-    const lane = new Lane(row, tenant, Math.min(FIRST_CAP, this.endpointConcurrency))
+    const lane = new Lane(row, tenant, Math.min(FIRST_CAP, this.options.endpointConcurrency))
     this.reputations.recall(lane)
     this.lanes.set(row.endpointId, lane)
     tenant.lanes.add(lane)
@@ -385,7 +379,7 @@ export class Lanes {
 
   /** What was loaded for slots that did not become free is given back, and not so much is loaded ahead any more. */
   refresh(now: number): void {
-    if (!this.lookAhead.isOld(now, this.tuning.freshMs)) return
+    if (!this.lookAhead.isOld(now, this.options.freshMs)) return
     this.giveBackReady((loaded) => this.isStale(loaded, now))
     this.lookAhead.measure(now)
   }
@@ -396,7 +390,7 @@ export class Lanes {
   }
 
   private isStale({ at }: Loaded, now: number): boolean {
-    return now - at > this.tuning.freshMs
+    return now - at > this.options.freshMs
   }
 
   /**
@@ -428,7 +422,7 @@ export class Lanes {
   putOff(rows: ReadonlyArray<Waiting>): void {
     if (rows.length === 0) return
     for (const row of rows) this.over(row, false)
-    this.later(this.tuning.heldPauseMs, () => this.readAgain(rows))
+    this.later(this.options.heldPauseMs, () => this.readAgain(rows))
   }
 
   /** sent → settled: nothing was sent, and it is neither a failure nor a claim. It is read again in a moment. */
@@ -475,7 +469,7 @@ export class Lanes {
     const delivered = observed.status === "delivered"
     if (delivered) lane.succeeded()
     else this.pauseIfSlow(lane, (lane.failures ?? 0) + 1)
-    lane.adjust(pace, this.endpointConcurrency)
+    lane.adjust(pace, this.options.endpointConcurrency)
     this.inDoubt.forget(row)
     this.over(row, !delivered)
     this.unrecorded.add({ row, observed, traceId: content.traceId, aside: false })
@@ -489,7 +483,7 @@ export class Lanes {
     lane.failed(inARow)
     const pause = lane.pause()
     if (pause === null) return
-    this.later(pause.units * this.retryDelayMs, () => {
+    this.later(pause.units * this.options.retryDelayMs, () => {
       if (this.lanes.get(lane.endpointId) !== lane || !lane.endPause(pause.number)) return
       this.forgetIdle(lane)
       this.order.offer(lane)
