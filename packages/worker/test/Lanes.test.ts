@@ -268,15 +268,32 @@ describe("lanes", () => {
     expect(lanes.pick(1)).toHaveLength(1)
   })
 
-  it("§3.4 sends deliveries that may have killed a worker one at a time", () => {
-    const lanes = lanesWith(rows("a", 2, { claims: 2 }), rows("b", 2, { claims: 3 }), rows("c", 1))
+  it.each([
+    [2, 32],
+    [3, 6],
+    [4, 1],
+    [6, 1]
+  ])(
+    "§3.4 of deliveries that were in flight when %i workers died, %i go together, beside others",
+    (claims, most) => {
+      const suspects = Array.from({ length: 40 }, (_, n) => rows(`s${n}`, 1, { claims }))
+      const lanes = lanesWith(...suspects, rows("well", 1))
 
-    const picked = lanes.pick(10)
+      const picked = lanes.pick(100)
 
-    expect(picked.filter(({ claims }) => claims > 0)).toHaveLength(1)
-    expect(picked).toHaveLength(2)
-    answer(lanes, picked)
-    expect(lanes.pick(10)).toHaveLength(1)
+      expect(picked.filter((row) => row.claims > 0)).toHaveLength(most)
+      expect(picked).toHaveLength(most + 1)
+      answer(lanes, picked)
+      expect(lanes.pick(100)).toHaveLength(Math.min(most, 40 - most))
+    }
+  )
+
+  it("§3.4 sends what was in flight at four deaths with none that was at fewer", () => {
+    const lanes = lanesWith(rows("a", 2, { claims: 2 }), rows("b", 1, { claims: 4 }))
+    const together = lanes.pick(10)
+    expect(together.map(({ claims }) => claims)).toEqual([2, 2])
+    answer(lanes, together)
+    expect(lanes.pick(10).map(({ claims }) => claims)).toEqual([4])
   })
 
   it("forgets what waits of a shard that is lost, and keeps what is in flight until it is recorded", () => {
