@@ -298,10 +298,20 @@ create function posthorn.announce(
   workspace text, event_type text, payload text, trace_id text, except_endpoint text default null
 ) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  audience constant posthorn.audience := posthorn.audience_of(
+  audience posthorn.audience := posthorn.audience_of(
     (select slug from posthorn.workspaces where id = workspace), event_type, except_endpoint);
   began constant bigint := date_part('epoch', clock_timestamp()) * 1000000;
 begin
+  -- Whoever fails as well is told nothing of the others, and has not missed it: 500 endpoints with `*` that were disabled
+  -- together made 63,408 deliveries.
+  if event_type = 'webhook.endpoint_disabled' then
+    select array_agg(e.id order by e.id) filter (where e.id = any (audience.enabled)),
+      array_agg(e.id order by e.id) filter (where e.id = any (audience.disabled))
+    into audience.enabled, audience.disabled
+    from posthorn.endpoints e
+    where e.workspace_id = workspace and e.consecutive_failures = 0
+      and e.id = any (audience.enabled || audience.disabled);
+  end if;
   perform posthorn.store(array[row(1, workspace, posthorn.id_of('evt_', began), event_type, payload, trace_id, null,
     audience.enabled, (select array_agg(posthorn.id_of('whd_', began)) from unnest(audience.enabled)), audience.disabled,
     false, null)::posthorn.planned], date_trunc('milliseconds', clock_timestamp()));

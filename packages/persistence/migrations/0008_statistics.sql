@@ -51,18 +51,19 @@ create function posthorn.rollup_class() returns integer language sql immutable p
   return 7067004;
 
 -- The newest hour to which no transaction can add any more; null when none is known. A publish takes its time once it has a
--- transaction id; the minute is for what makes deliveries without one, and for a clock that is set back a little. A mark of a transaction that is still to come is another server's.
+-- transaction id; the minute is for what makes deliveries without one, and for a clock that is set back a little; one of an hour that is still to come is not kept. A mark of a transaction that is still to come is another server's.
 create function posthorn.hours_over() returns timestamptz language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
+  ended constant timestamptz := date_trunc('hour', now() - interval '1 minute', 'UTC') - interval '1 hour';
   over timestamptz;
 begin
-  delete from posthorn.ended_hours where seen_by > pg_current_xact_id();
-  insert into posthorn.ended_hours
-  values (date_trunc('hour', now() - interval '1 minute', 'UTC') - interval '1 hour', pg_current_xact_id())
-  on conflict do nothing;
+  delete from posthorn.ended_hours where seen_by > pg_current_xact_id() or hour > ended;
+  insert into posthorn.ended_hours values (ended, pg_current_xact_id()) on conflict do nothing;
   select max(e.hour) into over from posthorn.ended_hours e where e.seen_by <= pg_snapshot_xmin(pg_current_snapshot());
   delete from posthorn.ended_hours where hour < over;
+  -- Counted before the clock was set back: they are not over, and are counted once they are.
+  delete from posthorn.hourly_rollups where hour > ended;
   return over;
 end $$;
 

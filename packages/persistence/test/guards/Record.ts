@@ -296,6 +296,33 @@ export const recordings: ReadonlyArray<Scenario> = [
     }
   },
   {
+    title: "of a disabled endpoint hears whoever wants to and does not fail, and nobody else has missed it",
+    of: ["announce"],
+    play: async (stage) => {
+      const { acme, deliveries, endpoint } = await scene(stage, 1, 19)
+      await stage.endpoint(acme, { failures: 1 })
+      await stage.endpoint(acme, { failures: 1, enabled: false })
+      const [hears, off] = [await stage.endpoint(acme), await stage.endpoint(acme, { enabled: false })]
+      await stage.record([stage.observation(deliveries[0]!)])
+      assert.deepEqual(
+        await stage.rows(
+          "select endpoint_id as id from posthorn.deliveries where endpoint_id <> $1",
+          endpoint
+        ),
+        [{ id: hears }]
+      )
+      assert.deepEqual(await stage.rows("select endpoint_id as id from posthorn.missed_events"), [
+        { id: off }
+      ])
+      // Of what else happens, those that fail hear too.
+      await stage.publish("acme")
+      assert.equal(
+        await stage.value("select count(*)::integer from posthorn.deliveries where event_type = 'a.b'"),
+        3
+      )
+    }
+  },
+  {
     title: "a row that somebody changes meanwhile undoes the whole call, which can then be made again",
     of: RECORD,
     play: async (stage) => {

@@ -437,6 +437,33 @@ const scenarios = writeScenarios((it) => {
     assert.equal((await marks()).length, 1)
   })
 
+  it("hours_over: what was counted of hours that are still to come, before the clock was set back, is counted again", async (stage) => {
+    const made = await make(stage, "acme", 1)
+    await stage.rows(
+      `insert into posthorn.hourly_rollups (workspace_id, hour, endpoint_id, delivered, failed_permanent, dead_lettered, durations,
+        times, open, counted_at)
+      select $1, date_trunc('hour', now(), 'UTC') + n * interval '1 hour', '', 0, 0, 0, '{}', '{}', '{}', now()
+      from unnest(array[-2, 7]) n`,
+      made.workspace
+    )
+    await stage.rows(
+      "insert into posthorn.ended_hours values (date_trunc('hour', now(), 'UTC') + interval '7 hours', '3')"
+    )
+    assert.equal(
+      await stage.value(
+        "select coalesce(max(hour) < now(), true) from (select posthorn.hours_over() as hour) h"
+      ),
+      true
+    )
+    assert.deepEqual(await stage.rows("select hour < now() as past from posthorn.hourly_rollups"), [
+      { past: true }
+    ])
+    assert.equal(
+      await stage.value("select count(*)::integer from posthorn.ended_hours where hour > now()"),
+      0
+    )
+  })
+
   it("remove_old_rollups: counts that nobody can ask for any more go, and no others", async (stage) => {
     const made = await make(stage, "acme", 1)
     const other = await make(stage, "other", 1)

@@ -48,7 +48,8 @@ const Outcome = Schema.Struct({
 type Outcome = typeof Outcome.Type
 
 const KEY_HELD = "Another call or transaction is still publishing with this idempotency key"
-const ENDPOINT_HELD = "The workspace, or an endpoint that wants the event, is being deleted"
+const ENDPOINT_HELD =
+  "The workspace, or an endpoint that wants the event, is being deleted, or something holds a table or row that the publish needs"
 
 const keyOf = ({ event, workspaceSlug }: Publish) =>
   event.idempotencyKey === null ? null : `${workspaceSlug} ${event.idempotencyKey}`
