@@ -44,6 +44,7 @@ const photograph = async (
       }
       if (wanted.length === 0 || wanted.includes("sign-in")) await shoot("sign-in")
       await page.goto(await link())
+      await page.getByRole("button", { name: "Sign in with this link" }).click()
       await page.waitForURL("**/overview")
       for (const [place, path] of Object.entries(places)) {
         if (wanted.length > 0 && !wanted.includes(place)) continue

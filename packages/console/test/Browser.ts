@@ -87,6 +87,7 @@ export const openedBrowsers = () => {
 /** Signed in by a link. */
 export const enter = async (page: Page, stage: Stage, slug: string, grant: unknown = {}) => {
   await page.goto(await stage.link(slug, grant))
+  await page.getByRole("button", { name: "Sign in with this link" }).click()
   await page.waitForURL(`**/console/w/${slug}/overview`)
   await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
 }

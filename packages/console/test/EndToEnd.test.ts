@@ -10,6 +10,10 @@ inChromium("the console in Chromium", (on) => {
     const { context, page } = await on.open()
     const link = await on.stage.link(slug)
     await page.goto(link)
+    await page.getByText("Sign in to Team as ").waitFor()
+    // Whoever makes a browser open a link has signed nobody in yet.
+    expect(await context.cookies()).toEqual([])
+    await page.getByRole("button", { name: "Sign in with this link" }).click()
     await page.waitForURL("**/overview")
     expect(page.url()).not.toContain("code")
     expect(await page.evaluate(() => document.cookie)).toBe("")

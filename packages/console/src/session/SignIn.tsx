@@ -1,17 +1,18 @@
 /**
  * Signing in: by a link, whose code is taken out of the address before anything else happens, or with an API token,
- * which is sent once and kept nowhere.
+ * which is sent once and kept nowhere. A link signs in by a click only: any page can open one, and would otherwise sign
+ * this browser in as somebody else.
  */
-import { useQueryClient } from "@tanstack/react-query"
+import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { useRouter, useSearch } from "@tanstack/react-router"
-import { useEffect, useRef, useState } from "react"
+import { useEffect, useState } from "react"
 import { setTrouble } from "../api/queries.ts"
 import { Button } from "../ui/Button.tsx"
 import { Code } from "../ui/Code.tsx"
 import { TextField } from "../ui/Field.tsx"
 import { Refusal } from "../ui/States.tsx"
 import { Brand } from "./Brand.tsx"
-import { signIn } from "./session.tsx"
+import { lookAtLink, type SessionInfo, signIn } from "./session.tsx"
 import { useWelcome, welcomeKey } from "./useWelcome.ts"
 
 /** The code in the address, which is gone from it when this returns. */
@@ -60,22 +61,46 @@ const sentence = (error: unknown, byLink: boolean) =>
       )
     : error
 
+const nameOf = ({ actor: { id, name, type } }: Pick<SessionInfo, "actor">) =>
+  type === "operator" ? "the operator" : (name ?? id)
+
+const ByLink = ({
+  busy,
+  found,
+  open
+}: {
+  busy: boolean
+  found: Pick<SessionInfo, "actor" | "workspace">
+  open: () => void
+}) => (
+  <section aria-label="Console link" className="grid gap-3 rounded-md border p-4">
+    <p>
+      Sign in to <bdi className="font-medium">{found.workspace.name}</bdi> as{" "}
+      <bdi className="font-medium">{nameOf(found)}</bdi>?
+    </p>
+    <Button look="primary" isDisabled={busy} onPress={open} className="h-9">
+      Sign in with this link
+    </Button>
+  </section>
+)
+
 export const SignIn = () => {
   const { data } = useWelcome()
   const { to } = useSearch({ from: "/sign-in" })
   const [link, setLink] = useState(takeCode)
   const [token, setToken] = useState("")
   const { busy, error, open } = useSignIn(to)
-  const started = useRef<string | null>(null)
+  const found = useQuery({
+    queryKey: ["link", link],
+    queryFn: () => lookAtLink(link!),
+    enabled: link !== null,
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY
+  })
 
   useEffect(() => {
     document.title = "Sign in"
   }, [])
-  useEffect(() => {
-    if (link === null || started.current === link) return
-    started.current = link
-    open({ code: link })
-  })
   // A link that is opened where this page is open already changes nothing but the fragment.
   useEffect(() => {
     const take = () => {
@@ -86,17 +111,24 @@ export const SignIn = () => {
     return () => window.removeEventListener("hashchange", take)
   }, [])
 
+  const refusal = error ?? found.error
+
   return (
     <main className="mx-auto grid min-h-dvh max-w-sm content-center gap-6 px-5 py-10">
       {data === undefined ? null : <Brand brand={data.brand} />}
       <div className="grid gap-1.5">
         <h1 className="text-2xl font-semibold tracking-tight">Sign in</h1>
         <p className="text-soft">
-          {busy && link !== null ? "Opening the link …" : "Paste an API token, or open a console link."}
+          {link !== null && found.isLoading
+            ? "Opening the link …"
+            : "Paste an API token, or open a console link."}
         </p>
       </div>
       {window.isSecureContext ? null : (
         <Refusal error="This page was opened over plain http, where no browser keeps a session. Open it over https, or as http://localhost." />
+      )}
+      {link === null || found.data === undefined ? null : (
+        <ByLink found={found.data} busy={busy} open={() => open({ code: link })} />
       )}
       <form
         className="grid gap-4"
@@ -115,7 +147,7 @@ export const SignIn = () => {
           autoFocus={link === null}
           about="Sent once, and not kept in this browser. You can do here what the token may do."
         />
-        <Refusal error={error === null ? null : sentence(error, token === "")} />
+        <Refusal error={refusal === null ? null : sentence(refusal, token === "")} />
         <Button type="submit" look="primary" isDisabled={busy || token.trim() === ""} className="h-9">
           Sign in
         </Button>

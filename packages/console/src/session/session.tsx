@@ -39,6 +39,16 @@ export const signIn = async (
   return ((await response.json()) as { workspace: { slug: string } }).workspace.slug
 }
 
+/** Whom a link's code signs in, and where. The link stays. */
+export const lookAtLink = async (code: string): Promise<Pick<SessionInfo, "actor" | "workspace">> => {
+  const response = await send("/console/link", {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-console": "1" },
+    body: JSON.stringify({ code })
+  })
+  return await response.json()
+}
+
 export const signOut = (slug: string) =>
   send("/console/session", { method: "DELETE", headers: { "x-console": slug } })
 

@@ -1,6 +1,7 @@
 /**
  * Signing in to the console and out of it, and what its page must know before it shows anything:
  *
+ *   POST   /console/link      `{code}` from a link: whom it signs in, and where; the link stays
  *   POST   /console/session   `{code}` from a link, or `{token}`: answers with the cookie
  *   GET    /console/session   the sessions of this browser with their rights, and the operator's name and colour
  *   DELETE /console/session   ends the session that `x-console` names
@@ -82,6 +83,18 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
       )
     })
 
+    const look = Effect.gen(function* () {
+      const asked = yield* request
+      if (comesFromElsewhere(asked)) return yield* new ForeignOrigin()
+      const credential = yield* Effect.flatMap(Effect.orDie(asked.text), credentialOf)
+      const link = "code" in credential ? yield* sessions.findLink(credential.code) : undefined
+      if (link === undefined) return yield* unauthorized(Option.getOrElse(asked.remoteAddress, () => ""))
+      return HttpServerResponse.unsafeJson({
+        workspace: { slug: link.workspaceSlug, name: link.workspaceName },
+        actor: { type: link.actor.type, id: link.actor.id, name: link.name }
+      })
+    })
+
     const signOut = Effect.gen(function* () {
       const asked = yield* request
       if (!isOurs(asked)) return yield* new ForeignOrigin()
@@ -106,6 +119,7 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
       })
     })
 
+    yield* router.post("/console/link", look)
     yield* router.post("/console/session", signIn)
     yield* router.get("/console/session", show)
     yield* router.del("/console/session", signOut)
