@@ -19,6 +19,7 @@ import { ReplaysRepo } from "@posthorn/persistence/repositories/ReplaysRepo"
 import { withCheapSpan } from "@posthorn/telemetry/Tracing"
 import { Effect } from "effect"
 import { type ListQuery, listPast, pagePast } from "./Lists.ts"
+import { shown, shownPage } from "./OwnEvents.ts"
 import { transactional } from "./Transaction.ts"
 
 export interface DeliveryQuery extends ListQuery {
@@ -50,7 +51,7 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
         const filter = { endpointId, status, eventType, omitPayload: query.payload === "omit" }
         const listing = pagePast(byTime, query, (from) =>
           deliveries.list(workspaceId, filter, query.limit, from)
-        )
+        ).pipe(Effect.flatMap(shownPage))
         return Effect.flatMap(listing, (page) =>
           page.items.length === 0
             ? Effect.flatMap(endpoints.find(workspaceId, endpointId), (endpoint) =>
@@ -66,7 +67,9 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
         const { endpointId, eventId, eventType, since, status, until } = query
         const omitPayload = query.payload === "omit"
         const filter = { endpointId, eventId, eventType, since, status, until, omitPayload }
-        return pagePast(byTime, query, (from) => deliveries.list(workspaceId, filter, query.limit, from))
+        return pagePast(byTime, query, (from) =>
+          deliveries.list(workspaceId, filter, query.limit, from)
+        ).pipe(Effect.flatMap(shownPage))
       }).pipe(withCheapSpan("Deliveries.list"))
 
     const get = (deliveryId: DeliveryId) =>
@@ -75,7 +78,7 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
           deliveries.find(workspaceId, deliveryId),
           (found) => found !== undefined,
           () => new WebhookDeliveryNotFound()
-        )
+        ).pipe(Effect.flatMap(shown))
       ).pipe(withCheapSpan("Deliveries.get"))
 
     /** Attempts of one delivery, by ordinal. */
@@ -110,7 +113,7 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
         const copy = id === undefined ? undefined : yield* deliveries.find(workspaceId, id)
         if (copy === undefined)
           return yield* new WebhookDeliveryNotReplayable({ deliveryId, deliveryStatus: "delivered" })
-        return copy
+        return yield* shown(copy)
       }).pipe(transactional(sql), Effect.withSpan("Deliveries.replay"))
 
     return { get, list, listByEndpoint, listAttempts, replay } as const

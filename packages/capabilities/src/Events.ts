@@ -13,6 +13,7 @@ import { withCheapSpan } from "@posthorn/telemetry/Tracing"
 import { Effect } from "effect"
 import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { type ListQuery, listPast, pagePast } from "./Lists.ts"
+import { shown, shownPage } from "./OwnEvents.ts"
 
 export interface NewEvent {
   readonly eventType: string
@@ -88,12 +89,13 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
       const { workspaceId } = yield* CurrentPrincipal
       const { eventType, since, until } = query
       const filter = { eventType, since, until, omitPayload: query.payload === "omit" }
-      return yield* pagePast(byId, query, (from) => events.list(workspaceId, filter, query.limit, from))
+      const page = yield* pagePast(byId, query, (from) => events.list(workspaceId, filter, query.limit, from))
+      return yield* shownPage(page)
     })
 
     const get = Effect.fn("Events.get")(function* (eventId: EventId) {
       const { workspaceId } = yield* CurrentPrincipal
-      return (yield* events.find(workspaceId, eventId)) ?? (yield* new EventNotFound())
+      return yield* shown((yield* events.find(workspaceId, eventId)) ?? (yield* new EventNotFound()))
     })
 
     /** Every type that was published, by name. */

@@ -47,7 +47,7 @@ describe("the console", () => {
       `{"a":"'; rm -rf /"}`
     )
     expect(command).toBe(
-      `curl 'https://example.com/a?b=c&d' \\\n  -H 'x-note: it'\\''s $HOME' \\\n  --data-raw '{"a":"'\\''; rm -rf /"}'`
+      `curl --globoff --path-as-is 'https://example.com/a?b=c&d' \\\n  -H 'x-note: it'\\''s $HOME' \\\n  --data-raw '{"a":"'\\''; rm -rf /"}'`
     )
   })
 

@@ -79,6 +79,36 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
     })
   )
 
+  it.effect("§6.1 payloads about members and tokens are null to whoever may not list these", () =>
+    Effect.gen(function* () {
+      const ws = yield* inNewWorkspace
+      yield* makeEndpoint(ws, { eventTypes: ["*"] })
+      const token = yield* ws.tokenWith("webhook:read")
+      yield* ws.call("POST", "/members", { body: { email: "ada@b.example", name: "Ada", role: "viewer" } })
+      yield* publish(ws, "a.b", { open: true })
+      const read = (path: string, by: string) =>
+        Effect.map(ws.call("GET", path, { token: by }), ({ body }) =>
+          (body.items ?? [body]).map(({ eventType, payload }) => [eventType, payload !== null])
+        )
+      const ids = (yield* ws.call("GET", "/events")).body.items.map(({ id }) => id)
+      const paths = ["/events", "/webhooks/deliveries"]
+
+      for (const path of paths) {
+        const toOthers = Object.fromEntries(yield* read(path, token))
+        const toAdmin = Object.fromEntries(yield* read(path, ws.token))
+        expect(toOthers).toEqual({ "a.b": true, "member.added": false, "api_token.created": false })
+        expect(toAdmin).toEqual({ "a.b": true, "member.added": true, "api_token.created": true })
+      }
+      const each = yield* Effect.forEach(ids, (id) => read(`/events/${id}`, token))
+      expect(Object.fromEntries(each.flat())).toMatchObject({ "a.b": true, "member.added": false })
+      const withMembers = yield* ws.tokenWith("read")
+      expect(Object.fromEntries(yield* read("/events", withMembers))).toMatchObject({
+        "member.added": true,
+        "api_token.created": false
+      })
+    })
+  )
+
   it.effect("§4.5 events are listed newest first, Posthorn's own too, test sends not", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace

@@ -6,7 +6,8 @@ const LEFT_OUT = new Set(["host", "content-length", "connection", "accept-encodi
 
 export const curlOf = (url: string, headers: Readonly<Record<string, string>>, payload: string) =>
   [
-    `curl ${quoted(url)}`,
+    // curl would read brackets and braces as patterns, and take dots out of the path.
+    `curl --globoff --path-as-is ${quoted(url)}`,
     ...Object.entries(headers)
       .filter(([name]) => !LEFT_OUT.has(name))
       .map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)}`),

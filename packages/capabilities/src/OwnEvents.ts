@@ -1,0 +1,38 @@
+/**
+ * Payloads of Posthorn's own events about members and tokens: shown only to callers who may see the list of these. To
+ * others they are null, wherever events and deliveries are read back. Source: spec §6.1.
+ */
+import type { Page } from "@posthorn/domain/Page"
+import type { Permission } from "@posthorn/domain/Permission"
+import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import { Effect } from "effect"
+
+const LISTS: ReadonlyArray<readonly [prefix: string, Permission]> = [
+  ["member.", "member:list"],
+  ["api_token.", "token:list"]
+]
+
+interface WithPayload {
+  readonly eventType: string
+  readonly payload: unknown
+}
+
+const shownTo = (permissions: ReadonlySet<Permission>) => {
+  const hidden = LISTS.filter(([, permission]) => !permissions.has(permission))
+  return <A extends WithPayload>(row: A): A =>
+    hidden.some(([prefix]) => row.eventType.startsWith(prefix)) ? { ...row, payload: null } : row
+}
+
+/** This row as the caller may see it. */
+export const shown = <A extends WithPayload>(row: A) =>
+  Effect.map(CurrentPrincipal, ({ permissions }) => shownTo(permissions)(row))
+
+/** The same of a page. */
+export const shownPage = <A extends WithPayload>(page: Page<A>) =>
+  Effect.map(
+    CurrentPrincipal,
+    ({ permissions }): Page<A> =>
+      LISTS.every(([, permission]) => permissions.has(permission))
+        ? page
+        : { ...page, items: page.items.map(shownTo(permissions)) }
+  )
