@@ -7,6 +7,7 @@ import { keepQuotas } from "@posthorn/persistence/operations/Quotas"
 import { ConsoleConfig } from "@posthorn/server/console/ConsoleConfig"
 import { memoryLive } from "@posthorn/server/gate/RateCounters"
 import { redisLive } from "@posthorn/server/gate/RedisCounters"
+import { ConnectionLimits, defaultConnectionLimits } from "@posthorn/server/http/ConnectionLimits"
 import { serverLive } from "@posthorn/server/http/Server"
 import { ServerConfig } from "@posthorn/server/ServerConfig"
 import { Duration, Effect, Layer, Option } from "effect"
@@ -40,6 +41,12 @@ export const serverOf = (resolved: Resolved) =>
         operatorToken: resolved.operatorToken,
         quotas: resolved.settings.quotas,
         version: VERSION
+      })
+    ),
+    Layer.provide(
+      Layer.succeed(ConnectionLimits, {
+        ...defaultConnectionLimits,
+        connectionsPerAddress: resolved.settings.connectionsPerAddress
       })
     ),
     Layer.provide(Layer.succeed(ConsoleConfig, { ...resolved.settings.consoleLook, folder: consoleFolder })),

@@ -17,6 +17,7 @@ const operations = entries.map(({ method, path }) => ({
 
 const isKnown = (method: string, pathname: string) =>
   pathname === "/console/session" ||
+  pathname === "/console/link" ||
   (pathname.startsWith("/console/api/")
     ? operations.some((operation) => operation.method === method && operation.pattern.test(pathname))
     : method === "GET")

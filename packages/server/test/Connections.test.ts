@@ -4,7 +4,7 @@ import { connect } from "node:net"
 import { expect, layer } from "@effect/vitest"
 import { atBest } from "@posthorn/testkit/AtBest"
 import { Context, Effect, Layer, Logger } from "effect"
-import { ConnectionLimits } from "../src/http/ConnectionLimits.ts"
+import { ConnectionLimits, defaultConnectionLimits } from "../src/http/ConnectionLimits.ts"
 import { sendRaw } from "./RawHttp.ts"
 import { type Entered, TestServer, testServer } from "./TestServer.ts"
 
@@ -13,7 +13,15 @@ const problem = (_tag: string, status: number) => expect.objectContaining({ _tag
 /** How much later than its deadline something may be told. */
 const LATE_MS = 700
 
-const limits = { headersMs: 700, bodyMs: 1_400, connections: 20, requestsAtOnce: 8 }
+const limits = {
+  headersMs: 700,
+  bodyMs: 1_400,
+  connections: 20,
+  connectionsPerAddress: 20,
+  requestsAtOnce: 8,
+  bodyBytes: 2_097_152,
+  stalledMs: 600
+}
 
 const head = (ws: Entered, path: string, ...headers: ReadonlyArray<string>) =>
   [
@@ -57,15 +65,104 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
         return { answer, answeredAfter }
       }).pipe((each) => atBest(deadlineMs + LATE_MS, each, ({ answeredAfter }) => answeredAfter))
 
-    it.effect("§7.1 10 s for headers, 30 for a body, 4,096 connections, 64 requests at once", () =>
-      Effect.gen(function* () {
-        expect(Context.get(Context.empty(), ConnectionLimits)).toEqual({
-          headersMs: 10_000,
-          bodyMs: 30_000,
-          connections: 4_096,
-          requestsAtOnce: 64
+    it.effect(
+      "§7.1 10 s for headers, 30 for a body, 4,096 connections, 1,024 of an address, 64 requests at once, 64 MiB",
+      () =>
+        Effect.gen(function* () {
+          expect(Context.get(Context.empty(), ConnectionLimits)).toEqual({
+            headersMs: 10_000,
+            bodyMs: 30_000,
+            connections: 4_096,
+            connectionsPerAddress: 1_024,
+            requestsAtOnce: 64,
+            bodyBytes: 67_108_864,
+            stalledMs: 30_000
+          })
         })
+    )
+
+    it.effect("§7.1 signing in takes 4 KiB, whoever asks, and however it is sent", () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        for (const path of ["session", "link"])
+          for (const [length, body] of [
+            ["content-length: 4097", ""],
+            ["transfer-encoding: chunked", `1001\r\n${" ".repeat(4097)}\r\n`]
+          ]) {
+            const headers = `host: x\r\ncontent-type: application/json\r\n${length}`
+            const answer = yield* sendRaw(url, (socket) =>
+              socket.write(`POST /console/${path} HTTP/1.1\r\n${headers}\r\n\r\n${body}`)
+            )
+            expect(answer.body).toMatchObject({ _tag: "PayloadTooLarge", limitBytes: 4096 })
+          }
       })
+    )
+
+    it.effect("§7.1 a caller holds a quarter of the room for bodies: beyond it 503, others' go through", () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const [ws, other] = [yield* entered, yield* entered]
+        const body = `{"eventType":"a.b","payload":"${"x".repeat(400_000)}"}`
+        const headOf = (each: Entered) =>
+          head(each, "/events", "content-type: application/json", `content-length: ${body.length}`)
+        const { port } = new URL(url)
+        const held = connect(Number(port), "127.0.0.1")
+        yield* Effect.promise(() => once(held, "connect"))
+        held.write(headOf(ws) + body.slice(0, -1))
+        const send = (each: Entered) => sendRaw(url, (socket) => socket.write(headOf(each) + body))
+
+        const refused = yield* Effect.repeat(send(ws), { until: ({ status }) => status !== 202, times: 50 })
+        const taken = yield* send(other)
+        held.destroy()
+        const after = yield* Effect.repeat(send(ws), { until: ({ status }) => status === 202, times: 50 })
+
+        expect(refused).toMatchObject({ status: 503, body: { _tag: "ServiceUnavailable" } })
+        expect(refused.headers["retry-after"]).toBe("1")
+        expect([taken.status, after.status]).toEqual([202, 202])
+      })
+    )
+
+    it.effect(
+      "§7.1 an answer that nobody takes is cut off, and one that is taken slowly is not",
+      () =>
+        Effect.gen(function* () {
+          const { url } = yield* TestServer
+          const ws = yield* entered
+          const payload = "x".repeat(400_000)
+          for (let n = 0; n < 12; n++)
+            yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload } })
+          // As many as are answered at once: more than the kernel takes in for somebody who does not read.
+          const ask = `GET /workspaces/${ws.slug}/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ws.token}\r\n\r\n`
+          const asked = ask.repeat(limits.requestsAtOnce)
+          const whole = limits.requestsAtOnce * 4_000_000
+          const { port } = new URL(url)
+          /** Bytes that come to somebody who begins to read after this time, and rests after each piece. */
+          const received = (afterMs: number, restMs: number) =>
+            Effect.async<number>((resume) => {
+              let bytes = 0
+              const socket = connect(Number(port), "127.0.0.1", () => socket.write(asked))
+              const rest = (ms: number) => {
+                socket.pause()
+                setTimeout(() => socket.resume(), ms)
+              }
+              socket.on("error", () => {})
+              socket.on("data", ({ length }) => {
+                bytes += length
+                if (bytes >= whole) socket.destroy()
+                else if (restMs > 0) rest(restMs)
+              })
+              if (afterMs > 0) rest(afterMs)
+              socket.on("close", () => resume(Effect.succeed(bytes)))
+            })
+
+          const [stalled, slow] = yield* Effect.all([received(limits.stalledMs * 4, 0), received(0, 2)], {
+            concurrency: 2
+          })
+
+          expect(stalled).toBeLessThan(whole)
+          expect(slow).toBeGreaterThanOrEqual(whole)
+        }),
+      30_000
     )
 
     it.effect("§7.1 headers that drip in are 408 at their deadline, and the connection closed", () =>
@@ -191,3 +288,26 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
     )
   }
 )
+
+layer(testServer({ limits: { ...defaultConnectionLimits, connectionsPerAddress: 4 } }), {
+  excludeTestServices: true
+})("connections of one address", (it) => {
+  it.effect("§7.1 beyond those of an address a further one is closed, and another address gets in", () =>
+    Effect.gen(function* () {
+      const { port } = new URL((yield* TestServer).url)
+      const open = (localAddress: string) =>
+        connect({ port: Number(port), host: "127.0.0.1", localAddress }).on("error", () => {})
+      const held = Array.from({ length: 4 }, () => open("127.0.0.2"))
+      yield* Effect.promise(() => Promise.all(held.map((socket) => once(socket, "connect"))))
+
+      const further = open("127.0.0.2")
+      yield* Effect.promise(() => once(further, "close"))
+      const other = open("127.0.0.3")
+      other.write("GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n")
+      const [answer] = yield* Effect.promise(() => once(other, "data"))
+
+      expect(String(answer)).toContain("200 OK")
+      for (const socket of [...held, other]) socket.destroy()
+    })
+  )
+})

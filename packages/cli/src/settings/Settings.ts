@@ -170,6 +170,7 @@ const all = Config.all({
   batchSize: standard("WORKER_BATCH_SIZE", integer(1, 1000)),
   maxConcurrency: standard("WORKER_MAX_CONCURRENCY", integer(1, 100)),
   endpointConcurrency: standard("WORKER_ENDPOINT_CONCURRENCY", integer(1, 1000)),
+  connectionsPerAddress: standard("CONNECTIONS_PER_ADDRESS", integer(1, 4_096)),
   limits: Config.all({
     endpoints: standard("LIMIT_ENDPOINTS", integer(1, 1_000_000)),
     tokens: standard("LIMIT_TOKENS", integer(1, 1_000_000)),

@@ -4,6 +4,7 @@
  */
 import { type Bucket, defaultQuotas } from "@posthorn/domain/Bucket"
 import { defaultLimits } from "@posthorn/domain/Limits"
+import { defaultConnectionLimits } from "@posthorn/server/http/ConnectionLimits"
 import { defaults as worker } from "@posthorn/worker/WorkerConfig"
 
 export interface Variable {
@@ -102,6 +103,10 @@ export const variables = {
     standard: String(defaultLimits.waiting)
   },
   LIMIT_BYTES: { about: "most bytes of payloads that a workspace keeps, or off", standard: "off" },
+  CONNECTIONS_PER_ADDRESS: {
+    about: "most connections of one address at one serve",
+    standard: String(defaultConnectionLimits.connectionsPerAddress)
+  },
   RATE_LIMIT_REST_READ: quota("rest_read", "reading"),
   RATE_LIMIT_REST_WRITE: quota("rest_write", "changing"),
   RATE_LIMIT_EVENT_PUBLISH: quota("event_publish", "publishing"),

@@ -1,5 +1,5 @@
 /**
- * What of a request is let in: a body of at most 1 MiB, JSON in UTF-8 that is really UTF-8, in time.
+ * What of a request is let in: a body of at most 1 MiB (4 KiB for signing in), JSON in UTF-8 that is really UTF-8, in time.
  *
  * A body that is announced too large is refused before it is read. The bytes are counted as they come, so a body without a
  * length, or with a wrong one, is stopped at the limit too. A body that takes longer than its deadline is 408, and not
@@ -15,10 +15,12 @@ import {
   invalid,
   PayloadTooLarge,
   RequestTimeout,
+  ServiceUnavailable,
   UnsupportedMediaType
 } from "@posthorn/domain/Errors"
 import { MAX_VALUES, parseJson } from "@posthorn/domain/JsonText"
 import { Effect, Either, Inspectable, Stream } from "effect"
+import type { Holding } from "./BodyBudget.ts"
 import type { Deadline } from "./Deadline.ts"
 
 export const BODY_LIMIT = 1_048_576
@@ -38,10 +40,17 @@ const isJson = (headers: IncomingMessage["headers"]) => {
 const isEmpty = (headers: IncomingMessage["headers"]) =>
   headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0
 
-export const declaresTooMuch = ({ headers }: IncomingMessage) =>
-  Number(headers["content-length"] ?? 0) > BODY_LIMIT
+export const declaresTooMuch = ({ headers }: IncomingMessage, limitBytes = BODY_LIMIT) =>
+  Number(headers["content-length"] ?? 0) > limitBytes
 
-export type BodyRefusal = InvalidRequest | PayloadTooLarge | RequestTimeout | UnsupportedMediaType
+export type BodyRefusal =
+  | InvalidRequest
+  | PayloadTooLarge
+  | RequestTimeout
+  | ServiceUnavailable
+  | UnsupportedMediaType
+
+const NO_ROOM = Effect.fail(new ServiceUnavailable({ retryAfterSeconds: 1 }))
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false })
 
@@ -51,17 +60,25 @@ const decode = (chunks: ReadonlyArray<Buffer>) =>
     catch: () => invalid("", "The body is not valid UTF-8")
   })
 
-const tooLarge = Effect.fail(new PayloadTooLarge({ limitBytes: BODY_LIMIT }))
+const tooLarge = (limitBytes: number) => Effect.fail(new PayloadTooLarge({ limitBytes }))
 
-const receive = (message: IncomingMessage, deadlineMs: number) =>
+/** What holds for a request's body. */
+export interface BodyBounds {
+  readonly limitBytes: number
+  readonly deadlineMs: number
+  readonly holding: () => Holding
+}
+
+const receive = (message: IncomingMessage, { deadlineMs, holding, limitBytes }: BodyBounds) =>
   Effect.async<string, BodyRefusal>((resume) => {
     const chunks: Array<Buffer> = []
+    const held = holding()
     let size = 0
     const take = (chunk: Buffer) => {
       size += chunk.length
-      if (size <= BODY_LIMIT) return void chunks.push(chunk)
+      if (size <= limitBytes && held.take(chunk.length)) return void chunks.push(chunk)
       message.pause()
-      stop(tooLarge)
+      stop(size > limitBytes ? tooLarge(limitBytes) : NO_ROOM)
     }
     const stop = (outcome: Effect.Effect<string, BodyRefusal>) => {
       clearTimeout(timer)
@@ -76,15 +93,15 @@ const receive = (message: IncomingMessage, deadlineMs: number) =>
   })
 
 /** The text of the body, read once. */
-export const readBody = (message: IncomingMessage, deadlineMs: number, deadline: Deadline) => {
+export const readBody = (message: IncomingMessage, bounds: BodyBounds, deadline: Deadline) => {
   let known: string | undefined
   return Effect.suspend((): Effect.Effect<string, BodyRefusal> => {
     if (known !== undefined) return Effect.succeed(known)
     if (isEmpty(message.headers)) return Effect.succeed("")
     if (!isJson(message.headers)) return Effect.fail(new UnsupportedMediaType())
-    if (declaresTooMuch(message)) return tooLarge
+    if (declaresTooMuch(message, bounds.limitBytes)) return tooLarge(bounds.limitBytes)
     deadline.pause()
-    return Effect.map(receive(message, deadlineMs), (text) => {
+    return Effect.map(receive(message, bounds), (text) => {
       deadline.resume()
       known = text
       return text

@@ -13,12 +13,26 @@ export interface Limits {
   /** From there to the end of the body. */
   readonly bodyMs: number
   readonly connections: number
+  /** Of one address. */
+  readonly connectionsPerAddress: number
   readonly requestsAtOnce: number
+  /** Held for bodies at once. */
+  readonly bodyBytes: number
+  /** An answer that makes no progress for so long is cut off. */
+  readonly stalledMs: number
 }
 
-const defaults: Limits = { headersMs: 10_000, bodyMs: 30_000, connections: 4_096, requestsAtOnce: 64 }
+export const defaultConnectionLimits: Limits = {
+  headersMs: 10_000,
+  bodyMs: 30_000,
+  connections: 4_096,
+  connectionsPerAddress: 1_024,
+  requestsAtOnce: 64,
+  bodyBytes: 67_108_864,
+  stalledMs: 30_000
+}
 
 export class ConnectionLimits extends Context.Reference<ConnectionLimits>()(
   "@posthorn/server/ConnectionLimits",
-  { defaultValue: () => defaults }
+  { defaultValue: () => defaultConnectionLimits }
 ) {}

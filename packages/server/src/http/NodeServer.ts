@@ -14,6 +14,7 @@ import { declaresTooMuch } from "./Admission.ts"
 import type { Limits } from "./ConnectionLimits.ts"
 import { problemOf } from "./Failures.ts"
 import { boundPipelining } from "./Pipelining.ts"
+import { cutStalledAnswers } from "./StalledAnswers.ts"
 
 export const HEADER_LIMIT = 16_384
 const GRACE_MS = 10_000
@@ -93,6 +94,7 @@ export const makeNodeServer = (baseUrl: string, limits: Limits): Server => {
     requireHostHeader: false
   })
   server.maxConnections = limits.connections
+  cutStalledAnswers(server, limits.stalledMs)
   const endAfterAnswers = boundPipelining(server, limits.requestsAtOnce)
   server.on("clientError", refuseSocket(baseUrl))
   // `Expect: 100-continue` is the only expectation there is.

@@ -2,7 +2,7 @@
  * What every request goes through, whoever answers it: it gets its trace id, its body's bounds and its deadline, and
  * whatever comes of it is an answer of the common shape.
  */
-import type { IncomingMessage } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import {
   type HttpApp,
   HttpBody,
@@ -25,7 +25,8 @@ import { Cause, Context, Effect, Stream } from "effect"
 import { Authentication } from "../gate/Authentication.ts"
 import { type Call, CurrentCall } from "../gate/CurrentCall.ts"
 import { ServerConfig } from "../ServerConfig.ts"
-import { bounded, readBody } from "./Admission.ts"
+import { BODY_LIMIT, bounded, readBody } from "./Admission.ts"
+import { BodyBudget, Holding, holderOf } from "./BodyBudget.ts"
 import { ConnectionLimits } from "./ConnectionLimits.ts"
 import { withDeadline } from "./Deadline.ts"
 import { Failures, problemOf } from "./Failures.ts"
@@ -38,7 +39,11 @@ type Response = HttpServerResponse.HttpServerResponse
 type Services = HttpRouter.HttpRouter.DefaultServices
 
 /** What is answered there may hold a secret that is shown once, or what a session sees: no cache may keep it. */
-const PRIVATE = /^\/(?:mcp$|console\/(?:api\/|session$))/
+const PRIVATE = /^\/(?:mcp$|console\/(?:api\/|session$|link$))/
+
+/** Bodies that are read before anybody has proven who they are: a code or a token fits in. */
+const SIGN_IN = /^\/console\/(?:session|link)\/?$/
+const SIGN_IN_LIMIT = 4_096
 
 /** Where clients look for an authorisation server, before or after a 401. */
 const OAUTH =
@@ -123,7 +128,8 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
     const { bearer } = yield* Authentication
     const failures = yield* Failures
     const { baseUrl } = yield* ServerConfig
-    const { bodyMs } = yield* ConnectionLimits
+    const { bodyBytes, bodyMs } = yield* ConnectionLimits
+    const budget = new BodyBudget(bodyBytes)
     const traced = yield* requestSpans
     const clock = yield* Effect.clock
 
@@ -131,6 +137,15 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
       const allow = routes.allowed(pathname)
       if (allow !== undefined) return new MethodNotAllowed({ allow })
       return OAUTH.test(pathname) ? new NoAuthorizationServer() : new RouteNotFound()
+    }
+
+    const boundsOf = (message: IncomingMessage, response: ServerResponse, pathname: string) => {
+      const isSignIn = SIGN_IN.test(pathname)
+      return {
+        limitBytes: isSignIn ? SIGN_IN_LIMIT : BODY_LIMIT,
+        deadlineMs: bodyMs,
+        holding: () => new Holding(budget, holderOf(message, !isSignIn), response)
+      }
     }
 
     return Effect.contextWithEffect(
@@ -178,7 +193,7 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
           }
           const url = readable(arrived.url)
           const request = hasBody(method!)
-            ? bounded(arrived, readBody(message, bodyMs, deadline), { url })
+            ? bounded(arrived, readBody(message, boundsOf(message, response, pathname), deadline), { url })
             : url === arrived.url
               ? arrived
               : arrived.modify({ url })

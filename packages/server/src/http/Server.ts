@@ -27,6 +27,7 @@ import { sessionRoutesLive } from "../console/SessionRoutes.ts"
 import { Authentication } from "../gate/Authentication.ts"
 import { mcpLive } from "../mcp/McpTransport.ts"
 import { ServerConfig } from "../ServerConfig.ts"
+import { boundClients } from "./ClientConnections.ts"
 import { ConnectionLimits } from "./ConnectionLimits.ts"
 import { Failures } from "./Failures.ts"
 import { makeNodeServer, refusing } from "./NodeServer.ts"
@@ -41,16 +42,23 @@ const MAX_PARAM_LENGTH = 20_000
 const SAID_EVERY_MS = 60_000
 
 /** Says, once a minute at most, that connections are turned away: nobody could tell from outside. */
-const sayWhenFull = (server: ReturnType<typeof makeNodeServer>) =>
+const sayWhenFull = (server: ReturnType<typeof makeNodeServer>, mostOfOne: number) =>
   Effect.zipWith(Effect.runtime<never>(), Effect.clock, (runtime, clock) => {
     let saidAt = Number.NEGATIVE_INFINITY
-    server.on("drop", () => {
+    const say = (taken: string, remedy: string) => {
       const now = elapsed(clock)
       if (now - saidAt < SAID_EVERY_MS) return
       saidAt = now
-      const taken = `All ${server.maxConnections} connections are taken: new ones are closed at once.`
-      Runtime.runFork(runtime)(Effect.logWarning(`${taken} Look who holds them, or start one more process.`))
-    })
+      Runtime.runFork(runtime)(
+        Effect.logWarning(`All ${taken} are taken: new ones are closed at once. ${remedy}.`)
+      )
+    }
+    server.on("drop", () =>
+      say(`${server.maxConnections} connections`, "Look who holds them, or start one more process")
+    )
+    boundClients(server, mostOfOne, (client) =>
+      say(`${mostOfOne} connections of ${client}`, "If that is a proxy, raise CONNECTIONS_PER_ADDRESS")
+    )
   })
 
 /** Every route. The console and MCP call the operations, so those come first. */
@@ -91,9 +99,10 @@ export const serverLive = Layer.scoped(
     const { baseUrl, host, port } = yield* ServerConfig
     const readiness = yield* Readiness
     const app = yield* application
-    const node = makeNodeServer(baseUrl, yield* ConnectionLimits)
+    const limits = yield* ConnectionLimits
+    const node = makeNodeServer(baseUrl, limits)
     const server = yield* NodeHttpServer.make(() => node, { host, port })
-    yield* sayWhenFull(node)
+    yield* sayWhenFull(node, limits.connectionsPerAddress)
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => node.on("request", refusing(new Stopping({ retryAfterSeconds: 1 }), baseUrl)))
     )
