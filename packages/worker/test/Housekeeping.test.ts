@@ -6,7 +6,7 @@ import { Effect, Layer, TestClock } from "effect"
 import * as Housekeeping from "../src/loops/Housekeeping.ts"
 
 /** What has been begun in 140 seconds, of which `hangs` never ends. */
-const begun = (hangs: "erased" | "counted") =>
+const begun = (hangs: "daily" | "erased" | "counted") =>
   Effect.gen(function* () {
     const times = { daily: 0, erased: 0, counted: 0 }
     const step = (what: keyof typeof times) =>
@@ -28,14 +28,15 @@ const begun = (hangs: "erased" | "counted") =>
     return times
   })
 
-it.scoped("§3.4 erases secrets every minute, however long hours are counted", () =>
+it.scoped("§4.3 erases secrets every minute, however long hours are counted and history is removed", () =>
   Effect.gen(function* () {
     expect(yield* begun("counted")).toEqual({ daily: 3, erased: 3, counted: 1 })
+    expect(yield* begun("daily")).toEqual({ daily: 1, erased: 3, counted: 3 })
   })
 )
 
-it.scoped("§4.5 counts hours every minute, however long history is removed", () =>
+it.scoped("§4.5 counts hours every minute, however long secrets are erased", () =>
   Effect.gen(function* () {
-    expect(yield* begun("erased")).toEqual({ daily: 1, erased: 1, counted: 3 })
+    expect(yield* begun("erased")).toEqual({ daily: 3, erased: 1, counted: 3 })
   })
 )

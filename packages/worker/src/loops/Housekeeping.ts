@@ -1,6 +1,6 @@
 /**
  * What becomes old: history, in a daily run; and every minute the secrets in answers kept under idempotency keys, and the hours
- * that statistics have not counted yet. Counting has a loop of its own: it rests a lot, and nothing waits for it.
+ * that statistics have not counted yet. Each has a loop of its own, so that none waits for another, or fails with it.
  *
  * The daily run is asked for every minute and done once a day (UTC): the database remembers, so it does not matter how
  * often workers start. Source: spec §8, §3.4 (Retention) and §4.3.
@@ -24,8 +24,10 @@ export const make = Effect.map(Effect.all([Retention, HourlyRollups]), ([retenti
             removed
           )
     ),
-    Effect.zipRight(retention.erase),
     Effect.catchAll((error) => Effect.logWarning("Old history could not be removed", error))
+  )
+  const erase = retention.erase.pipe(
+    Effect.catchAll((error) => Effect.logWarning("Secrets in kept answers could not be erased", error))
   )
   const count = hours.count.pipe(
     Effect.catchAll((error) => Effect.logWarning("Hours could not be counted for statistics", error))
@@ -34,7 +36,7 @@ export const make = Effect.map(Effect.all([Retention, HourlyRollups]), ([retenti
     /** `here`: whether it is this worker's job now. */
     run: (here: () => boolean): Effect.Effect<unknown> =>
       Effect.forEach(
-        [look, count],
+        [look, erase, count],
         (work) =>
           Effect.suspend((): Effect.Effect<unknown> => (here() ? work : Effect.void)).pipe(
             Effect.repeat(housekeeping),
