@@ -16,7 +16,11 @@ import { IdParam, idempotencyKey, JsonValue, Slug, sent, withStatus } from "./Wi
 const MAX_WAIT_SECONDS = 15
 
 export const SendTestEvent = Schema.Struct({
-  eventType: Schema.optional(EventType.annotations({ description: "Default: `webhook.test_event`." })),
+  eventType: Schema.optional(
+    EventType.annotations({
+      description: "Default: `webhook.test_event`. Another one needs the permission `event:publish` as well."
+    })
+  ),
   payload: Schema.optional(
     JsonValue.annotations({ description: "Default: a message that says that this is a test." })
   ),

@@ -3,7 +3,7 @@
  * Source: spec §3.1, §3.4 (Test event) and §4.3.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { invalid, WebhookEndpointDisabled, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
+import { Forbidden, invalid, WebhookEndpointDisabled, WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { isReserved, TEST_EVENT } from "@posthorn/domain/EventType"
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
@@ -36,7 +36,11 @@ export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabiliti
 
     const send = (endpointId: EndpointId, { eventType = TEST_EVENT, payload = MESSAGE }: TestSend) =>
       Effect.gen(function* () {
-        const { traceId, workspaceId } = yield* CurrentPrincipal
+        const { permissions, traceId, workspaceId } = yield* CurrentPrincipal
+        // Signed like the real one: whoever may not publish it may not pretend it either.
+        if (eventType !== TEST_EVENT && !permissions.has("event:publish")) {
+          return yield* new Forbidden({ permission: "event:publish" })
+        }
         if (eventType !== TEST_EVENT && isReserved(eventType)) {
           return yield* invalid("/eventType", `Posthorn's own types cannot be sent, but for ${TEST_EVENT}`)
         }

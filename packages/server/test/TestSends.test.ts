@@ -45,6 +45,24 @@ layer(testServer(), { excludeTestServices: true })("test sends", (it) => {
     })
   )
 
+  it.effect("§4.3 another type than webhook.test_event needs event:publish", () =>
+    Effect.gen(function* () {
+      const ws = yield* inNewWorkspace
+      const path = `/webhooks/${yield* makeEndpoint(ws)}/test-event`
+      const send = (token: string, body: object) => ws.call("POST", path, { token, body })
+      const tester = yield* ws.tokenWith("webhook:test")
+      const publisher = yield* ws.tokenWith("webhook:test", "event:publish")
+
+      const refused = yield* send(tester, { eventType: "invoice.paid", payload: { total: 1 } })
+
+      expect(refused).toMatchObject({ status: 403, body: { _tag: "Forbidden", permission: "event:publish" } })
+      expect((yield* send(tester, { eventType: "member.added" })).status).toBe(403)
+      expect((yield* send(tester, { payload: 1 })).status).toBe(202)
+      expect((yield* send(tester, { eventType: "webhook.test_event" })).status).toBe(202)
+      expect((yield* send(publisher, { eventType: "invoice.paid" })).status).toBe(202)
+    })
+  )
+
   it.effect("§4.3 reserved types and waits out of range are refused", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
