@@ -10,11 +10,26 @@ export const dim = paint(2)
 export const green = paint(32)
 export const red = paint(31)
 
+/**
+ * Without the control and bidirectional characters by which text that others wrote could rewrite the screen, or read other than
+ * it is. Lines, tabs and our own colours stay.
+ */
+export const harmless = (text: string): string =>
+  text.replace(OWN_OR_HARMFUL, (found) =>
+    found.length > 1 && colours ? found : KEPT.has(found) ? found : ""
+  )
+
+const OWN_OR_HARMFUL = /\u001b\[(?:0|1|2|31|32)m|[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu
+const KEPT = new Set(["\n", "\t"])
+
 /** A line for the reader, on standard output. */
-export const say = (line: string) => Effect.sync(() => void process.stdout.write(`${line}\n`))
+export const say = (line: string) => sayToTheLetter(harmless(line))
+
+/** For the next program. */
+export const sayToTheLetter = (line: string) => Effect.sync(() => void process.stdout.write(`${line}\n`))
 
 /** A line about what went wrong, on standard error. */
-export const complain = (line: string) => Effect.sync(() => void process.stderr.write(`${line}\n`))
+export const complain = (line: string) => Effect.sync(() => void process.stderr.write(`${harmless(line)}\n`))
 
 /** Such as 13:59:59, in UTC. */
 export const timeOfDay = Effect.map(DateTime.now, (now) => DateTime.formatIso(now).slice(11, 19))

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
 import { settings } from "../src/settings/Settings.ts"
+import { harmless } from "../src/Terminal.ts"
 
 const read = (environment: Readonly<Record<string, string>>) =>
   Effect.withConfigProvider(settings, ConfigProvider.fromMap(new Map(Object.entries(environment))))
@@ -91,6 +92,29 @@ describe("Settings", () => {
       assert.include(lines.join("\n"), "for example PORT=8484")
     })
   )
+
+  it.effect("§10 repeats no password of a URL, whatever variable it was written into", () =>
+    Effect.gen(function* () {
+      const url = "https://me:hunter/2@hooks.example.com/?x"
+      const names = [
+        "BASE_URL",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "PORT",
+        "LOG_LEVEL",
+        "LIMIT_TOKENS",
+        "CONSOLE_ACCENT"
+      ]
+      const lines = yield* linesOf(Object.fromEntries(names.map((name) => [name, url])))
+
+      assert.lengthOf(lines, names.length)
+      assert.notInclude(lines.join(), "hunter")
+    })
+  )
+
+  it("prints what others wrote without what could rewrite the screen or its meaning", () => {
+    const written = "\u001b]0;title\u0007a\u001b[2Jb\u202egnp.exe\u2066\u009b31m\rc\u2028\td\ne\u200f"
+    assert.strictEqual(harmless(written), "]0;titlea[2Jbgnp.exe31mc\td\ne")
+  })
 
   it.effect("§10 takes several hosts of one database, and refuses to be content with a standby", () =>
     Effect.gen(function* () {

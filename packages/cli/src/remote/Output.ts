@@ -3,7 +3,7 @@
  * No colour anywhere but on a terminal.
  */
 import { Effect } from "effect"
-import { bold, complain, dim, green, red, say } from "../Terminal.ts"
+import { bold, complain, dim, green, red, say, sayToTheLetter } from "../Terminal.ts"
 
 export type Cell = string | number | null
 
@@ -26,7 +26,8 @@ const painted = (line: string) =>
 
 /** The answer to the letter with `--json`, else what `show` makes of it. */
 export const print = (json: boolean, text: string, show: () => string) => {
-  const shown = json ? text : show()
+  if (json) return text === "" ? Effect.void : sayToTheLetter(text)
+  const shown = show()
   return shown === "" ? Effect.void : say(shown)
 }
 

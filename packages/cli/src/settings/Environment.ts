@@ -1,7 +1,7 @@
 /**
  * How a variable of the environment is read with Effect's `Config`: its text is parsed, and what is wrong is told in one line
- * that names the variable and shows an example. `Config` gathers the problems of all variables. No line repeats a secret,
- * because no parser of a secret puts its text into the problem.
+ * that names the variable and shows an example. `Config` gathers the problems of all variables. No line repeats a secret:
+ * no parser of a secret puts its text into the problem, and of a URL what stands before its host is left out.
  */
 import { Config, ConfigError, Data, Effect, Either } from "effect"
 
@@ -18,7 +18,10 @@ export class InvalidEnvironment extends Data.TaggedError("InvalidEnvironment")<{
 export type Parse<A> = (text: string) => Either.Either<A, string>
 
 export const lineOf = (name: string, problem: string, example: string): string =>
-  `${name} ${problem}, for example ${name}=${example}`
+  `${name} ${withoutPassword(problem)}, for example ${name}=${example}`
+
+/** Whatever variable a URL was written into by mistake, its password is not told. */
+const withoutPassword = (problem: string): string => problem.replace(/\/\/.*@/gs, "//…@")
 
 export const parsed =
   <A>(name: string, example: string, parse: Parse<A>) =>
