@@ -305,7 +305,9 @@ end $$;
 -- it looked at, and how many it marked. Idempotent; adds no attempt, counts no failure, keeps the last HTTP evidence, and never
 -- touches the endpoint. A notification that cannot be written undoes nothing.
 create function posthorn.dead_letter(batch integer, out looked integer, out marked integer)
-language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms' as $$
+language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms'
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off as $$
 declare
   letter record;
 begin

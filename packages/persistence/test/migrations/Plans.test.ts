@@ -61,7 +61,69 @@ const COLUMNS = `workspace_id; delivery_id; endpoint_id; 0; attempts + 1::smalli
   1767225600000::bigint; 1; 200::smallint; null::text; 'v1,x'::text; 'ok'::text; null::integer; false;
   'https://example.com/'::text; null::text; 0`
 
-const RECORD = `posthorn.record(${COLUMNS.split(";").map(each).join(", ")}, '{"a":"b"}', 20)`
+const recorded = (columns: string, failureLimit: number) =>
+  `posthorn.record(${columns.split(";").map(each).join(", ")}, '{"a":"b"}', ${failureLimit})`
+const RECORD = recorded(COLUMNS, 20)
+/** The first attempts failed and are tried again; the endpoint's streak moves, and it stays enabled. */
+const RECORD_FAILED = recorded(
+  COLUMNS.replace("'delivered'::text", "'failed'::text")
+    .replace("200::smallint; null::text", "500::smallint; 'http_status'::text")
+    .replace("null::integer", "30000"),
+  GROUP + 1
+)
+const SHARDS = "array(select generate_series(0, 31)::smallint)"
+
+const due = (skip: string) =>
+  `posthorn.due(${SHARDS}, array_fill(0::bigint, array[32]), array_fill(''::text, array[32]), ${skip}, 100, 100)`
+const claim = (count: number, limit: number) =>
+  `posthorn.claim(${["workspace_id", "delivery_id", "attempts", `${count}::smallint`].map(each).join(", ")}, ${limit}, true)`
+
+/** The worker's statements, and the indexes by which each finds its rows. None reads a table from end to end. */
+const STATEMENTS: Readonly<Record<string, readonly [call: string, ...indexes: ReadonlyArray<string>]>> = {
+  due: [due("'{}'"), "queue_due"],
+  "due, without some endpoints": [due("array['whe_1']"), "queue_due"],
+  heads: ["posthorn.heads('', '', 500)", "queue_endpoint"],
+  "next due": [`posthorn.next_due(${SHARDS})`, "queue_due"],
+  "due of single endpoints": [
+    `posthorn.due_of(${["workspace_id", "endpoint_id", "0::bigint", "''::text", "10"].map(each).join(", ")})`,
+    "queue_endpoint"
+  ],
+  load: [LOAD, "deliveries_pkey", "endpoints_pkey", "events_pkey"],
+  claim: [claim(1, 7), "queue_pkey"],
+  "claim of poison": [claim(8, 0), "dead_letters_pkey", "deliveries_pkey", "queue_pkey"],
+  "record what was delivered": [RECORD, "deliveries_pkey", "endpoints_pkey", "queue_pkey"],
+  "record what failed": [
+    RECORD_FAILED,
+    "deliveries_pkey",
+    "endpoints_pkey",
+    "failed_deliveries_pkey",
+    "queue_pkey"
+  ],
+  "dead letters": [
+    "posthorn.dead_letter(100)",
+    "dead_letters_pkey",
+    "deliveries_pkey",
+    "failed_deliveries_pkey",
+    "notifications_once",
+    "notifications_pkey",
+    "workspaces_pkey"
+  ]
+}
+
+/** How often each index, and each table from end to end, was read by this transaction and those just before it. */
+const SCANS = `select relname as name, pg_stat_get_xact_numscans(oid)::integer as scans from pg_class
+  where relnamespace = 'posthorn'::regnamespace and relkind in ('i', 'r')`
+
+/** What a call reads: indexes by their names, and tables by theirs, when they are read from end to end. */
+const scannedBy = (query: Query, call: string) =>
+  Effect.gen(function* () {
+    yield* query("begin")
+    const before = new Map((yield* query(SCANS)).map(({ name, scans }) => [name, scans]))
+    yield* query(`select * from ${call}`)
+    const after = yield* query(SCANS)
+    yield* query("rollback")
+    return after.flatMap(({ name, scans }) => (scans === before.get(name) ? [] : [name as string])).sort()
+  })
 
 const picked = (count: number) => `create temp table picked as
   select * from posthorn.queue order by delivery_id desc limit ${count}`
@@ -125,11 +187,17 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
           TURNS
         )
 
+        yield* query(picked(GROUP))
+        yield* query(`insert into posthorn.dead_letters (workspace_id, delivery_id, reason)
+          select workspace_id, delivery_id, 'retries_spent' from picked limit 10`)
+        for (const [name, [call, ...indexes]] of Object.entries(STATEMENTS))
+          expect([name, ...(yield* scannedBy(query, call))]).toEqual([name, ...indexes])
+
         const least = (of: (turn: (typeof turns)[number]) => number) => Math.min(...turns.map(of)) / GROUP
         expect(least(({ loading }) => loading)).toBeLessThan(PAGES_TO_LOAD)
         expect(least(({ recording }) => recording)).toBeLessThan(PAGES_TO_RECORD)
         yield* query(
-          "truncate posthorn.workspaces, posthorn.events, posthorn.deliveries, posthorn.queue cascade"
+          "truncate posthorn.workspaces, posthorn.events, posthorn.deliveries, posthorn.queue, posthorn.dead_letters cascade"
         )
       })
     )
