@@ -109,6 +109,12 @@ module.exports = {
         path: "^packages/worker/src/(Engine|loops/(Poller|Loader|Slots|Recorder|LostClaims|DeadLetters|Replays|Housekeeping|Listener))[.]ts"
       }
     ),
+    forbid(
+      "lanes-have-no-clock",
+      "plain data: moments and timers are given to it (biome.json refuses the globals)",
+      "^packages/worker/src/(lanes/|loops/Rhythm)",
+      { path: "^packages/telemetry|^packages/worker/src/Schedules|^(node:)?(timers|perf_hooks)" }
+    ),
     forbid("http-client-stands-alone", "it knows nothing of deliveries", "^packages/worker/src/http", {
       path: "^packages/worker/src/(?!http)"
     }),

@@ -182,7 +182,7 @@ export const PayloadChoice = Schema.optional(
   })
 )
 
-/** For every POST: the same call again gives the first answer and changes nothing. */
+/** For every POST that changes something: the same call again gives the first answer and changes nothing. */
 export const idempotencyKey = {
   "idempotency-key": Schema.optional(
     Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{1,255}$/)).annotations({

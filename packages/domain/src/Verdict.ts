@@ -6,7 +6,8 @@
  *   everything else (5xx, 408, 429, 3xx,       failed, to be tried again, until attempt 7, after which the
  *   timeout, no or nonsense answer)            delivery goes to the dead-letter queue
  *
- * Source: spec §3.1 and §8; 3xx and nonsense answers: spec §3.4. `posthorn.record` judges nothing: it stores this.
+ * Source: spec §3.1 and §8; 3xx and nonsense answers: spec §3.4. `posthorn.record` stores the verdict; what it means for the
+ * endpoint (its streak, and whether it is disabled) is decided there, beside the counts.
  */
 
 import { Schema } from "effect"

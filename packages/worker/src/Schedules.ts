@@ -25,8 +25,9 @@ export const recordAgain = Schedule.exponential(100, 2).pipe(
   Schedule.jittered
 )
 
+export const BEAT_MS = 1_000
 /** Shows that this worker is there, and asks who else is. */
-export const beat = Schedule.fixed(1_000)
+export const beat = Schedule.fixed(BEAT_MS)
 /** Opens the connection that holds the shards again. */
 export const shardsAgain = Schedule.spaced(500)
 /** Opens the connection that listens again. */

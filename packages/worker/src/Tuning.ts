@@ -1,7 +1,6 @@
 /**
- * The engine's constants, each with its reason, in one place: the simulation plays worlds with others, so that no guarantee
- * rests on one of them by chance. They are no settings: whoever runs Posthorn has no need to know them. What follows a fixed
- * rhythm stands in Schedules.ts.
+ * The engine's constants that the simulation varies, so that no guarantee rests on one of them by chance. They are no settings:
+ * an operator need not know them. Fixed intervals stand in Schedules.ts, limits of one part in its own file.
  */
 import { Context } from "effect"
 

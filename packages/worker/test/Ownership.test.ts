@@ -1,7 +1,10 @@
 /** One, two, four workers on one database: each shard is one worker's, and what comes or goes is evened out. */
 import { expect, it } from "@effect/vitest"
+import { IDLE_SESSION_TIMEOUT_MS } from "@posthorn/persistence/engine/ShardLocks"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
+import { FENCE_MS, TAKEOVER_MS } from "../src/ownership/Shards.ts"
+import { BEAT_MS } from "../src/Schedules.ts"
 import {
   beatsLater,
   endpoints,
@@ -16,6 +19,11 @@ import {
 } from "./processes/Story.ts"
 import { startWorker } from "./processes/WorkerProcess.ts"
 import { Setting, workspace } from "./Setting.ts"
+
+it("§3.4 a dead worker's shards have another owner within 10 s, and it has stopped before they are free", () => {
+  expect(TAKEOVER_MS).toBeLessThanOrEqual(10_000)
+  expect(FENCE_MS + BEAT_MS).toBeLessThan(IDLE_SESSION_TIMEOUT_MS)
+})
 
 it.scopedLive(
   "§3.4 shares the shards out evenly among one, two and four workers, sends nothing twice, and closes the gaps",

@@ -15,7 +15,7 @@ const CLASS = 7_067_002
 const MEMBER = 1_000_000
 
 /** The server ends a session that says nothing for so long, and with it frees its locks. */
-const IDLE_SESSION_TIMEOUT_MS = 5_000
+export const IDLE_SESSION_TIMEOUT_MS = 5_000
 
 /** A session that holds, or waits for, what is the workers', and can be none. */
 const ForeignSession = Schema.Struct({

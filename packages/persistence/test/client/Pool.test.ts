@@ -7,7 +7,7 @@ import { CurrentPrincipal, type Principal } from "@posthorn/domain/Principal"
 import * as Database from "@posthorn/persistence/client/Database"
 import { atBest } from "@posthorn/testkit/AtBest"
 import { freshDatabase } from "@posthorn/testkit/TestPg"
-import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Redacted, Schedule } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Redacted, Schedule, Tracer } from "effect"
 
 const CONNECTIONS = 2
 
@@ -106,8 +106,25 @@ it.scopedLive(
     }).pipe(Effect.orDie)
 )
 
-it.scoped("§3.4 a statement that fails says nothing of the values it was given", () =>
+/** Keeps every attribute and event of every span in `seen`. */
+const keepsSpans = (seen: Array<unknown>) =>
+  Tracer.make({
+    context: (run) => run(),
+    span: (name, parent, context, links, startTime, kind) => ({
+      _tag: "Span",
+      ...{ name, parent, context, links, kind, spanId: "s", traceId: "t", sampled: true },
+      status: { _tag: "Started", startTime },
+      attributes: new Map(),
+      end: (_, exit) => seen.push(exit),
+      attribute: (key, value) => seen.push([key, value]),
+      event: (_, __, attributes) => seen.push(attributes),
+      addLinks: () => undefined
+    })
+  })
+
+it.scoped("§3.4 a statement that fails says nothing of the values it was given, nor does its trace", () =>
   Effect.gen(function* () {
+    const seen: Array<unknown> = []
     const sql = yield* SqlClient.SqlClient
     yield* sql`create table public.secrets (secret text primary key, payload json, check (secret <> 'whsec_short'))`
     yield* sql`insert into public.secrets values ('whsec_taken')`
@@ -115,7 +132,7 @@ it.scoped("§3.4 a statement that fails says nothing of the values it was given"
       Effect.flip(sql`insert into public.secrets values (${"whsec_taken"})`),
       Effect.flip(sql`insert into public.secrets values (${"whsec_short"})`),
       Effect.flip(sql`insert into public.secrets values ('a', ${'{"token": whsec_json'}::json)`)
-    ])
+    ]).pipe(Effect.withTracer(keepsSpans(seen)))
     const shown = failures.map((failure) => inspect(failure, { depth: null, showHidden: true }))
 
     expect(shown.map((text) => /duplicate key|violates check|invalid input/.test(text))).toEqual([
@@ -124,6 +141,9 @@ it.scoped("§3.4 a statement that fails says nothing of the values it was given"
       true
     ])
     expect(shown.filter((text) => text.includes("whsec_"))).toEqual([])
+    const traced = inspect(seen, { depth: null, showHidden: true })
+    expect(traced).toContain("insert into public.secrets values ($1)")
+    expect(traced).not.toContain("whsec_")
   }).pipe(Effect.provide(pool))
 )
 

@@ -22,9 +22,17 @@ import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
 import { Effect, FiberMap, Layer, LogLevel } from "effect"
 import { wallTime } from "../internal/Wake.ts"
 import * as Schedules from "../Schedules.ts"
+import { BEAT_MS } from "../Schedules.ts"
 import { type Owner, Ownership } from "./Ownership.ts"
 
-const FENCE_MS = 3_000
+/** Without an answer for this long a worker starts nothing. */
+export const FENCE_MS = 3_000
+
+/**
+ * A dead worker's shards have another owner after this time at the latest: PostgreSQL frees the locks, the next beat begins, and is
+ * answered. The spec promises 10 s.
+ */
+export const TAKEOVER_MS = ShardLocks.IDLE_SESSION_TIMEOUT_MS + BEAT_MS + FENCE_MS
 
 /** By two clocks: the wall clock may be set back, and the other one may stand still while the machine sleeps. */
 interface Moment {
