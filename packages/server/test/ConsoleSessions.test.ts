@@ -156,15 +156,15 @@ layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
     Effect.gen(function* () {
       const ws = yield* entered
       const other = yield* ws.tokenWith("admin")
-      const stranger = yield* enterConsole(ws, {}, other)
+      const another = yield* enterConsole(ws, {}, other)
       const all = yield* Effect.forEach(Array.from({ length: SESSIONS_OF_A_MAKER + 1 }), () =>
         enterConsole(ws)
       )
 
       expect(SESSIONS_OF_A_MAKER).toBe(20)
       expect(yield* listed(ws)).toHaveLength(21)
-      const [oldest, next] = all as [typeof stranger, typeof stranger]
-      expect(yield* Effect.forEach([oldest, next, stranger], statusOf)).toEqual([401, 200, 200])
+      const [oldest, next] = all as [typeof another, typeof another]
+      expect(yield* Effect.forEach([oldest, next, another], statusOf)).toEqual([401, 200, 200])
     })
   )
 

@@ -8,11 +8,11 @@ import type { Chance, VirtualTime } from "./VirtualTime.ts"
 
 /** What each statement reads or writes, as far as it is locked here. */
 const TABLES: Readonly<Record<string, ReadonlyArray<string>>> = {
-  deliveries: ["load", "record", "held", "bury"],
+  deliveries: ["load", "record", "held", "deadLetter"],
   queue: ["due", "heads", "nextDue", "dueOf", "record", "held", "countClaims"]
 }
 /** These change something, once they have what they wait for; the others have read by then. */
-const WRITES = new Set(["record", "held", "bury", "countClaims"])
+const WRITES = new Set(["record", "held", "deadLetter", "countClaims"])
 /** `lock_timeout` of the statements that write, and of the connection. */
 const WRITE_WAITS_MS = 500
 const WAITS_MS = 5_000
