@@ -22,3 +22,6 @@ export const defaultLimits: Limits = {
   waiting: 1_000_000,
   bytes: null
 }
+
+/** Most connections of one address at one server. */
+export const CONNECTIONS_PER_ADDRESS = 1_024

@@ -260,7 +260,8 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
         }>
       }
       expect(tools.tools.map(({ name }) => name)).toContain("list_webhook_delivery_attempts")
-      expect(tools.tools.every(({ annotations }) => annotations.readOnlyHint)).toBe(true)
+      const changing = tools.tools.filter(({ annotations }) => !annotations.readOnlyHint)
+      expect(changing.map(({ name }) => name)).toEqual(["end_console_session"])
       expect(refused.isError).toBe(true)
       expect(JSON.parse(refused.content[0]!.text)).toMatchObject({
         _tag: "Forbidden",

@@ -87,6 +87,7 @@ describe("the list of tools", () => {
     const facts = {
       ...{ allow: "GET", bucket: "mcp", deliveryId: "whd_1", deliveryStatus: "pending", endpointId: "whe_1" },
       ...{ issues: [], limit: 1, limitBytes: 1, of: "tokens", permission: "webhook:read", reason: "x" },
+      quota: "waiting",
       retryAfterSeconds: 1
     }
     const classes = Object.entries(Errors).filter(([tag]) => tag in problems) as ReadonlyArray<

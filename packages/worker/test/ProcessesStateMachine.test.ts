@@ -33,7 +33,7 @@ const planned = (id: string) =>
         extract(epoch from a.at)::float8 * 1000 + a.duration_ms as after,
         extract(epoch from h.seen)::float8 * 1000 as before,
         extract(epoch from b.at)::float8 * 1000 - extract(epoch from h.next_attempt_at)::float8 * 1000 as next
-      from history h
+      from public.history h
       join posthorn.attempts a on a.delivery_id = h.id and a.ordinal = h.attempts
       join posthorn.attempts b on b.delivery_id = h.id and b.ordinal = h.attempts + 1
       where h.id = ${id} and h.status = 'failed' order by 1`

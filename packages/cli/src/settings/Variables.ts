@@ -3,8 +3,7 @@
  * read; `posthorn config`, `.env.example` and every complaint are made of these texts.
  */
 import { type Bucket, defaultQuotas } from "@posthorn/domain/Bucket"
-import { defaultLimits } from "@posthorn/domain/Limits"
-import { defaultConnectionLimits } from "@posthorn/server/http/ConnectionLimits"
+import { CONNECTIONS_PER_ADDRESS, defaultLimits } from "@posthorn/domain/Limits"
 import { defaults as worker } from "@posthorn/worker/WorkerConfig"
 
 export interface Variable {
@@ -105,7 +104,7 @@ export const variables = {
   LIMIT_BYTES: { about: "most bytes of payloads that a workspace keeps, or off", standard: "off" },
   CONNECTIONS_PER_ADDRESS: {
     about: "most connections of one address at one serve",
-    standard: String(defaultConnectionLimits.connectionsPerAddress)
+    standard: String(CONNECTIONS_PER_ADDRESS)
   },
   RATE_LIMIT_REST_READ: quota("rest_read", "reading"),
   RATE_LIMIT_REST_WRITE: quota("rest_write", "changing"),

@@ -5,6 +5,7 @@
  * longer be reached either. Requests at once: a client may write the next request before it has its answer; beyond this
  * many nothing more is read from it until answers have gone out (see `Pipelining.ts`).
  */
+import { CONNECTIONS_PER_ADDRESS } from "@posthorn/domain/Limits"
 import { Context } from "effect"
 
 export interface Limits {
@@ -26,7 +27,7 @@ export const defaultConnectionLimits: Limits = {
   headersMs: 10_000,
   bodyMs: 30_000,
   connections: 4_096,
-  connectionsPerAddress: 1_024,
+  connectionsPerAddress: CONNECTIONS_PER_ADDRESS,
   requestsAtOnce: 64,
   bodyBytes: 67_108_864,
   stalledMs: 30_000
