@@ -152,14 +152,12 @@ const working = (
     const { deliveryIds } = yield* publish(ws, "invoice.paid", { number: 1 })
     yield* app.receiver.waitFor(1)
     // Recorded as well: what comes later is judged by when this was.
-    yield* ws
-      .call<{ readonly status: string }>("GET", `/webhooks/deliveries/${deliveryIds[0]}`)
-      .pipe(
-        Effect.repeat({
-          until: ({ body: { status } }) => status === "delivered",
-          schedule: Schedule.spaced(20)
-        })
-      )
+    yield* ws.call<{ readonly status: string }>("GET", `/webhooks/deliveries/${deliveryIds[0]}`).pipe(
+      Effect.repeat({
+        until: ({ body: { status } }) => status === "delivered",
+        schedule: Schedule.spaced(20)
+      })
+    )
     return endpointId
   })
 
