@@ -28,11 +28,20 @@ export interface EventQuery extends ListQuery, Times {
 
 const RESERVED = "The prefixes webhook., member. and api_token. are Posthorn's own"
 
-const published = counter("posthorn_events_published_total", "Events published over REST and MCP.", "via")
+/** A session of the console publishes nothing but test sends. */
+const PUBLISHING = [["rest"], ["mcp"]] as const
+
+const published = counter(
+  "posthorn_events_published_total",
+  "Events published over REST and MCP.",
+  ["via"],
+  PUBLISHING
+)
 const made = counter(
   "posthorn_deliveries_created_total",
   "Deliveries that events published over REST and MCP were made into.",
-  "via"
+  ["via"],
+  PUBLISHING
 )
 
 /** An event that was there already counts no second time. */

@@ -29,10 +29,20 @@ export interface Counter {
   readonly add: (by: number, ...values: Labels) => void
 }
 
-/** Only grows. */
-export const counter = (name: string, description: string, ...labels: Labels): Counter => {
+/**
+ * Only grows. `expected` are the label values that can occur: their series are shown from 0 on, as is a counter without labels.
+ * Prometheus' `increase()` sees nothing of a series that begins with its first increment.
+ */
+export const counter = (
+  name: string,
+  description: string,
+  labels: Labels = [],
+  expected: ReadonlyArray<Labels> = labels.length === 0 ? [[]] : []
+): Counter => {
   const series = seriesOf(Metric.counter(name, { description, incremental: true }), labels)
-  return { add: (by, ...values) => series(values).unsafeUpdate(by, []) }
+  const add = (by: number, ...values: Labels) => series(values).unsafeUpdate(by, [])
+  for (const values of expected) add(0, ...values)
+  return { add }
 }
 
 export interface Gauge {

@@ -12,7 +12,7 @@ const linesOf = async (name: string) =>
 
 describe("meters", () => {
   it("§10 are shown with their help and type, labels escaped, one family together", async () => {
-    const calls = counter("posthorn_test_calls_total", "Calls.\nWith a \\ in it.", "how", "what")
+    const calls = counter("posthorn_test_calls_total", "Calls.\nWith a \\ in it.", ["how", "what"], [])
     calls.add(2, 'quo"ted', "back\\slash")
     calls.add(1, "new\nline", "x")
     calls.add(3, 'quo"ted', "back\\slash")
@@ -22,6 +22,21 @@ describe("meters", () => {
       "# TYPE posthorn_test_calls_total counter",
       'posthorn_test_calls_total{how="new\\nline",what="x"} 1',
       'posthorn_test_calls_total{how="quo\\"ted",what="back\\\\slash"} 5'
+    ])
+  })
+
+  it("§10 show counters from 0 on, with every label that can occur", async () => {
+    counter("posthorn_test_none_yet_total", "None yet.", ["how"], [["a"], ["b"]])
+    counter("posthorn_test_nothing_yet_total", "Nothing yet.")
+
+    const seen = [
+      ...(await linesOf("posthorn_test_none_yet")),
+      ...(await linesOf("posthorn_test_nothing_yet"))
+    ]
+    expect(seen.filter((line) => !line.startsWith("#"))).toEqual([
+      'posthorn_test_none_yet_total{how="a"} 0',
+      'posthorn_test_none_yet_total{how="b"} 0',
+      "posthorn_test_nothing_yet_total 0"
     ])
   })
 

@@ -7,17 +7,32 @@
  * tells them: an answer that was lost is missing, too. Nothing is counted that did not happen.
  */
 
+import { FailureReason, judge, type Verdict } from "@posthorn/domain/Verdict"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { collecting } from "@posthorn/telemetry/Collectors"
 import { counter, gauge, histogram, SECONDS } from "@posthorn/telemetry/Meters"
 import { Effect } from "effect"
 
+const CLASSES = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const
+const labelsOf = (
+  httpStatus: number | null,
+  { failureReason, status }: Pick<Verdict, "status" | "failureReason">
+) =>
+  [status, CLASSES[httpStatus === null ? 0 : Math.floor(httpStatus / 100)]!, failureReason ?? "none"] as const
+
+/** A status of each kind, and each reason for having none. */
+const everyOutcome = [
+  ...[200, 300, 400, 429, 500].map((httpStatus) => ({ httpStatus, failureReason: null })),
+  ...FailureReason.literals
+    .filter((reason) => reason !== "http_status")
+    .map((failureReason) => ({ httpStatus: null, failureReason }))
+].map((seen) => labelsOf(seen.httpStatus, judge(1, { ...seen, durationMs: 0, responseBody: null })))
+
 const attempts = counter(
   "posthorn_attempts_total",
   "Attempts that this worker has put on record, by outcome; http_status_class is none when no status arrived, failure_reason is none when it was delivered. Lacks what it was killed before counting.",
-  "status",
-  "http_status_class",
-  "failure_reason"
+  ["status", "http_status_class", "failure_reason"],
+  everyOutcome
 )
 const durations = histogram(
   "posthorn_attempt_duration_seconds",
@@ -46,13 +61,9 @@ const waiting = gauge(
 const lanes = gauge("posthorn_lanes", "Endpoints that this worker has something for in memory.")
 const shards = gauge("posthorn_shards_held", "Shards that are this worker's; all workers together have 32.")
 
-const CLASSES = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const
-const classOf = (httpStatus: number | null) =>
-  CLASSES[httpStatus === null ? 0 : Math.floor(httpStatus / 100)]!
-
 export const recorded = (observed: Observed, due: number): void => {
-  const { at, durationMs, failureReason, httpStatus, ordinal, status } = observed
-  attempts.add(1, status, classOf(httpStatus), failureReason ?? "none")
+  const { at, durationMs, httpStatus, ordinal } = observed
+  attempts.add(1, ...labelsOf(httpStatus, observed))
   durations.observe(durationMs / 1000)
   if (ordinal === 1) waits.observe(Math.max(0, at / 1000 - due / 1e6))
 }

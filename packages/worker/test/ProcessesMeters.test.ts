@@ -20,6 +20,17 @@ const linesOf = (log: string) =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as { readonly message: string; readonly [member: string]: unknown })
 
+/** Each series of a counter, with its value. */
+const counters = (text: string) =>
+  Object.fromEntries(
+    [...text.matchAll(/^(posthorn_\w+_total(?:\{.*\})?) (\S+)$/gm)].map(([, name, value]) => [
+      name!,
+      Number(value)
+    ])
+  )
+const failing = (reason: string) =>
+  `posthorn_attempts_total{status="failed",http_status_class="none",failure_reason="${reason}"}`
+
 it.scopedLive(
   "§10 /metrics of serve and work add up to what is on record, and Prometheus finds nothing wrong",
   () =>
@@ -68,6 +79,11 @@ it.scopedLive(
       ]
       for (const [scraped, name, labels, n] of counts)
         expect([name, scraped.sum(`posthorn_${name}`, labels)]).toEqual([name, n])
+      expect(counters(ours.text)[failing("request_timeout")]).toBe(0)
+      expect(counters(theirs.text)).toMatchObject({
+        'posthorn_requests_total{operation="publishEvent",via="mcp",status="503"}': 0,
+        'posthorn_events_published_total{via="mcp"}': 0
+      })
       const recording = { statement: "posthorn.record" }
       expect(ours.sum("posthorn_statement_duration_seconds_count", recording)).toBeGreaterThan(0)
       for (const one of [ours, theirs]) {

@@ -1,14 +1,19 @@
 /** Calls of operations, counted as they are answered, whatever transport they came through. */
-import type { ContractEntry } from "@posthorn/api-contract/Walk"
+import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
 import type { Via } from "@posthorn/domain/Principal"
 import { counter, histogram, SECONDS } from "@posthorn/telemetry/Meters"
+
+const TRANSPORTS = ["rest", "mcp", "console"] as const satisfies ReadonlyArray<Via>
 
 const requests = counter(
   "posthorn_requests_total",
   "Calls of operations, by the transport they came through (rest, mcp, console) and the HTTP status of the answer; over MCP the one REST would give.",
-  "operation",
-  "via",
-  "status"
+  ["operation", "via", "status"],
+  entries.flatMap(({ name, successStatus }) =>
+    TRANSPORTS.flatMap((via) =>
+      [successStatus, 500, 503].map((status) => [name, via, String(status)] as const)
+    )
+  )
 )
 const durations = histogram(
   "posthorn_request_duration_seconds",
