@@ -40,6 +40,7 @@ export const serverOf = (resolved: Resolved) =>
         baseUrl: baseUrlOf(resolved),
         operatorToken: resolved.operatorToken,
         quotas: resolved.settings.quotas,
+        trustedProxies: resolved.settings.trustedProxies,
         version: VERSION
       })
     ),

@@ -70,7 +70,7 @@ const parseEntry = (text: string): AllowedTarget | string => {
     return bad("has no valid port: write one from 1 to 65535, such as 127.0.0.1:8443")
   const address = parseAddress(v6 ?? v4OrName!)
   if (address !== undefined && (address.length === 16) === (v6 !== undefined)) {
-    const where = parseNetwork(address, prefixText)
+    const where = wholeNetwork(address, prefixText)
     return typeof where === "string" ? bad(where) : { text, where, port }
   }
   if (v6 !== undefined) return bad("is not an IPv6 address in brackets, such as [::1] or [fd00::]/64")
@@ -80,7 +80,7 @@ const parseEntry = (text: string): AllowedTarget | string => {
     : { text, where, port }
 }
 
-const parseNetwork = (address: Address, prefixText: string | undefined): Network | string => {
+const wholeNetwork = (address: Address, prefixText: string | undefined): Network | string => {
   const bits = address.length * 8
   const prefix = prefixText === undefined ? bits : Number(prefixText)
   if (prefix > bits)

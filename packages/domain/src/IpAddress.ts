@@ -84,11 +84,18 @@ export const networkOf = (address: Address, prefix: number): Network => ({
   prefix
 })
 
-/** A network of this file's tables. */
-const network = (text: string): Network => {
-  const [address, prefix] = text.split("/") as [string, string]
-  return { address: parseAddress(address)!, prefix: Number(prefix) }
+/** The network that `10.0.0.0/8`, `[fd00::]/8` or an address alone names; undefined for any other text. */
+export const parseNetwork = (text: string): Network | undefined => {
+  const [, v6, plain, prefix] = /^(?:\[([^\]]*)\]|([^/[\]]*))(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const address = parseAddress(v6 ?? plain ?? "")
+  const bits = (address?.length ?? 0) * 8
+  return address === undefined || Number(prefix ?? 0) > bits
+    ? undefined
+    : networkOf(address, prefix === undefined ? bits : Number(prefix))
 }
+
+/** A network of this file's tables. */
+const network = (text: string): Network => parseNetwork(text)!
 
 const REFUSED_V4 = [
   "0.0.0.0/8", // this network; Linux connects 0.0.0.0 to itself

@@ -1,5 +1,6 @@
 /** What the transports need to know of this installation. The cli reads it from the environment. */
 import type { Bucket, Quota } from "@posthorn/domain/Bucket"
+import type { Network } from "@posthorn/domain/IpAddress"
 import { Context, type Redacted } from "effect"
 
 export class ServerConfig extends Context.Tag("@posthorn/server/ServerConfig")<
@@ -12,6 +13,8 @@ export class ServerConfig extends Context.Tag("@posthorn/server/ServerConfig")<
     readonly operatorToken: Redacted.Redacted
     /** Null switches a bucket off. */
     readonly quotas: Readonly<Record<Bucket, Quota | null>>
+    /** Proxies whose `Forwarded` and `X-Forwarded-For` are believed; by default none. */
+    readonly trustedProxies: ReadonlyArray<Network>
     readonly version: string
   }
 >() {}

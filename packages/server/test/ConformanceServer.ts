@@ -155,6 +155,7 @@ const config = Layer.succeed(ServerConfig, {
   baseUrl: "http://127.0.0.1",
   operatorToken: Redacted.make(""),
   quotas: defaultQuotas,
+  trustedProxies: [],
   version: "0.0.0-conformance"
 })
 

@@ -31,6 +31,7 @@ const config = Layer.succeed(ServerConfig, {
   port: 0,
   baseUrl: BASE_URL,
   operatorToken: Redacted.make(OPERATOR_TOKEN),
+  trustedProxies: [],
   quotas: {
     rest_write: null,
     assistant: null,

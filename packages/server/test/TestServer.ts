@@ -84,6 +84,7 @@ export interface TestServerOptions {
   /** Default: `OPERATOR_TOKEN`. */
   readonly operatorToken?: string
   readonly quotas?: Partial<Record<Bucket, Quota | null>>
+  readonly trustedProxies?: ServerConfig["Type"]["trustedProxies"]
   readonly allowedTargets?: AllowedTargets
   /** Default: a fresh one, connected directly. */
   readonly database?: typeof TestPg
@@ -155,6 +156,7 @@ const configOf = (options: TestServerOptions) =>
     baseUrl: BASE_URL,
     operatorToken: Redacted.make(options.operatorToken ?? OPERATOR_TOKEN),
     quotas: { ...noLimits, ...options.quotas },
+    trustedProxies: options.trustedProxies ?? [],
     version: "0.0.0-test"
   })
 

@@ -9,6 +9,7 @@ import {
   productionProblems
 } from "@posthorn/domain/AllowedTargets"
 import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
+import { type Network, parseNetwork } from "@posthorn/domain/IpAddress"
 import { Config, ConfigError, Duration, type Effect, Either, Option, Redacted } from "effect"
 import { consoleAccent, consoleLogo, consoleName } from "./ConsoleSettings.ts"
 import { databaseUrl } from "./DatabaseUrl.ts"
@@ -87,6 +88,15 @@ const encryptionKeys: Parse<ReadonlyArray<Redacted.Redacted<Uint8Array>>> = (raw
   return spelled && keys.every((key) => key.length === 32)
     ? Either.right(keys.map((key) => Redacted.make(new Uint8Array(key))))
     : Either.left("must be base64 of 32 bytes (several separated by commas, newest first)")
+}
+
+const networks: Parse<ReadonlyArray<Network>> = (raw) => {
+  const texts = raw.split(",").map((text) => text.trim())
+  const read = texts.map(parseNetwork)
+  const bad = texts.filter((_, index) => read[index] === undefined)
+  return bad.length === 0
+    ? Either.right(read.filter((network) => network !== undefined))
+    : Either.left(`has "${bad[0]}", which is neither an address nor a network; ports and names are not taken`)
 }
 
 const flag: Parse<boolean> = (raw) =>
@@ -171,6 +181,10 @@ const all = Config.all({
   maxConcurrency: standard("WORKER_MAX_CONCURRENCY", integer(1, 100)),
   endpointConcurrency: standard("WORKER_ENDPOINT_CONCURRENCY", integer(1, 1000)),
   connectionsPerAddress: standard("CONNECTIONS_PER_ADDRESS", integer(1, 4_096)),
+  trustedProxies: Config.map(
+    variable("TRUSTED_PROXIES", networks),
+    Option.getOrElse((): ReadonlyArray<Network> => [])
+  ),
   limits: Config.all({
     endpoints: standard("LIMIT_ENDPOINTS", integer(1, 1_000_000)),
     tokens: standard("LIMIT_TOKENS", integer(1, 1_000_000)),

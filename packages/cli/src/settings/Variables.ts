@@ -106,6 +106,10 @@ export const variables = {
     about: "most connections of one address at one serve",
     standard: String(CONNECTIONS_PER_ADDRESS)
   },
+  TRUSTED_PROXIES: {
+    about: "networks of proxies whose Forwarded and X-Forwarded-For say who calls serve",
+    example: "10.0.0.0/8,fd00::/8"
+  },
   RATE_LIMIT_REST_READ: quota("rest_read", "reading"),
   RATE_LIMIT_REST_WRITE: quota("rest_write", "changing"),
   RATE_LIMIT_EVENT_PUBLISH: quota("event_publish", "publishing"),

@@ -39,8 +39,8 @@ export class BodyBudget {
  * Whose share a body counts in. Behind the gate a body is read once the credential is proven; signing in has no gate, so
  * that counts for its address.
  */
-export const holderOf = ({ headers, socket }: IncomingMessage, isProven: boolean) =>
-  (isProven ? (headers.authorization ?? headers.cookie) : undefined) ?? clientKey(socket.remoteAddress ?? "")
+export const holderOf = ({ headers }: IncomingMessage, client: string, isProven: boolean) =>
+  (isProven ? (headers.authorization ?? headers.cookie) : undefined) ?? clientKey(client)
 
 /** What one request holds, until its answer has gone out or its connection is closed. */
 export class Holding {

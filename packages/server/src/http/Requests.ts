@@ -27,6 +27,7 @@ import { type Call, CurrentCall } from "../gate/CurrentCall.ts"
 import { ServerConfig } from "../ServerConfig.ts"
 import { BODY_LIMIT, bounded, readBody } from "./Admission.ts"
 import { BodyBudget, Holding, holderOf } from "./BodyBudget.ts"
+import { clientAddress } from "./ClientAddress.ts"
 import { ConnectionLimits } from "./ConnectionLimits.ts"
 import { withDeadline } from "./Deadline.ts"
 import { Failures, problemOf } from "./Failures.ts"
@@ -127,7 +128,7 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
   Effect.gen(function* () {
     const { bearer } = yield* Authentication
     const failures = yield* Failures
-    const { baseUrl } = yield* ServerConfig
+    const { baseUrl, trustedProxies } = yield* ServerConfig
     const { bodyBytes, bodyMs } = yield* ConnectionLimits
     const budget = new BodyBudget(bodyBytes)
     const traced = yield* requestSpans
@@ -139,21 +140,29 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
       return OAUTH.test(pathname) ? new NoAuthorizationServer() : new RouteNotFound()
     }
 
-    const boundsOf = (message: IncomingMessage, response: ServerResponse, pathname: string) => {
+    const boundsOf = (
+      message: IncomingMessage,
+      response: ServerResponse,
+      pathname: string,
+      client: string
+    ) => {
       const isSignIn = SIGN_IN.test(pathname)
       return {
         limitBytes: isSignIn ? SIGN_IN_LIMIT : BODY_LIMIT,
         deadlineMs: bodyMs,
-        holding: () => new Holding(budget, holderOf(message, !isSignIn), response)
+        holding: () => new Holding(budget, holderOf(message, client, !isSignIn), response)
       }
     }
 
     return Effect.contextWithEffect(
       (context: Context.Context<Services | HttpServerRequest.HttpServerRequest>) => {
-        const arrived = Context.get(context, HttpServerRequest.HttpServerRequest)
-        const message = NodeHttpServerRequest.toIncomingMessage(arrived)
-        const response = NodeHttpServerRequest.toServerResponse(arrived)
+        const connected = Context.get(context, HttpServerRequest.HttpServerRequest)
+        const message = NodeHttpServerRequest.toIncomingMessage(connected)
+        const response = NodeHttpServerRequest.toServerResponse(connected)
         const { headers, method, socket } = message
+        const peer = socket.remoteAddress ?? ""
+        const client = clientAddress(peer, headers, trustedProxies)
+        const arrived = client === peer ? connected : connected.modify({ remoteAddress: client })
         const began = elapsed(clock)
         const traceparent = headers.traceparent as string | undefined
         const traceId = continueTrace(traceparent)
@@ -189,11 +198,13 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
             deadline,
             isTool: false,
             fault: null,
-            authenticate: () => bearer(headers.authorization, socket.remoteAddress ?? "")
+            authenticate: () => bearer(headers.authorization, client)
           }
           const url = readable(arrived.url)
           const request = hasBody(method!)
-            ? bounded(arrived, readBody(message, boundsOf(message, response, pathname), deadline), { url })
+            ? bounded(arrived, readBody(message, boundsOf(message, response, pathname, client), deadline), {
+                url
+              })
             : url === arrived.url
               ? arrived
               : arrived.modify({ url })
