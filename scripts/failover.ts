@@ -5,8 +5,8 @@
  * again, or a law was broken.
  */
 import { Effect } from "effect"
+import { isThere } from "../packages/testkit/src/Pooler.ts"
 import { failover } from "../packages/worker/test/failover/Failover.ts"
-import { isThere } from "../packages/worker/test/failover/Pooler.ts"
 import { passed, reportOf } from "../packages/worker/test/failover/Report.ts"
 import { optionsOf } from "./Options.ts"
 

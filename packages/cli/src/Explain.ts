@@ -14,6 +14,7 @@ const KNOWN = new Set([
   "ConsoleLinkRefused",
   "LocalSecretsUnusable",
   "MetricsPortUnusable",
+  "PoolerInBetween",
   "SecretsUnreadable"
 ])
 

@@ -2,7 +2,9 @@
 
 import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/client/Database"
+import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
 import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
+import { keepsSessions } from "@posthorn/persistence/operations/Checkup"
 import { keyWarning } from "@posthorn/persistence/operations/KeyCheck"
 import { standing } from "@posthorn/persistence/operations/Migrator"
 import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
@@ -17,6 +19,13 @@ import { complain } from "./Terminal.ts"
 export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{ readonly count: number }> {
   override get message() {
     return `The database is ${this.count} migrations behind: run \`posthorn migrate\` first.`
+  }
+}
+
+/** Each transaction gets another session: a worker's locks and notifications would be somebody else's. */
+export class PoolerInBetween extends Data.TaggedError("PoolerInBetween") {
+  override get message() {
+    return "DATABASE_URL leads through a pooler that gives each transaction another session, and a worker needs one of its own. Set the pooler to session mode, or name the database's direct address in DATABASE_URL."
   }
 }
 
@@ -73,3 +82,12 @@ export const requireCurrent = (given: Settings) => Effect.provide(current, migra
 /** The same, and the keys are tried: on one connection. */
 export const requireReady = (given: Settings) =>
   Effect.provide(Effect.zipRight(current, tryKeys(given)), migrationsOf(given))
+
+/** Fails with `PoolerInBetween`. */
+const keepingSessions = Effect.filterOrFail(keepsSessions, Boolean, () => new PoolerInBetween()).pipe(
+  Effect.provide(DedicatedConnection.layer)
+)
+
+/** What a worker needs besides. */
+export const requireReadyToWork = (given: Settings) =>
+  Effect.provide(Effect.all([current, keepingSessions, tryKeys(given)]), migrationsOf(given))

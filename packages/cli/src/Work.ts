@@ -5,7 +5,7 @@ import { HistoryKept } from "@posthorn/persistence/operations/Retention"
 import * as Worker from "@posthorn/worker/Worker"
 import { WorkerConfig } from "@posthorn/worker/WorkerConfig"
 import { Context, Duration, Effect, Layer, Option } from "effect"
-import { required, requireReady, resolve } from "./Production.ts"
+import { required, requireReadyToWork, resolve } from "./Production.ts"
 import { databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
 import { settings } from "./settings/Settings.ts"
 import { telemetryOf } from "./Telemetry.ts"
@@ -41,7 +41,7 @@ export const workerOf = <E>(resolved: Resolved, beside: Beside<E> = Layer.empty)
 export const work = Effect.gen(function* () {
   const given = yield* settings
   yield* required(given, ["DATABASE_URL", "ENCRYPTION_KEY"])
-  yield* requireReady(given)
+  yield* requireReadyToWork(given)
   const port = Option.match(given.metricsPort, {
     onNone: () => Effect.void,
     onSome: (metricsPort) => workerPort(given.host, metricsPort)

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type Environment, makeBundle, runCommand } from "@posthorn/testkit/Command"
+import * as Pooler from "@posthorn/testkit/Pooler"
 import { execute, randomName, withDatabase } from "@posthorn/testkit/TestCluster"
 import { Effect } from "effect"
 import pg from "pg"
@@ -77,6 +78,22 @@ describe("posthorn doctor", () => {
     expect(out).toMatch(/✗ keys +ENCRYPTION_KEY opens 0 of 1/)
     await run(`alter database ${name} reset synchronous_commit`, `drop role ${name}_foreign`)
   })
+
+  it.skipIf(!Pooler.isThere())("§7.4 finds a pooler of transactions, and work does not start behind it", () =>
+    Effect.gen(function* () {
+      const behind = yield* Pooler.pooled(database)
+      const { out } = yield* Effect.promise(() => doctor({ DATABASE_URL: behind }))
+      const worker = yield* Effect.promise(() =>
+        runCommand(["work"], { DATABASE_URL: behind, ENCRYPTION_KEY: KEY })
+      )
+
+      expect(out).toMatch(/✗ sessions +behind a pooler that gives each transaction another session/)
+      expect(worker.err).toMatch(
+        /a pooler .* Set the pooler to session mode, or name the database's direct address/
+      )
+      expect([worker.code, worker.out]).toEqual([1, ""])
+    }).pipe(Effect.scoped, Effect.runPromise)
+  )
 
   it("says what a role may not do", async () => {
     const role = `${name}_run`

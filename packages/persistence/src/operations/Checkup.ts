@@ -10,6 +10,7 @@ import { Clock, Deferred, Effect, Option, Schema } from "effect"
 import { DedicatedConnections } from "../client/DedicatedConnection.ts"
 import { Count, Id } from "../client/internal/Columns.ts"
 import { rows } from "../client/Rows.ts"
+import { problemOf } from "../client/Statement.ts"
 import * as ShardLocks from "../engine/ShardLocks.ts"
 
 export const ServerFacts = Schema.Struct({
@@ -83,6 +84,7 @@ export const missingRights = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
+const DUPLICATE_PREPARED_STATEMENT = "42P05"
 const HEARD_WITHIN = "3 seconds"
 
 /**
@@ -102,7 +104,14 @@ export const keepsSessions: Effect.Effect<boolean, SqlError, DedicatedConnection
     yield* Effect.addFinalizer(() => Effect.ignore(connection.query(`unlisten ${channel}`)))
     yield* sql`select pg_notify(${channel}, '')`
     return Option.isSome(yield* Effect.timeoutOption(Deferred.await(heard), HEARD_WITHIN))
-  }).pipe(Effect.scoped)
+  }).pipe(
+    Effect.scoped,
+    // A statement that another process has prepared on what should be a session of our own.
+    Effect.catchIf(
+      (error) => problemOf(error).code === DUPLICATE_PREPARED_STATEMENT,
+      () => Effect.succeed(false)
+    )
+  )
 
 /** Workers and what they hold, and foreign sessions that hold it instead. */
 export const whoWorks: Effect.Effect<ShardLocks.Standing, SqlError, DedicatedConnections> = Effect.gen(

@@ -5,6 +5,8 @@
  * Replication is synchronous, so what was acknowledged must be there afterwards. Nobody restarts or tells the processes: each
  * has both hosts in its DATABASE_URL.
  */
+
+import { pooled } from "@posthorn/testkit/Pooler"
 import * as Receiver from "@posthorn/testkit/Receiver"
 import * as ReplicatedCluster from "@posthorn/testkit/ReplicatedCluster"
 import { Effect, type Scope } from "effect"
@@ -19,7 +21,6 @@ import { runProcesses, SLUG } from "../chaos/Processes.ts"
 import { makePublishers, type Publishers } from "../chaos/Publishers.ts"
 import { Receivers } from "../chaos/Receivers.ts"
 import { makeBundle } from "../processes/CommandEnvironment.ts"
-import { pooled } from "./Pooler.ts"
 
 /** How long whoever watches over a primary takes to be sure that it is dead; Patroni's default is up to 30 s. */
 const NOTICED_MS = 2_000

@@ -1,13 +1,13 @@
 /**
- * PgBouncer in transaction mode before each of two PostgreSQL, as it is set up beside a server in production; with waits short
- * enough that whoever is connected through the dead one's is told.
+ * PgBouncer in transaction mode before a PostgreSQL, as it is set up beside a server in production. Its waits are short, so that
+ * whoever is connected through it is told soon when the server is gone.
  */
 import { execFileSync, spawn } from "node:child_process"
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { freePort } from "@posthorn/testkit/FreePort"
 import { Effect } from "effect"
+import { freePort } from "./FreePort.ts"
 
 const settings = (url: URL, port: number) => `
 [databases]
@@ -27,6 +27,7 @@ query_wait_timeout = 5
 ignore_startup_parameters = extra_float_digits
 `
 
+/** Whether this machine has PgBouncer; `.ci/run` installs it. */
 export const isThere = () => {
   try {
     execFileSync("pgbouncer", ["--version"], { stdio: "ignore" })
