@@ -1,21 +1,19 @@
-/** Whether this process can serve: its database answers, and is at the migration this program knows. */
-import * as SqlClient from "@effect/sql/SqlClient"
+/** Whether this process can serve: its database takes what is written, and is at the migration this program knows. */
 import { pending } from "@posthorn/persistence/operations/Migrator"
+import { makeWriteProbe } from "@posthorn/persistence/operations/WriteProbe"
 import { Effect } from "effect"
 
 export { isDatabaseAway, isWorkspaceGone } from "@posthorn/persistence/client/Statement"
 
+/** A database of another build is not at its migration either. */
+const behind = pending.pipe(
+  Effect.map((missing) => (missing.length === 0 ? null : ("migrations" as const))),
+  Effect.catchTag("MigrationFailed", () => Effect.succeed("migrations" as const))
+)
+
 export class Health extends Effect.Service<Health>()("@posthorn/capabilities/Health", {
-  effect: Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-
-    const ready = pending.pipe(
-      Effect.provideService(SqlClient.SqlClient, sql),
-      Effect.map((missing) => missing.length === 0),
-      Effect.timeoutTo({ duration: "2 seconds", onSuccess: (ready) => ready, onTimeout: () => false }),
-      Effect.catchAllCause(() => Effect.succeed(false))
-    )
-
-    return { ready } as const
-  })
+  effect: Effect.map(makeWriteProbe(behind), (unready) => ({
+    /** Null, or why not. It asks the database at most once a second. */
+    unready
+  }))
 }) {}

@@ -75,7 +75,8 @@ const resolve = (
   ]),
   operatorToken: Option.getOrElse(given.operatorToken, () => Redacted.make(kept.operatorToken)),
   allowedTargets: Option.getOrElse(given.allowedTargets, () => loopbackTargets),
-  port
+  port,
+  drainSeconds: 0
 })
 
 /** The API as this machine reaches it, whatever BASE_URL tells others. */

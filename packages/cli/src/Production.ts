@@ -57,7 +57,8 @@ export const resolve = (given: Settings): Resolved => ({
   encryptionKeys: Option.getOrElse(given.encryptionKeys, () => []),
   operatorToken: Option.getOrElse(given.operatorToken, () => Redacted.make("")),
   allowedTargets: Option.getOrElse(given.allowedTargets, () => nothingAllowed),
-  port: given.port
+  port: given.port,
+  drainSeconds: given.drainSeconds
 })
 
 export const migrationsOf = (given: Settings) =>

@@ -12,6 +12,8 @@ export interface Resolved {
   readonly operatorToken: Redacted.Redacted
   readonly allowedTargets: AllowedTargets
   readonly port: number
+  /** See `ServerConfig`. */
+  readonly drainSeconds: number
 }
 
 /** Where it listens, as one writes it in a browser on the same machine. */

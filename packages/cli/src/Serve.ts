@@ -40,6 +40,7 @@ export const serverOf = (resolved: Resolved) =>
         baseUrl: baseUrlOf(resolved),
         operatorToken: resolved.operatorToken,
         quotas: resolved.settings.quotas,
+        drainSeconds: resolved.drainSeconds,
         trustedProxies: resolved.settings.trustedProxies,
         version: VERSION
       })

@@ -1,9 +1,9 @@
 /**
  * What a worker answers over HTTP, on a port of its own and only where METRICS_PORT is set: `/metrics` and two health
- * checks. Alive: this program answers. Ready: its database answers too.
+ * checks. Alive: this program answers. Ready: its database takes what it writes, too.
  */
 import { createServer, type RequestListener } from "node:http"
-import { databaseAnswers } from "@posthorn/persistence/operations/Installation"
+import { writeProbe } from "@posthorn/persistence/operations/WriteProbe"
 import { CONTENT_TYPE, makePrometheusText } from "@posthorn/telemetry/PrometheusText"
 import { Data, Effect, Runtime } from "effect"
 
@@ -35,9 +35,11 @@ const json = (status: number, value: object): Answer => ({
 /** Listens until the scope closes. */
 export const workerPort = (host: string, port: number) =>
   Effect.gen(function* () {
-    const answers = yield* databaseAnswers
+    const notWriting = yield* writeProbe
     const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
-    const ready = Effect.map(answers, (yes) => json(yes ? 200 : 503, { status: yes ? "ok" : "unavailable" }))
+    const ready = Effect.map(notWriting, (reason) =>
+      reason === null ? json(200, { status: "ok" }) : json(503, { status: "unavailable", reason })
+    )
     const pages: Readonly<Record<string, Effect.Effect<Answer>>> = {
       "/metrics": Effect.map(yield* makePrometheusText, (body) => ({
         status: 200,

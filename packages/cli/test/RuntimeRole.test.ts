@@ -113,6 +113,7 @@ const start = (url: string) =>
       databaseUrl: Redacted.make(url),
       encryptionKeys: [Redacted.make(new Uint8Array(Buffer.from(KEY, "base64")))],
       operatorToken: Redacted.make(OPERATOR_TOKEN),
+      drainSeconds: 0,
       allowedTargets: loopbackTargets,
       port
     }

@@ -15,6 +15,8 @@ export class ServerConfig extends Context.Tag("@posthorn/server/ServerConfig")<
     readonly quotas: Readonly<Record<Bucket, Quota | null>>
     /** Proxies whose `Forwarded` and `X-Forwarded-For` are believed; by default none. */
     readonly trustedProxies: ReadonlyArray<Network>
+    /** For so long it goes on serving once it is told to stop, and says that it is not ready. */
+    readonly drainSeconds: number
     readonly version: string
   }
 >() {}

@@ -156,6 +156,7 @@ const config = Layer.succeed(ServerConfig, {
   operatorToken: Redacted.make(""),
   quotas: defaultQuotas,
   trustedProxies: [],
+  drainSeconds: 0,
   version: "0.0.0-conformance"
 })
 

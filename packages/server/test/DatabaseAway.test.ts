@@ -105,7 +105,11 @@ layer(Layer.merge(testServer({ database }), line).pipe(Layer.provide(silent)), {
         const live = yield* call("GET", "/health/live")
         yield* mend
         const back = yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload: 1 } })
-        const readyAgain = yield* call("GET", "/health/ready")
+        // What was found out is told for a second.
+        const readyAgain = yield* Effect.repeat(Effect.delay(call("GET", "/health/ready"), "100 millis"), {
+          until: ({ status }) => status === 200,
+          times: 30
+        })
 
         expect([...answers, publish].map(unavailable)).toEqual(Array.from({ length: 21 }, () => AWAY))
         expect(took).toBeLessThan(2_000)

@@ -32,6 +32,7 @@ const config = Layer.succeed(ServerConfig, {
   baseUrl: BASE_URL,
   operatorToken: Redacted.make(OPERATOR_TOKEN),
   trustedProxies: [],
+  drainSeconds: 0,
   quotas: {
     rest_write: null,
     assistant: null,

@@ -4,13 +4,15 @@ import { expect, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, LogLevel, Scope } from "effect"
 import { makeEndpoint } from "./Fixtures.ts"
 import { sendRaw } from "./RawHttp.ts"
-import { TestServer, testServer } from "./TestServer.ts"
+import { TestServer, type TestServerOptions, testServer } from "./TestServer.ts"
 
-const started = Effect.gen(function* () {
-  const scope = yield* Scope.make()
-  const context = yield* Layer.buildWithScope(testServer(), scope)
-  return { stop: Scope.close(scope, Exit.void), server: Context.get(context, TestServer) }
-})
+const startedWith = (options: TestServerOptions) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const context = yield* Layer.buildWithScope(testServer(options), scope)
+    return { stop: Scope.close(scope, Exit.void), server: Context.get(context, TestServer) }
+  })
+const started = startedWith({})
 
 /** A publish whose body is finished by hand. */
 const openPublish = (url: string, slug: string, token: string) =>
@@ -84,21 +86,29 @@ it.live("§7.1 a request that reaches a server while it stops is a 503 of the co
   }).pipe(Effect.timeout("60 seconds"))
 )
 
-it.live("§10 a server that stops is first no longer ready, and serves until that has been heard", () =>
+it.live("§10 a server that stops is first no longer ready, and answers for as long as it drains", () =>
   Effect.gen(function* () {
-    const { server, stop } = yield* started
+    const { server, stop } = yield* startedWith({ drainSeconds: 1 })
     const ws = yield* server.enter
-    const ready = Effect.map(server.call("GET", "/health/ready"), ({ status }) => status)
-    const before = [yield* ready, yield* ready]
+    const ready = server.call("GET", "/health/ready")
+    const before = yield* ready
 
     const stopping = yield* Effect.fork(stop)
     yield* Effect.yieldNow()
-    const served = yield* ws.call("GET", "/overview")
+    const served = yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload: 1 } })
+    const refused = yield* server.call("GET", "/nowhere")
     const during = yield* ready
     yield* Fiber.join(stopping)
     const after = yield* Effect.tryPromise(() => fetch(`${server.url}/health/live`)).pipe(Effect.exit)
 
-    expect([...before, served.status, during]).toEqual([200, 200, 200, 503])
+    expect([before.status, served.status, refused.status, during.status]).toEqual([200, 202, 404, 503])
+    expect(during.body).toEqual({ status: "unavailable", reason: "draining" })
+    expect([before, served, refused, during].map(({ headers }) => headers.get("connection"))).toEqual([
+      "keep-alive",
+      "close",
+      "close",
+      "close"
+    ])
     expect(Exit.isFailure(after)).toBe(true)
   }).pipe(Effect.timeout("60 seconds"))
 )

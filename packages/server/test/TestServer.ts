@@ -84,6 +84,8 @@ export interface TestServerOptions {
   /** Default: `OPERATOR_TOKEN`. */
   readonly operatorToken?: string
   readonly quotas?: Partial<Record<Bucket, Quota | null>>
+  /** Default: 0. */
+  readonly drainSeconds?: number
   readonly trustedProxies?: ServerConfig["Type"]["trustedProxies"]
   readonly allowedTargets?: AllowedTargets
   /** Default: a fresh one, connected directly. */
@@ -156,6 +158,7 @@ const configOf = (options: TestServerOptions) =>
     baseUrl: BASE_URL,
     operatorToken: Redacted.make(options.operatorToken ?? OPERATOR_TOKEN),
     quotas: { ...noLimits, ...options.quotas },
+    drainSeconds: options.drainSeconds ?? 0,
     trustedProxies: options.trustedProxies ?? [],
     version: "0.0.0-test"
   })

@@ -181,6 +181,7 @@ const all = Config.all({
   maxConcurrency: standard("WORKER_MAX_CONCURRENCY", integer(1, 100)),
   endpointConcurrency: standard("WORKER_ENDPOINT_CONCURRENCY", integer(1, 1000)),
   connectionsPerAddress: standard("CONNECTIONS_PER_ADDRESS", integer(1, 4_096)),
+  drainSeconds: standard("DRAIN_SECONDS", integer(0, 600)),
   trustedProxies: Config.map(
     variable("TRUSTED_PROXIES", networks),
     Option.getOrElse((): ReadonlyArray<Network> => [])

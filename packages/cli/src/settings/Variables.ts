@@ -106,6 +106,10 @@ export const variables = {
     about: "most connections of one address at one serve",
     standard: String(CONNECTIONS_PER_ADDRESS)
   },
+  DRAIN_SECONDS: {
+    about: "for so long serve goes on once it is told to stop, and says that it is not ready; 0 in dev",
+    standard: "10"
+  },
   TRUSTED_PROXIES: {
     about: "networks of proxies whose Forwarded and X-Forwarded-For say who calls serve",
     example: "10.0.0.0/8,fd00::/8"

@@ -8,12 +8,14 @@
  * of when it is.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import { collecting } from "@posthorn/telemetry/Collectors"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { gauge } from "@posthorn/telemetry/Meters"
 import { Clock, Effect, Fiber, Schema, type Scope } from "effect"
 import { Count } from "../client/internal/Columns.ts"
 import { rows } from "../client/Rows.ts"
+import { writeProbe } from "./WriteProbe.ts"
 
 const FRESH_MS = 10_000
 const MOST_SHARE = 0.01
@@ -43,7 +45,7 @@ const counted = gauge(
   "posthorn_queue_counted_timestamp_seconds",
   "When this process last counted what waits, in seconds since 1970."
 )
-const up = gauge("posthorn_database_up", "1 when the database answers, else 0.")
+const up = gauge("posthorn_database_up", "1 while the database takes what this process writes, else 0.")
 
 const Standing = Schema.Struct({
   due: Count,
@@ -93,22 +95,12 @@ const show = (standing: Standing, atMs: number) => {
   counted.set(atMs / 1000)
 }
 
-/** Whether the database answers within two seconds. */
-export const databaseAnswers = Effect.map(SqlClient.SqlClient, (sql) =>
-  sql`select 1`.pipe(
-    Effect.timeout("2 seconds"),
-    Effect.as(true),
-    Effect.orElseSucceed(() => false),
-    Effect.withTracerEnabled(false)
-  )
-)
-
 /** Has all of it counted, not too often, when somebody reads the meters. */
-export const installationMeters: Effect.Effect<void, never, SqlClient.SqlClient | Scope.Scope> = Effect.gen(
-  function* () {
+export const installationMeters: Effect.Effect<void, never, PgClient | SqlClient.SqlClient | Scope.Scope> =
+  Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const scope = yield* Effect.scope
-    const answers = yield* databaseAnswers
+    const notWriting = yield* writeProbe
     let running: Fiber.RuntimeFiber<void> | null = null
     let againAt = Number.NEGATIVE_INFINITY
 
@@ -122,10 +114,9 @@ export const installationMeters: Effect.Effect<void, never, SqlClient.SqlClient 
     }).pipe(Effect.withTracerEnabled(false), Effect.ensuring(Effect.sync(() => (running = null))))
 
     const collect = Effect.gen(function* () {
-      up.set((yield* answers) ? 1 : 0)
+      up.set((yield* notWriting) === null ? 1 : 0)
       if (running === null && (yield* elapsedNow) >= againAt) running = yield* Effect.forkIn(look, scope)
       if (running !== null) yield* Effect.timeoutOption(Fiber.await(running), PATIENCE)
     })
     yield* collecting(collect)
-  }
-)
+  })

@@ -22,10 +22,11 @@ export const pagesLive = HttpApiBuilder.Router.use((router) =>
     const own = yield* OwnDocument
     const text = { contentType: "text/plain; charset=utf-8", headers: {} }
     const live = HttpServerResponse.unsafeJson({ status: "ok" }, { headers: { "cache-control": "no-store" } })
-    const notReady = HttpServerResponse.unsafeJson(
-      { status: "unavailable" },
-      { status: 503, headers: { "cache-control": "no-store" } }
-    )
+    const notReady = (reason: string) =>
+      HttpServerResponse.unsafeJson(
+        { status: "unavailable", reason },
+        { status: 503, headers: { "cache-control": "no-store" } }
+      )
     const metrics = Effect.map(yield* makePrometheusText, (text) =>
       HttpServerResponse.text(text, { contentType: CONTENT_TYPE, headers: { "cache-control": "no-store" } })
     )
@@ -42,7 +43,7 @@ export const pagesLive = HttpApiBuilder.Router.use((router) =>
     yield* router.get("/health/live", Effect.succeed(live))
     yield* router.get(
       "/health/ready",
-      Effect.map(readiness.ask, (isReady) => (isReady ? live : notReady))
+      Effect.map(readiness.unready, (reason) => (reason === null ? live : notReady(reason)))
     )
     yield* router.get("/metrics", metrics)
   })

@@ -1,43 +1,29 @@
 /**
  * Whether this process wants traffic: it can serve, and it is not about to stop.
  *
- * On the way out it says no first and goes on serving until whoever asks regularly has heard it, so that a load
- * balancer sends nothing to a process that has stopped. Where nobody asks, stopping takes no time.
+ * On the way out it says no first and goes on serving for `drainSeconds`, so that a load balancer that asks regularly sends
+ * nothing to a process that has stopped. Each answer of that time ends its connection: the next request goes elsewhere.
  */
 import { Health } from "@posthorn/capabilities/Health"
-import { elapsedNow } from "@posthorn/telemetry/Elapsed"
-import { Deferred, Effect } from "effect"
-
-/** Whoever has heard yes twice, and lately, is taken to ask again. A script that waits for a start hears it once. */
-const ASKED_LATELY_MS = 30_000
-const PATIENCE = "10 seconds"
+import { Duration, Effect } from "effect"
+import { ServerConfig } from "../ServerConfig.ts"
 
 export class Readiness extends Effect.Service<Readiness>()("@posthorn/server/Readiness", {
   dependencies: [Health.Default],
   effect: Effect.gen(function* () {
     const health = yield* Health
-    const heard = yield* Deferred.make<void>()
-    let stopping = false
-    let heardYes = 0
-    let askedAt = Number.NEGATIVE_INFINITY
+    const { drainSeconds } = yield* ServerConfig
+    let draining = false
 
-    const ask: Effect.Effect<boolean> = Effect.suspend(() => {
-      if (stopping) return Effect.as(Deferred.succeed(heard, undefined), false)
-      return Effect.tap(health.ready, (ready) =>
-        Effect.map(elapsedNow, (now) => {
-          askedAt = now
-          if (ready) heardYes += 1
-        })
-      )
+    /** Null, or why not. */
+    const unready = Effect.suspend(() => (draining ? Effect.succeed("draining" as const) : health.unready))
+
+    /** Says no from now on, and returns when the time to drain is over. */
+    const drain = Effect.suspend(() => {
+      draining = true
+      return Effect.sleep(Duration.seconds(drainSeconds))
     })
 
-    /** Say no from now on, and wait until it has been heard. */
-    const stop = Effect.flatMap(elapsedNow, (now) => {
-      stopping = true
-      if (heardYes < 2 || now - askedAt > ASKED_LATELY_MS) return Effect.void
-      return Effect.asVoid(Effect.timeoutOption(Effect.interruptible(Deferred.await(heard)), PATIENCE))
-    })
-
-    return { ask, stop } as const
+    return { unready, drain, isDraining: () => draining } as const
   })
 }) {}

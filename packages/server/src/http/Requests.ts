@@ -32,6 +32,7 @@ import { ConnectionLimits } from "./ConnectionLimits.ts"
 import { withDeadline } from "./Deadline.ts"
 import { Failures, problemOf } from "./Failures.ts"
 import { NOSNIFF, UNKNOWN_VERSION, write } from "./NodeServer.ts"
+import { Readiness } from "./Readiness.ts"
 import { requestSpans } from "./RequestSpans.ts"
 import type { RouteTable } from "./RouteTable.ts"
 
@@ -128,6 +129,7 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
   Effect.gen(function* () {
     const { bearer } = yield* Authentication
     const failures = yield* Failures
+    const readiness = yield* Readiness
     const { baseUrl, trustedProxies } = yield* ServerConfig
     const { bodyBytes, bodyMs } = yield* ConnectionLimits
     const budget = new BodyBudget(bodyBytes)
@@ -176,6 +178,7 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
         const finished = (answer: Response): Response => {
           const common: Record<string, string> = { ...NOSNIFF, "x-trace-id": traceId }
           if (PRIVATE.test(pathname)) common["cache-control"] = "no-store"
+          if (readiness.isDraining()) common.connection = "close"
           const whole = HttpServerResponse.setHeaders(answer, common)
           return isStillSending(message) ? lingering(message, whole) : whole
         }

@@ -2,8 +2,8 @@
  * The HTTP server: the contract's operations, MCP, the console and the pages on one router, served by the platform.
  *
  * Everything is built before it listens, so that no request finds nobody. Stopping is graceful: first it says that it is no
- * longer ready, then takes no new connections; what is in flight is answered, and what still comes on a connection that was
- * kept alive is 503.
+ * longer ready and goes on (Readiness.ts), then takes no new connections; what is in flight is answered, and what still comes
+ * on a connection that was kept alive is 503.
  */
 import {
   Etag,
@@ -113,7 +113,7 @@ export const serverLive = Layer.scoped(
       // Nobody reads the platform's counts of fibers.
       Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))
     )
-    yield* Effect.addFinalizer(() => readiness.stop)
+    yield* Effect.addFinalizer(() => readiness.drain)
     return server
   })
 ).pipe(

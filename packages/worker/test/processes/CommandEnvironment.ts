@@ -25,6 +25,7 @@ export const DEFAULTS = {
   DELIVERY_RETRY_DELAY: "1 hour",
   DELIVERY_REQUEST_TIMEOUT: "10 seconds",
   DELIVERY_BODY_TIMEOUT: "1 second",
+  DRAIN_SECONDS: "0",
   LOG_FORMAT: "json",
   LOG_LEVEL: "warning"
 } as const

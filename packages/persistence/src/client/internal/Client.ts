@@ -9,6 +9,7 @@
 import { setTimeout as pause } from "node:timers/promises"
 import pg from "pg"
 import { type Address, type Asked, acceptsWrites, ask, hostsOf, NoPrimary } from "../Hosts.ts"
+import { noteRefusal } from "../WriteRefusals.ts"
 
 const READ_ONLY = "25006"
 const AGAIN_MS = 200
@@ -83,9 +84,10 @@ export class Client extends pg.Client {
     // nobody would, and an error without a listener ends the process. Statements fail by themselves.
     this.on("error", () => undefined)
     // Both quote rows and parameters, and whoever logs an error logs its members. The driver listens after us.
-    this.connection.on("errorMessage", (problem: { detail?: string; where?: string }) => {
+    this.connection.on("errorMessage", (problem: { code?: string; detail?: string; where?: string }) => {
       delete problem.detail
       delete problem.where
+      noteRefusal(url, problem.code)
     })
   }
 
