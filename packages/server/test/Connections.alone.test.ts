@@ -1,6 +1,6 @@
 /** What a connection may take up: time, requests at once, and a place among the others. */
 import { once } from "node:events"
-import { connect } from "node:net"
+import { connect, type Socket } from "node:net"
 import { expect, layer } from "@effect/vitest"
 import { atBest } from "@posthorn/testkit/AtBest"
 import { Context, Effect, Layer, Logger } from "effect"
@@ -96,6 +96,42 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
             )
             expect(answer.body).toMatchObject({ _tag: "PayloadTooLarge", limitBytes: 4096 })
           }
+      })
+    )
+
+    it.effect("§7.1 a caller holds a quarter of the room for bodies: beyond it 503, others' go through", () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const [ws, other] = [yield* entered, yield* entered]
+        const body = `{"eventType":"a.b","payload":"${"x".repeat(400_000)}"}`
+        const headOf = (each: Entered) =>
+          head(each, "/events", "content-type: application/json", `content-length: ${body.length}`)
+        const holding = Effect.async<Socket>((resume) => {
+          const socket = connect(Number(new URL(url).port), "127.0.0.1", () => {
+            socket.write(headOf(ws) + body.slice(0, -1))
+            resume(Effect.succeed(socket))
+          })
+        })
+        const send = (each: Entered) => sendRaw(url, (socket) => socket.write(headOf(each) + body))
+        /** Two at once are more than a quarter: one of them is refused, and it may be the one that holds. */
+        const contend = Effect.gen(function* () {
+          const held = yield* holding
+          const answer = yield* send(ws)
+          if (answer.status === 202) held.destroy()
+          return { answer, held }
+        })
+
+        const { answer: refused, held } = yield* Effect.repeat(contend, {
+          until: ({ answer }) => answer.status !== 202,
+          times: 50
+        })
+        const taken = yield* send(other)
+        held.destroy()
+        const after = yield* Effect.repeat(send(ws), { until: ({ status }) => status === 202, times: 50 })
+
+        expect(refused).toMatchObject({ status: 503, body: { _tag: "ServiceUnavailable" } })
+        expect(refused.headers["retry-after"]).toBe("1")
+        expect([taken.status, after.status]).toEqual([202, 202])
       })
     )
 
