@@ -509,9 +509,8 @@ CREATE TRIGGER events_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD
 CREATE TRIGGER rollups_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_rollups();
 CREATE TRIGGER workspaces_keep_ids BEFORE UPDATE OF id ON posthorn.workspaces FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 create type posthorn.audience as (
-  slug text,
-  event_type text,
   workspace_id text,
+  event_type text,
   enabled text[],
   disabled text[],
   asleep smallint[],
@@ -582,10 +581,10 @@ create type posthorn.waiting as (
 );
 -- posthorn.announce(workspace text, event_type text, payload text, trace_id text, except_endpoint text DEFAULT NULL::text) returns void
 -- posthorn.answer(one posthorn.planned) returns posthorn.published
--- posthorn.audience_of(workspace_slug text, event_type text, except_endpoint text) returns posthorn.audience
+-- posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
 -- posthorn.begin_daily_run(wanted_job text) returns boolean
--- posthorn.carry_out(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean) returns posthorn.planned[]
--- posthorn.check_fan_out(workspace_slug text, event_types text[], idempotency_keys text[], most_deliveries integer) returns void
+-- posthorn.carry_out(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean) returns posthorn.planned[]
+-- posthorn.check_fan_out(workspace text, event_types text[], idempotency_keys text[], most_deliveries integer) returns void
 -- posthorn.check_quotas() returns integer
 -- posthorn.claim(workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean) returns TABLE(delivery_id text, outcome text)
 -- posthorn.clear_suspicion(shards smallint[], present_owner text) returns SETOF smallint
@@ -617,7 +616,7 @@ create type posthorn.waiting as (
 -- posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known bigint[]) returns SETOF posthorn.loaded
 -- posthorn.losses(workspace text, endpoint text, most integer, OUT stopped integer, OUT stopped_since timestamp with time zone, OUT newest_id text, OUT never_sent integer, OUT more_stopped boolean, OUT missed integer, OUT missed_since timestamp with time zone, OUT more_missed boolean) returns record
 -- posthorn.made_at(id text) returns timestamp with time zone
--- posthorn.matching_endpoints(workspace_slug text, event_type text, except_endpoint text) returns SETOF posthorn.audience
+-- posthorn.matching_endpoints(workspace text, event_type text, except_endpoint text) returns SETOF posthorn.audience
 -- posthorn.may_nest_deeper(payload text, depth integer) returns boolean
 -- posthorn.micros(moment timestamp with time zone) returns bigint
 -- posthorn.nests_deeper(payload text, depth integer) returns boolean
@@ -629,11 +628,12 @@ create type posthorn.waiting as (
 -- posthorn.own_trace(event_id text) returns text
 -- posthorn.patterns_of(event_type text) returns text[]
 -- posthorn.patterns_of_long(event_type text) returns text[]
--- posthorn.plan(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer) returns posthorn.planned[]
+-- posthorn.plan(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer) returns posthorn.planned[]
 -- posthorn.publish(workspace_slug text, event_type text, payload json, idempotency_key text DEFAULT NULL::text, trace_id text DEFAULT NULL::text) returns posthorn.published
--- posthorn.publish_each(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean DEFAULT true) returns SETOF posthorn.outcome
+-- posthorn.publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer) returns SETOF posthorn.published
+-- posthorn.publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean DEFAULT true) returns SETOF posthorn.outcome
 -- posthorn.publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text DEFAULT NULL::text, most_deliveries integer DEFAULT NULL::integer) returns SETOF posthorn.published
--- posthorn.publish_one(workspace_slug text, event_type text, payload text, trace_id text, most_deliveries integer) returns posthorn.published
+-- posthorn.publish_one(workspace text, event_type text, payload text, trace_id text, most_deliveries integer) returns posthorn.published
 -- posthorn.publishing(shards smallint[]) returns text
 -- posthorn.quota_exceeded(quota text) returns posthorn.refusal
 -- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer) returns TABLE(recorded integer, dead_lettered integer, disabled text[], too_late integer[], moment_micros bigint)
@@ -660,10 +660,12 @@ create type posthorn.waiting as (
 -- posthorn.take_shard(wanted smallint, new_owner text) returns bigint
 -- posthorn.too_late(workspaces text[], deliveries text[], ordinals smallint[], attempt_ids text[], arrivals integer[]) returns integer[]
 -- posthorn.too_many(planned bigint, most integer) returns posthorn.refusal
--- posthorn.try_publish_each(workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer) returns SETOF posthorn.outcome
--- posthorn.try_publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer) returns SETOF posthorn.published
+-- posthorn.try_publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer) returns SETOF posthorn.published
+-- posthorn.try_publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer) returns SETOF posthorn.outcome
 -- posthorn.wake(shards smallint[]) returns void
 -- posthorn.wake_class() returns integer
 -- posthorn.was_visible(version xid, moment pg_snapshot) returns boolean
+-- posthorn.workspace_gone() returns posthorn.refusal
+-- posthorn.workspace_of(workspace_slug text) returns text
 -- posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns SETOF text
 -- posthorn.write_attempts(workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], fixed_headers text, moment timestamp with time zone, OUT recorded integer, OUT dead_lettered integer, OUT stored integer[], OUT locked text[]) returns record

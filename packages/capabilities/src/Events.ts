@@ -62,10 +62,10 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
 
     /** Store the event and queue a delivery for each enabled endpoint that wants it. Answered means durable. */
     const publish = ({ eventType, idempotencyKey, payload }: NewEvent) =>
-      Effect.flatMap(CurrentPrincipal, ({ actor, traceId, workspaceSlug }) => {
+      Effect.flatMap(CurrentPrincipal, ({ actor, traceId, workspaceId }) => {
         if (isReserved(eventType)) return Effect.fail(invalid("/eventType", RESERVED))
         const publishing = events.publish(
-          workspaceSlug,
+          workspaceId,
           { eventType, payload, idempotencyKey: idempotencyKey ?? null },
           traceId,
           fanOut
@@ -81,14 +81,14 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
       const {
         actor: { via },
         traceId,
-        workspaceSlug
+        workspaceId
       } = yield* CurrentPrincipal
       const issues = batch.flatMap(({ eventType }, index) =>
         isReserved(eventType) ? [{ path: `/events/${index}/eventType`, message: RESERVED }] : []
       )
       if (issues.length > 0) return yield* new InvalidRequest({ issues })
       const rows = batch.map(({ idempotencyKey = null, ...rest }) => ({ ...rest, idempotencyKey }))
-      const items = yield* events.publishAll(workspaceSlug, rows, traceId, fanOut)
+      const items = yield* events.publishAll(workspaceId, rows, traceId, fanOut)
       count(via, items)
       return { items }
     })

@@ -134,20 +134,20 @@ begin
 end $$;
 
 -- Who gets the events of one type in a workspace: the endpoints that want them, enabled and disabled, each in the order of
--- ids. No workspace: there is none of that slug. `asleep`: the shards whose worker has to be woken. `used_up`: the workspace's
+-- ids. None at all: the workspace is gone. `asleep`: the shards whose worker has to be woken. `used_up`: the workspace's
 -- quota that is.
 create type posthorn.audience as (
-  slug text, event_type text, workspace_id text, enabled text[], disabled text[], asleep smallint[], used_up text
+  workspace_id text, event_type text, enabled text[], disabled text[], asleep smallint[], used_up text
 );
 
 -- Leaves out `except_endpoint`. Endpoints are locked as a foreign key would: one that is deleted meanwhile drops out here and
 -- fails nobody's transaction, and none of these, nor the workspace, is gone before the caller's transaction ends.
 -- `stable`, although it locks: PostgreSQL writes only such a function into the statement that selects from it, so that one
 -- statement finds the audiences of many kinds of events. Called anywhere else it raises an error.
-create function posthorn.matching_endpoints(workspace_slug text, event_type text, except_endpoint text) returns setof posthorn.audience
+create function posthorn.matching_endpoints(workspace text, event_type text, except_endpoint text) returns setof posthorn.audience
 language sql stable rows 1
 begin atomic
-  select workspace_slug, event_type, w.id, a.enabled, a.disabled, a.asleep, w.used_up
+  select w.id, event_type, a.enabled, a.disabled, a.asleep, w.used_up
   from posthorn.workspaces w cross join lateral (
     select array_agg(e.id) filter (where e.enabled) as enabled, array_agg(e.id) filter (where not e.enabled) as disabled,
       array_agg(e.shard) filter (where e.enabled and not posthorn.is_awake(e.shard)) as asleep
@@ -161,16 +161,16 @@ begin atomic
       where e.workspace_id = w.id and e.id = s.id for key share
     ) e
   ) a
-  where w.slug = workspace_slug;
+  where w.id = workspace;
 end;
 
 -- The same of one kind of event; and workers of the enabled ones are woken.
-create function posthorn.audience_of(workspace_slug text, event_type text, except_endpoint text) returns posthorn.audience
+create function posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   audience posthorn.audience;
 begin
-  select * into audience from posthorn.matching_endpoints(workspace_slug, event_type, except_endpoint);
+  select * into audience from posthorn.matching_endpoints(workspace, event_type, except_endpoint);
   if audience.asleep is not null then perform posthorn.notify_sleepers(audience.asleep); end if;
   return audience;
 end $$;
@@ -183,6 +183,9 @@ create function posthorn.quota_exceeded(quota text) returns posthorn.refusal lan
     when 'waiting' then 'As many deliveries of this workspace wait as may wait: publish again once some are made'
     else 'This workspace keeps as many bytes of payloads as it may keep' end, quota)::posthorn.refusal;
 
+create function posthorn.workspace_gone() returns posthorn.refusal language sql immutable parallel safe
+  return row('PH404', 'The workspace was deleted meanwhile', null)::posthorn.refusal;
+
 -- Locks these workspaces as a foreign key would, and refuses the events of those that are gone.
 create function posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -193,7 +196,7 @@ begin
   return array(
     select case when p.workspace_id = any (workspaces) and p.workspace_id <> all (found)
         then row(p.place, null, p.id, p.event_type, p.payload, p.trace_id, p.key, null, null, null, false,
-          row('PH404', 'The workspace was deleted meanwhile', null)::posthorn.refusal)::posthorn.planned
+          posthorn.workspace_gone())::posthorn.planned
         else p end
     from unnest(plan) p order by p.place
   );
@@ -204,7 +207,7 @@ end $$;
 -- what they take with `audience_of` called for each kind. Plans are kept, because one for these very arrays would be made
 -- anew each time. One event takes no more than `most_deliveries`.
 create function posthorn.plan(
-  workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
+  workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer
 ) returns posthorn.planned[] language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan as $$
@@ -217,14 +220,14 @@ declare
   began bigint;
 begin
   with given as materialized (
-    select g.place, g.slug, g.event_type, posthorn.refusal_of(g.event_type, i.payload, g.key, g.trace_id) as fault
-    from unnest(workspace_slugs, event_types, payloads, idempotency_keys, trace_ids)
-      with ordinality as g(slug, event_type, payload, key, trace_id, place)
+    select g.place, g.workspace, g.event_type, posthorn.refusal_of(g.event_type, i.payload, g.key, g.trace_id) as fault
+    from unnest(workspaces, event_types, payloads, idempotency_keys, trace_ids)
+      with ordinality as g(workspace, event_type, payload, key, trace_id, place)
     cross join lateral (select g.payload::text as payload offset 0) i
   )
   select array(select g.fault from given g order by g.place), array(
-    select a from (select distinct g.slug, g.event_type from given g where (g.fault).code is null) k
-    cross join lateral posthorn.matching_endpoints(k.slug, k.event_type, null) a
+    select a from (select distinct g.workspace, g.event_type from given g where (g.fault).code is null) k
+    cross join lateral posthorn.matching_endpoints(k.workspace, k.event_type, null) a
   ) into faults, audiences;
   foreach one in array audiences loop
     if one.asleep is not null then perform posthorn.notify_sleepers(one.asleep); end if;
@@ -238,15 +241,14 @@ begin
       g.key, a.enabled,
       case when (r.refusal).code is null then array(select posthorn.id_of('whd_', began + g.place) from unnest(a.enabled)) end,
       a.disabled, false, r.refusal)::posthorn.planned
-    from unnest(workspace_slugs, event_types, payloads, idempotency_keys, trace_ids, faults)
-      with ordinality as g(slug, event_type, payload, key, trace_id, code, message, hint, place)
+    from unnest(workspaces, event_types, payloads, idempotency_keys, trace_ids, faults)
+      with ordinality as g(workspace, event_type, payload, key, trace_id, code, message, hint, place)
     cross join lateral (select posthorn.id_of('evt_', began + g.place) as id offset 0) i
-    left join unnest(audiences) a on a.slug = g.slug and a.event_type = g.event_type
+    left join unnest(audiences) a on a.workspace_id = g.workspace and a.event_type = g.event_type
     cross join lateral (
       select case
         when g.code is not null then row(g.code, g.message, g.hint)::posthorn.refusal
-        when a.workspace_id is null
-          then row('PH404', 'No workspace has the slug ' || coalesce(g.slug, ''), null)::posthorn.refusal
+        when a.workspace_id is null then posthorn.workspace_gone()
         -- An event that makes no delivery lets none wait.
         when a.used_up = 'bytes' or (a.used_up = 'waiting' and a.enabled is not null) then posthorn.quota_exceeded(a.used_up)
         when cardinality(a.enabled) > most_deliveries then posthorn.too_many(cardinality(a.enabled), most_deliveries)
@@ -298,8 +300,7 @@ create function posthorn.announce(
   workspace text, event_type text, payload text, trace_id text, except_endpoint text default null
 ) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  audience posthorn.audience := posthorn.audience_of(
-    (select slug from posthorn.workspaces where id = workspace), event_type, except_endpoint);
+  audience posthorn.audience := posthorn.audience_of(workspace, event_type, except_endpoint);
   began constant bigint := date_part('epoch', clock_timestamp()) * 1000000;
 begin
   -- Whoever fails as well is told nothing of the others, and has not missed it: 500 endpoints with `*` that were disabled
@@ -391,11 +392,11 @@ end $$;
 
 -- The one way: what is planned, with what came of it. Each caller below gives it in a shape of its own.
 create function posthorn.carry_out(
-  workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
+  workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, patient boolean
 ) returns posthorn.planned[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  plan posthorn.planned[] := posthorn.plan(workspace_slugs, event_types, payloads, idempotency_keys, trace_ids, most_deliveries);
+  plan posthorn.planned[] := posthorn.plan(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries);
   -- After the workers were woken: what they see of a transaction before this moment is all there is; see wake.
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   one posthorn.planned;
@@ -420,7 +421,7 @@ create type posthorn.published as (id text, event_type text, delivery_ids text[]
 -- says why, and looks the endpoints up once more. To few endpoints it goes by plain statements, which take half as long as those
 -- for arrays of events; but each row costs more so than in a set.
 create function posthorn.publish_one(
-  workspace_slug text, event_type text, payload text, trace_id text, most_deliveries integer
+  workspace text, event_type text, payload text, trace_id text, most_deliveries integer
 ) returns posthorn.published language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
@@ -433,7 +434,7 @@ declare
   ids text[] := '{}';
 begin
   if not (posthorn.refusal_of(event_type, payload, null, trace_id) is null) then return null; end if;
-  audience := posthorn.audience_of(workspace_slug, event_type, null);
+  audience := posthorn.audience_of(workspace, event_type, null);
   if audience.used_up is not null then return null; end if;
   if audience.enabled is null or cardinality(audience.enabled) > most_deliveries then
     if audience.enabled is not null then return null; end if;
@@ -469,13 +470,13 @@ create type posthorn.outcome as (
   place integer, id text, event_type text, delivery_ids text[], duplicate boolean, code text, message text, hint text
 );
 
--- Publishes events that have nothing to do with each other, of any workspaces, and gives the outcome of each, by its place
+-- Publishes events that have nothing to do with each other, of any workspaces, named by their ids, and gives the outcome of each, by its place
 -- from 1 on: `code` is null when it is published, else its SQLSTATE (see above), with message and hint; then nothing of it is
 -- stored, and its key is as it was. In `idempotency_keys` and `trace_ids` null means none. `most_deliveries` is for each event.
 -- `patient`: wait for keys that other transactions hold; otherwise their events are refused with 55P03.
 -- An exception tells nothing about single events: make them again one by one.
 create function posthorn.publish_each(
-  workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
+  workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, patient boolean default true
 ) returns setof posthorn.outcome
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
@@ -483,7 +484,7 @@ declare
   one posthorn.published;
 begin
   if cardinality(event_types) = 1 and coalesce(num_nonnulls(variadic idempotency_keys), 0) = 0 then
-    one := posthorn.publish_one(workspace_slugs[1], event_types[1], payloads[1]::text, trace_ids[1], most_deliveries);
+    one := posthorn.publish_one(workspaces[1], event_types[1], payloads[1]::text, trace_ids[1], most_deliveries);
     if one is not null then
       return next row(1, one.id, one.event_type, one.delivery_ids, false, null, null, null)::posthorn.outcome;
       return;
@@ -492,14 +493,14 @@ begin
   return query
     select p.place, p.id, p.event_type, case when (p.refusal).code is null then coalesce(p.delivery_ids, '{}') else '{}' end,
       p.duplicate, (p.refusal).code, (p.refusal).message, (p.refusal).hint
-    from unnest(posthorn.carry_out(workspace_slugs, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
+    from unnest(posthorn.carry_out(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
       patient)) p;
 end $$;
 
 -- Refuses a batch that would make too many deliveries, before anything is made: refusing 120,000 must not cost what making them
 -- does. Events under keys that are known are not counted: they make none.
 create function posthorn.check_fan_out(
-  workspace_slug text, event_types text[], idempotency_keys text[], most_deliveries integer
+  workspace text, event_types text[], idempotency_keys text[], most_deliveries integer
 ) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
   planned bigint;
@@ -508,12 +509,12 @@ begin
   select sum(k.events * cardinality(a.enabled)) into planned
   from (
     select i.event_type, count(*) as events
-    from posthorn.workspaces w, unnest(event_types, idempotency_keys) as i(event_type, key)
-    where w.slug = workspace_slug and not exists (
+    from unnest(event_types, idempotency_keys) as i(event_type, key)
+    where not exists (
       select from posthorn.idempotency_keys k
-      where k.workspace_id = w.id and k.key = i.key and k.created_at > clock_timestamp() - interval '24 hours')
+      where k.workspace_id = workspace and k.key = i.key and k.created_at > clock_timestamp() - interval '24 hours')
     group by 1
-  ) k cross join lateral posthorn.audience_of(workspace_slug, k.event_type, null) a;
+  ) k cross join lateral posthorn.audience_of(workspace, k.event_type, null) a;
   if planned > most_deliveries then
     refusal := posthorn.too_many(planned, most_deliveries);
     raise exception '%', refusal.message using errcode = refusal.code;
@@ -532,10 +533,9 @@ begin
   return row(one.id, one.event_type, coalesce(one.delivery_ids, '{}'), one.duplicate)::posthorn.published;
 end $$;
 
--- Publish events, all or nothing, answers in the order given. `idempotency_keys` holds null where there is no key.
-create function posthorn.publish_events(
-  workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text default null,
-  most_deliveries integer default null
+-- Publishes events, all or nothing, answers in the order given.
+create function posthorn.publish_all(
+  workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer
 ) returns setof posthorn.published
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
@@ -543,13 +543,36 @@ declare
   one posthorn.planned;
 begin
   if most_deliveries is not null then
-    perform posthorn.check_fan_out(workspace_slug, event_types, idempotency_keys, most_deliveries);
+    perform posthorn.check_fan_out(workspace, event_types, idempotency_keys, most_deliveries);
   end if;
-  foreach one in array posthorn.carry_out(array_fill(workspace_slug, array[total]), event_types, payloads, idempotency_keys,
+  foreach one in array posthorn.carry_out(array_fill(workspace, array[total]), event_types, payloads, idempotency_keys,
     array_fill(coalesce(trace_id, posthorn.new_trace_id()), array[total]), null, true)
   loop
     return next posthorn.answer(one);
   end loop;
+end $$;
+
+-- The workspace that has this slug. Everything else goes by its id: a slug may be used again.
+create function posthorn.workspace_of(workspace_slug text) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  found_id constant text := (select w.id from posthorn.workspaces w where w.slug = workspace_slug);
+begin
+  if found_id is null then
+    raise exception 'No workspace has the slug %', coalesce(workspace_slug, '') using errcode = 'PH404';
+  end if;
+  return found_id;
+end $$;
+
+-- The same for applications. `idempotency_keys` holds null where there is no key.
+create function posthorn.publish_events(
+  workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text default null,
+  most_deliveries integer default null
+) returns setof posthorn.published
+language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
+begin
+  return query select * from posthorn.publish_all(posthorn.workspace_of(workspace_slug), event_types, payloads,
+    idempotency_keys, trace_id, most_deliveries);
 end $$;
 
 -- Publish one event. Call it in the transaction that makes the event true:
@@ -559,40 +582,41 @@ create function posthorn.publish(
 ) returns posthorn.published
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
+  workspace constant text := posthorn.workspace_of(workspace_slug);
   one posthorn.published;
 begin
   if idempotency_key is null then
-    one := posthorn.publish_one(workspace_slug, event_type, payload::text, trace_id, null);
+    one := posthorn.publish_one(workspace, event_type, payload::text, trace_id, null);
     if one is not null then return one; end if;
   end if;
-  return posthorn.answer((posthorn.carry_out(array[workspace_slug], array[event_type], array[payload], array[idempotency_key],
+  return posthorn.answer((posthorn.carry_out(array[workspace], array[event_type], array[payload], array[idempotency_key],
     array[trace_id], null, true))[1]);
 end $$;
 
--- The same for a caller who has few connections: what another transaction holds, such as a key that it published with, is
+-- `publish_all` for a caller who has few connections: what another transaction holds, such as a key that it published with, is
 -- waited for no longer than this; then the call fails with 55P03 and has done nothing, so that it can be made again.
-create function posthorn.try_publish_events(
-  workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text,
+create function posthorn.try_publish_all(
+  workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text,
   most_deliveries integer
 ) returns setof posthorn.published
 language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '100ms' as $$
 begin
-  return query select * from posthorn.publish_events(workspace_slug, event_types, payloads, idempotency_keys, trace_id,
+  return query select * from posthorn.publish_all(workspace, event_types, payloads, idempotency_keys, trace_id,
     most_deliveries);
 end $$;
 
 -- Here one event's key is waited for no longer than a moment, because all others wait with it. What else may be held, an
 -- endpoint or a workspace that is being deleted, fails the call with 55P03.
 create function posthorn.try_publish_each(
-  workspace_slugs text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
+  workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer
 ) returns setof posthorn.outcome
 language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '20ms' as $$
 begin
-  return query select * from posthorn.publish_each(workspace_slugs, event_types, payloads, idempotency_keys, trace_ids,
+  return query select * from posthorn.publish_each(workspaces, event_types, payloads, idempotency_keys, trace_ids,
     most_deliveries, false);
 end $$;
 
-revoke all on function posthorn.publish, posthorn.publish_events, posthorn.publish_each, posthorn.try_publish_events,
+revoke all on function posthorn.publish, posthorn.publish_events, posthorn.publish_each, posthorn.publish_all, posthorn.try_publish_all,
   posthorn.try_publish_each, posthorn.publish_one, posthorn.announce, posthorn.store, posthorn.plan, posthorn.keyed,
   posthorn.take_keys, posthorn.carry_out from public;

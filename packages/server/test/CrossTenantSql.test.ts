@@ -111,7 +111,13 @@ const PLAIN: Readonly<Record<string, string>> = {
   per_endpoint: "'{100}'",
   moment: "now()",
   stored: "'{1}'",
-  locked: "'{}'"
+  locked: "'{}'",
+  event_types: "'{a.b}'",
+  payloads: "array['1']::json[]",
+  idempotency_keys: "'{null}'",
+  trace_ids: "'{null}'",
+  most_deliveries: "100",
+  patient: "false"
 }
 
 /** They take a workspace, and nothing that could be another's: the ids of the first two are positions. */

@@ -236,7 +236,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
         )
         const sql = yield* SqlClient
         const waiting = sql`select from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and query like '%publish_events%'`.pipe(
+          where datname = current_database() and wait_event_type = 'Lock' and query like '%publish_all%'`.pipe(
           Effect.repeat({ until: (rows) => rows.length > 0 }),
           Effect.timeout("30 seconds")
         )

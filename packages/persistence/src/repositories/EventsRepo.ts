@@ -105,16 +105,16 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
       const publishing = yield* makePublishing
 
       /** In one transaction with whatever else is published at this moment, as if it were alone. */
-      const publish = (workspaceSlug: string, event: NewEvent, traceId: string, mostDeliveries: number) =>
-        refusedOne(publishing.one({ workspaceSlug, event, traceId, mostDeliveries }))
+      const publish = (workspaceId: WorkspaceId, event: NewEvent, traceId: string, mostDeliveries: number) =>
+        refusedOne(publishing.one({ workspaceId, event, traceId, mostDeliveries }))
 
       /** All or nothing; the answers in the order of the events. */
       const publishAll = (
-        workspaceSlug: string,
+        workspaceId: WorkspaceId,
         events: ReadonlyArray<NewEvent>,
         traceId: string,
         mostDeliveries: number
-      ) => refusedAll(publishing.all(workspaceSlug, events, traceId, mostDeliveries))
+      ) => refusedAll(publishing.all(workspaceId, events, traceId, mostDeliveries))
 
       /** An event of Posthorn itself, in the caller's transaction; never sent to `exceptEndpoint`. */
       const announce = (

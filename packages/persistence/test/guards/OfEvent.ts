@@ -63,7 +63,7 @@ const scenarios = writeScenarios((it) => {
     const other = await stage.other()
     await other.rows("begin")
     const answers = await other.rows(
-      `select code from posthorn.publish_each(array['acme', 'acme'], array['wanted', 'unwanted'], array['1', '1']::json[],
+      `select code from posthorn.publish_each(array_fill(posthorn.workspace_of('acme'), array[2]), array['wanted', 'unwanted'], array['1', '1']::json[],
            array[null, null]::text[], array[null, 'no trace id'], null) order by place`
     )
     const free = await stage.rows("select id from posthorn.endpoints for update skip locked")

@@ -280,14 +280,14 @@ export const publishing = writeScenarios((it) => {
     assert.deepEqual(await stage.rows("select key from posthorn.idempotency_keys"), [{ key: "k" }])
   })
 
-  it("try_publish_events: a caller with few connections does not wait for a key that somebody holds", async (stage) => {
+  it("try_publish_all: a caller with few connections does not wait for a key that somebody holds", async (stage) => {
     await stage.workspace()
     const other = await stage.other()
     await other.rows("begin")
     await other.rows("select posthorn.publish('acme', 'a', '1', 'k')")
     await stage.rows("set statement_timeout = '8s'")
     const code = await stage.code(
-      "select posthorn.try_publish_events('acme', array['a'], array['1']::json[], array['k'], null, null)"
+      "select posthorn.try_publish_all(posthorn.workspace_of('acme'), array['a'], array['1']::json[], array['k'], null, null)"
     )
     await stage.rows("reset statement_timeout")
     assert.equal(code, "55P03")

@@ -1,6 +1,6 @@
 /** What publishing counts and looks up: keys that are known, keys that are old, and workspaces that go meanwhile. */
 import assert from "node:assert/strict"
-import { batch, each } from "./Publishing.ts"
+import { batch, each, IDS } from "./Publishing.ts"
 import { type Stage, writeScenarios } from "./Stage.ts"
 
 const refused = (call: Promise<unknown>) =>
@@ -62,7 +62,7 @@ export const keys = writeScenarios((it) => {
     await other.rows("select posthorn.publish('acme', 'a', '1', 'held')")
     await stage.rows("set lock_timeout = '100ms'")
     const code = await stage.code(
-      "select posthorn.publish_each(array['acme'], array['a'], array['1']::json[], array['held'], array[null], null, true)"
+      "select posthorn.publish_each(array[posthorn.workspace_of('acme')], array['a'], array['1']::json[], array['held'], array[null], null, true)"
     )
     await stage.rows("reset lock_timeout")
     assert.equal(code, "55P03")
@@ -81,7 +81,7 @@ export const keys = writeScenarios((it) => {
     await stage.rows("set lock_timeout = '8s'")
     // Two: one by itself goes another way.
     const code = await stage.code(
-      `select posthorn.publish_each(array['unwanting', 'unwanting'], array['a', 'a'], array['1', '1']::json[],
+      `select posthorn.publish_each(array_fill(posthorn.workspace_of('unwanting'), array[2]), array['a', 'a'], array['1', '1']::json[],
         array[null, null], array[null, null], null)`
     )
     assert.equal(code, null)
@@ -91,7 +91,7 @@ export const keys = writeScenarios((it) => {
     await remove(going)
     const slugs = ["acme", "going", "unwanting"]
     const publishing = stage.rows(
-      `select place, code from posthorn.publish_each($1, $2, $3::text[]::json[], $4, $4, null) order by place`,
+      `select place, code from posthorn.publish_each(${IDS}, $2, $3::text[]::json[], $4, $4, null) order by place`,
       slugs,
       slugs.map(() => "a"),
       slugs.map(() => "1"),

@@ -34,6 +34,10 @@ export const batch = (
     most
   )
 
+/** The ids of the workspaces with the slugs of the first parameter; null for those that nobody has. */
+export const IDS = `(select array_agg(w.id order by n)
+  from unnest($1::text[]) with ordinality as s(slug, n) left join posthorn.workspaces w using (slug))`
+
 /** Of events that have nothing to do with each other: code and hint of each, null where it was published. */
 export const each = async (
   stage: Stage,
@@ -42,7 +46,7 @@ export const each = async (
 ) =>
   (
     await stage.rows(
-      "select * from posthorn.try_publish_each($1, $2, $3::text[]::json[], $4, $5, $6) order by place",
+      `select * from posthorn.try_publish_each(${IDS}, $2, $3::text[]::json[], $4, $5, $6) order by place`,
       events.map(([slug]) => slug),
       events.map(([, type]) => type),
       events.map(([, , payload]) => payload),

@@ -190,7 +190,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
 
       yield* caller("begin")
       const rows =
-        yield* caller(`select place, code from posthorn.publish_each(array['untouched', 'untouched'],
+        yield* caller(`select place, code from posthorn.publish_each(array_fill(posthorn.workspace_of('untouched'), array[2]),
         array['wanted', 'unwanted'], array['1', '1']::json[], array[null, null]::text[], array[null, 'no trace id'], null)`)
       const free =
         yield* sql`select id from posthorn.endpoints where workspace_id = ${workspaceId} for update skip locked`
@@ -214,7 +214,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
 
       const [row] = yield* sql<{ may: boolean }>`
         select bool_or(has_function_privilege('pg_monitor', p.oid, 'execute')) as may from pg_proc p
-        where p.pronamespace = 'posthorn'::regnamespace and p.proname in ('publish', 'publish_events', 'publish_each', 'announce', 'store')`
+        where p.pronamespace = 'posthorn'::regnamespace and p.proname in ('publish', 'publish_events', 'publish_each', 'publish_all', 'announce', 'store')`
 
       expect(row!.may).toBe(false)
     })

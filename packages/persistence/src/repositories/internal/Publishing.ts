@@ -8,6 +8,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import type { ServiceUnavailable } from "@posthorn/domain/Errors"
+import type { WorkspaceId } from "@posthorn/domain/Ids"
 import type { JsonText } from "@posthorn/domain/JsonText"
 import { Effect, Schema } from "effect"
 import { columnsOf, Id } from "../../client/internal/Columns.ts"
@@ -32,7 +33,7 @@ export const Published = Schema.Struct({
 export type Published = typeof Published.Type
 
 interface Publish {
-  readonly workspaceSlug: string
+  readonly workspaceId: WorkspaceId
   readonly event: NewEvent
   readonly traceId: string
   readonly mostDeliveries: number
@@ -51,8 +52,8 @@ const KEY_HELD = "Another call or transaction is still publishing with this idem
 const ENDPOINT_HELD =
   "The workspace, or an endpoint that wants the event, is being deleted, or something holds a table or row that the publish needs"
 
-const keyOf = ({ event, workspaceSlug }: Publish) =>
-  event.idempotencyKey === null ? null : `${workspaceSlug} ${event.idempotencyKey}`
+const keyOf = ({ event, workspaceId }: Publish) =>
+  event.idempotencyKey === null ? null : `${workspaceId} ${event.idempotencyKey}`
 
 const refusedBy = ({ code, hint, message }: Pick<Outcome, "code" | "hint" | "message">) =>
   new SqlError({ cause: Object.assign(new Error(message ?? ""), { code, hint }) })
@@ -69,14 +70,14 @@ export const makePublishing = Effect.gen(function* () {
 
   /** All or nothing. Waits for whoever else is publishing with a key: their commit gives the answer, their rollback frees it. */
   const publishTogether = (
-    workspaceSlug: string,
+    workspaceId: WorkspaceId,
     events: ReadonlyArray<NewEvent>,
     traceId: string,
     mostDeliveries: number,
     key: string | null = null
   ) =>
-    rows(sql, Published)`select ${published} from posthorn.try_publish_events(
-      ${workspaceSlug}, ${events.map(({ eventType }) => eventType)}::text[],
+    rows(sql, Published)`select ${published} from posthorn.try_publish_all(
+      ${workspaceId}, ${events.map(({ eventType }) => eventType)}::text[],
       ${events.map(({ payload }) => payload.text)}::text[]::json[],
       ${events.map(({ idempotencyKey }) => idempotencyKey) as Array<string>}::text[], ${traceId},
       ${mostDeliveries}::integer)`.pipe(
@@ -87,16 +88,16 @@ export const makePublishing = Effect.gen(function* () {
     )
 
   const publishAlone = (publish: Publish): Effect.Effect<Published, SqlError | ServiceUnavailable> => {
-    const { event, mostDeliveries, traceId, workspaceSlug } = publish
+    const { event, mostDeliveries, traceId, workspaceId } = publish
     return Effect.map(
-      publishTogether(workspaceSlug, [event], traceId, mostDeliveries, keyOf(publish)),
+      publishTogether(workspaceId, [event], traceId, mostDeliveries, keyOf(publish)),
       ([made]) => made!
     )
   }
 
   const publishEach = (publishes: ReadonlyArray<Publish>) =>
     rows(sql, Outcome)`select ${outcome} from posthorn.try_publish_each(
-      ${publishes.map(({ workspaceSlug }) => workspaceSlug)}::text[],
+      ${publishes.map(({ workspaceId }) => workspaceId)}::text[],
       ${publishes.map(({ event }) => event.eventType)}::text[],
       ${publishes.map(({ event }) => event.payload.text)}::text[]::json[],
       ${publishes.map(({ event }) => event.idempotencyKey) as Array<string>}::text[],
@@ -104,7 +105,7 @@ export const makePublishing = Effect.gen(function* () {
       order by place`
 
   const batched = yield* makeBatcher(publishEach, {
-    lineOf: ({ workspaceSlug }: Publish) => workspaceSlug,
+    lineOf: ({ workspaceId }: Publish) => workspaceId,
     bytesOf: ({ event }) => event.payload.text.length
   })
 
@@ -117,13 +118,13 @@ export const makePublishing = Effect.gen(function* () {
     Effect.matchEffect(batched(publish), {
       onSuccess: (outcome) => settle(publish, outcome),
       onFailure: (error) =>
-        isOfOne(error) ? apart.withPermit(publish.workspaceSlug)(publishAlone(publish)) : Effect.fail(error)
+        isOfOne(error) ? apart.withPermit(publish.workspaceId)(publishAlone(publish)) : Effect.fail(error)
     })
 
   /** In no transaction of the caller's. */
   const one = (publish: Publish) =>
     Effect.suspend(() =>
-      waiting.isWaitedFor(keyOf(publish)) || apart.isUsed(publish.workspaceSlug)
+      waiting.isWaitedFor(keyOf(publish)) || apart.isUsed(publish.workspaceId)
         ? publishAlone(publish)
         : publishShared(publish)
     )
