@@ -45,4 +45,11 @@ inChromium("the console in Chromium", (on) => {
     expect(cookie).toMatchObject({ path: "/console", httpOnly: true, sameSite: "Strict" })
     expect(on.stage.logs.join("")).not.toContain(new URL(link).hash.slice(6))
   })
+
+  it("§4 shows the reference in a sandbox: under an origin of its own, with no session", async () => {
+    const { page } = await on.open()
+    await page.goto(`${on.stage.url}/reference#WebhookEndpointDisabled`)
+    await page.getByRole("heading", { name: "WebhookEndpointDisabled" }).waitFor()
+    expect(await page.evaluate(() => self.origin)).toBe("null")
+  })
 })

@@ -79,7 +79,9 @@ layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
       })
       // Signed out of before: what it made is found all the same.
       const { call } = yield* TestServer
-      yield* call("DELETE", "/console/session", { headers: { ...OURS, cookie: second.cookie } })
+      yield* call("DELETE", "/console/session", {
+        headers: { ...OURS, cookie: second.cookie, "x-console": ws.slug }
+      })
       const [{ id }] = (yield* listed(ws)) as unknown as readonly [Loose]
 
       const answers = [yield* ws.call("DELETE", `/console-sessions/${id}`)]
@@ -110,7 +112,9 @@ layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
       const link = yield* first.use("POST", "/console-links", {})
       const second = yield* openConsole(ws, codeOf(link.body.url))
 
-      yield* call("DELETE", "/console/session", { headers: { ...OURS, cookie: first.cookie } })
+      yield* call("DELETE", "/console/session", {
+        headers: { ...OURS, cookie: first.cookie, "x-console": ws.slug }
+      })
 
       expect([yield* statusOf(first), yield* statusOf(second)]).toEqual([401, 401])
       expect((yield* ws.call("GET", "/overview", { token: made.body.token })).status).toBe(200)

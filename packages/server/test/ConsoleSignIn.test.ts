@@ -5,7 +5,9 @@ import { entries } from "@posthorn/api-contract/Walk"
 import { Effect, Layer, Logger } from "effect"
 import { codeOf, cookieOf, enterConsole, linkFor, OURS, signIn } from "./ConsoleSignIn.ts"
 import { makeWorld, pathOf, sampleOf } from "./Samples.ts"
-import { entered, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
+import { anotherServer, entered, OPERATOR_TOKEN, TestServer, testServer } from "./TestServer.ts"
+
+const limitedServer = anotherServer({ quotas: { auth_failure: { limit: 3, windowSeconds: 600 } } })
 
 layer(testServer(), { excludeTestServices: true })("signing in to the console", (it) => {
   it.effect("§11 opens by a link's code, with a cookie that exists only under /console", () =>
@@ -20,7 +22,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
       expect(link.body.url).toMatch(/^http:\/\/posthorn\.test\/console\/sign-in#code=[\w-]{32}$/)
       expect(opened.status).toBe(201)
       expect(opened.headers.get("set-cookie")).toMatch(
-        /^__Secure-posthorn_console_ws-\d+=[\w-]{43}; Max-Age=604800; Path=\/console; HttpOnly; SameSite=Strict; Secure$/
+        /^__Host-posthorn_console_ws-\d+=[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Strict; Secure$/
       )
     })
   )
@@ -162,7 +164,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     Effect.gen(function* () {
       const { call, enter } = yield* TestServer
       const ws = yield* enter
-      const planted = `__Secure-posthorn_console_${ws.slug}=${"A".repeat(43)}`
+      const planted = `__Host-posthorn_console_${ws.slug}=${"A".repeat(43)}`
 
       const opened = yield* signIn({ code: yield* linkFor(ws) }, { ...OURS, cookie: planted })
       const again = yield* signIn({ token: ws.token }, { ...OURS, cookie: cookieOf(opened.headers) })
@@ -292,18 +294,66 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     })
   )
 
-  it.effect("§11 signs out for good", () =>
+  it.effect("§11 signs out of the workspace that is named, and of no other, for good", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* TestServer
       const ws = yield* enter
       const { cookie, use } = yield* enterConsole(ws)
+      const signOut = (slug: string) =>
+        call("DELETE", "/console/session", { headers: { ...OURS, cookie, "x-console": slug } })
 
-      const out = yield* call("DELETE", "/console/session", { headers: { ...OURS, cookie } })
+      const ofAnother = yield* signOut("another")
+      const still = yield* use("GET", "/webhooks")
+      const out = yield* signOut(ws.slug)
 
-      expect(out.status).toBe(204)
+      expect([ofAnother.status, still.status, out.status]).toEqual([204, 200, 204])
       expect(out.headers.get("set-cookie")).toContain("Max-Age=0")
       expect((yield* use("GET", "/webhooks")).status).toBe(401)
     })
+  )
+
+  it.effect("§11 lets in whoever has a good cookie, however many were planted beside it", () =>
+    Effect.gen(function* () {
+      const { call, enter } = yield* TestServer
+      const ws = yield* enter
+      const { cookie } = yield* enterConsole(ws)
+      const name = cookie.split("=")[0]!
+      const junk = (each: string, n: number) => `${each}=${String(n).padStart(43, "x")}`
+      const sameName = Array.from({ length: 60 }, (_, n) => junk(name, n))
+      const others = Array.from({ length: 60 }, (_, n) => junk(name.replace(/_[^_]*$/, `_other-${n}`), n))
+      const path = `/console/api/workspaces/${ws.slug}/webhooks`
+
+      for (const pairs of [
+        [...sameName, ...others, cookie],
+        [cookie, ...others, ...sameName]
+      ]) {
+        const headers = { ...OURS, cookie: pairs.join("; ") }
+        expect((yield* call("GET", path, { headers })).status).toBe(200)
+        const { body } = yield* call("GET", "/console/session", { headers })
+        expect(body.sessions).toMatchObject([{ workspace: { slug: ws.slug } }])
+      }
+    })
+  )
+
+  it.effect(
+    "§8 asks the database once at most for a refused sign-in, and not at all once an address is refused",
+    () =>
+      Effect.gen(function* () {
+        const { call, enter } = yield* limitedServer
+        const ws = yield* enter
+        const good = yield* linkFor(ws)
+        const tried = (code: string) => call("POST", "/console/session", { body: { code }, headers: OURS })
+        const refused = yield* Effect.forEach([1, 2, 3, 4], (n) => tried(String(n).padStart(32, "x")))
+        const late = yield* tried(good)
+
+        expect(refused.map(({ status }) => status)).toEqual([401, 401, 401, 429])
+        // It was not looked up, let alone used.
+        expect(late.status).toBe(429)
+        const other = yield* TestServer
+        expect(
+          (yield* other.call("POST", "/console/session", { body: { code: good }, headers: OURS })).status
+        ).toBe(201)
+      }).pipe(Effect.scoped)
   )
 
   it.effect("§11 gives no link more than its maker may do", () =>

@@ -23,7 +23,9 @@ layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
         expect(document.body.servers[0]!.url).toBe("http://posthorn.test")
         expect(page.text).not.toMatch(/<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?:https?:)?\/\//)
         expect(page.text).toContain('<link rel="icon" href="/console/favicon.svg">')
-        expect(page.headers.get("content-security-policy")).toContain("default-src 'none'")
+        expect(page.headers.get("content-security-policy")).toMatch(
+          /^sandbox allow-scripts allow-popups; default-src 'none'/
+        )
       })
   )
 

@@ -12,7 +12,7 @@ import { Effect, Option } from "effect"
 import { Authentication } from "../gate/Authentication.ts"
 import type { Caller } from "../gate/Caller.ts"
 import { ServerConfig } from "../ServerConfig.ts"
-import { makeCookies } from "./Cookies.ts"
+import { type CookieSecret, makeCookies } from "./Cookies.ts"
 
 type Headers = HttpServerRequest.HttpServerRequest["headers"]
 
@@ -26,10 +26,11 @@ export const isOurs = ({ headers, method }: HttpServerRequest.HttpServerRequest)
  * Which workspace's session is meant: the one in the path; for operations without one what `x-console` names, or the
  * only one there is.
  */
-const slugMeant = (slug: string | undefined, headers: Headers, secrets: ReadonlyMap<string, string>) => {
+const slugMeant = (slug: string | undefined, headers: Headers, secrets: ReadonlyArray<CookieSecret>) => {
   if (slug !== undefined) return slug
+  const slugs = new Set(secrets.map(([each]) => each))
   const named = headers["x-console"] ?? ""
-  return secrets.has(named) ? named : secrets.size === 1 ? [...secrets.keys()][0] : undefined
+  return slugs.has(named) || slugs.size !== 1 ? named : [...slugs][0]
 }
 
 export class SessionAuthentication extends Effect.Service<SessionAuthentication>()(
@@ -42,16 +43,19 @@ export class SessionAuthentication extends Effect.Service<SessionAuthentication>
       const sessions = yield* ConsoleSessions
       const cookies = makeCookies(baseUrl)
 
+      /** The living session in this workspace. */
+      const findIn = (slug: string, secrets: ReadonlyArray<CookieSecret>) =>
+        Effect.map(sessions.identify(secrets.filter(([each]) => each === slug)), ([session]) => session)
+
+      /** The session that `x-console` names, and no other. */
+      const findNamed = (headers: Headers) => findIn(headers["x-console"] ?? "", cookies.read(headers.cookie))
+
       const find = (
         slug: string | undefined,
         headers: Headers
       ): Effect.Effect<ConsoleSession | undefined> => {
         const secrets = cookies.read(headers.cookie)
-        const meant = slugMeant(slug, headers, secrets)
-        const secret = meant === undefined ? undefined : secrets.get(meant)
-        return secret === undefined
-          ? Effect.succeed(undefined)
-          : Effect.map(sessions.identify([[meant!, secret]]), ([session]) => session)
+        return findIn(slugMeant(slug, headers, secrets) ?? "", secrets)
       }
 
       /** Who sends this request to an operation. */
@@ -68,7 +72,7 @@ export class SessionAuthentication extends Effect.Service<SessionAuthentication>
       /** Every live session of this browser. */
       const all = (headers: Headers) => sessions.identify(cookies.read(headers.cookie))
 
-      return { all, authenticate, cookies, find } as const
+      return { all, authenticate, cookies, findNamed } as const
     })
   }
 ) {}

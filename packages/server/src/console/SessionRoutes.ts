@@ -51,11 +51,14 @@ const comesFromElsewhere = ({ headers }: HttpServerRequest.HttpServerRequest) =>
   return headers.origin !== undefined && headers.origin.replace(/^https?:\/\//, "") !== (headers.host ?? "")
 }
 
+const addressOf = ({ remoteAddress }: HttpServerRequest.HttpServerRequest) =>
+  Option.getOrElse(remoteAddress, () => "")
+
 const request = HttpServerRequest.HttpServerRequest
 
 export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
-    const { unauthorized } = yield* Authentication
+    const { mayTry, unauthorized } = yield* Authentication
     const brand = yield* ConsoleConfig
     const authentication = yield* SessionAuthentication
     const sessions = yield* ConsoleSessions
@@ -71,9 +74,10 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
     const signIn = Effect.gen(function* () {
       const asked = yield* request
       if (comesFromElsewhere(asked)) return yield* new ForeignOrigin()
-      const text = yield* Effect.orDie(asked.text)
-      const opened = yield* Effect.flatMap(credentialOf(text), open)
-      if (opened === undefined) return yield* unauthorized(Option.getOrElse(asked.remoteAddress, () => ""))
+      const credential = yield* Effect.flatMap(Effect.orDie(asked.text), credentialOf)
+      yield* mayTry(addressOf(asked))
+      const opened = yield* open(credential)
+      if (opened === undefined) return yield* unauthorized(addressOf(asked))
       return HttpServerResponse.unsafeJson(
         { workspace: { slug: opened.workspaceSlug } },
         {
@@ -87,8 +91,9 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
       const asked = yield* request
       if (comesFromElsewhere(asked)) return yield* new ForeignOrigin()
       const credential = yield* Effect.flatMap(Effect.orDie(asked.text), credentialOf)
+      yield* mayTry(addressOf(asked))
       const link = "code" in credential ? yield* sessions.findLink(credential.code) : undefined
-      if (link === undefined) return yield* unauthorized(Option.getOrElse(asked.remoteAddress, () => ""))
+      if (link === undefined) return yield* unauthorized(addressOf(asked))
       return HttpServerResponse.unsafeJson({
         workspace: { slug: link.workspaceSlug, name: link.workspaceName },
         actor: { type: link.actor.type, id: link.actor.id, name: link.name }
@@ -99,7 +104,7 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
       const asked = yield* request
       if (!isOurs(asked)) return yield* new ForeignOrigin()
       const slug = asked.headers["x-console"] ?? ""
-      const session = yield* authentication.find(undefined, asked.headers)
+      const session = yield* authentication.findNamed(asked.headers)
       const { traceId } = yield* CurrentCall
       if (session !== undefined) yield* sessions.close(session, traceId)
       const ended = session?.workspaceSlug ?? (/^[a-z0-9-]{1,48}$/.test(slug) ? slug : undefined)

@@ -7,6 +7,7 @@
 import { hash, timingSafeEqual } from "node:crypto"
 import { Identities } from "@posthorn/capabilities/Identities"
 import { type RateLimited, Unauthorized } from "@posthorn/domain/Errors"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { Effect, Redacted } from "effect"
 import { ServerConfig } from "../ServerConfig.ts"
 import type { Caller } from "./Caller.ts"
@@ -14,6 +15,8 @@ import { clientKey, RateLimits } from "./RateLimits.ts"
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 const digest = (text: string) => hash("sha256", text, "buffer")
+
+const EXHAUSTED_ADDRESSES = 10_000
 
 export class Authentication extends Effect.Service<Authentication>()("@posthorn/server/Authentication", {
   dependencies: [Identities.Default, RateLimits.Default],
@@ -27,8 +30,27 @@ export class Authentication extends Effect.Service<Authentication>()("@posthorn/
     const isOperator = (token: string) =>
       token.length === operatorLength && timingSafeEqual(digest(token), operatorDigest)
 
+    /** Until when an address has failed too often. A hint for `mayTry`: the bucket itself is counted in `RateLimits`. */
+    const exhausted = new Map<string, number>()
+
+    const remember = (client: string, until: number) => {
+      if (exhausted.size >= EXHAUSTED_ADDRESSES) exhausted.clear()
+      exhausted.set(client, until)
+    }
+
     const unauthorized = (address: string): Effect.Effect<never, RateLimited | Unauthorized> =>
-      Effect.zipRight(limits.take("auth_failure", clientKey(address)), Effect.fail(new Unauthorized()))
+      Effect.zipRight(
+        Effect.tapError(limits.take("auth_failure", clientKey(address)), ({ retryAfterSeconds }) =>
+          Effect.map(elapsedNow, (now) => remember(clientKey(address), now + retryAfterSeconds * 1_000))
+        ),
+        Effect.fail(new Unauthorized())
+      )
+
+    /** Before a code is looked up: an address that has failed too often is refused without a statement. */
+    const mayTry = (address: string): Effect.Effect<void, RateLimited | Unauthorized> =>
+      Effect.flatMap(elapsedNow, (now) =>
+        (exhausted.get(clientKey(address)) ?? 0) > now ? unauthorized(address) : Effect.void
+      )
 
     const bearer = (
       authorization: string | undefined,
@@ -43,6 +65,6 @@ export class Authentication extends Effect.Service<Authentication>()("@posthorn/
         )
       })
 
-    return { bearer, unauthorized } as const
+    return { bearer, mayTry, unauthorized } as const
   })
 }) {}

@@ -30,7 +30,7 @@ export const pagesLive = HttpApiBuilder.Router.use((router) =>
     const metrics = Effect.map(yield* makePrometheusText, (text) =>
       HttpServerResponse.text(text, { contentType: CONTENT_TYPE, headers: { "cache-control": "no-store" } })
     )
-    const reference = yield* Effect.cached(referencePage(own.document, baseUrl))
+    const reference = yield* Effect.cached(referencePage(own.document))
 
     yield* router.get("/", Effect.succeed(HttpServerResponse.redirect("/reference", { status: 302 })))
     yield* router.get(

@@ -3,8 +3,8 @@
  *
  * No request goes to another host: fonts come from the system, nothing is loaded from a CDN, and the page's own policy
  * forbids the rest. It is 3.3 MB of HTML, so it is made and compressed once, at the first visit. It needs its script
- * inline and hence a looser policy than anything else that is served here; it holds no secret and sends no token but
- * one that is typed into it.
+ * inline and hence a looser policy than anything else that is served here. So it runs in a sandbox, under an origin of its own:
+ * it holds no secret, and sends no request.
  */
 import { HttpApiScalar, HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
@@ -18,6 +18,7 @@ const options = {
   showToolbar: "never",
   showDeveloperTools: "never",
   hideClientButton: true,
+  hideTestRequestButton: true,
   customCss: "a[href*='scalar.com'] { display: none !important }"
 }
 
@@ -37,6 +38,20 @@ const embedded = (document: object) =>
  * Scalar writes, under an id of its own making, once it has started.
  */
 const anchors = `<script>
+// In a sandbox there is no storage, and reading it raises an error that the page does not survive.
+const memory = () => {
+  const kept = new Map()
+  return {
+    get length() { return kept.size },
+    key: (n) => [...kept.keys()][n] ?? null,
+    getItem: (name) => kept.get(name) ?? null,
+    setItem: (name, value) => void kept.set(name, String(value)),
+    removeItem: (name) => void kept.delete(name),
+    clear: () => kept.clear()
+  }
+}
+for (const name of ["localStorage", "sessionStorage"])
+  Object.defineProperty(window, name, { value: memory() })
 const tags = new Set(${JSON.stringify(Object.keys(problems))})
 const headingOf = (tag) => document.querySelector('[id$="description/' + tag.toLowerCase() + '"]')
 const lead = () => {
@@ -60,22 +75,22 @@ addEventListener("hashchange", lead)
 /** Without one the browser asks for /favicon.ico, and says in its console that there is none. */
 const icon = '<link rel="icon" href="/console/favicon.svg">'
 
-const policy = (origin: string) =>
-  [
-    "default-src 'none'",
-    "script-src 'unsafe-inline' 'unsafe-eval'",
-    "style-src 'unsafe-inline'",
-    "img-src 'self' data: blob:",
-    "font-src data:",
-    `connect-src 'self' ${origin}`,
-    "worker-src blob:",
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-    "form-action 'none'"
-  ].join("; ")
+const POLICY = [
+  // An origin of its own: whatever runs here has no session of the console, and cannot act in its name.
+  "sandbox allow-scripts allow-popups",
+  "default-src 'none'",
+  "script-src 'unsafe-inline' 'unsafe-eval'",
+  "style-src 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src data:",
+  "worker-src blob:",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'none'"
+].join("; ")
 
 /** The page over this document, made for what a client says it accepts. */
-export const referencePage = (document: object, baseUrl: string) =>
+export const referencePage = (document: object) =>
   Effect.gen(function* () {
     const app = yield* HttpLayerRouter.toHttpEffect(scalar)
     const request = HttpServerRequest.fromWeb(new Request("http://localhost/reference"))
@@ -86,7 +101,7 @@ export const referencePage = (document: object, baseUrl: string) =>
     const page = yield* staticText(withAnchors.replace("<head>", `<head>${icon}`), {
       contentType: "text/html; charset=utf-8",
       headers: {
-        "content-security-policy": policy(new URL(baseUrl).origin),
+        "content-security-policy": POLICY,
         "referrer-policy": "no-referrer"
       }
     })

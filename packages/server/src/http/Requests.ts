@@ -183,7 +183,7 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
           return isStillSending(message) ? lingering(message, whole) : whole
         }
 
-        const refusal = oddity(message)
+        const refusal = oddity(message) ?? (routes.has(pathname) ? undefined : missing(pathname))
         if (refusal !== undefined)
           return Effect.succeed(
             HttpServerResponse.setHeader(finished(failures.refuse(refusal, traceId)), "connection", "close")

@@ -3,6 +3,11 @@ import type { HttpRouter } from "@effect/platform"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
 
 export interface RouteTable {
+  /**
+   * Whether a route has exactly this path. The router itself takes doubled slashes, capitals and escaped letters for the plain
+   * spelling: a proxy that checks a path would see another than the one that is answered.
+   */
+  readonly has: (pathname: string) => boolean
   /** The methods that this path answers, for `Allow`; undefined when it answers none. */
   readonly allowed: (pathname: string) => string | undefined
   readonly operation: (method: string, pathname: string) => ContractEntry | undefined
@@ -19,7 +24,9 @@ export const makeRouteTable = (routes: Iterable<HttpRouter.Route<unknown, unknow
     entry,
     pattern: patternOf(`(?:/console/api)?${entry.path}`)
   }))
+  const any = new RegExp(known.map(({ pattern }) => pattern.source).join("|"))
   return {
+    has: (pathname) => any.test(pathname),
     allowed: (pathname) => {
       const answered = new Set(
         known.filter(({ pattern }) => pattern.test(pathname)).map(({ method }) => method)
