@@ -522,6 +522,7 @@ create type posthorn.loaded as (
   event_type text,
   payload text,
   trace_id text,
+  test boolean,
   failures integer,
   version text,
   url text,

@@ -38,6 +38,10 @@ export const Delivery = Schema.Struct({
   nextAttemptAt: NullOr(Timestamp, "When it is tried next, at the earliest; null when it is not.", null),
   payload: JsonValue,
   replayedFrom: IdOrNull("delivery", "The delivery this one repeats; kept when that one is gone.", null),
+  test: Schema.Boolean.annotations({
+    description: "Whether it is a test send, or a replay of one; then it carries `x-posthorn-test: true`.",
+    examples: [false]
+  }),
   lastHttpStatus: IntegerOrNull("The receiver's HTTP status; null when no usable answer came.", 200),
   lastFailureReason: NullOr(FailureReason, "Why the last attempt failed; null when it did not.", null),
   lastDurationMs: IntegerOrNull("Milliseconds the last attempt took; null before the first.", 42),

@@ -77,14 +77,15 @@ begin
     select d.place, q.place as queue_place, o.ordinal, moment + o.retry_after * interval '1 millisecond' as retry_at,
       o.exhausted, o.status, timestamptz 'epoch' + o.began * interval '1 millisecond' as at, o.duration_ms,
       o.http_status, o.failure_reason, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature,
-      o.response_body, o.url, o.response_headers, d.trace_id, o.place as position, e.ids
+      o.response_body, o.url, o.response_headers, d.trace_id, d.test, o.place as position, e.ids
     from endpoints_first e,
       unnest(workspaces, deliveries, ordinals, attempt_ids, statuses, began, durations, http_statuses, failure_reasons,
         signatures, response_bodies, retry_afters, exhausteds, urls, response_headers) with ordinality
         as o(workspace_id, delivery_id, ordinal, attempt_id, status, began, duration_ms, http_status, failure_reason,
           signature, response_body, retry_after, exhausted, url, response_headers, place)
     cross join lateral (
-      select d.ctid as place, d.trace_id from posthorn.deliveries d
+      select d.ctid as place, d.trace_id, case when d.event_id is null then '","x-posthorn-test":"true"}' else '"}' end as test
+      from posthorn.deliveries d
       where d.workspace_id = o.workspace_id and d.id = o.delivery_id and d.attempts = o.ordinal - 1
         and d.status in ('pending', 'failed') offset 0
     ) d
@@ -105,7 +106,7 @@ begin
       failure_reason, url, request_headers, response_headers, response_body, trace_id)
     select workspace_id, delivery_id, ordinal, attempt_id, status, at, duration_ms, http_status, failure_reason, url,
       coalesce(opening || delivery_id || '","webhook-timestamp":"' || began / 1000
-        || '","webhook-signature":"' || signature || '","x-trace-id":"' || trace_id || '"}', '{}'),
+        || '","webhook-signature":"' || signature || '","x-trace-id":"' || trace_id || test, '{}'),
       response_headers, response_body, trace_id
     from first
     -- After the summaries, because those wait for whoever else is recording the same attempt.

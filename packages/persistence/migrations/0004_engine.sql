@@ -134,7 +134,7 @@ begin
 end $$;
 
 create type posthorn.loaded as (
-  place integer, event_type text, payload text, trace_id text, failures integer,
+  place integer, event_type text, payload text, trace_id text, test boolean, failures integer,
   version text, url text, enabled boolean, generation integer, secret bytea, previous_secret bytea
 );
 
@@ -151,12 +151,12 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   return query
-    select w.place::integer, d.event_type, d.payload, d.trace_id, e.consecutive_failures, e.version::text, n.url, n.enabled,
+    select w.place::integer, d.event_type, d.payload, d.trace_id, d.test, e.consecutive_failures, e.version::text, n.url, n.enabled,
       n.generation, n.secret, n.previous_secret
     from unnest(workspaces, deliveries, attempts, known) with ordinality
       as w(workspace_id, delivery_id, attempts, known, place)
     cross join lateral (
-      select d.workspace_id, d.endpoint_id, d.event_type, d.trace_id,
+      select d.workspace_id, d.endpoint_id, d.event_type, d.trace_id, d.event_id is null as test,
         coalesce(d.payload, (
           select e.payload from posthorn.events e where e.workspace_id = d.workspace_id and e.id = d.event_id
         )) as payload

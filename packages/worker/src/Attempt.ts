@@ -54,7 +54,7 @@ export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets): Pr
     return { url, keys: previous === null ? [open(secret)] : [open(secret), previous] }
   }
 
-  return (row, { endpoint, eventType, payload, traceId }, unixSeconds) => {
+  return (row, { endpoint, eventType, isTest, payload, traceId }, unixSeconds) => {
     const target = targetOf(row, endpoint)
     if (target === "invalid_url") return target
     const id = row.deliveryId
@@ -70,7 +70,8 @@ export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets): Pr
         "webhook-id": id,
         "webhook-timestamp": timestamp,
         "webhook-signature": signature,
-        "x-trace-id": traceId
+        "x-trace-id": traceId,
+        ...(isTest && { "x-posthorn-test": "true" })
       }
     }
   }

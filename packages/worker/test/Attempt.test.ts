@@ -30,6 +30,7 @@ const loadedWith = (
     eventType: "invoice.paid",
     payload,
     traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
+    isTest: false,
     endpoint: { url, enabled: true, generation: 0, secret: secret!, previousSecret },
     failures: 0
   }

@@ -1,5 +1,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { layer } from "@effect/vitest"
+import { JsonText } from "@posthorn/domain/JsonText"
+import { DeliveriesRepo } from "@posthorn/persistence/repositories/DeliveriesRepo"
 import { generateSecret, verify } from "@posthorn/signature"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Deferred, Effect, Fiber, Redacted } from "effect"
@@ -64,6 +66,32 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
         "x-trace-id": attempt!.trace_id
       })
     })
+  )
+
+  it.scoped("§4.1 marks a test send as one, to the receiver and in the evidence", () =>
+    Effect.gen(function* () {
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      const { id: endpointId } = yield* endpoint(acme, receiver.url("/status/200"))
+      const { insertTestSend } = yield* DeliveriesRepo
+      const { test } = yield* insertTestSend(acme.id, {
+        endpointId,
+        eventType: "invoice.paid",
+        payload: new JsonText("1"),
+        traceId: "0af7651916cd43dd8448eb211c80319c"
+      })
+
+      yield* worker()
+      const [request] = yield* receiver.waitFor(1)
+      yield* drained(acme)
+      const [attempt] = yield* attempts(acme)
+
+      expect([test, headersOf(request!)["x-posthorn-test"]]).toEqual([true, "true"])
+      expect(JSON.parse(attempt!.request_headers)).toMatchObject({
+        "x-trace-id": "0af7651916cd43dd8448eb211c80319c",
+        "x-posthorn-test": "true"
+      })
+    }).pipe(Effect.provide(DeliveriesRepo.Default))
   )
 
   it.scoped("§4.5 keeps with each attempt where it went and the headers that tell why", () =>

@@ -39,7 +39,7 @@ export const deliveryColumns = (
     head: "Event type",
     narrow: "plain",
     className: SHARE,
-    cell: ({ eventType, id, replayedFrom }) => (
+    cell: ({ eventType, id, replayedFrom, test }) => (
       <span className="flex min-w-0 items-center gap-2">
         <Link
           to="/w/$slug/deliveries/$deliveryId"
@@ -50,6 +50,7 @@ export const deliveryColumns = (
             {eventType}
           </span>
         </Link>
+        {test ? <span className="text-xs text-faint">test</span> : null}
         {replayedFrom === null ? null : <span className="text-xs text-faint">replay</span>}
       </span>
     )

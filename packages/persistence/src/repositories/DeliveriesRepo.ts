@@ -29,6 +29,7 @@ const Raw = Schema.Struct({
   nextAttemptAt: Schema.NullOr(Time),
   payload: Schema.NullOr(Schema.String),
   replayedFrom: Schema.NullOr(Id("delivery")),
+  test: Schema.Boolean,
   lastHttpStatus: Schema.NullOr(Count),
   lastFailureReason: Schema.NullOr(FailureReason),
   lastDurationMs: Schema.NullOr(Count),
@@ -67,7 +68,9 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
   {
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { columns, first, page } = makePayloadPages(sql, Raw, byTime, PAYLOAD)
+      const { columns, first, page } = makePayloadPages(sql, Raw, byTime, PAYLOAD, {
+        test: "r.event_id is null"
+      })
 
       const find = (workspaceId: WorkspaceId, deliveryId: DeliveryId) =>
         rows(sql, Raw)`select ${columns} from posthorn.deliveries r

@@ -164,6 +164,7 @@ export class Model {
         eventType: "invoice.paid",
         payload: "{}",
         traceId: "0af7651916cd43dd8448eb211c80319c",
+        isTest: false,
         endpoint: {
           url: endpoint.url,
           enabled: endpoint.enabled,

@@ -33,6 +33,7 @@ export const LOADED = [
   ["event_type", Schema.String],
   ["payload", Schema.String],
   ["trace_id", Schema.String],
+  ["test", Schema.Boolean],
   ["failures", Count],
   ["version", Schema.String],
   ["url", Schema.NullOr(Schema.String)],
@@ -57,7 +58,7 @@ export class KnownEndpoints {
   }
 
   now(endpointId: EndpointId, row: LoadedRow): DispatchEndpoint {
-    const [, , , , , version, url, enabled, generation, secret, previousSecret] = row
+    const [, , , , , , version, url, enabled, generation, secret, previousSecret] = row
     const known = this.known.get(endpointId)
     if (known !== undefined && known.version === version) return known.endpoint
     const endpoint = {

@@ -14,6 +14,8 @@ export interface Content {
   /** JSON text, exactly as published. */
   readonly payload: string
   readonly traceId: string
+  /** A test send, or a replay of one. */
+  readonly isTest: boolean
   readonly endpoint: DispatchEndpoint
   /** Recorded attempts in a row of the endpoint that were not delivered. */
   readonly failures: number
@@ -25,8 +27,9 @@ const contentOf = (known: KnownEndpoints, endpointId: EndpointId, row: LoadedRow
   eventType: row[1],
   payload: row[2],
   traceId: row[3],
+  isTest: row[4],
   endpoint: known.now(endpointId, row),
-  failures: row[4]
+  failures: row[5]
 })
 
 export const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<DueRow>) =>

@@ -28,15 +28,18 @@ const toRow = <R extends Raw>(raw: R): WithPayload<R> => {
   return row as WithPayload<R>
 }
 
-/** `payload` is an expression over the table's row, which is called `r`. */
+/** `payload`, and what is in `more` by the names of columns, are expressions over the table's row, which is called `r`. */
 export const makePayloadPages = <R extends Raw, P>(
   sql: SqlClient,
   row: Schema.Schema<R> & { readonly fields: object },
   order: Order<WithPayload<R>, P>,
-  payload: string
+  payload: string,
+  more: Readonly<Record<string, string>> = {}
 ) => {
-  const columnsWith = (payload: string) =>
-    sql.literal(columnsOf<{ payload?: unknown }>(row, "r.", { payload }))
+  const columnsWith = (payload: string) => {
+    const instead: object = { ...more, payload }
+    return sql.literal(columnsOf<object>(row, "r.", instead))
+  }
   const columns = columnsWith(payload)
   const withoutPayload = columnsWith("null::text")
   const withinShare = columnsWith(
