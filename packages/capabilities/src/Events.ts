@@ -62,14 +62,15 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
 
     /** Store the event and queue a delivery for each enabled endpoint that wants it. Answered means durable. */
     const publish = ({ eventType, idempotencyKey, payload }: NewEvent) =>
-      Effect.flatMap(CurrentPrincipal, ({ actor, traceId, workspaceId }) => {
+      Effect.flatMap(CurrentPrincipal, ({ actor, connection, traceId, workspaceId }) => {
         if (isReserved(eventType)) return Effect.fail(invalid("/eventType", RESERVED))
-        const publishing = events.publish(
+        const publishing = events.publish({
           workspaceId,
-          { eventType, payload, idempotencyKey: idempotencyKey ?? null },
+          connection,
+          event: { eventType, payload, idempotencyKey: idempotencyKey ?? null },
           traceId,
-          fanOut
-        )
+          mostDeliveries: fanOut
+        })
         return Effect.map(publishing, (published) => {
           count(actor.via, [published])
           return published

@@ -50,6 +50,12 @@ interface Batch {
   readonly rows: Deferred.Deferred<ReadonlyMap<string, TokenIdentity>>
 }
 
+/** A look-up under way, and what was forgotten when it began. */
+interface Asking {
+  readonly before: number
+  readonly answer: Deferred.Deferred<Identity | undefined>
+}
+
 /** Stands in for what a token is compared with when nothing is found. */
 const NOTHINGS_HASH = TokenText.hashSecret("")
 
@@ -70,6 +76,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     const touched = new LRUCache<string, number>({ max: REMEMBERED_TOKENS })
     let forgotten = 0
     let filling: Batch | undefined
+    const asking = new Map<TokenId, Asking>()
 
     /** What was looked up before is not trusted again, nor is what is being looked up now. */
     const forgetAll = Effect.sync(() => {
@@ -120,15 +127,28 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
         return (yield* Deferred.await(batch.rows)).get(tokenId)
       })
 
-    const lookUp = (tokenId: TokenId) =>
+    const ask = (tokenId: TokenId, before: number) =>
       Effect.gen(function* () {
-        const before = forgotten
         const readAt = yield* elapsedNow
         const found = yield* find(tokenId)
         if (found === undefined) return undefined
         const identity: Identity = { ...found, permissions: permissionsOf(found.scopes) }
         if (forgotten === before) remember(tokenId, identity, readAt)
         return identity
+      })
+
+    /** Joins a look-up of this token that is under way: of two, the later might be answered first, and its caller overtake. */
+    const lookUp = (tokenId: TokenId) =>
+      Effect.gen(function* () {
+        const asked = asking.get(tokenId)
+        if (asked?.before === forgotten) return yield* Deferred.await(asked.answer)
+        const mine = { before: forgotten, answer: yield* Deferred.make<Identity | undefined>() }
+        asking.set(tokenId, mine)
+        const over = Effect.sync(() => asking.get(tokenId) === mine && asking.delete(tokenId))
+        yield* Effect.forkDaemon(
+          Effect.intoDeferred(Effect.ensuring(ask(tokenId, mine.before), over), mine.answer)
+        )
+        return yield* Deferred.await(mine.answer)
       })
 
     /** What is remembered of a token, while it may be used. */

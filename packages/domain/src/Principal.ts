@@ -54,6 +54,8 @@ export interface Principal {
   /** When what lets the caller in ends; null when it does not. */
   readonly expiresAt: string | null
   readonly traceId: string
+  /** Whose publishes keep their order; null where the transport promises none. */
+  readonly connection: string | null
 }
 
 export class CurrentPrincipal extends Context.Tag("@posthorn/domain/CurrentPrincipal")<

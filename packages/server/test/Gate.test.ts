@@ -97,6 +97,7 @@ const arriving = (
     Context.add(HttpServerRequest.ParsedSearchParams, {}),
     Context.add(CurrentCall, {
       via: "rest",
+      connection: null,
       traceId: "a".repeat(32),
       began: 0,
       authenticate: () => Effect.succeed(caller),
@@ -205,6 +206,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
       for (const slug of [own.slug, undefined]) {
         expect(yield* come(token, list, slug)).toEqual({
           ...principal,
+          connection: null,
           actor: { type: "api_token", id: own.tokenId, via: "rest", root: null },
           lineage: { tokenId: own.tokenId, sessionId: null },
           callerKey: own.tokenId,
@@ -212,6 +214,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
         })
         expect(yield* come(session, list, slug)).toEqual({
           ...principal,
+          connection: null,
           actor: { type: "member", id: "mem_1", via: "rest", root: null },
           lineage: { tokenId: null, sessionId: "ses_1" },
           callerKey: "ses_1",
@@ -231,6 +234,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
 
       for (const { slug, workspaceId } of [own, other])
         expect(yield* come(OPERATOR, list, slug)).toEqual({
+          connection: null,
           workspaceId,
           workspaceSlug: slug,
           actor: { type: "operator", id: "operator", via: "rest", root: null },

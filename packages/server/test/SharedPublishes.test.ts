@@ -171,33 +171,75 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
+    /** Publishes on one connection, written at once; the answers' text. */
+    const pipelined = (ws: Entered, url: string, count: number, first = 0) =>
+      Effect.async<string>((resume) => {
+        const { hostname, port } = new URL(url)
+        const requests = numbers(count).map((n) => {
+          const body = `{"eventType":"a.b","payload":${first + n}}`
+          return `POST /workspaces/${ws.slug}/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ws.token}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+        })
+        let received = ""
+        const socket = connectSocket(Number(port), hostname, () => socket.write(requests.join("")))
+        socket.on("data", (chunk) => {
+          received += chunk
+          if (received.split("HTTP/1.1 202").length > count) {
+            socket.destroy()
+            resume(Effect.succeed(received))
+          }
+        })
+      }).pipe(Effect.timeout("60 seconds"), Effect.orDie)
+
     it.effect("§4.4 share transactions, and keep their order within a connection", () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
         const ws = yield* entered
-        const { hostname, port } = new URL(url)
-        const requests = numbers(CROWD).map((n) => {
-          const body = `{"eventType":"a.b","payload":${n}}`
-          return `POST /workspaces/${ws.slug}/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ws.token}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
-        })
         const others = yield* Effect.fork(atOnce(numbers(CROWD).map(() => post(ws, { payload: "other" }))))
-        const text = yield* Effect.async<string>((resume) => {
-          let received = ""
-          const socket = connectSocket(Number(port), hostname, () => socket.write(requests.join("")))
-          socket.on("data", (chunk) => {
-            received += chunk
-            if (received.split("HTTP/1.1 202").length > CROWD) {
-              socket.destroy()
-              resume(Effect.succeed(received))
-            }
-          })
-        }).pipe(Effect.timeout("30 seconds"), Effect.orDie)
+        const text = yield* pipelined(ws, url, CROWD)
         yield* Fiber.join(others)
 
         const stored = (yield* storedOf(ws)).filter(({ payload }) => payload !== '"other"')
         expect(stored.map(({ payload }) => Number(payload))).toEqual(numbers(CROWD))
         expect(new Set(stored.map(({ transaction }) => transaction)).size).toBeLessThanOrEqual(CROWD / 4)
         expect(text.match(/evt_[0-9a-f]{29}/g)).toEqual(stored.map(({ id }) => id))
+      })
+    )
+
+    it.effect("§4.4 keep it after a token has been quiet, when it is looked up again", () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const ws = yield* entered
+        for (const burst of numbers(4)) {
+          yield* Effect.sleep("1 second")
+          yield* pipelined(ws, url, 20, burst * 20)
+        }
+        const stored = yield* storedOf(ws)
+        expect(stored.map(({ payload }) => Number(payload))).toEqual(numbers(80))
+      })
+    )
+
+    it.scoped("§4.4 keep it while somebody holds the row of an endpoint that wants them, now and then", () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const ws = yield* entered
+        yield* makeEndpoint(ws)
+        const holder = yield* connect
+        const query = (text: string) => Effect.promise(() => holder.query(text, [ws.workspaceId]))
+        const hold = Effect.gen(function* () {
+          yield* Effect.promise(() => holder.query("begin"))
+          yield* query("select from posthorn.endpoints where workspace_id = $1 for update")
+          yield* Effect.sleep("150 millis")
+          yield* Effect.promise(() => holder.query("rollback"))
+          yield* Effect.sleep("20 millis")
+        })
+        const holding = yield* Effect.fork(Effect.forever(hold))
+        const side = yield* Effect.fork(atOnce(numbers(CROWD).map(() => post(ws, { payload: "other" }))))
+        for (const burst of numbers(6)) yield* pipelined(ws, url, CROWD, burst * CROWD)
+        yield* Fiber.interrupt(holding)
+        yield* Fiber.join(side)
+
+        const stored = (yield* storedOf(ws)).filter(({ payload }) => payload !== '"other"')
+        expect(stored.map(({ payload }) => Number(payload))).toEqual(numbers(6 * CROWD))
       })
     )
   }

@@ -17,7 +17,7 @@ import { all, execute } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { madeBetween, refusing, type SqlProblem, type Times } from "../client/Statement.ts"
 import { makePayloadPages, type WithPayload } from "./internal/PayloadPages.ts"
-import { makePublishing, type NewEvent, Published } from "./internal/Publishing.ts"
+import { makePublishing, type NewEvent, type Publish, Published } from "./internal/Publishing.ts"
 
 export { type NewEvent, Published }
 
@@ -105,8 +105,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
       const publishing = yield* makePublishing
 
       /** In one transaction with whatever else is published at this moment, as if it were alone. */
-      const publish = (workspaceId: WorkspaceId, event: NewEvent, traceId: string, mostDeliveries: number) =>
-        refusedOne(publishing.one({ workspaceId, event, traceId, mostDeliveries }))
+      const publish = (publish: Publish) => refusedOne(publishing.one(publish))
 
       /** All or nothing; the answers in the order of the events. */
       const publishAll = (

@@ -13,20 +13,21 @@ const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
 const makeWorkspace = (slug: string) => Effect.map(workspace(slug), ({ id }) => id)
 
-const publishAll = (slug: string, count: number) =>
+const publishAll = (workspaceId: string, count: number) =>
   Effect.all(
-    numbers(count).map((n) => publish(slug, String(n))),
+    numbers(count).map((n) => publish(workspaceId, String(n))),
     { concurrency: "unbounded" }
   )
 
-const publish = (slug: string, text: string) =>
+const publish = (workspaceId: string, text: string) =>
   Effect.flatMap(EventsRepo, (events) =>
-    events.publish(
-      slug,
-      { eventType: "a.b", payload: new JsonText(text), idempotencyKey: null },
-      "7".repeat(32),
-      1_000
-    )
+    events.publish({
+      workspaceId,
+      connection: null,
+      event: { eventType: "a.b", payload: new JsonText(text), idempotencyKey: null },
+      traceId: "7".repeat(32),
+      mostDeliveries: 1_000
+    })
   )
 
 interface Stored {
@@ -48,7 +49,9 @@ layer(EventsRepo.Default.pipe(Layer.provideMerge(TestPg)), { excludeTestServices
       Effect.gen(function* () {
         const workspaceId = yield* makeWorkspace("known")
         const outcomes = yield* Effect.all(
-          numbers(CROWD).map((n) => Effect.either(publish(n % 7 === 3 ? "unknown" : "known", String(n)))),
+          numbers(CROWD).map((n) =>
+            Effect.either(publish(n % 7 === 3 ? "wsp_unknown" : workspaceId, String(n)))
+          ),
           { concurrency: "unbounded" }
         )
 
@@ -68,7 +71,7 @@ layer(EventsRepo.Default.pipe(Layer.provideMerge(TestPg)), { excludeTestServices
       Effect.gen(function* () {
         const workspaceId = yield* makeWorkspace("broken")
         const outcomes = yield* Effect.all(
-          numbers(10).map((n) => Effect.exit(publish("broken", n === 4 ? "no JSON" : String(n)))),
+          numbers(10).map((n) => Effect.exit(publish(workspaceId, n === 4 ? "no JSON" : String(n)))),
           { concurrency: "unbounded" }
         )
 
@@ -82,10 +85,10 @@ layer(EventsRepo.Default.pipe(Layer.provideMerge(TestPg)), { excludeTestServices
     it.effect("§4.4 of one workspace leave room in each statement for those of others", () =>
       Effect.gen(function* () {
         const flood = yield* makeWorkspace("flood")
-        yield* makeWorkspace("other")
-        const flooding = yield* Effect.fork(publishAll("flood", 2_000))
+        const other = yield* makeWorkspace("other")
+        const flooding = yield* Effect.fork(publishAll(flood, 2_000))
         yield* storedOf(flood).pipe(Effect.repeat({ until: (rows) => rows.length > 0 }))
-        yield* publish("other", "1")
+        yield* publish(other, "1")
         const before = yield* storedOf(flood)
         yield* Fiber.join(flooding)
 
@@ -97,10 +100,10 @@ layer(EventsRepo.Default.pipe(Layer.provideMerge(TestPg)), { excludeTestServices
     it.effect("§6 are not made when their callers are gone before they are sent", () =>
       Effect.gen(function* () {
         const workspaceId = yield* makeWorkspace("gone")
-        const gone = yield* Effect.fork(publishAll("gone", 50))
+        const gone = yield* Effect.fork(publishAll(workspaceId, 50))
         yield* Effect.yieldNow()
         yield* Fiber.interrupt(gone)
-        yield* publish("gone", "99")
+        yield* publish(workspaceId, "99")
 
         expect((yield* storedOf(workspaceId)).map(({ payload }) => payload)).toEqual(["99"])
       })

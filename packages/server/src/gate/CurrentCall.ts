@@ -13,6 +13,8 @@ import type { Caller } from "./Caller.ts"
 export interface Call {
   readonly via: Via
   readonly traceId: string
+  /** The connection that it came on, whose publishes keep their order; null where there is no such promise. */
+  readonly connection: string | null
   /** When it arrived, by `telemetry/Elapsed`. */
   readonly began: number
   /** Who calls. `slug` is the workspace in the path, if there is one. */
@@ -28,6 +30,7 @@ export interface Call {
 const nobody: Call = {
   via: "rest",
   traceId: "",
+  connection: null,
   began: 0,
   authenticate: () => Effect.fail(new Unauthorized()),
   deadline: null,

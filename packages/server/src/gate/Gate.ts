@@ -70,11 +70,12 @@ const operatorOf = ({ traceId, via }: Call, caller: Caller): Operator => ({
   traceId
 })
 
-const principalOf = ({ traceId, via }: Call, caller: Caller, { id, slug }: Where): Principal => ({
+const principalOf = ({ connection, traceId, via }: Call, caller: Caller, { id, slug }: Where): Principal => ({
   actor: { ...actorOf(caller), via },
   lineage: lineageOf(caller),
   callerKey: keyOf(caller),
   traceId,
+  connection,
   workspaceId: id,
   workspaceSlug: slug,
   permissions: permissionsOf(caller),

@@ -197,6 +197,7 @@ export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: Ro
           const call: Call = {
             via: "rest",
             traceId,
+            connection: `${peer} ${socket.remotePort}`,
             began,
             deadline,
             isTool: false,

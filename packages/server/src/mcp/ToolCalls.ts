@@ -167,6 +167,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
       const call: Call = {
         via: "mcp",
         traceId: context.traceId,
+        connection: null,
         began: elapsed(clock),
         authenticate: () => Effect.succeed(context.caller),
         deadline: null,

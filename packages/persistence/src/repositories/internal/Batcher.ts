@@ -7,7 +7,7 @@
  * stand before another's one. Bounded by `MOST` items and `MOST_BYTES`, or one item that is larger.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import { Effect, Exit, Runtime } from "effect"
+import { type Cause, Data, Effect, Exit, Runtime } from "effect"
 
 const STATEMENTS = 2
 const MOST = 32
@@ -16,19 +16,25 @@ const MOST_BYTES = 1_048_576
 interface Waiting<A, B> {
   readonly item: A
   readonly bytes: number
-  readonly resume: (outcome: Exit.Exit<B, SqlError>) => void
+  readonly resume: (outcome: Exit.Exit<B, SqlError | SetApart>) => void
   gone: boolean
 }
 
 interface Gathered<A> {
   readonly lineOf: (item: A) => string
   readonly bytesOf: (item: A) => number
+  /** Whether it may not be sent together with others any more: then it is given back, as `SetApart`. */
+  readonly isApart: (item: A) => boolean
+  readonly refused: (items: ReadonlyArray<A>, error: Cause.Cause<SqlError>) => void
 }
 
-/** `send` gives an outcome for each item, in their order. */
+/** Not sent: what came before it on its way is made again by itself. */
+export class SetApart extends Data.TaggedError("SetApart") {}
+
+/** `send` gives an outcome for each item, in their order; where it fails, `refused` is told before anything else is sent. */
 export const makeBatcher = <A, B>(
   send: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, SqlError>,
-  { bytesOf, lineOf }: Gathered<A>
+  { bytesOf, isApart, lineOf, refused }: Gathered<A>
 ) =>
   Effect.map(Effect.runtime<never>(), (runtime) => {
     // Of no request: what is sent is many callers' and outlives each of them.
@@ -39,30 +45,39 @@ export const makeBatcher = <A, B>(
     let scheduled = false
 
     /** One of each line in turn; the lines that were served come last the next time. */
-    const takeTogether = (): ReadonlyArray<Waiting<A, B>> => {
+    const takeTogether = () => {
       const taken: Array<Waiting<A, B>> = []
+      const apart: Array<Waiting<A, B>> = []
       let bytes = 0
       let open = [...lines.keys()].filter((name) => !busy.has(name))
       while (open.length > 0) {
         for (const name of open) {
           const line = lines.get(name)!
           const next = line[0]!
-          if (taken.length > 0 && (taken.length >= MOST || bytes + next.bytes > MOST_BYTES)) return taken
+          if (taken.length > 0 && (taken.length >= MOST || bytes + next.bytes > MOST_BYTES))
+            return { taken, apart }
           line.shift()
           // The only line stays where it is: what is put in and taken out of a map a thousand times a second makes garbage.
           if (line.length === 0 || lines.size > 1) lines.delete(name)
           if (line.length > 0) lines.set(name, line)
           if (next.gone) continue
+          if (isApart(next.item)) {
+            apart.push(next)
+            continue
+          }
           bytes += next.bytes
           taken.push(next)
         }
         open = open.filter((name) => lines.has(name))
       }
-      return taken
+      return { taken, apart }
     }
 
     /** A turn later, when what is sent next has left: it is under way while these are answered. */
-    const tell = (taken: ReadonlyArray<Waiting<A, B>>, exit: Exit.Exit<ReadonlyArray<B>, SqlError>) =>
+    const tell = (
+      taken: ReadonlyArray<Waiting<A, B>>,
+      exit: Exit.Exit<ReadonlyArray<B>, SqlError | SetApart>
+    ) =>
       setImmediate(() => {
         for (const [place, { resume }] of taken.entries())
           resume(Exit.map(exit, (outcomes) => outcomes[place]!))
@@ -75,14 +90,20 @@ export const makeBatcher = <A, B>(
       run(send(taken.map(({ item }) => item))).addObserver((exit) => {
         underWay -= 1
         for (const name of names) busy.delete(name)
-        sendNext()
+        if (Exit.isFailure(exit))
+          refused(
+            taken.map(({ item }) => item),
+            exit.cause
+          )
         tell(taken, exit)
+        sendNext()
       })
     }
 
     const sendNext = () => {
       while (underWay < STATEMENTS) {
-        const taken = takeTogether()
+        const { apart, taken } = takeTogether()
+        if (apart.length > 0) tell(apart, Exit.fail(new SetApart()))
         if (taken.length === 0) return
         sendTogether(taken)
       }
@@ -99,7 +120,7 @@ export const makeBatcher = <A, B>(
     }
 
     /** The item's own outcome. Whoever is interrupted before it is sent takes it away again. */
-    return (item: A): Effect.Effect<B, SqlError> =>
+    return (item: A): Effect.Effect<B, SqlError | SetApart> =>
       Effect.async((resume) => {
         const waiting: Waiting<A, B> = { item, bytes: bytesOf(item), resume, gone: false }
         const name = lineOf(item)

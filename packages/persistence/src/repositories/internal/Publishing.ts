@@ -10,7 +10,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import type { ServiceUnavailable } from "@posthorn/domain/Errors"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
 import type { JsonText } from "@posthorn/domain/JsonText"
-import { Effect, Schema } from "effect"
+import { Cause, Effect, Option, Schema } from "effect"
 import { columnsOf, Id } from "../../client/internal/Columns.ts"
 import { makeKeyedSemaphores } from "../../client/internal/KeyedSemaphores.ts"
 import { makeLockWaits } from "../../client/internal/LockWaits.ts"
@@ -32,8 +32,10 @@ export const Published = Schema.Struct({
 })
 export type Published = typeof Published.Type
 
-interface Publish {
+export interface Publish {
   readonly workspaceId: WorkspaceId
+  /** What comes on one connection is stored in the order in which it came; null where nothing of the kind is promised. */
+  readonly connection: string | null
   readonly event: NewEvent
   readonly traceId: string
   readonly mostDeliveries: number
@@ -66,7 +68,23 @@ export const makePublishing = Effect.gen(function* () {
   const published = sql.literal(columnsOf(Published))
   const outcome = sql.literal(columnsOf(Outcome))
   const waiting = yield* makeLockWaits
-  const apart = makeKeyedSemaphores(Number.POSITIVE_INFINITY)
+  const lines = makeKeyedSemaphores(1)
+  /** By connection, those that are made again by themselves. Whatever comes behind one of them waits for it. */
+  const apart = new Map<string, Set<Publish>>()
+
+  const isApart = ({ connection }: Publish) => connection !== null && apart.has(connection)
+
+  const setApart = (publish: Publish) => {
+    if (publish.connection === null) return
+    const all = apart.get(publish.connection) ?? new Set()
+    apart.set(publish.connection, all.add(publish))
+  }
+
+  const leave = (publish: Publish) =>
+    Effect.sync(() => {
+      const all = apart.get(publish.connection ?? "")
+      if (all?.delete(publish) && all.size === 0) apart.delete(publish.connection ?? "")
+    })
 
   /** All or nothing. Waits for whoever else is publishing with a key: their commit gives the answer, their rollback frees it. */
   const publishTogether = (
@@ -106,8 +124,22 @@ export const makePublishing = Effect.gen(function* () {
 
   const batched = yield* makeBatcher(publishEach, {
     lineOf: ({ workspaceId }: Publish) => workspaceId,
-    bytesOf: ({ event }) => event.payload.text.length
+    bytesOf: ({ event }) => event.payload.text.length,
+    isApart: (publish) => {
+      if (!isApart(publish)) return false
+      setApart(publish)
+      return true
+    },
+    refused: (publishes, cause) => {
+      if (Option.exists(Cause.failureOption(cause), isOfOne)) for (const each of publishes) setApart(each)
+    }
   })
+
+  /** Behind those of its connection. */
+  const publishApart = (publish: Publish) =>
+    publish.connection === null
+      ? publishAlone(publish)
+      : lines.withPermit(publish.connection)(publishAlone(publish))
 
   const settle = (publish: Publish, { code, hint, message, ...made }: Outcome) => {
     if (code === null) return Effect.succeed<Published>(made)
@@ -118,16 +150,18 @@ export const makePublishing = Effect.gen(function* () {
     Effect.matchEffect(batched(publish), {
       onSuccess: (outcome) => settle(publish, outcome),
       onFailure: (error) =>
-        isOfOne(error) ? apart.withPermit(publish.workspaceId)(publishAlone(publish)) : Effect.fail(error)
+        error._tag === "SetApart" || isOfOne(error) ? publishApart(publish) : Effect.fail(error)
     })
 
   /** In no transaction of the caller's. */
   const one = (publish: Publish) =>
-    Effect.suspend(() =>
-      waiting.isWaitedFor(keyOf(publish)) || apart.isUsed(publish.workspaceId)
-        ? publishAlone(publish)
-        : publishShared(publish)
-    )
+    Effect.suspend(() => {
+      if (isApart(publish)) {
+        setApart(publish)
+        return publishApart(publish)
+      }
+      return waiting.isWaitedFor(keyOf(publish)) ? publishAlone(publish) : publishShared(publish)
+    }).pipe(Effect.ensuring(leave(publish)))
 
   return { one, all: publishTogether } as const
 })
