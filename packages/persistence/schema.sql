@@ -187,6 +187,7 @@ create table posthorn.deliveries (
   event_id text collate "C",
   event_type text collate "C" not null,
   payload text,
+  actor text collate "C",
   trace_id text collate "C" not null,
   status posthorn.delivery_status not null default 'pending'::text,
   attempts smallint not null default 0,
@@ -256,6 +257,7 @@ create table posthorn.events (
   trace_id text collate "C" not null,
   deliveries integer not null,
   missed integer not null,
+  actor text collate "C" not null,
   created_at timestamp(3) with time zone not null,
   constraint events_pkey PRIMARY KEY (workspace_id, id)
 ) with (autovacuum_vacuum_insert_threshold=20000, autovacuum_vacuum_insert_scale_factor=0);
@@ -555,7 +557,8 @@ create type posthorn.planned as (
   delivery_ids text[],
   missed_ids text[],
   duplicate boolean,
-  refusal posthorn.refusal
+  refusal posthorn.refusal,
+  actor text
 );
 
 create type posthorn.published as (
@@ -580,11 +583,13 @@ create type posthorn.waiting as (
   delivery_ids text,
   dues text
 );
--- posthorn.announce(workspace text, event_type text, payload text, trace_id text, except_endpoint text DEFAULT NULL::text) returns void
+-- posthorn.actor_json(actor text) returns json
+-- posthorn.actor_text(type text, id text, via text) returns text
+-- posthorn.announce(workspace text, event_type text, payload text, trace_id text, except_endpoint text, actor text) returns void
 -- posthorn.answer(one posthorn.planned) returns posthorn.published
 -- posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
 -- posthorn.begin_daily_run(wanted_job text) returns boolean
--- posthorn.carry_out(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean) returns posthorn.planned[]
+-- posthorn.carry_out(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean, actors text[]) returns posthorn.planned[]
 -- posthorn.check_fan_out(workspace text, event_types text[], idempotency_keys text[], most_deliveries integer) returns void
 -- posthorn.check_quotas() returns integer
 -- posthorn.claim(workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean) returns TABLE(delivery_id text, outcome text)
@@ -629,12 +634,12 @@ create type posthorn.waiting as (
 -- posthorn.own_trace(event_id text) returns text
 -- posthorn.patterns_of(event_type text) returns text[]
 -- posthorn.patterns_of_long(event_type text) returns text[]
--- posthorn.plan(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer) returns posthorn.planned[]
+-- posthorn.plan(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[]) returns posthorn.planned[]
 -- posthorn.publish(workspace_slug text, event_type text, payload json, idempotency_key text DEFAULT NULL::text, trace_id text DEFAULT NULL::text) returns posthorn.published
--- posthorn.publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer) returns SETOF posthorn.published
--- posthorn.publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean DEFAULT true) returns SETOF posthorn.outcome
+-- posthorn.publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer, actor text) returns SETOF posthorn.published
+-- posthorn.publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[], patient boolean DEFAULT true) returns SETOF posthorn.outcome
 -- posthorn.publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text DEFAULT NULL::text, most_deliveries integer DEFAULT NULL::integer) returns SETOF posthorn.published
--- posthorn.publish_one(workspace text, event_type text, payload text, trace_id text, most_deliveries integer) returns posthorn.published
+-- posthorn.publish_one(workspace text, event_type text, payload text, trace_id text, most_deliveries integer, actor text) returns posthorn.published
 -- posthorn.publishing(shards smallint[]) returns text
 -- posthorn.quota_exceeded(quota text) returns posthorn.refusal
 -- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer) returns TABLE(recorded integer, dead_lettered integer, disabled text[], too_late integer[], moment_micros bigint)
@@ -655,14 +660,15 @@ create type posthorn.waiting as (
 -- posthorn.rollup_class() returns integer
 -- posthorn.shard_count() returns integer
 -- posthorn.shard_of(endpoint_id text) returns smallint
+-- posthorn.sql_actor() returns text
 -- posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamp with time zone) returns TABLE(hour timestamp with time zone, pending integer, delivered integer, failed integer, failed_permanent integer, dead_lettered integer, p50_ms integer, p95_ms integer)
 -- posthorn.store(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_keys(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_shard(wanted smallint, new_owner text) returns bigint
 -- posthorn.too_late(workspaces text[], deliveries text[], ordinals smallint[], attempt_ids text[], arrivals integer[]) returns integer[]
 -- posthorn.too_many(planned bigint, most integer) returns posthorn.refusal
--- posthorn.try_publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer) returns SETOF posthorn.published
--- posthorn.try_publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer) returns SETOF posthorn.outcome
+-- posthorn.try_publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer, actor text) returns SETOF posthorn.published
+-- posthorn.try_publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[]) returns SETOF posthorn.outcome
 -- posthorn.wake(shards smallint[]) returns void
 -- posthorn.wake_class() returns integer
 -- posthorn.was_visible(version xid, moment pg_snapshot) returns boolean

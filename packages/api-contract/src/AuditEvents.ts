@@ -1,9 +1,9 @@
 /** The audit log: who changed what, through which transport. Source: spec §6 and §6.1. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { ActorType, Maker, Via } from "@posthorn/domain/Principal"
+import { Maker } from "@posthorn/domain/Principal"
 import { Schema } from "effect"
 import { exampleId } from "./Examples.ts"
-import { Id, NullOr, Text, Timestamp, TraceId } from "./Fields.ts"
+import { actorFields, Id, NullOr, Text, Timestamp, TraceId } from "./Fields.ts"
 import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { PageOf, pageQuery, Slug, sent } from "./Wire.ts"
@@ -12,11 +12,7 @@ export const AuditEvent = Schema.Struct({
   id: Id("audit"),
   action: Text("What was done.", "webhook.endpoint_updated"),
   actor: Schema.Struct({
-    type: ActorType.annotations({ description: "Its kind." }),
-    id: Text("Id of the token or the member; of others a word such as `operator`.", exampleId("token")),
-    via: Via.annotations({
-      description: "The transport it came through."
-    }),
+    ...actorFields,
     root: NullOr(
       Schema.Struct({
         type: Maker.fields.type.annotations({ description: "Its kind." }),

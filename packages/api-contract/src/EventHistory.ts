@@ -4,7 +4,7 @@ import { EventNotFound } from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { A_DAY_LATER } from "./Examples.ts"
-import { Id, Integer, Text, Timestamp, TraceId } from "./Fields.ts"
+import { actorFields, Id, Integer, Text, Timestamp, TraceId } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
 import { IdParam, JsonValue, Moment, PageOf, PayloadChoice, pageQuery, Slug, sent } from "./Wire.ts"
@@ -15,6 +15,9 @@ export const Event = Schema.Struct({
   payload: JsonValue,
   traceId: TraceId.annotations({
     description: "Of the call that published it; its deliveries send it as `x-trace-id`."
+  }),
+  actor: Schema.Struct(actorFields).annotations({
+    description: "Who published it; of an event published in SQL the role of the database's session."
   }),
   createdAt: Timestamp.annotations({ description: "When it was published." }),
   deliveries: Integer("How many deliveries the publish made; replays are not counted.", 2),

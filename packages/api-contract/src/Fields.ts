@@ -5,6 +5,7 @@
  */
 import type { Noun } from "@posthorn/domain/Ids"
 import { Role } from "@posthorn/domain/Permission"
+import { ActorType, Via } from "@posthorn/domain/Principal"
 import { Schema } from "effect"
 import { A_YEAR_LATER, exampleId, TIME, TRACE_ID } from "./Examples.ts"
 
@@ -54,3 +55,10 @@ export const TraceId = Text(
 )
 
 export const ExpiresAt = NullOr(Timestamp, "When it ends; null when it does not.", A_YEAR_LATER)
+
+/** Who did something, and how it came. */
+export const actorFields = {
+  type: ActorType.annotations({ description: "Its kind." }),
+  id: Text("Id of the token or the member; of others a word such as `operator`.", exampleId("token")),
+  via: Via.annotations({ description: "The transport it came through." })
+}

@@ -10,8 +10,8 @@ import { failure } from "./Problem.ts"
 import { Slug } from "./Wire.ts"
 
 const KINDS = [
-  "`event`: it was published; `eventType`, `traceId`, `deliveries`, `missed`.",
-  "`delivery`: one was made; `endpointId`, `eventType`, `status` (the present one), `attempts`, `traceId`.",
+  "`event`: it was published; `eventType`, `traceId`, `deliveries`, `missed`, `actor`.",
+  "`delivery`: one was made; `endpointId`, `eventType`, `status` (the present one), `attempts`, `traceId`, `test`, and of a test send its `actor`, else null.",
   "`attempt`: the receiver was called; `deliveryId`, `ordinal`, `status`, `httpStatus`, `failureReason`, `durationMs`.",
   "`replay`: the delivery of this `id` was made by a replay; `replayedFrom` (null for a missed event), `replayId` (the job, or null).",
   "`audit`: somebody did something; `action`, `actor`, `target`."
@@ -37,7 +37,8 @@ const TraceItem = Schema.Struct(
       eventType: "invoice.paid",
       traceId: TRACE_ID,
       deliveries: 2,
-      missed: 0
+      missed: 0,
+      actor: { type: "api_token", id: exampleId("token"), via: "rest" }
     }
   ]
 })

@@ -87,10 +87,15 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
           traceId,
           action: "api_token.created",
           target: { type: "api_token", id },
-          changes: { fields: ["name", "scopes", "expiresAt"], scopes: request.scopes }
+          changes: {
+            fields: ["name", "scopes", "expiresAt"],
+            name: request.name,
+            scopes: request.scopes,
+            expiresAt: row.expiresAt
+          }
         })
         const payload = { tokenId: id, name: request.name, scopes: request.scopes }
-        yield* events.announce(workspaceId, { type: "api_token.created", payload }, traceId)
+        yield* events.announce(workspaceId, { type: "api_token.created", payload }, { actor, traceId })
         return { ...row, scopes: request.scopes, token: Redacted.value(text) }
       }).pipe(transactional(sql), Effect.withSpan("ApiTokens.create"))
 
@@ -108,12 +113,12 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
           traceId,
           action: "api_token.revoked",
           target: { type: "api_token", id: tokenId },
-          changes: { fields: ["revokedAt"] }
+          changes: { fields: ["revokedAt"], name }
         })
         yield* events.announce(
           workspaceId,
           { type: "api_token.revoked", payload: { tokenId, name } },
-          traceId
+          { actor, traceId }
         )
       })
 

@@ -78,7 +78,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
           traceId,
           action: "webhook.endpoint_created",
           target: { type: "webhook_endpoint", id },
-          changes: { fields: ["url", "eventTypes", "description", "enabled"] }
+          changes: { fields: ["url", "eventTypes", "description", "enabled"], to: { url: endpoint.url } }
         })
         return endpoint
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.create"))
@@ -116,7 +116,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
 
     const change = (present: EndpointRow, sent: Sent<EndpointSettings>) =>
       Effect.gen(function* () {
-        const { traceId, workspaceId } = yield* CurrentPrincipal
+        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
         const fields = changedFields<EndpointSettings>(present, sent)
         if (fields.length === 0) return
         yield* endpoints.update(workspaceId, present, Object.assign({ ...present }, pick(sent, fields)))
@@ -129,7 +129,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         yield* events.announce(
           workspaceId,
           { type: "webhook.endpoint_disabled", payload },
-          traceId,
+          { actor, traceId },
           present.id
         )
       })
@@ -177,8 +177,10 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       )
       yield* Effect.gen(function* () {
         if (precondition !== undefined) yield* hold(endpointId, precondition)
-        if (!(yield* endpoints.remove(workspaceId, endpointId))) return yield* new WebhookEndpointNotFound()
-        yield* record("webhook.endpoint_deleted", endpointId, [])
+        const present = yield* endpoints.lock(workspaceId, endpointId)
+        if (present === undefined || !(yield* endpoints.remove(workspaceId, endpointId)))
+          return yield* new WebhookEndpointNotFound()
+        yield* record("webhook.endpoint_deleted", endpointId, [], { from: { url: present.url } })
       }).pipe(transactional(sql))
     })
 

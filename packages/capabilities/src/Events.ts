@@ -68,6 +68,7 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
           workspaceId,
           connection,
           event: { eventType, payload, idempotencyKey: idempotencyKey ?? null },
+          actor,
           traceId,
           mostDeliveries: fanOut
         })
@@ -79,18 +80,14 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
 
     /** Store all events, or none if one is refused. The answers come in the order of the events. */
     const publishAll = Effect.fn("Events.publishAll")(function* (batch: ReadonlyArray<NewEvent>) {
-      const {
-        actor: { via },
-        traceId,
-        workspaceId
-      } = yield* CurrentPrincipal
+      const { actor, traceId, workspaceId } = yield* CurrentPrincipal
       const issues = batch.flatMap(({ eventType }, index) =>
         isReserved(eventType) ? [{ path: `/events/${index}/eventType`, message: RESERVED }] : []
       )
       if (issues.length > 0) return yield* new InvalidRequest({ issues })
       const rows = batch.map(({ idempotencyKey = null, ...rest }) => ({ ...rest, idempotencyKey }))
-      const items = yield* events.publishAll(workspaceId, rows, traceId, fanOut)
-      count(via, items)
+      const items = yield* events.publishAll(workspaceId, rows, traceId, fanOut, actor)
+      count(actor.via, items)
       return { items }
     })
 

@@ -31,7 +31,8 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
     const record = (
       action: "member.added" | "member.removed" | "member.updated",
       id: MemberId,
-      fields: ReadonlyArray<string>
+      fields: ReadonlyArray<string>,
+      facts: Readonly<Record<string, unknown>>
     ) =>
       Effect.flatMap(CurrentPrincipal, ({ actor, traceId, workspaceId }) =>
         audit.append({
@@ -40,14 +41,14 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
           traceId,
           action,
           target: { type: "member", id },
-          changes: { fields }
+          changes: { fields, ...facts }
         })
       )
 
     /** Tells the workspace's endpoints. */
     const announce = (type: "member.added" | "member.removed", { id, ...facts }: MemberRow) =>
-      Effect.flatMap(CurrentPrincipal, ({ traceId, workspaceId }) =>
-        events.announce(workspaceId, { type, payload: { memberId: id, ...facts } }, traceId)
+      Effect.flatMap(CurrentPrincipal, (by) =>
+        events.announce(by.workspaceId, { type, payload: { memberId: id, ...facts } }, by)
       )
 
     /** A role is given, changed and taken away only by who may do all that it allows. Source: spec §5.2. */
@@ -68,7 +69,7 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
         const { email, name, role } = request
         const member = { id: newId("member"), email, name, role }
         yield* members.insert(workspaceId, member)
-        yield* record("member.added", member.id, ["email", "name", "role"])
+        yield* record("member.added", member.id, ["email", "name", "role"], { to: { role } })
         yield* announce("member.added", member)
         return member
       }).pipe(transactional(sql), Effect.withSpan("Members.add"))
@@ -83,7 +84,10 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
         const next: MemberRow = Object.assign({ ...present }, pick(sent, fields))
         if (next.role !== present.role) yield* mayGive(present.role, next.role)
         yield* members.update(workspaceId, next)
-        yield* record("member.updated", memberId, fields)
+        yield* record("member.updated", memberId, fields, {
+          from: pick(present, fields),
+          to: pick(sent, fields)
+        })
         return next
       }).pipe(transactional(sql), Effect.withSpan("Members.update"))
 
@@ -93,7 +97,7 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
         const member = yield* members.remove(workspaceId, memberId)
         if (member === undefined) return yield* new MemberNotFound()
         yield* mayGive(member.role)
-        yield* record("member.removed", memberId, [])
+        yield* record("member.removed", memberId, [], { from: { role: member.role } })
         yield* announce("member.removed", member)
       }).pipe(transactional(sql), Effect.withSpan("Members.remove"))
 

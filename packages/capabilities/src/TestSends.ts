@@ -36,7 +36,7 @@ export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabiliti
 
     const send = (endpointId: EndpointId, { eventType = TEST_EVENT, payload = MESSAGE }: TestSend) =>
       Effect.gen(function* () {
-        const { permissions, traceId, workspaceId } = yield* CurrentPrincipal
+        const { actor, permissions, traceId, workspaceId } = yield* CurrentPrincipal
         // Signed like the real one: whoever may not publish it may not pretend it either.
         if (eventType !== TEST_EVENT && !permissions.has("event:publish")) {
           return yield* new Forbidden({ permission: "event:publish" })
@@ -51,6 +51,7 @@ export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabiliti
           endpointId,
           eventType,
           payload,
+          actor,
           traceId
         })
       }).pipe(transactional(sql), Effect.withSpan("TestSends.send"))

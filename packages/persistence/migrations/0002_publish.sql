@@ -102,8 +102,17 @@ returns posthorn.refusal language sql immutable parallel safe
 -- What one event is going to make. Refused, or published before (`duplicate`): nothing.
 create type posthorn.planned as (
   place integer, workspace_id text, id text, event_type text, payload text, trace_id text, key text,
-  endpoint_ids text[], delivery_ids text[], missed_ids text[], duplicate boolean, refusal posthorn.refusal
+  endpoint_ids text[], delivery_ids text[], missed_ids text[], duplicate boolean, refusal posthorn.refusal, actor text
 );
+
+-- An actor as it is stored: its id comes last, because the name of a role may hold spaces.
+create function posthorn.actor_text(type text, id text, via text) returns text language sql immutable parallel safe
+  return type || ' ' || via || ' ' || id;
+
+create function posthorn.actor_json(actor text) returns json language sql immutable parallel safe
+  return json_build_object('type', split_part(actor, ' ', 1),
+    'id', substr(actor, length(split_part(actor, ' ', 1)) + length(split_part(actor, ' ', 2)) + 3),
+    'via', split_part(actor, ' ', 2));
 
 -- The class of advisory locks by which publishers learn whether a worker sleeps; their objects are shards. See wake.
 create function posthorn.wake_class() returns integer language sql immutable parallel safe
@@ -196,7 +205,7 @@ begin
   return array(
     select case when p.workspace_id = any (workspaces) and p.workspace_id <> all (found)
         then row(p.place, null, p.id, p.event_type, p.payload, p.trace_id, p.key, null, null, null, false,
-          posthorn.workspace_gone())::posthorn.planned
+          posthorn.workspace_gone(), null)::posthorn.planned
         else p end
     from unnest(plan) p order by p.place
   );
@@ -208,7 +217,7 @@ end $$;
 -- anew each time. One event takes no more than `most_deliveries`.
 create function posthorn.plan(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
-  most_deliveries integer
+  most_deliveries integer, actors text[]
 ) returns posthorn.planned[] language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan as $$
 declare
@@ -240,9 +249,9 @@ begin
     select row(g.place, a.workspace_id, i.id, g.event_type, g.payload::text, coalesce(g.trace_id, posthorn.own_trace(i.id)),
       g.key, a.enabled,
       case when (r.refusal).code is null then array(select posthorn.id_of('whd_', began + g.place) from unnest(a.enabled)) end,
-      a.disabled, false, r.refusal)::posthorn.planned
-    from unnest(workspaces, event_types, payloads, idempotency_keys, trace_ids, faults)
-      with ordinality as g(workspace, event_type, payload, key, trace_id, code, message, hint, place)
+      a.disabled, false, r.refusal, g.actor)::posthorn.planned
+    from unnest(workspaces, event_types, payloads, idempotency_keys, trace_ids, actors, faults)
+      with ordinality as g(workspace, event_type, payload, key, trace_id, actor, code, message, hint, place)
     cross join lateral (select posthorn.id_of('evt_', began + g.place) as id offset 0) i
     left join unnest(audiences) a on a.workspace_id = g.workspace and a.event_type = g.event_type
     cross join lateral (
@@ -275,9 +284,9 @@ begin
     delivered := delivered or coalesce(cardinality(one.delivery_ids), 0) > 0;
     missed := missed or one.missed_ids is not null;
   end loop;
-  insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, created_at)
+  insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, actor, created_at)
   select p.workspace_id, p.id, p.event_type, p.payload, p.trace_id, coalesce(cardinality(p.delivery_ids), 0),
-    coalesce(cardinality(p.missed_ids), 0), posthorn.made_at(p.id)
+    coalesce(cardinality(p.missed_ids), 0), p.actor, posthorn.made_at(p.id)
   from unnest(plan) p;
   if delivered then
     insert into posthorn.deliveries
@@ -297,7 +306,7 @@ end $$;
 
 -- An event of Posthorn itself, for whoever wants it but `except_endpoint`.
 create function posthorn.announce(
-  workspace text, event_type text, payload text, trace_id text, except_endpoint text default null
+  workspace text, event_type text, payload text, trace_id text, except_endpoint text, actor text
 ) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   audience posthorn.audience := posthorn.audience_of(workspace, event_type, except_endpoint);
@@ -315,7 +324,7 @@ begin
   end if;
   perform posthorn.store(array[row(1, workspace, posthorn.id_of('evt_', began), event_type, payload, trace_id, null,
     audience.enabled, (select array_agg(posthorn.id_of('whd_', began)) from unnest(audience.enabled)), audience.disabled,
-    false, null)::posthorn.planned], date_trunc('milliseconds', clock_timestamp()));
+    false, null, actor)::posthorn.planned], date_trunc('milliseconds', clock_timestamp()));
 end $$;
 
 -- SHA-256 of what is published under an idempotency key.
@@ -378,7 +387,7 @@ begin
         when p.place = any (held)
           then row('55P03', 'Another transaction is still publishing with this idempotency key', null)::posthorn.refusal
         else p.refusal
-      end)::posthorn.planned
+      end, p.actor)::posthorn.planned
     from unnest(plan) p
     left join lateral (
       select k.event_id, k.fingerprint, k.delivery_ids from posthorn.idempotency_keys k
@@ -393,10 +402,11 @@ end $$;
 -- The one way: what is planned, with what came of it. Each caller below gives it in a shape of its own.
 create function posthorn.carry_out(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
-  most_deliveries integer, patient boolean
+  most_deliveries integer, patient boolean, actors text[]
 ) returns posthorn.planned[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  plan posthorn.planned[] := posthorn.plan(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries);
+  plan posthorn.planned[] := posthorn.plan(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
+    actors);
   -- After the workers were woken: what they see of a transaction before this moment is all there is; see wake.
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   one posthorn.planned;
@@ -421,7 +431,7 @@ create type posthorn.published as (id text, event_type text, delivery_ids text[]
 -- says why, and looks the endpoints up once more. To few endpoints it goes by plain statements, which take half as long as those
 -- for arrays of events; but each row costs more so than in a set.
 create function posthorn.publish_one(
-  workspace text, event_type text, payload text, trace_id text, most_deliveries integer
+  workspace text, event_type text, payload text, trace_id text, most_deliveries integer, actor text
 ) returns posthorn.published language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
@@ -449,10 +459,10 @@ begin
   if coalesce(cardinality(audience.enabled), 4) > 3 or audience.disabled is not null then
     ids := array(select posthorn.id_of('whd_', began) from unnest(audience.enabled));
     perform posthorn.store(array[row(1, audience.workspace_id, event, event_type, payload, trace_id, null, audience.enabled, ids,
-      audience.disabled, false, null)::posthorn.planned], moment);
+      audience.disabled, false, null, actor)::posthorn.planned], moment);
   else
-    insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, created_at)
-    values (audience.workspace_id, event, event_type, payload, trace_id, cardinality(audience.enabled), 0, moment);
+    insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, actor, created_at)
+    values (audience.workspace_id, event, event_type, payload, trace_id, cardinality(audience.enabled), 0, actor, moment);
     foreach endpoint in array audience.enabled loop
       delivery := posthorn.id_of('whd_', began);
       insert into posthorn.deliveries
@@ -477,14 +487,15 @@ create type posthorn.outcome as (
 -- An exception tells nothing about single events: make them again one by one.
 create function posthorn.publish_each(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
-  most_deliveries integer, patient boolean default true
+  most_deliveries integer, actors text[], patient boolean default true
 ) returns setof posthorn.outcome
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
   one posthorn.published;
 begin
   if cardinality(event_types) = 1 and coalesce(num_nonnulls(variadic idempotency_keys), 0) = 0 then
-    one := posthorn.publish_one(workspaces[1], event_types[1], payloads[1]::text, trace_ids[1], most_deliveries);
+    one := posthorn.publish_one(workspaces[1], event_types[1], payloads[1]::text, trace_ids[1], most_deliveries,
+      actors[1]);
     if one is not null then
       return next row(1, one.id, one.event_type, one.delivery_ids, false, null, null, null)::posthorn.outcome;
       return;
@@ -494,7 +505,7 @@ begin
     select p.place, p.id, p.event_type, case when (p.refusal).code is null then coalesce(p.delivery_ids, '{}') else '{}' end,
       p.duplicate, (p.refusal).code, (p.refusal).message, (p.refusal).hint
     from unnest(posthorn.carry_out(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
-      patient)) p;
+      patient, actors)) p;
 end $$;
 
 -- Refuses a batch that would make too many deliveries, before anything is made: refusing 120,000 must not cost what making them
@@ -535,7 +546,8 @@ end $$;
 
 -- Publishes events, all or nothing, answers in the order given.
 create function posthorn.publish_all(
-  workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer
+  workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer,
+  actor text
 ) returns setof posthorn.published
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
@@ -546,7 +558,7 @@ begin
     perform posthorn.check_fan_out(workspace, event_types, idempotency_keys, most_deliveries);
   end if;
   foreach one in array posthorn.carry_out(array_fill(workspace, array[total]), event_types, payloads, idempotency_keys,
-    array_fill(coalesce(trace_id, posthorn.new_trace_id()), array[total]), null, true)
+    array_fill(coalesce(trace_id, posthorn.new_trace_id()), array[total]), null, true, array_fill(actor, array[total]))
   loop
     return next posthorn.answer(one);
   end loop;
@@ -564,6 +576,10 @@ begin
   return found_id;
 end $$;
 
+-- Who publishes in SQL: the role that the session logged in with.
+create function posthorn.sql_actor() returns text language sql stable set search_path = pg_catalog, posthorn, pg_temp
+  return posthorn.actor_text('system', session_user, 'sql');
+
 -- The same for applications. `idempotency_keys` holds null where there is no key.
 create function posthorn.publish_events(
   workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text default null,
@@ -572,7 +588,7 @@ create function posthorn.publish_events(
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 begin
   return query select * from posthorn.publish_all(posthorn.workspace_of(workspace_slug), event_types, payloads,
-    idempotency_keys, trace_id, most_deliveries);
+    idempotency_keys, trace_id, most_deliveries, posthorn.sql_actor());
 end $$;
 
 -- Publish one event. Call it in the transaction that makes the event true:
@@ -586,35 +602,35 @@ declare
   one posthorn.published;
 begin
   if idempotency_key is null then
-    one := posthorn.publish_one(workspace, event_type, payload::text, trace_id, null);
+    one := posthorn.publish_one(workspace, event_type, payload::text, trace_id, null, posthorn.sql_actor());
     if one is not null then return one; end if;
   end if;
   return posthorn.answer((posthorn.carry_out(array[workspace], array[event_type], array[payload], array[idempotency_key],
-    array[trace_id], null, true))[1]);
+    array[trace_id], null, true, array[posthorn.sql_actor()]))[1]);
 end $$;
 
 -- `publish_all` for a caller who has few connections: what another transaction holds, such as a key that it published with, is
 -- waited for no longer than this; then the call fails with 55P03 and has done nothing, so that it can be made again.
 create function posthorn.try_publish_all(
   workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text,
-  most_deliveries integer
+  most_deliveries integer, actor text
 ) returns setof posthorn.published
 language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '100ms' as $$
 begin
   return query select * from posthorn.publish_all(workspace, event_types, payloads, idempotency_keys, trace_id,
-    most_deliveries);
+    most_deliveries, actor);
 end $$;
 
 -- Here one event's key is waited for no longer than a moment, because all others wait with it. What else may be held, an
 -- endpoint or a workspace that is being deleted, fails the call with 55P03.
 create function posthorn.try_publish_each(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
-  most_deliveries integer
+  most_deliveries integer, actors text[]
 ) returns setof posthorn.outcome
 language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '20ms' as $$
 begin
   return query select * from posthorn.publish_each(workspaces, event_types, payloads, idempotency_keys, trace_ids,
-    most_deliveries, false);
+    most_deliveries, actors, false);
 end $$;
 
 revoke all on function posthorn.publish, posthorn.publish_events, posthorn.publish_each, posthorn.publish_all, posthorn.try_publish_all,

@@ -299,7 +299,8 @@ begin
       case when lost.more_missed then ' or more' else '' end,
       lost.slug, endpoint, format('{"since":"%s","includeMissed":true}', lost.since)), endpoint, delivery);
   perform posthorn.announce(workspace, 'webhook.endpoint_disabled',
-    json_build_object('endpointId', endpoint, 'reason', 'consecutive_failures')::text, trace, endpoint);
+    json_build_object('endpointId', endpoint, 'reason', 'consecutive_failures')::text, trace, endpoint,
+    posthorn.actor_text('system', 'worker', 'worker'));
 end $$;
 
 -- The dead-letter consumer: looks at up to `batch` spent deliveries, marks them terminal and tells the workspace; gives how many

@@ -79,8 +79,11 @@ layer(testServer(), { excludeTestServices: true })("API tokens", (it) => {
         ({ target }) => (target as { readonly id: string }).id === id
       )
       expect(audited.map(({ action, changes }) => [action, changes])).toEqual([
-        ["api_token.revoked", { fields: ["revokedAt"] }],
-        ["api_token.created", { fields: ["name", "scopes", "expiresAt"], scopes: ["read"] }]
+        ["api_token.revoked", { fields: ["revokedAt"], name: "CI" }],
+        [
+          "api_token.created",
+          { fields: ["name", "scopes", "expiresAt"], name: "CI", scopes: ["read"], expiresAt: null }
+        ]
       ])
       const events = (yield* ws.call("GET", "/webhooks/deliveries")).body.items
       expect(events.map(({ eventType, payload }) => [eventType, payload])).toEqual([

@@ -117,7 +117,9 @@ const PLAIN: Readonly<Record<string, string>> = {
   idempotency_keys: "'{null}'",
   trace_ids: "'{null}'",
   most_deliveries: "100",
-  patient: "false"
+  patient: "false",
+  actors: "'{system sql x}'",
+  actor: "'system sql x'"
 }
 
 /** They take a workspace, and nothing that could be another's: the ids of the first two are positions. */

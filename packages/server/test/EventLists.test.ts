@@ -44,6 +44,7 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
         eventType: "invoice.paid",
         payload: expect.anything(),
         traceId: published.headers.get("x-trace-id"),
+        actor: { type: "api_token", id: expect.stringMatching(/^tok_/), via: "rest" },
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         deliveries: 2,
         missed: 1
@@ -57,6 +58,42 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
       const nobodys = yield* ws.call("GET", `/events/${unknown("evt_")}`)
       expect(nobodys).toMatchObject({ status: 404, body: { _tag: "EventNotFound" } })
     })
+  )
+
+  it.effect(
+    "§4.5 an event keeps who published it, over REST, from SQL, or by a change of its own; a test send too",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const ws = yield* inNewWorkspace
+        const endpoint = yield* makeEndpoint(ws, { eventTypes: ["*"] })
+        const [bySql] = yield* sql<{ id: string; role: string }>`
+        select id, session_user::text as role from posthorn.publish(${ws.slug}, 'sql.made', '1')`
+        const member = { email: "a@example.com", name: "A", role: "viewer" }
+        yield* ws.call("POST", "/members", { body: member })
+        const { body: batch } = yield* ws.call("POST", "/events/batch", {
+          body: { events: [{ eventType: "rest.made", payload: 1 }] }
+        })
+        const test = yield* ws.call("POST", `/webhooks/${endpoint}/test-event`, { body: {} })
+
+        const { body } = yield* ws.call("GET", "/events")
+        const token = { type: "api_token", id: expect.stringMatching(/^tok_/), via: "rest" }
+        expect(body.items.map(({ actor, eventType }) => [eventType, actor])).toEqual([
+          ["rest.made", token],
+          ["member.added", token],
+          ["sql.made", { type: "system", id: bySql!.role, via: "sql" }],
+          ["api_token.created", { type: "operator", id: "operator", via: "rest" }]
+        ])
+        const actorsOf = (id: string) =>
+          Effect.map(ws.call("GET", `/trace/${id}`), (trace) =>
+            trace.body.items.map(({ actor, kind, test }) => [kind, actor, test])
+          )
+        expect(yield* actorsOf(String((batch.items as ReadonlyArray<{ id: string }>)[0]!.id))).toEqual([
+          ["event", token, undefined],
+          ["delivery", null, false]
+        ])
+        expect(yield* actorsOf(String(test.body.id))).toEqual([["delivery", token, true]])
+      }).pipe(Effect.orDie)
   )
 
   it.effect("§4.5 a batch counts the deliveries and misses of each of its events by itself", () =>

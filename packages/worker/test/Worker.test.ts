@@ -78,6 +78,7 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
         endpointId,
         eventType: "invoice.paid",
         payload: new JsonText("1"),
+        actor: { type: "operator", id: "operator", via: "rest" },
         traceId: "0af7651916cd43dd8448eb211c80319c"
       })
 

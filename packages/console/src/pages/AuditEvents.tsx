@@ -10,6 +10,7 @@ import { List } from "../ui/List.tsx"
 import { Empty } from "../ui/States.tsx"
 import type { Column } from "../ui/Table.tsx"
 import { Time } from "../ui/Time.tsx"
+import { Who } from "../ui/Who.tsx"
 
 type Row = ItemOf<"listAuditEvents">
 
@@ -32,20 +33,6 @@ const actions: Readonly<Record<AuditAction, string>> = {
   "console.link_created": "Console link made",
   "console.session_opened": "Signed in to the console",
   "console.session_ended": "Console session ended"
-}
-
-const transports: Record<string, string> = {
-  rest: "REST",
-  mcp: "MCP",
-  console: "console",
-  worker: "worker",
-  sql: "SQL"
-}
-const actors: Record<string, string> = {
-  api_token: "API token",
-  operator: "Operator",
-  member: "Member",
-  system: "Posthorn"
 }
 
 const show = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value))
@@ -71,7 +58,10 @@ const Changes = ({ changes }: { changes: Row["changes"] }) => {
         : fields.length > 0
           ? [<li key="fields">{fields.join(", ")}</li>]
           : null}
-      {Object.entries(facts).map(([name, value]) => (
+      {Object.entries({
+        ...(before === undefined || after === undefined ? (before ?? after) : {}),
+        ...facts
+      }).map(([name, value]) => (
         <li key={name} className="break-all">
           {name}: {show(value)}
         </li>
@@ -114,15 +104,7 @@ const columns = (slug: string): ReadonlyArray<Column<Row>> => [
   {
     head: "Who",
     className: "w-52 py-3 align-top",
-    cell: ({ actor }) => (
-      <div className="min-w-0">
-        <span className="block">
-          {actors[actor.type] ?? actor.type}{" "}
-          <span className="text-faint">through {transports[actor.via] ?? actor.via}</span>
-        </span>
-        {actor.type === "operator" || actor.type === "system" ? null : <Id id={actor.id} />}
-      </div>
-    )
+    cell: ({ actor }) => <Who actor={actor} />
   },
   {
     head: "On",

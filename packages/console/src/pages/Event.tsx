@@ -13,6 +13,7 @@ import { Card, Fact, Facts, Page } from "../ui/Layout.tsx"
 import { List } from "../ui/List.tsx"
 import { Failed, Loading } from "../ui/States.tsx"
 import { Time } from "../ui/Time.tsx"
+import { Who } from "../ui/Who.tsx"
 import { deliveryColumns } from "./deliveryColumns.tsx"
 import { useEndpoints } from "./useEndpoints.ts"
 
@@ -57,6 +58,9 @@ export const Event = () => {
             </Fact>
             <Fact name="Published">
               <Time at={event.createdAt} focusable />
+            </Fact>
+            <Fact name="By">
+              <Who actor={event.actor} />
             </Fact>
             <Fact name="Deliveries">{event.deliveries.toLocaleString()}</Fact>
             <Fact name="Missed">

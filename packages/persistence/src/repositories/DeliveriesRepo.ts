@@ -10,9 +10,11 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import type { JsonText } from "@posthorn/domain/JsonText"
 import { byTime, cursorAt, type Page, TimePosition } from "@posthorn/domain/Page"
+import type { Actor } from "@posthorn/domain/Principal"
 import { DeliveryStatus } from "@posthorn/domain/States"
 import { FailureReason } from "@posthorn/domain/Verdict"
 import { Effect, Option, Schema } from "effect"
+import { actorText } from "../client/internal/Actors.ts"
 import { Count, Id, Time } from "../client/internal/Columns.ts"
 import { hasRow } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
@@ -42,6 +44,7 @@ export interface NewTestSend {
   readonly endpointId: EndpointId
   readonly eventType: string
   readonly payload: JsonText
+  readonly actor: Actor
   readonly traceId: string
 }
 
@@ -90,10 +93,10 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
         with woken as materialized (
           select posthorn.wake(array[posthorn.shard_of(${row.endpointId})])
         ), d as (
-          insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id,
+          insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, actor, trace_id,
             next_attempt_at, created_at)
           select ${workspaceId}, made.id, ${row.endpointId}, ${row.eventType}, ${row.payload.text},
-            ${row.traceId}, date_trunc('milliseconds', clock_timestamp()), posthorn.made_at(made.id)
+            ${actorText(row.actor)}, ${row.traceId}, date_trunc('milliseconds', clock_timestamp()), posthorn.made_at(made.id)
           from (select posthorn.new_id('whd_') as id from woken offset 0) made
           returning *
         ), queued as (

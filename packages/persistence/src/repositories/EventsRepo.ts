@@ -11,7 +11,9 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { IdempotencyKeyReused, invalid, QuotaExceeded, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, EventId, MemberId, TokenId, WorkspaceId } from "@posthorn/domain/Ids"
 import { byId } from "@posthorn/domain/Page"
+import { Actor, type Principal } from "@posthorn/domain/Principal"
 import { Effect, Option, Schema } from "effect"
+import { actorText } from "../client/internal/Actors.ts"
 import { Count, Id, Time } from "../client/internal/Columns.ts"
 import { all, execute } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
@@ -74,6 +76,7 @@ const Raw = Schema.Struct({
   eventType: Schema.String,
   payload: Schema.NullOr(Schema.String),
   traceId: Schema.String,
+  actor: Actor,
   createdAt: Time,
   deliveries: Count,
   missed: Count
@@ -101,7 +104,9 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
   {
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { columns, first, page } = makePayloadPages(sql, Raw, byId, "r.payload")
+      const { columns, first, page } = makePayloadPages(sql, Raw, byId, "r.payload", {
+        actor: "posthorn.actor_json(r.actor)"
+      })
       const publishing = yield* makePublishing
 
       /** In one transaction with whatever else is published at this moment, as if it were alone. */
@@ -112,20 +117,21 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
         workspaceId: WorkspaceId,
         events: ReadonlyArray<NewEvent>,
         traceId: string,
-        mostDeliveries: number
-      ) => refusedAll(publishing.all(workspaceId, events, traceId, mostDeliveries))
+        mostDeliveries: number,
+        actor: Actor
+      ) => refusedAll(publishing.all(workspaceId, events, traceId, mostDeliveries, actor))
 
       /** An event of Posthorn itself, in the caller's transaction; never sent to `exceptEndpoint`. */
       const announce = (
         workspaceId: WorkspaceId,
         event: OwnEvent,
-        traceId: string,
+        { actor, traceId }: Pick<Principal, "actor" | "traceId">,
         exceptEndpoint: string | null = null
       ) =>
         execute(
           sql
         )`select posthorn.announce(${workspaceId}, ${event.type}, ${JSON.stringify(event.payload)}, ${traceId},
-        ${exceptEndpoint})`
+        ${exceptEndpoint}, ${actorText(actor)})`
 
       const find = (workspaceId: WorkspaceId, eventId: EventId) =>
         rows(sql, Raw)`select ${columns} from posthorn.events r

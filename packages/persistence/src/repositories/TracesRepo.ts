@@ -89,14 +89,15 @@ export class TracesRepo extends Effect.Service<TracesRepo>()(
         )
         select at, kind, id, facts from (
           select e.created_at as at, 'event' as kind, e.id::text, 1 as rank, json_build_object('eventType', e.event_type,
-            'traceId', e.trace_id, 'deliveries', e.deliveries, 'missed', e.missed) as facts
+            'traceId', e.trace_id, 'deliveries', e.deliveries, 'missed', e.missed, 'actor', posthorn.actor_json(e.actor)) as facts
           from event_ids i join posthorn.events e on e.workspace_id = ${workspaceId} and e.id = i.id
           union all
           select d.created_at, 'replay', d.id, 2, json_build_object('replayedFrom', d.replayed_from, 'replayId', d.replay_id)
           from delivered d where d.replayed_from is not null or d.replay_id is not null
           union all
           select d.created_at, 'delivery', d.id, 3, json_build_object('endpointId', d.endpoint_id, 'eventType', d.event_type,
-            'status', d.status, 'attempts', d.attempts, 'traceId', d.trace_id)
+            'status', d.status, 'attempts', d.attempts, 'traceId', d.trace_id, 'test', d.event_id is null,
+            'actor', case when d.actor is not null then posthorn.actor_json(d.actor) end)
           from delivered d
           union all
           select a.at, 'attempt', a.id, 5, json_build_object('deliveryId', a.delivery_id, 'ordinal', a.ordinal,

@@ -86,8 +86,8 @@ const scenarios = writeScenarios((it) => {
     const miss = (count: number) =>
       stage.rows(
         `with made as (
-             insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, created_at)
-             select $1, posthorn.new_id('evt_'), 'm', '1', 'x', 0, 1, '2026-01-02' from generate_series(1, $3)
+             insert into posthorn.events (workspace_id, id, event_type, payload, trace_id, deliveries, missed, actor, created_at)
+             select $1, posthorn.new_id('evt_'), 'm', '1', 'x', 0, 1, 'system sql x', '2026-01-02' from generate_series(1, $3)
              returning workspace_id, id, created_at)
            insert into posthorn.missed_events (workspace_id, endpoint_id, event_id, created_at)
            select workspace_id, $2, id, created_at from made`,

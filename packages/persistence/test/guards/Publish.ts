@@ -43,7 +43,7 @@ export const publishing = writeScenarios((it) => {
     const acme = await stage.workspace()
     const [about, told] = [await stage.endpoint(acme), await stage.endpoint(acme)]
     await stage.workspace("other")
-    await stage.rows("select posthorn.announce($1, 'webhook.x', '1', 'x', $2)", acme, about)
+    await stage.rows("select posthorn.announce($1, 'webhook.x', '1', 'x', $2, 'system sql x')", acme, about)
     assert.deepEqual(await stage.rows("select endpoint_id from posthorn.deliveries"), [{ endpoint_id: told }])
   })
 
@@ -83,7 +83,7 @@ export const publishing = writeScenarios((it) => {
     for (const publish of ways(stage))
       assert.deepEqual(await told(stage, () => publish("a")), [String(shard)])
     const announced = await told(stage, () =>
-      stage.rows("select posthorn.announce($1, 'a', '1', 'x', null)", acme)
+      stage.rows("select posthorn.announce($1, 'a', '1', 'x', null, 'system sql x')", acme)
     )
     assert.deepEqual(announced, [String(shard)])
   })
@@ -266,7 +266,7 @@ export const publishing = writeScenarios((it) => {
     await stage.workspace()
     for (const call of [
       "publish_events('acme', '{}', '{}', '{}')",
-      "publish_each('{}', '{}', '{}', '{}', '{}', null)"
+      "publish_each('{}', '{}', '{}', '{}', '{}', null, '{}')"
     ])
       assert.deepEqual(await stage.rows(`select * from posthorn.${call}`), [])
   })
@@ -287,7 +287,7 @@ export const publishing = writeScenarios((it) => {
     await other.rows("select posthorn.publish('acme', 'a', '1', 'k')")
     await stage.rows("set statement_timeout = '8s'")
     const code = await stage.code(
-      "select posthorn.try_publish_all(posthorn.workspace_of('acme'), array['a'], array['1']::json[], array['k'], null, null)"
+      "select posthorn.try_publish_all(posthorn.workspace_of('acme'), array['a'], array['1']::json[], array['k'], null, null, 'system sql x')"
     )
     await stage.rows("reset statement_timeout")
     assert.equal(code, "55P03")

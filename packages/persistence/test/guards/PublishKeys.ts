@@ -62,7 +62,7 @@ export const keys = writeScenarios((it) => {
     await other.rows("select posthorn.publish('acme', 'a', '1', 'held')")
     await stage.rows("set lock_timeout = '100ms'")
     const code = await stage.code(
-      "select posthorn.publish_each(array[posthorn.workspace_of('acme')], array['a'], array['1']::json[], array['held'], array[null], null, true)"
+      "select posthorn.publish_each(array[posthorn.workspace_of('acme')], array['a'], array['1']::json[], array['held'], array[null], null, array['system sql x'], true)"
     )
     await stage.rows("reset lock_timeout")
     assert.equal(code, "55P03")
@@ -82,7 +82,7 @@ export const keys = writeScenarios((it) => {
     // Two: one by itself goes another way.
     const code = await stage.code(
       `select posthorn.publish_each(array_fill(posthorn.workspace_of('unwanting'), array[2]), array['a', 'a'], array['1', '1']::json[],
-        array[null, null], array[null, null], null)`
+        array[null, null], array[null, null], null, array_fill('system sql x'::text, array[2]))`
     )
     assert.equal(code, null)
     await stage.rows("reset lock_timeout")
@@ -91,7 +91,7 @@ export const keys = writeScenarios((it) => {
     await remove(going)
     const slugs = ["acme", "going", "unwanting"]
     const publishing = stage.rows(
-      `select place, code from posthorn.publish_each(${IDS}, $2, $3::text[]::json[], $4, $4, null) order by place`,
+      `select place, code from posthorn.publish_each(${IDS}, $2, $3::text[]::json[], $4, $4, null, array_fill('system sql x'::text, array[3])) order by place`,
       slugs,
       slugs.map(() => "a"),
       slugs.map(() => "1"),

@@ -152,7 +152,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
       yield* endpoint(workspaceId, { enabled: false })
       yield* sql`select posthorn.publish('moments', 'a.b', '1', 'key')`
       yield* sql`select posthorn.publish_events(${batch})`
-      yield* sql`select posthorn.announce(${workspaceId}, 'member.added', '1', '0af7651916cd43dd8448eb211c80319c')`
+      yield* sql`select posthorn.announce(${workspaceId}, 'member.added', '1', '0af7651916cd43dd8448eb211c80319c', null, 'system sql x')`
       yield* sql`update posthorn.deliveries set status = 'failed_permanent'`
       yield* sql`select posthorn.replay(${workspaceId}, ${endpointId},
         (select array_agg(id) from posthorn.deliveries), (select array_agg(event_id) from posthorn.missed_events), 'rpl_1',
@@ -162,6 +162,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
           endpointId,
           eventType: "webhook.test",
           payload: new JsonText("1"),
+          actor: { type: "operator", id: "operator", via: "rest" },
           traceId: "x"
         })
       ).pipe(Effect.provide(DeliveriesRepo.Default))
@@ -191,7 +192,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
       yield* caller("begin")
       const rows =
         yield* caller(`select place, code from posthorn.publish_each(array_fill(posthorn.workspace_of('untouched'), array[2]),
-        array['wanted', 'unwanted'], array['1', '1']::json[], array[null, null]::text[], array[null, 'no trace id'], null)`)
+        array['wanted', 'unwanted'], array['1', '1']::json[], array[null, null]::text[], array[null, 'no trace id'], null, array_fill('system sql x'::text, array[2]))`)
       const free =
         yield* sql`select id from posthorn.endpoints where workspace_id = ${workspaceId} for update skip locked`
       const awake = yield* sql`select 1 from pg_locks

@@ -24,6 +24,7 @@ const publish = (workspaceId: string, text: string) =>
     events.publish({
       workspaceId,
       connection: null,
+      actor: { type: "operator", id: "operator", via: "rest" },
       event: { eventType: "a.b", payload: new JsonText(text), idempotencyKey: null },
       traceId: "7".repeat(32),
       mostDeliveries: 1_000

@@ -10,7 +10,9 @@ import { SqlError } from "@effect/sql/SqlError"
 import type { ServiceUnavailable } from "@posthorn/domain/Errors"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
 import type { JsonText } from "@posthorn/domain/JsonText"
+import type { Actor } from "@posthorn/domain/Principal"
 import { Cause, Effect, Option, Schema } from "effect"
+import { actorText } from "../../client/internal/Actors.ts"
 import { columnsOf, Id } from "../../client/internal/Columns.ts"
 import { makeKeyedSemaphores } from "../../client/internal/KeyedSemaphores.ts"
 import { makeLockWaits } from "../../client/internal/LockWaits.ts"
@@ -37,6 +39,7 @@ export interface Publish {
   /** What comes on one connection is stored in the order in which it came; null where nothing of the kind is promised. */
   readonly connection: string | null
   readonly event: NewEvent
+  readonly actor: Actor
   readonly traceId: string
   readonly mostDeliveries: number
 }
@@ -92,13 +95,14 @@ export const makePublishing = Effect.gen(function* () {
     events: ReadonlyArray<NewEvent>,
     traceId: string,
     mostDeliveries: number,
+    actor: Actor,
     key: string | null = null
   ) =>
     rows(sql, Published)`select ${published} from posthorn.try_publish_all(
       ${workspaceId}, ${events.map(({ eventType }) => eventType)}::text[],
       ${events.map(({ payload }) => payload.text)}::text[]::json[],
       ${events.map(({ idempotencyKey }) => idempotencyKey) as Array<string>}::text[], ${traceId},
-      ${mostDeliveries}::integer)`.pipe(
+      ${mostDeliveries}::integer, ${actorText(actor)})`.pipe(
       waiting.forOthers(
         key,
         events.some(({ idempotencyKey }) => idempotencyKey !== null) ? KEY_HELD : ENDPOINT_HELD
@@ -106,9 +110,9 @@ export const makePublishing = Effect.gen(function* () {
     )
 
   const publishAlone = (publish: Publish): Effect.Effect<Published, SqlError | ServiceUnavailable> => {
-    const { event, mostDeliveries, traceId, workspaceId } = publish
+    const { actor, event, mostDeliveries, traceId, workspaceId } = publish
     return Effect.map(
-      publishTogether(workspaceId, [event], traceId, mostDeliveries, keyOf(publish)),
+      publishTogether(workspaceId, [event], traceId, mostDeliveries, actor, keyOf(publish)),
       ([made]) => made!
     )
   }
@@ -119,8 +123,8 @@ export const makePublishing = Effect.gen(function* () {
       ${publishes.map(({ event }) => event.eventType)}::text[],
       ${publishes.map(({ event }) => event.payload.text)}::text[]::json[],
       ${publishes.map(({ event }) => event.idempotencyKey) as Array<string>}::text[],
-      ${publishes.map(({ traceId }) => traceId)}::text[], ${publishes[0]!.mostDeliveries}::integer)
-      order by place`
+      ${publishes.map(({ traceId }) => traceId)}::text[], ${publishes[0]!.mostDeliveries}::integer,
+      ${publishes.map(({ actor }) => actorText(actor))}::text[]) order by place`
 
   const batched = yield* makeBatcher(publishEach, {
     lineOf: ({ workspaceId }: Publish) => workspaceId,
