@@ -1,15 +1,14 @@
--- What came of attempts, written down: evidence, summaries, streaks, disabling, audit, queue, dead letters; atomically
--- for the whole group of observations that finished since the last call.
+-- Records attempts: evidence, summaries, streaks, disabling, audit, queue and dead letters, atomically for all observations
+-- that finished since the last call.
 --
--- First observation wins: one is stored only if its ordinal is still the next and the delivery is not terminal;
--- otherwise it changes nothing. Calling again with the same observations is therefore safe, also when the answer to a
--- COMMIT was lost. Rows that somebody else changed between being found and being changed here undo the whole call, which
--- is then made again. Each delivery once, in id order, with `arrivals` telling in which order they finished: locks go
--- endpoint first, then delivery, each in id order, so that no two calls can wait for each other in a ring. Deleting an
--- endpoint removes its deliveries in any order, and claim locks queue rows in another order than this, so with those a
--- ring is possible: of the two, it is always this call that gives up, before PostgreSQL looks for deadlocks (1 s), and is
--- made again by its worker. A function, so that its plan is made once per connection: planning it anew costs more than
--- running it.
+-- The first observation wins. One is stored only if its ordinal is the next and the delivery is not terminal; otherwise it
+-- changes nothing. So a call can be repeated, also when the answer to a COMMIT was lost. If somebody else changes a row
+-- between the moment it is found and the moment it is changed here, the whole call is undone, and its worker repeats it.
+--
+-- Observations come each delivery once, ordered by id; `arrivals` is the order in which they finished. Locks are taken
+-- endpoint first, then delivery, each by id, so two calls never wait for each other. Deleting an endpoint, or a claim, takes
+-- locks in another order and can deadlock with this call. Its `lock_timeout` is below `deadlock_timeout` (1 s), so this call
+-- loses, and its worker repeats it. It is a function so that each connection plans it once: planning costs more than running it.
 create function posthorn.record(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],

@@ -1,8 +1,8 @@
 /**
  * Two workspaces side by side, for tests that ask whether one can learn of the other or change it.
  *
- * `furnish` fills a workspace with one of everything, each text of it telling whose it is; `marksOf` reads from the database
- * whatever is known only there, so that a column that is added tomorrow is a mark too; `pictureOf` is all its rows.
+ * `furnish` fills a workspace with one of everything, and each text names its workspace. `marksOf` reads all values of a
+ * workspace's rows that no other has, also of columns that are added later. `pictureOf` is all its rows.
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { prefixes } from "@posthorn/domain/Ids"

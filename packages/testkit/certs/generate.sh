@@ -41,10 +41,10 @@ leaf() { printf 'subjectAltName = %s\nextendedKeyUsage = serverAuth\nbasicConstr
 
 century=21200101000000Z
 certify ca 'Posthorn test authority' "$authority" $century -selfsign -keyfile ca.key
-certify stranger 'Posthorn test authority that nobody trusts' "$authority" $century -selfsign -keyfile stranger.key
+certify unknown-ca 'Posthorn test authority that nobody trusts' "$authority" $century -selfsign -keyfile unknown-ca.key
 certify valid valid "$(leaf "$names")" $century -cert ca.pem -keyfile ca.key
 certify expired expired "$(leaf "$names")" 20200102000000Z -cert ca.pem -keyfile ca.key
 certify other-name other-name "$(leaf DNS:elsewhere.test)" $century -cert ca.pem -keyfile ca.key
-certify other-ca other-ca "$(leaf "$names")" $century -cert stranger.pem -keyfile stranger.key
+certify other-ca other-ca "$(leaf "$names")" $century -cert unknown-ca.pem -keyfile unknown-ca.key
 certify self-signed self-signed "$(leaf "$names")" $century -selfsign -keyfile self-signed.key
-rm ca.key stranger.key stranger.pem
+rm ca.key unknown-ca.key unknown-ca.pem

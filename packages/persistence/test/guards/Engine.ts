@@ -96,7 +96,7 @@ export const engine = writeScenarios((it) => {
     )
   })
 
-  it("due: where endpoints are skipped, each shard is looked at for so many rows that are due past its mark, and says where that ended", async (stage) => {
+  it("due: where endpoints are skipped, at most look_most rows past its mark are read in each shard, and it says where reading ended", async (stage) => {
     const { of, one, two } = await scene(stage)
     const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
     for (const [n, delivery] of [first, second, third].entries()) await setDue(stage, delivery, n - 4)

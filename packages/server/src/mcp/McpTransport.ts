@@ -2,7 +2,7 @@
  * The MCP transport: streamable HTTP at `/mcp`, stateless, JSON answers.
  *
  * The transport gate has REST's statuses and bodies: 403 for a page of another origin, 401 without a valid token, 429
- * when bucket `mcp` is empty, of which each request of a batch takes one. What a tool refuses is a tool error instead.
+ * when bucket `mcp` is empty. Each request of a batch takes one call from that bucket. What a tool refuses is a tool error.
  * No stream is offered, so GET and DELETE are 405. On loopback the `Host` must be this machine's: a name that a web
  * page has pointed at 127.0.0.1 is refused even before its token is looked at. Source: spec §4.7.
  */
