@@ -1,0 +1,175 @@
+/**
+ * The delivery policy of an endpoint: when a delivery is tried again, how fast attempts are begun, and when the endpoint is
+ * disabled. A member that an endpoint leaves out is its workspace's; what that leaves out too is the installation's. With
+ * nothing set, deliveries behave to the letter as spec §3.1 and §8 say.
+ *
+ * Pure. `Verdict` judges attempts by an effective policy.
+ */
+import { Schema } from "effect"
+import { FAILURE_LIMIT, MAX_RETRIES, retryUnits } from "./Verdict.ts"
+
+const wholeBetween = (least: number, most: number) =>
+  Schema.Int.pipe(Schema.between(least, most)).annotations({
+    message: () => `Expected a whole number from ${least} to ${most}`
+  })
+
+const WAITS_MOST = 20
+const WAIT_MOST_SECONDS = 604_800
+/** Of all waits of one delivery together: 30 days. */
+const WAITS_TOGETHER_SECONDS = 2_592_000
+
+const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((all, one) => all + one, 0)
+
+const Waits = Schema.Array(wholeBetween(1, WAIT_MOST_SECONDS))
+  .pipe(
+    Schema.minItems(1),
+    Schema.maxItems(WAITS_MOST),
+    Schema.filter((seconds) => sum(seconds) <= WAITS_TOGETHER_SECONDS, { jsonSchema: {} })
+  )
+  .annotations({
+    description:
+      "Seconds before each retry: 1 to 20 whole numbers, each 1 to 604,800, together at most 2,592,000.",
+    examples: [[5, 300, 1_800]],
+    message: () => "Expected 1 to 20 whole numbers, each 1 to 604,800, together at most 2,592,000"
+  })
+
+export const Retries = Schema.Union(
+  Schema.Struct({ kind: Schema.Literal("standard") }),
+  Schema.Struct({ kind: Schema.Literal("patient") }),
+  Schema.Struct({ kind: Schema.Literal("waits"), seconds: Waits }),
+  Schema.Struct({ kind: Schema.Literal("none") })
+).annotations({
+  description:
+    "`standard`: 6 retries within about 10 minutes. `patient`: 9 retries within about 3 days. `waits`: a retry after each of these waits. `none`: no retry.",
+  examples: [{ kind: "patient" }]
+})
+export type Retries = typeof Retries.Type
+
+export const RateLimit = Schema.Struct({
+  requests: wholeBetween(1, 10_000).annotations({ description: "Attempts.", examples: [5] }),
+  perSeconds: wholeBetween(1, 3_600).annotations({ description: "Length of the window.", examples: [1] })
+}).annotations({
+  identifier: "RateLimit",
+  description: "In no window of this length are more attempts begun."
+})
+export type RateLimit = typeof RateLimit.Type
+
+export const DisableAfter = Schema.Union(
+  Schema.Struct({ kind: Schema.Literal("failures"), count: wholeBetween(1, 1_000) }),
+  Schema.Struct({ kind: Schema.Literal("failing_for"), seconds: wholeBetween(3_600, 2_592_000) }),
+  Schema.Struct({ kind: Schema.Literal("never") })
+).annotations({
+  description:
+    "`failures`: after so many failed attempts in a row. `failing_for`: by the first failed attempt that is recorded so many seconds or more after the first of the present streak, but not before the fifth. `never`: not by failures.",
+  examples: [{ kind: "failing_for", seconds: 86_400 }]
+})
+export type DisableAfter = typeof DisableAfter.Type
+
+const members = {
+  retries: Retries,
+  jitter: Schema.Number.pipe(Schema.between(0, 0.5)).annotations({
+    description: "Each wait is drawn between itself and (1 + jitter) times itself.",
+    examples: [0.1],
+    message: () => "Expected a number from 0 to 0.5"
+  }),
+  honorRetryAfter: Schema.Boolean.annotations({
+    description:
+      "Whether the next attempt is not before what `Retry-After` of a retryable answer says, at most 24 hours.",
+    examples: [true]
+  }),
+  timeoutSeconds: wholeBetween(1, 60).annotations({
+    description: "Seconds until the head of the answer has to be there.",
+    examples: [10]
+  }),
+  rateLimit: Schema.NullOr(RateLimit).annotations({
+    description: "In no window of this length are more attempts begun; null is no limit.",
+    examples: [{ requests: 5, perSeconds: 1 }]
+  }),
+  disableAfter: DisableAfter,
+  onGone: Schema.Literal("fail", "disable").annotations({
+    description: "`fail`: 410 is a 4xx like others. `disable`: it disables the endpoint at once.",
+    examples: ["disable"]
+  })
+}
+
+const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })
+
+export const DeliveryPolicy = Schema.Struct({
+  retries: optional(members.retries),
+  jitter: optional(members.jitter),
+  honorRetryAfter: optional(members.honorRetryAfter),
+  timeoutSeconds: optional(members.timeoutSeconds),
+  rateLimit: optional(members.rateLimit),
+  disableAfter: optional(members.disableAfter),
+  onGone: optional(members.onGone)
+}).annotations({
+  identifier: "DeliveryPolicy",
+  description:
+    "When to try again, how fast, and when to stop. What is left out is the workspace's, or the default.",
+  parseOptions: { onExcessProperty: "error" }
+})
+export type DeliveryPolicy = typeof DeliveryPolicy.Type
+
+export const EffectivePolicy = Schema.Struct({
+  ...members,
+  // The installation's may be any.
+  timeoutSeconds: Schema.Number.annotations({
+    description: "Seconds until the head of the answer has to be there.",
+    examples: [10]
+  }),
+  givesUpAfterSeconds: Schema.Number.annotations({
+    description: "All waits of a delivery together, without jitter.",
+    examples: [630]
+  })
+}).annotations({
+  identifier: "EffectivePolicy",
+  description: "The delivery policy that holds for an endpoint: every member, resolved."
+})
+export type EffectivePolicy = typeof EffectivePolicy.Type
+
+/** The settings of an installation that policies rest on. */
+export interface PolicyDefaults {
+  /** The unit of `standard`. */
+  readonly retryDelayMs: number
+  readonly requestTimeoutMs: number
+}
+
+/** Seconds, by the example of Standard Webhooks: about 3 days and 3 hours in all. */
+const PATIENT = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
+
+/** Milliseconds to wait after each attempt that may be tried again, without jitter: one fewer than there are attempts. */
+export const waitsOf = (
+  retries: Retries,
+  { retryDelayMs }: Pick<PolicyDefaults, "retryDelayMs">
+): ReadonlyArray<number> => {
+  switch (retries.kind) {
+    case "standard":
+      return Array.from({ length: MAX_RETRIES }, (_, n) => retryUnits(n + 1) * retryDelayMs)
+    case "patient":
+      return PATIENT.map((seconds) => seconds * 1_000)
+    case "waits":
+      return retries.seconds.map((seconds) => seconds * 1_000)
+    case "none":
+      return []
+  }
+}
+
+/** The policy that holds for an endpoint. */
+export const resolve = (
+  endpoint: DeliveryPolicy | null,
+  workspace: DeliveryPolicy | null,
+  defaults: PolicyDefaults
+): EffectivePolicy => {
+  const policy = {
+    retries: { kind: "standard" as const },
+    jitter: 0,
+    honorRetryAfter: false,
+    timeoutSeconds: defaults.requestTimeoutMs / 1_000,
+    rateLimit: null,
+    disableAfter: { kind: "failures" as const, count: FAILURE_LIMIT },
+    onGone: "fail" as const,
+    ...workspace,
+    ...endpoint
+  }
+  return { ...policy, givesUpAfterSeconds: sum(waitsOf(policy.retries, defaults)) / 1_000 }
+}
