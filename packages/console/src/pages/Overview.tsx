@@ -65,9 +65,9 @@ const Figures = ({ deliveries, queue }: Overview) => {
         note={`${count(deliveries.failedPermanent)} refused by receivers`}
       />
       <Figure
-        label="Half within"
+        label="Median"
         value={p50Ms === null || p95Ms === null ? "–" : duration(p50Ms)}
-        note={p95Ms === null ? "no attempt yet" : `p50; p95 is ${duration(p95Ms)}`}
+        note={p95Ms === null ? "no attempt yet" : `half take no longer; p95 is ${duration(p95Ms)}`}
       />
       <Figure
         label="Oldest waiting"

@@ -109,7 +109,15 @@ const TypesField = ({
       />
       <div className="grid gap-2">
         <div className="flex items-end gap-2">
-          <div className="min-w-0 flex-1">
+          <div
+            className="min-w-0 flex-1"
+            onKeyDownCapture={(event) => {
+              if (event.key !== "Enter") return
+              // It would send the form, with all events.
+              event.preventDefault()
+              add()
+            }}
+          >
             <TextField
               label="Event types"
               value={typed}
