@@ -1,5 +1,6 @@
 /**
- * The transports of an operation, each with the same request: REST with a token, MCP with a token, the console with a cookie.
+ * The transports of an operation, each with the same request: REST with a token, MCP with a token, the console with the cookie of
+ * a session that stands on a token, and of one that a link opened.
  *
  * `placesOf` lists every place of an operation where a caller's text can stand, read off the contract: what is added to it
  * is in the list without a line changed.
@@ -66,32 +67,41 @@ const overMcp =
 
 const OURS = { "sec-fetch-site": "same-origin", "x-console": "1" }
 
-/** The cookie of a new session that stands on this token. */
-const cookieFor = (token: string) =>
+/** The cookie of a new session. */
+const cookieFor = (body: { readonly token: string } | { readonly code: string }) =>
   Effect.flatMap(TestServer, ({ call }) =>
     Effect.map(
-      call("POST", "/console/session", { body: { token }, headers: OURS }),
+      call("POST", "/console/session", { body, headers: OURS }),
       ({ headers }) => headers.get("set-cookie")!.split(";")[0]!
     )
   )
 
+/** The code of a new link that its maker's rights stand behind. */
+const codeFor = ({ call }: Entered) =>
+  Effect.map(call("POST", "/console-links", { body: {} }), ({ body }) =>
+    new URL(String(body.url)).hash.slice(6)
+  )
+
+/** A browser would send the cookie under the name of the workspace that it asks for, if an attacker wrote it so. */
+const overConsole =
+  (slug: string, cookie: string): Transport["ask"] =>
+  (entry, asked) =>
+    overHttp("/console/api", { ...OURS, cookie: cookie.replace(`_${slug}=`, `_${asked.path.slug}=`) })(
+      entry,
+      asked
+    )
+
 /** Every transport of this workspace. */
-export const transportsOf = ({ slug, token }: Entered) =>
-  Effect.map(cookieFor(token), (cookie): ReadonlyArray<Transport> => {
-    const console = { ...OURS, cookie }
-    return [
+export const transportsOf = (ws: Entered) =>
+  Effect.gen(function* () {
+    const { slug, token } = ws
+    const all: ReadonlyArray<Transport> = [
       { name: "REST", ask: overHttp("", { authorization: `Bearer ${token}` }) },
       { name: "MCP", ask: overMcp(token) },
-      {
-        name: "console",
-        // A browser would send the cookie under the name of the workspace that it asks for, if an attacker wrote it so.
-        ask: (entry, asked) =>
-          overHttp("/console/api", {
-            ...console,
-            cookie: cookie.replace(`_${slug}=`, `_${asked.path.slug}=`)
-          })(entry, asked)
-      }
+      { name: "console", ask: overConsole(slug, yield* cookieFor({ token })) },
+      { name: "link", ask: overConsole(slug, yield* cookieFor({ code: yield* codeFor(ws) })) }
     ]
+    return all
   })
 
 export interface Place {
