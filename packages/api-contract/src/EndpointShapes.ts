@@ -19,7 +19,7 @@ export const endpointFields = {
   enabled: Enabled,
   disabledReason: NullOr(
     DisabledReason,
-    "Whether somebody disabled it, or its failures did; null while it is enabled.",
+    "What disabled it: somebody by hand, its failures in a row, failing for so long, or a 410 answer; null while it is enabled.",
     null
   ),
   consecutiveFailures: Integer("Failed attempts in a row; at 20 the endpoint is disabled.", 0)

@@ -138,7 +138,7 @@ inChromium("the console in Chromium", (on) => {
       actions.push(String(name))
     }
     await page.goto(`${on.stage.url}/console/w/${slug}/endpoints/${endpointId}`)
-    await page.getByText("Disabled after 20 failed attempts in a row").waitFor()
+    await page.getByText("Disabled after too many failed attempts in a row").waitFor()
     await press("Recover")
     await press("Enable")
     await press("Send test event")

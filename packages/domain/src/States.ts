@@ -22,7 +22,7 @@ export type ReplayableStatus = typeof ReplayableStatus.Type
 export const ReplayState = Schema.Literal("queued", "running", "done", "cancelled")
 export type ReplayState = typeof ReplayState.Type
 
-export const DisabledReason = Schema.Literal("manual", "consecutive_failures")
+export const DisabledReason = Schema.Literal("manual", "consecutive_failures", "failing_for", "gone")
 export type DisabledReason = typeof DisabledReason.Type
 
 export const NotificationKind = Schema.Literal("delivery_dead_lettered", "endpoint_disabled")

@@ -33,6 +33,8 @@ create table posthorn.workspaces (
   bytes_limit bigint check (bytes_limit >= 1),
   -- The quota that it has used up, as counted last: publishing asks this, and counts nothing.
   used_up text check (used_up in ('waiting', 'bytes')),
+  -- The delivery policy of endpoints that leave something out; null: the default. Checked where it is sent.
+  policy jsonb,
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp())
 );
 
@@ -88,16 +90,20 @@ create table posthorn.endpoints (
   description text check (length(description) <= 500),
   event_types text[] not null check (cardinality(event_types) between 1 and 100),
   enabled boolean not null,
-  disabled_reason text check (disabled_reason in ('manual', 'consecutive_failures')),
+  disabled_reason text check (disabled_reason in ('manual', 'consecutive_failures', 'failing_for', 'gone')),
   -- Start of the present or latest disabled period; missed events are counted from here.
   disabled_at timestamptz(3),
   consecutive_failures integer not null default 0,
+  -- When the first failure of the present streak was recorded; null while there is none.
+  failing_since timestamptz(3),
   -- Raised by each re-enable: an attempt begun under an older generation no longer counts towards the streak.
   generation integer not null default 0,
   -- AES-256-GCM, bound to this row; see SecretBox. The previous one signs too until it expires.
   secret bytea not null,
   previous_secret bytea,
   previous_secret_expires_at timestamptz(3),
+  -- The delivery policy; null: the workspace's. Checked where it is sent.
+  policy jsonb,
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   updated_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   primary key (workspace_id, id),

@@ -96,7 +96,7 @@ const useConcerns = (): ReadonlyArray<Concern> | undefined => {
   return items
     ?.filter(
       ({ consecutiveFailures, disabledReason }) =>
-        disabledReason === "consecutive_failures" || consecutiveFailures >= 3
+        (disabledReason !== null && disabledReason !== "manual") || consecutiveFailures >= 3
     )
     .sort(
       (one, other) =>

@@ -4,6 +4,7 @@
  * Times are RFC 3339 in UTC with milliseconds, so they compare as text.
  */
 import type { AuditEventId, DeliveryId } from "../Ids.ts"
+import type { DisabledReason } from "../States.ts"
 import type { AttemptStatus, FailureReason } from "../Verdict.ts"
 
 export interface SeenAttempt {
@@ -35,7 +36,7 @@ export interface Evidence {
   readonly endpoint: {
     readonly id: string
     readonly enabled: boolean
-    readonly disabledReason: "manual" | "consecutive_failures" | null
+    readonly disabledReason: DisabledReason | null
     readonly disabledAt: string | null
     readonly createdAt: string
     readonly consecutiveFailures: number

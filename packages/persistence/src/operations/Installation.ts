@@ -56,6 +56,8 @@ const Standing = Schema.Struct({
   enabled: Count,
   disabledManually: Count,
   disabledByFailures: Count,
+  disabledByTime: Count,
+  disabledByGone: Count,
   replayJobs: Count
 })
 type Standing = typeof Standing.Type
@@ -79,6 +81,8 @@ const count = (sql: SqlClient.SqlClient) =>
       count(*) filter (where enabled) as enabled,
       count(*) filter (where disabled_reason = 'manual') as "disabledManually",
       count(*) filter (where disabled_reason = 'consecutive_failures') as "disabledByFailures",
+      count(*) filter (where disabled_reason = 'failing_for') as "disabledByTime",
+      count(*) filter (where disabled_reason = 'gone') as "disabledByGone",
       (select count(*) from posthorn.replays where state = 'running') as "replayJobs"
     from standing`
 
@@ -91,6 +95,8 @@ const show = (standing: Standing, atMs: number) => {
   endpoints.set(standing.enabled, "enabled")
   endpoints.set(standing.disabledManually, "disabled_manual")
   endpoints.set(standing.disabledByFailures, "disabled_consecutive_failures")
+  endpoints.set(standing.disabledByTime, "disabled_failing_for")
+  endpoints.set(standing.disabledByGone, "disabled_gone")
   replayJobs.set(standing.replayJobs)
   counted.set(atMs / 1000)
 }

@@ -53,14 +53,21 @@ const Tabs = ({ endpointId, open }: { endpointId: string; open: string }) => {
   )
 }
 
+const DISABLED_BY = {
+  manual: "Disabled by hand",
+  consecutive_failures: "Disabled after too many failed attempts in a row",
+  failing_for: "Disabled after failing for too long",
+  gone: "Disabled because its receiver answered 410 Gone"
+}
+
 const DisabledBanner = ({ endpoint }: { endpoint: EndpointDetail }) => {
   const { may, slug } = useSession()
   const { disabledReason, id, missedEvents } = endpoint
-  const failed = disabledReason === "consecutive_failures"
+  const failed = disabledReason !== "manual"
   return (
     <Banner
       tone={failed ? "bad" : "idle"}
-      title={failed ? "Disabled after 20 failed attempts in a row" : "Disabled by hand"}
+      title={disabledReason === null ? "Disabled" : DISABLED_BY[disabledReason]}
       actions={
         may("updateWebhookEndpoint") ? (
           <Link

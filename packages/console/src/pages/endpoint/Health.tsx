@@ -5,14 +5,14 @@ export const STREAK_LIMIT = 20
 
 interface State {
   readonly enabled: boolean
-  readonly disabledReason: "manual" | "consecutive_failures" | null
+  readonly disabledReason: "manual" | "consecutive_failures" | "failing_for" | "gone" | null
   readonly consecutiveFailures: number
 }
 
 export const HealthBadge = ({ consecutiveFailures, disabledReason, enabled }: State) =>
   !enabled ? (
-    disabledReason === "consecutive_failures" ? (
-      <Badge tone="bad" icon="pause" title="disabled: consecutive_failures">
+    disabledReason !== "manual" ? (
+      <Badge tone="bad" icon="pause" title={`disabled: ${disabledReason}`}>
         Disabled: failing
       </Badge>
     ) : (
