@@ -1,6 +1,14 @@
-/** `posthorn verify`: whether a request that was caught is genuine. Headers, an empty line and the body on standard input. */
+/**
+ * `posthorn verify`: whether a request that was caught is genuine. Headers, an empty line and the body on standard input.
+ * Signature and time are judged apart: what was caught some time ago is old, and may still be intact.
+ */
 import { buffer } from "node:stream/consumers"
-import { InvalidSecret, VerificationError, verify as verifyRequest } from "@posthorn/signature"
+import {
+  InvalidSecret,
+  TOLERANCE_SECONDS,
+  VerificationError,
+  verify as verifyRequest
+} from "@posthorn/signature"
 import { Clock, Effect, Redacted } from "effect"
 import { misused, refuse } from "../CommandFailed.ts"
 import { say } from "../Terminal.ts"
@@ -35,10 +43,19 @@ export const verify = (secret: Redacted.Redacted) =>
   Effect.gen(function* () {
     const { body, headers } = parts(yield* Effect.promise(() => buffer(process.stdin)))
     const verified = yield* Effect.try({
-      try: () => verifyRequest({ secrets: [Redacted.value(secret)], headers, body }),
+      try: () =>
+        verifyRequest({
+          secrets: [Redacted.value(secret)],
+          headers,
+          body,
+          toleranceSeconds: Number.MAX_SAFE_INTEGER
+        }),
       catch: (error) => error
     }).pipe(Effect.catchAll(explained))
-    yield* say(
-      `genuine: ${verified.id}, signed ${spanOf((yield* Clock.currentTimeMillis) - verified.timestamp * 1_000)} ago`
-    )
+    const age = (yield* Clock.currentTimeMillis) - verified.timestamp * 1_000
+    if (Math.abs(age) > TOLERANCE_SECONDS * 1_000)
+      return yield* refuse(
+        `The signature is right, but the request was signed ${age > 0 ? `${spanOf(age)} ago` : `${spanOf(-age)} ahead of this clock`}: receivers take 5 minutes.`
+      )
+    yield* say(`genuine: ${verified.id}, signed ${spanOf(age)} ago`)
   })
