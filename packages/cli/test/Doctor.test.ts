@@ -79,7 +79,7 @@ describe("posthorn doctor", () => {
     await run(`alter database ${name} reset synchronous_commit`, `drop role ${name}_foreign`)
   })
 
-  it.skipIf(!Pooler.isThere())("§7.4 finds a pooler of transactions, and work does not start behind it", () =>
+  it.skipIf(!Pooler.isThere())("§10 finds a pooler of transactions, and work does not start behind it", () =>
     Effect.gen(function* () {
       const behind = yield* Pooler.pooled(database)
       const { out } = yield* Effect.promise(() => doctor({ DATABASE_URL: behind }))
