@@ -578,7 +578,7 @@ begin
 end $$;
 
 -- Who publishes in SQL: the role that the session logged in with.
-create function posthorn.sql_actor() returns text language sql stable set search_path = pg_catalog, posthorn, pg_temp
+create function posthorn.sql_actor() returns text language sql stable
   return posthorn.actor_text('system', session_user, 'sql');
 
 -- The same for applications. `idempotency_keys` holds null where there is no key.
@@ -599,7 +599,9 @@ create function posthorn.publish(
 ) returns posthorn.published
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
-  workspace constant text := posthorn.workspace_of(workspace_slug);
+  -- Looked up here, because calling a function takes as long; it raises what there is to raise.
+  workspace constant text := coalesce(
+    (select w.id from posthorn.workspaces w where w.slug = workspace_slug), posthorn.workspace_of(workspace_slug));
   one posthorn.published;
 begin
   if idempotency_key is null then
