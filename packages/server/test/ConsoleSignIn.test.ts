@@ -356,6 +356,25 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
       }).pipe(Effect.scoped)
   )
 
+  it.scoped("§8 lets a good code in as soon as the window of failures is over", () =>
+    Effect.gen(function* () {
+      const { call, enter } = yield* anotherServer({
+        quotas: { auth_failure: { limit: 1, windowSeconds: 1 } }
+      })
+      const ws = yield* enter
+      const good = yield* linkFor(ws)
+      const tried = (code: string) => call("POST", "/console/session", { body: { code }, headers: OURS })
+      yield* tried("x".repeat(32))
+      yield* Effect.sleep("600 millis")
+      // Told to wait for a whole second, although less than half of one is left.
+      const over = yield* tried("y".repeat(32))
+      yield* Effect.sleep("600 millis")
+
+      expect([over.status, over.headers.get("retry-after")]).toEqual([429, "1"])
+      expect((yield* tried(good)).status).toBe(201)
+    })
+  )
+
   it.effect("§11 gives no link more than its maker may do", () =>
     Effect.gen(function* () {
       const ws = yield* entered

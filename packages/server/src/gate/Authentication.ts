@@ -16,6 +16,7 @@ import { clientKey, RateLimits } from "./RateLimits.ts"
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 const digest = (text: string) => hash("sha256", text, "buffer")
 
+/** Remembered at once; beyond, all are forgotten, which costs each of them one look-up. */
 const EXHAUSTED_ADDRESSES = 10_000
 
 export class Authentication extends Effect.Service<Authentication>()("@posthorn/server/Authentication", {
@@ -46,10 +47,15 @@ export class Authentication extends Effect.Service<Authentication>()("@posthorn/
         Effect.fail(new Unauthorized())
       )
 
-    /** Before a code is looked up: an address that has failed too often is refused without a statement. */
-    const mayTry = (address: string): Effect.Effect<void, RateLimited | Unauthorized> =>
+    /**
+     * Before a code is looked up: an address that has failed too often is refused without a statement. The bucket decides, as
+     * whole seconds are told: its window may be over before they are.
+     */
+    const mayTry = (address: string): Effect.Effect<void, RateLimited> =>
       Effect.flatMap(elapsedNow, (now) =>
-        (exhausted.get(clientKey(address)) ?? 0) > now ? unauthorized(address) : Effect.void
+        (exhausted.get(clientKey(address)) ?? 0) > now
+          ? limits.take("auth_failure", clientKey(address))
+          : Effect.void
       )
 
     const bearer = (
