@@ -119,6 +119,17 @@ const enter = Effect.gen(function* () {
   return { ws, url, app: yield* makeApplication }
 })
 
+/** An agent whose user stores a new secret in the receiver. */
+const storingAgent = ({ app, url, ws }: Effect.Effect.Success<typeof enter>) =>
+  makeAgent(
+    { url, token: ws.token },
+    {
+      stores: (secret) => {
+        app.mood.secret = secret
+      }
+    }
+  )
+
 /** Moves what is on record of a workspace into the past, as if a day and an hour had gone by. */
 const aDayPasses = ({ workspaceId }: Entered) =>
   Effect.gen(function* () {
@@ -271,14 +282,7 @@ layer(serverAndWorker, { excludeTestServices: true, timeout: "240 seconds" })(
         yield* ws.call("POST", `/webhooks/${endpointId}/rotate-secret`)
         yield* aDayPasses(ws)
         const { deliveryIds } = yield* publish(ws, "invoice.paid", { number: 2 })
-        const agent = yield* makeAgent(
-          { url, token: ws.token },
-          {
-            stores: (secret) => {
-              app.mood.secret = secret
-            }
-          }
-        )
+        const agent = yield* storingAgent({ app, url, ws })
         yield* agent.settled(deliveryIds[0]!)
         const sick = yield* agent.diagnose(endpointId)
 
@@ -298,14 +302,7 @@ layer(serverAndWorker, { excludeTestServices: true, timeout: "240 seconds" })(
         app.mood.secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`
         const endpointId = yield* makeEndpoint(ws, { url: app.url })
         const { deliveryIds } = yield* publish(ws, "invoice.paid", { number: 1 })
-        const agent = yield* makeAgent(
-          { url, token: ws.token },
-          {
-            stores: (secret) => {
-              app.mood.secret = secret
-            }
-          }
-        )
+        const agent = yield* storingAgent({ app, url, ws })
         yield* agent.settled(deliveryIds[0]!)
         const sick = yield* agent.diagnose(endpointId)
 
