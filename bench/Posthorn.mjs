@@ -54,7 +54,7 @@ const startServe = async (file, settings, operatorToken) => {
   const port = await freePort()
   const origin = `http://127.0.0.1:${port}`
   const unlimited = Object.fromEntries(LIMITS.map((name) => [`RATE_LIMIT_${name}`, "off"]))
-  const own = { ...unlimited, PORT: String(port), OPERATOR_TOKEN: operatorToken }
+  const own = { ...unlimited, PORT: String(port), OPERATOR_TOKEN: operatorToken, DRAIN_SECONDS: "0" }
   const serve = start([file, "serve"], { ...settings, ...own })
   await until(() => answers(`${origin}/health/ready`), "serve is ready", { every: 50 })
   return { serve, origin }
