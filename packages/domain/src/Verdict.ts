@@ -16,7 +16,7 @@ import { Schema } from "effect"
 export const MAX_RETRIES = 6
 
 /** Claims without a recorded observation after which a delivery is poison. Source: spec §3.4. */
-export const MAX_TAKE_UPS = 7
+export const MAX_CLAIMS = 7
 
 /** Consecutive failures at which an endpoint is disabled. Source: spec §2.1. */
 export const FAILURE_LIMIT = 20

@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import {
   FAILURE_LIMIT,
   judge,
+  MAX_CLAIMS,
   MAX_RETRIES,
-  MAX_TAKE_UPS,
   type Observation,
   pauseUnits,
   retryUnits
@@ -28,7 +28,7 @@ const anyOrdinal = fc.integer({ min: 1, max: MAX_RETRIES + 1 })
 
 describe("Verdict", () => {
   it("§8 §2.1 §3.4 has six retries, disables at 20 failures in a row, and gives up after 7 claims", () => {
-    assert.deepStrictEqual([MAX_RETRIES, FAILURE_LIMIT, MAX_TAKE_UPS], [6, 20, 7])
+    assert.deepStrictEqual([MAX_RETRIES, FAILURE_LIMIT, MAX_CLAIMS], [6, 20, 7])
   })
 
   it("§8 waits min(attempts, 6) units of the retry delay", () => {

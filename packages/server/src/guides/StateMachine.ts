@@ -7,8 +7,8 @@
 import {
   FAILURE_LIMIT,
   judge,
+  MAX_CLAIMS,
   MAX_RETRIES,
-  MAX_TAKE_UPS,
   type Observation,
   pauseUnits,
   retryUnits,
@@ -87,7 +87,7 @@ The status alone decides; the body never does. Every attempt is kept as it was: 
 
 There are ${last} attempts at most: the first, and ${MAX_RETRIES} retries, ${waits.join(", ")} seconds after the failure
 before them. A receiver that is away for more than about ${(total / 60).toFixed(1)} minutes therefore loses deliveries to \`dead_lettered\`;
-replay them when it is back. A delivery that was claimed ${MAX_TAKE_UPS} times in a row without anything being recorded, because the
+replay them when it is back. A delivery that was claimed ${MAX_CLAIMS} times in a row without anything being recorded, because the
 worker died each time, is dead-lettered too.
 
 ## The endpoint's failure streak

@@ -4,7 +4,7 @@
  * and not sent, it remembers as long as nobody else had the shard in between.
  * Source: docs/adr/0012-poison.md.
  */
-import { MAX_TAKE_UPS } from "@posthorn/domain/Verdict"
+import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
 import type { Claim, DueRow } from "@posthorn/persistence/engine/Queue"
 
 /** A dead worker wrote nothing down: it is assumed to have claimed once what was due. */
@@ -34,7 +34,7 @@ export class InDoubt {
   }
 
   has(row: DueRow): boolean {
-    return row.claims >= MAX_TAKE_UPS || row.due <= (this.until.get(row.shard) ?? Number.NEGATIVE_INFINITY)
+    return row.claims >= MAX_CLAIMS || row.due <= (this.until.get(row.shard) ?? Number.NEGATIVE_INFINITY)
   }
 
   /** Those of the rows whose claim has to be written down before they are sent. */

@@ -11,7 +11,7 @@
  * Source: spec §3.1, §8 and §3.4 (Snapshot, Poison), docs/adr/0010-engine.md and 0012-poison.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import { MAX_TAKE_UPS } from "@posthorn/domain/Verdict"
+import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
 import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"
 import { Data, Effect } from "effect"
@@ -35,7 +35,7 @@ export const makeLoader = (
   const countInDoubt = (loaded: ReadonlyArray<Loaded>): Effect.Effect<ReadonlyArray<Loaded>, SqlError> => {
     const claims = lanes.toClaim(loaded)
     if (claims.length === 0) return Effect.succeed(loaded)
-    return Effect.map(queue.countClaims(claims, MAX_TAKE_UPS, true), (outcomes) => {
+    return Effect.map(queue.countClaims(claims, MAX_CLAIMS, true), (outcomes) => {
       const asked = new Set(claims.map(({ row }) => row.deliveryId))
       const mayBeSent = ({ row }: Loaded) =>
         !asked.has(row.deliveryId) || outcomes.get(row.deliveryId) === "counted"

@@ -3,7 +3,7 @@
  * given up some day. Counted, it is read again.
  * Source: spec §3.4 (Poison), docs/adr/0012-poison.md.
  */
-import { MAX_TAKE_UPS } from "@posthorn/domain/Verdict"
+import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
 import { Array as Arrays, Effect } from "effect"
 import type { Unobserved } from "../lanes/Stages.ts"
 import type { Parts } from "../Parts.ts"
@@ -19,7 +19,7 @@ export const makeLostClaims = ({ lanes, queue, tuning }: Parts): Effect.Effect<n
       : Effect.suspend(() =>
           queue.countClaims(
             lost.map((one) => lanes.claimOf(one)),
-            MAX_TAKE_UPS,
+            MAX_CLAIMS,
             posted
           )
         ).pipe(

@@ -1,5 +1,5 @@
 /** How much each law of the engine had to judge in a run, and the least that makes its silence mean something. */
-import { MAX_TAKE_UPS } from "@posthorn/domain/Verdict"
+import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
 import { slowPosts } from "../simulation/FairLaws.ts"
 import type { Judged } from "../simulation/Judged.ts"
 
@@ -67,5 +67,5 @@ const poisonPosts: Count = ({ poison, posts }) =>
  * at a worker that died of something else (docs/adr/0012-poison.md), so six posts are enough.
  */
 export const POISONED: typeof CASES = {
-  "L16 poison": { of: "posts of the poison", count: poisonPosts, least: MAX_TAKE_UPS - 1 }
+  "L16 poison": { of: "posts of the poison", count: poisonPosts, least: MAX_CLAIMS - 1 }
 }

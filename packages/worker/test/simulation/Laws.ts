@@ -2,7 +2,7 @@
  * What must hold of everything that happened, in a simulated world or among real processes, whatever went wrong in it. Each law gives the sentences of its
  * violations; none means it held. Source: spec §3, §4.1, §6 and §3.4.
  */
-import { FAILURE_LIMIT, MAX_TAKE_UPS, retryUnits } from "@posthorn/domain/Verdict"
+import { FAILURE_LIMIT, MAX_CLAIMS, retryUnits } from "@posthorn/domain/Verdict"
 import { signWithKeys } from "@posthorn/signature"
 import type { Fact } from "./Facts.ts"
 import { pauses } from "./FairLaws.ts"
@@ -177,12 +177,12 @@ const poison: Law = (world) => {
   const given = world.model.facts.flatMap((fact) => (fact.kind === "dead_lettered" ? [fact.deliveryId] : []))
   const innocent = given.filter((id) => id !== world.poison && (attempts.get(id)?.length ?? 0) < 7)
   const sent = world.posts.filter(({ deliveryId }) => deliveryId === world.poison).length
-  const held = world.poison === null ? 0 : (world.holdersLost?.(world.poison) ?? MAX_TAKE_UPS)
-  const tooEarly = given.filter((id) => id === world.poison && Math.max(sent, held) < MAX_TAKE_UPS)
+  const held = world.poison === null ? 0 : (world.holdersLost?.(world.poison) ?? MAX_CLAIMS)
+  const tooEarly = given.filter((id) => id === world.poison && Math.max(sent, held) < MAX_CLAIMS)
   return [
     ...tooEarly.map((id) => `the poison ${id} was given up after ${sent} posts and ${held} dead workers`),
     ...innocent.map((id) => `${id} was given up after ${attempts.get(id)?.length ?? 0} attempts`),
-    ...(sent > MAX_TAKE_UPS + 1 ? [`the poison was sent ${sent} times`] : [])
+    ...(sent > MAX_CLAIMS + 1 ? [`the poison was sent ${sent} times`] : [])
   ]
 }
 
