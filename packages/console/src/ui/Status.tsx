@@ -1,5 +1,6 @@
 /** A delivery's status: a word and a sign, never a colour alone. The wire's own name is in the title. */
 import type { DeliveryStatus } from "@posthorn/domain/States"
+import type { FailureReason } from "@posthorn/domain/Verdict"
 import { Icon, type IconName } from "./Icon.tsx"
 
 export type { DeliveryStatus }
@@ -63,7 +64,7 @@ export const StatusBadge = ({ status }: { status: DeliveryStatus }) => {
   )
 }
 
-const reasons: Record<string, string> = {
+const reasons: Record<Exclude<FailureReason, "http_status">, string> = {
   request_timeout: "The receiver did not answer in time",
   connection_failed: "No connection could be made",
   dns_failed: "The host name could not be resolved",
@@ -73,11 +74,7 @@ const reasons: Record<string, string> = {
 }
 
 /** Why it failed, in plain words. */
-export const reasonOf = (reason: string | null, httpStatus: number | null): string =>
-  reason === null
-    ? httpStatus === null
-      ? ""
-      : `Answered ${httpStatus}`
-    : reason === "http_status"
-      ? `Answered ${httpStatus}`
-      : (reasons[reason] ?? reason)
+export const reasonOf = (reason: FailureReason | null, httpStatus: number | null): string => {
+  if (reason !== null && reason !== "http_status") return reasons[reason]
+  return httpStatus === null ? "" : `Answered ${httpStatus}`
+}

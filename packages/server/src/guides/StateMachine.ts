@@ -6,6 +6,7 @@
  */
 import {
   FAILURE_LIMIT,
+  type FailureReason,
   judge,
   MAX_CLAIMS,
   MAX_RETRIES,
@@ -14,6 +15,7 @@ import {
   retryUnits,
   SLOW_AFTER
 } from "@posthorn/domain/Verdict"
+import { Struct } from "effect"
 
 const RETRY_DELAY_SECONDS = 30
 
@@ -27,6 +29,15 @@ const seen = (
   responseBody: null
 })
 
+const withoutStatus: Readonly<Record<Exclude<FailureReason, "http_status">, string>> = {
+  request_timeout: "no answer within 10 s",
+  connection_failed: "no connection",
+  dns_failed: "the name does not resolve",
+  tls_failed: "TLS fails, e.g. an expired certificate",
+  invalid_response: "an answer that is not HTTP, or a status outside 200 to 599",
+  invalid_url: "the URL is refused at dispatch; nothing is sent"
+}
+
 const observations: ReadonlyArray<readonly [string, Observation]> = [
   ["2xx", seen(200)],
   ["3xx (redirects are never followed)", seen(307)],
@@ -34,12 +45,7 @@ const observations: ReadonlyArray<readonly [string, Observation]> = [
   ["429 (`Retry-After` is ignored)", seen(429)],
   ["any other 4xx", seen(404)],
   ["5xx", seen(503)],
-  ["no answer within 10 s", seen(null, "request_timeout")],
-  ["no connection", seen(null, "connection_failed")],
-  ["the name does not resolve", seen(null, "dns_failed")],
-  ["TLS fails, e.g. an expired certificate", seen(null, "tls_failed")],
-  ["an answer that is not HTTP, or a status outside 200 to 599", seen(null, "invalid_response")],
-  ["the URL is refused at dispatch; nothing is sent", seen(null, "invalid_url")]
+  ...Struct.entries(withoutStatus).map(([reason, what]) => [what, seen(null, reason)] as const)
 ]
 
 const verdictRow = ([what, observation]: (typeof observations)[number]) => {

@@ -8,24 +8,17 @@
  *
  * Source: spec §2.3, §4.1 and §3.4.
  */
-export interface Observation {
-  readonly durationMs: number
-  readonly httpStatus: number | null
+import type * as Verdict from "@posthorn/domain/Verdict"
+
+export interface Observation extends Verdict.Observation {
   readonly failureReason: TransportFailure | null
-  readonly responseBody: string | null
-  readonly responseHeaders?: string | undefined
 }
 
-/** Nothing was sent, as its workspace had too many look-ups of names under way: no observation of the receiver. */
+/** Nothing was sent: its workspace had too many name look-ups under way. This says nothing about the receiver. */
 export type NoTurn = "no_turn"
 
 /** Why there is no connection. */
 export type NotConnected = TransportFailure | NoTurn
 
 /** Why no status arrived. The words name no address and repeat nothing the receiver said. Source: spec §4.5. */
-export type TransportFailure =
-  | "request_timeout"
-  | "connection_failed"
-  | "dns_failed"
-  | "tls_failed"
-  | "invalid_response"
+export type TransportFailure = Exclude<Verdict.FailureReason, "http_status" | "invalid_url">
