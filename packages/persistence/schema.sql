@@ -249,6 +249,7 @@ create table posthorn.endpoints (
 CREATE TRIGGER deliveries_follow AFTER DELETE ON posthorn.endpoints REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_deliveries();
 CREATE TRIGGER endpoints_enabled AFTER UPDATE OF enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_workers();
 CREATE TRIGGER endpoints_keep_ids BEFORE UPDATE OF workspace_id, id ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
+CREATE TRIGGER endpoints_mended AFTER UPDATE OF url, policy, enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.url <> old.url OR new.policy IS DISTINCT FROM old.policy OR new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_mended();
 CREATE TRIGGER endpoints_subscriptions AFTER INSERT OR UPDATE OF event_types ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.keep_subscriptions();
 
 create table posthorn.events (
@@ -418,6 +419,7 @@ create table posthorn.queue (
   attempts smallint not null default 0,
   claims smallint not null default 0,
   maybe_sent boolean not null default false,
+  at_once boolean not null default false,
   constraint queue_pkey PRIMARY KEY (workspace_id, delivery_id)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=2000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX queue_due ON posthorn.queue USING btree (shard, due_at, delivery_id);
@@ -583,6 +585,7 @@ create type posthorn.waiting as (
   shard smallint,
   attempts smallint,
   claims smallint,
+  at_once boolean,
   delivery_ids text,
   dues text
 );
@@ -613,7 +616,7 @@ create type posthorn.waiting as (
 -- posthorn.fingerprint(event_type text, payload text) returns bytea
 -- posthorn.from_micros(micros bigint) returns timestamp with time zone
 -- posthorn.give_back_shard(given smallint, last_owner text) returns void
--- posthorn.heads(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, delivery_id text, due bigint, is_due boolean)
+-- posthorn.heads(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean, delivery_id text, due bigint, is_due boolean)
 -- posthorn.held(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns SETOF text
 -- posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
 -- posthorn.hours_over() returns timestamp with time zone

@@ -21,7 +21,7 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
   effect: Effect.gen(function* () {
     const evidence = yield* EvidenceRepo
     const box = yield* SecretBox
-    const { allowedTargets, requestTimeoutMs } = yield* InstallationPolicy
+    const { allowedTargets, requestTimeoutMs, retryDelayMs } = yield* InstallationPolicy
 
     const ofEndpoint = Effect.fn("Diagnoses.ofEndpoint")(function* (endpointId: EndpointId) {
       const { workspaceId } = yield* CurrentPrincipal
@@ -36,6 +36,7 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
       const { findings, health } = diagnose({
         ...gathered,
         requestTimeoutMs,
+        retryDelayMs,
         endpoint: { ...endpoint, secretReadable, urlRefusal }
       })
       const { attempts } = gathered

@@ -11,5 +11,7 @@ export class InstallationPolicy extends Context.Tag("@posthorn/capabilities/Inst
     readonly limits: Limits
     /** How long a receiver has to answer: what a diagnosis says of timeouts. */
     readonly requestTimeoutMs: number
+    /** The unit of retries, and of the pauses between probes. */
+    readonly retryDelayMs: number
   }
 >() {}

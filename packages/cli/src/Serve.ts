@@ -56,7 +56,8 @@ export const serverOf = (resolved: Resolved) =>
       Layer.succeed(InstallationPolicy, {
         allowedTargets: resolved.allowedTargets,
         limits: resolved.settings.limits,
-        requestTimeoutMs: Duration.toMillis(resolved.settings.requestTimeout)
+        requestTimeoutMs: Duration.toMillis(resolved.settings.requestTimeout),
+        retryDelayMs: Duration.toMillis(resolved.settings.retryDelay)
       })
     ),
     Layer.provide(secretBoxOf(resolved)),

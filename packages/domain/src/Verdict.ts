@@ -21,9 +21,6 @@ export const MAX_CLAIMS = 7
 /** Consecutive failures at which an endpoint is disabled. Source: spec §2.1. */
 export const FAILURE_LIMIT = 20
 
-/** Attempts of an endpoint in a row that were not delivered, after which it is tried slowly. Source: spec §3.4. */
-export const SLOW_AFTER = 3
-
 export const FailureReason = Schema.Literal(
   "http_status",
   "request_timeout",
@@ -83,13 +80,6 @@ const failed = (ordinal: number, failureReason: FailureReason): Verdict => {
 
 /** Units of the retry delay (30 s) to wait after attempt `ordinal` (from 1) failed: 1, 2, … at most 6. */
 export const retryUnits = (ordinal: number): number => Math.min(ordinal, MAX_RETRIES)
-
-/**
- * Units of the retry delay to pause before an endpoint's next attempt, after so many in a row that were not delivered: 1/120,
- * 1/60, then 1/30, which is 0.25 s, 0.5 s, then 1 s when the delay is 30 s. So a receiver that restarts is not disabled in a moment, whatever waits for it.
- */
-export const pauseUnits = (failuresInARow: number): number =>
-  failuresInARow < SLOW_AFTER ? 0 : Math.min(4, 2 ** (failuresInARow - SLOW_AFTER)) / 120
 
 const isRejection = (status: number) => status >= 400 && status < 500 && status !== 408 && status !== 429
 

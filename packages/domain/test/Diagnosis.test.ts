@@ -75,6 +75,7 @@ const record = (seen: string, { changes = [], endpoint = {}, failed = {}, ...res
       ...endpoint
     },
     requestTimeoutMs: 10_000,
+    retryDelayMs: 30_000,
     published: ["invoice.paid"],
     olderChanges: false,
     attempts: attempts.map((one) => (one.status === "delivered" ? one : { ...one, ...failed })).reverse(),
@@ -416,6 +417,16 @@ describe("diagnosing an endpoint from its record", () => {
     expect(diagnose(evidence).findings.find(({ code }) => code === "stopped_deliveries")!.summary).toBe(
       `2 deliveries stopped without being delivered.${words}`
     )
+  })
+
+  it("§3.4 due while its endpoint is probed: not taken up only when a whole pause has passed as well", () => {
+    const probed = { endpoint: { consecutiveFailures: 6 }, waiting: { count: 3, oldestDueAt: at(-5) } }
+    // The last attempt was two minutes ago.
+    const codes = (retryDelayMs: number) =>
+      diagnose(record("6*500", { ...probed, retryDelayMs })).findings.map(({ code }) => code)
+
+    expect(codes(120_000)).not.toContain("not_taken_up")
+    expect(codes(30_000)).toContain("not_taken_up")
   })
 
   it("§4.6 nothing sent yet: suggests a test send", () => {

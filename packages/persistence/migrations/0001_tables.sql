@@ -293,7 +293,9 @@ create table posthorn.queue (
   -- Claims in a row that left no recorded observation; written only when a worker may have died holding the row.
   claims smallint not null default 0,
   -- Whether one of those may have sent it.
-  maybe_sent boolean not null default false
+  maybe_sent boolean not null default false,
+  -- Whether it goes out although its lane pauses: the first attempt of a test send.
+  at_once boolean not null default false
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_cost_delay = 0);
 -- The claim serves all workspaces at once, so this index cannot lead with one.

@@ -111,7 +111,7 @@ begin
     -- After the summaries, because those wait for whoever else is recording the same attempt.
     where (select count(*) from summaries) = (select count(*) from first)
   ), rescheduled as (
-    update posthorn.queue q set due_at = f.retry_at, attempts = f.ordinal, claims = 0
+    update posthorn.queue q set due_at = f.retry_at, attempts = f.ordinal, claims = 0, at_once = false
     from first f
     where q.ctid = f.queue_place and q.delivery_id is not distinct from f.delivery_id and f.retry_at is not null
     returning 1

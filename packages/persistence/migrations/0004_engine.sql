@@ -10,10 +10,11 @@ create function posthorn.micros(moment timestamptz) returns bigint language sql 
 create function posthorn.from_micros(micros bigint) returns timestamptz language sql stable parallel safe
   return timestamptz 'epoch' + micros * interval '1 microsecond';
 
--- Rows of one endpoint that wait, with as many attempts and claims each, from the oldest due. Ids and due times are
--- lists: a row for each delivery would cost the worker 2 us more to read.
+-- Rows of one endpoint that wait, from the oldest due, with as many attempts and claims each; `at_once` go out although the
+-- endpoint's lane pauses. Ids and due times are lists: a row for each delivery would cost the worker 2 us more to read.
 create type posthorn.waiting as (
-  workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, delivery_ids text, dues text
+  workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean,
+  delivery_ids text, dues text
 );
 
 -- The transactions that have published to these shards and may still commit: "transaction shard,…".
@@ -28,8 +29,8 @@ begin
 end $$;
 
 -- What has become due in these shards past each one's watermark, at most `per_shard` of each, the oldest; `skip` are
--- endpoints whose rows the caller does not want now. With those it looks at no more than `look_most` rows of a shard, so that
--- no call takes long however many they have. Rows without an endpoint tell where it looked: for a shard in which it stopped
+-- endpoints of whose rows the caller wants only those that are `at_once`. With those it looks at no more than `look_most` rows
+-- of a shard, so that no call takes long however many they have. Rows without an endpoint tell where it looked: for a shard in which it stopped
 -- before the end, one holds the last row it looked at. One has no shard either: its `dues` is the time up to which was looked,
 -- its `delivery_ids` are the transactions that are `publishing`. They are looked up before the rows are, each time anew (so this is
 -- no stable function): whoever is not among them is seen, or has published later than that time, cut to the millisecond.
@@ -44,10 +45,10 @@ declare
   open constant text := posthorn.publishing(shards);
 begin
   return query
-    select null, null, null::smallint, null::smallint, null::smallint, open, posthorn.micros(moment)::text
+    select null, null, null::smallint, null::smallint, null::smallint, null::boolean, open, posthorn.micros(moment)::text
     union all
     -- Looked at without skipping anything, `per_shard` rows end it first.
-    (select null, null, w.shard, null, null, stop.delivery_id, posthorn.micros(stop.due_at)::text
+    (select null, null, w.shard, null, null, null, stop.delivery_id, posthorn.micros(stop.due_at)::text
       from unnest(shards, past_due, past_ids) as w(shard, due, id)
       cross join lateral (
         select q.due_at, q.delivery_id from posthorn.queue q
@@ -56,7 +57,7 @@ begin
       ) stop
       where cardinality(skip) > 0)
     union all
-    (select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, string_agg(q.delivery_id, ','),
+    (select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, q.at_once, string_agg(q.delivery_id, ','),
         string_agg(posthorn.micros(q.due_at)::text, ',')
       from unnest(shards, past_due, past_ids) as w(shard, due, id)
       cross join lateral (
@@ -65,10 +66,10 @@ begin
           where q.shard = w.shard and (q.due_at, q.delivery_id) > (posthorn.from_micros(w.due), w.id) and q.due_at <= moment
           order by q.due_at, q.delivery_id limit look_most
         ) looked
-        where looked.endpoint_id <> all (skip)
+        where looked.endpoint_id <> all (skip) or looked.at_once
         order by looked.due_at, looked.delivery_id limit per_shard
       ) q
-      group by 1, 2, 3, 4, 5);
+      group by 1, 2, 3, 4, 5, 6);
 end $$;
 
 -- When the next row becomes due.
@@ -92,7 +93,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
   return query
-    select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, string_agg(q.delivery_id, ','),
+    select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, q.at_once, string_agg(q.delivery_id, ','),
       string_agg(posthorn.micros(q.due_at)::text, ',')
     from unnest(workspaces, endpoints, from_due, from_ids, per_endpoint) as w(workspace_id, endpoint_id, due, id, wanted)
     cross join lateral (
@@ -101,34 +102,34 @@ begin
         and (q.due_at, q.delivery_id) >= (posthorn.from_micros(w.due), w.id) and q.due_at <= now()
       order by q.due_at, q.delivery_id limit w.wanted
     ) q
-    group by 1, 2, 3, 4, 5;
+    group by 1, 2, 3, 4, 5, 6;
 end $$;
 
 -- The first row of each endpoint past this one, in the order of the keys, at most `most`: one step in the index for each
 -- endpoint, however many rows it has. So everything that waits can be found without passing the rows of endpoints that are
 -- disabled. What is not due yet comes too, as it says where the next call goes on.
 create function posthorn.heads(after_workspace text, after_endpoint text, most integer)
-returns table (workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, delivery_id text,
-  due bigint, is_due boolean)
+returns table (workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean,
+  delivery_id text, due bigint, is_due boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
 begin
   return query
     with recursive heads as (
-      (select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, q.delivery_id, q.due_at
+      (select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, q.at_once, q.delivery_id, q.due_at
        from posthorn.queue q
        where (q.workspace_id, q.endpoint_id) > (after_workspace, after_endpoint)
        order by q.workspace_id, q.endpoint_id, q.due_at, q.delivery_id limit 1)
       union all
       select n.* from heads h cross join lateral (
-        select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, q.delivery_id, q.due_at
+        select q.workspace_id, q.endpoint_id, q.shard, q.attempts, q.claims, q.at_once, q.delivery_id, q.due_at
         from posthorn.queue q
         where (q.workspace_id, q.endpoint_id) > (h.workspace_id, h.endpoint_id)
         order by q.workspace_id, q.endpoint_id, q.due_at, q.delivery_id limit 1
       ) n
     )
-    select h.workspace_id, h.endpoint_id, h.shard, h.attempts, h.claims, h.delivery_id,
+    select h.workspace_id, h.endpoint_id, h.shard, h.attempts, h.claims, h.at_once, h.delivery_id,
       posthorn.micros(h.due_at), h.due_at <= now()
     from heads h limit most;
 end $$;
@@ -287,6 +288,19 @@ begin
   perform pg_notify('posthorn_due', '');
   return null;
 end $$;
+
+-- Whoever has mended a receiver, or says where it is now, sees within a moment whether it works: its lane probes at once, and
+-- goes on from this streak.
+create function posthorn.tell_mended() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_notify('posthorn_due',
+    'mended ' || new.id || ' ' || new.consecutive_failures || ' ' || posthorn.shard_of(new.id));
+  return null;
+end $$;
+
+create trigger endpoints_mended after update of url, policy, enabled on posthorn.endpoints
+  for each row when (new.url <> old.url or new.policy is distinct from old.policy or new.enabled and not old.enabled)
+  execute function posthorn.tell_mended();
 
 create trigger endpoints_enabled after update of enabled on posthorn.endpoints
   for each row when (new.enabled and not old.enabled) execute function posthorn.tell_workers();

@@ -65,6 +65,7 @@ describe("the next steps of a diagnosis", () => {
         secretReadable: true
       },
       requestTimeoutMs: 10_000,
+      retryDelayMs: 30_000,
       published: [],
       olderChanges: false,
       attempts: [

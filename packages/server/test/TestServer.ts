@@ -192,7 +192,8 @@ export const testServer = (options: TestServerOptions = {}) =>
       Layer.succeed(InstallationPolicy, {
         allowedTargets: options.allowedTargets ?? nothingAllowed,
         limits: { ...defaultLimits, ...options.workspaceLimits },
-        requestTimeoutMs: 10_000
+        requestTimeoutMs: 10_000,
+        retryDelayMs: 30_000
       })
     ),
     Layer.provide(Layer.succeed(SecretBox.SecretBox, SecretBox.make([MASTER_KEY]))),

@@ -63,7 +63,8 @@ const hearer = ({ inbox, lanes }: Parts, poller: Poller, replays: Replays): Hear
       inbox.lookFrom(SOMETIME)
       replays.lookAgain()
     } else if (shards.some((shard) => lanes.owns(shard))) inbox.lookFrom(since)
-  }
+  },
+  mended: (endpointId, failures, shard) => lanes.mended(endpointId, failures, shard)
 })
 
 const untilNone = (held: () => number): Effect.Effect<void> =>

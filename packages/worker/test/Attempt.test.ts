@@ -16,7 +16,8 @@ const row: DueRow = {
   shard: 0,
   due: 0,
   attempts: 0,
-  claims: 0
+  claims: 0,
+  atOnce: false
 }
 const prepare = makePrepare(box, nothingAllowed)
 

@@ -18,7 +18,8 @@ const row: DueRow = {
   shard: 0,
   due: 1,
   attempts: 0,
-  claims: 0
+  claims: 0,
+  atOnce: false
 }
 
 const locks: SleepLocks = { take: (shards) => Effect.succeed(shards), giveBack: Effect.void }

@@ -3,7 +3,7 @@ import { expect, it } from "vitest"
 import { pauses } from "./simulation/FairLaws.ts"
 import type { Judged } from "./simulation/Judged.ts"
 
-const RETRY_DELAY_MS = 1_200
+const RETRY_DELAY_MS = 80
 const LAG_MS = 100
 const TIMEOUT_MS = 2_500
 

@@ -16,6 +16,7 @@ const rows = (endpointId: string, count: number, more: Partial<DueRow> = {}): Re
     due: made,
     attempts: 0,
     claims: 0,
+    atOnce: false,
     ...more
   }))
 
@@ -266,6 +267,61 @@ describe("lanes", () => {
     record(lanes)
 
     expect(lanes.pick(1)).toHaveLength(1)
+  })
+
+  it("§3.4 sends a test although its lane pauses, before what waits, and beyond what fits into memory", () => {
+    const lanes = lanesOf({ endpointConcurrency: 10 })
+    lanes.add(rows("a", 5_000))
+    for (let n = 0; n < 3; n++) {
+      settle(lanes, lanes.pick(1)[0]!, "same", false)
+      record(lanes)
+    }
+    expect(lanes.pick(10)).toEqual([])
+
+    const [test] = rows("a", 1, { atOnce: true })
+    lanes.add([test!])
+    const picked = lanes.pick(10)
+    expect(picked.map(({ deliveryId }) => deliveryId)).toEqual([test!.deliveryId])
+    answer(lanes, picked)
+
+    expect(lanes.pick(10)).not.toEqual([])
+  })
+
+  it("§3.4 probes at once when its endpoint is mended, whatever is still in flight to what it was", () => {
+    const lanes = lanesWith(rows("a", 50))
+    const early = lanes.pick(2)
+    settle(lanes, early[0]!, "faster", false)
+    record(lanes)
+    for (const row of lanes.pick(2)) settle(lanes, row, "faster", false)
+    record(lanes)
+    expect(lanes.pick(10)).toEqual([])
+
+    lanes.mended("a", 3, 0)
+    settle(lanes, early[1]!, "faster", false)
+    record(lanes)
+
+    const [probe] = lanes.pick(10)
+    settle(lanes, probe!, "faster", false)
+    record(lanes)
+    expect(lanes.pick(10)).toEqual([])
+  })
+
+  it("§3.4 probes at once, too, what comes for an endpoint that was mended while nothing of it was in memory", () => {
+    const lanes = lanesOf()
+    const mayBeSent = () => {
+      lanes.add(rows("a", 1))
+      const [row] = lanes.pick(1)
+      return lanes.loaded(row!, { ...content, failures: 6 }, 0) !== null
+    }
+    lanes.mended("a", 6, 0)
+    // Taken anew: what another owner saw meanwhile only the database knows.
+    lanes.lose(0)
+    lanes.take(0, null)
+    expect(mayBeSent()).toBe(false)
+    lanes.lose(0)
+    lanes.take(0, null)
+    lanes.mended("a", 6, 0)
+    expect(mayBeSent()).toBe(true)
   })
 
   it.each([

@@ -27,7 +27,8 @@ const waiting: Queue.DueRow = {
   shard: 0,
   due: 0,
   attempts: 0,
-  claims: 0
+  claims: 0,
+  atOnce: false
 }
 
 /** As if the owner of every shard had died. */

@@ -15,7 +15,8 @@ const waiting = (due: number): DueRow => ({
   shard: 0,
   due: due * 1000,
   attempts: 1,
-  claims: 0
+  claims: 0,
+  atOnce: false
 })
 
 /** A queue that holds one row, and tells when it was read. */

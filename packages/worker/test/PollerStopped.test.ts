@@ -13,7 +13,16 @@ const crowded = (count: number, dueMs: number, openMs: number) => {
   const all = Array.from({ length: count }, (_, n): DueRow => {
     const deliveryId = `whd_${String(n).padStart(6, "0")}`
     const [endpointId, due] = [`whe_${n}`, dueMs * 1_000]
-    return { workspaceId: "wsp_1", deliveryId, endpointId, shard: 0, due, attempts: 0, claims: 0 }
+    return {
+      workspaceId: "wsp_1",
+      deliveryId,
+      endpointId,
+      shard: 0,
+      due,
+      attempts: 0,
+      claims: 0,
+      atOnce: false
+    }
   })
   const isPast = ({ deliveryId, due }: Cursor, row: DueRow) =>
     row.due > due || (row.due === due && row.deliveryId > deliveryId)

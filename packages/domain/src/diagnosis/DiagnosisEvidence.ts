@@ -48,6 +48,8 @@ export interface Evidence {
   }
   /** How long a receiver has to answer. */
   readonly requestTimeoutMs: number
+  /** The unit of the pauses between probes. */
+  readonly retryDelayMs: number
   /** Event types published in the last 30 days, by name. */
   readonly published: ReadonlyArray<string>
   /** Newest first. */

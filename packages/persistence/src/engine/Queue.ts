@@ -90,6 +90,7 @@ const HEAD = [
   ["shard", Count],
   ["attempts", Count],
   ["claims", Count],
+  ["at_once", Schema.Boolean],
   ["delivery_id", Id("delivery")],
   ["due", Count],
   ["is_due", Schema.Boolean]
@@ -104,9 +105,9 @@ const heads = (run: Run, after: LaneRef | null, most: number) =>
     const last = all.length < most ? undefined : all.at(-1)
     return {
       rows: all
-        .filter((head) => head[7])
-        .map(([workspaceId, endpointId, shard, attempts, claims, deliveryId, due]) => {
-          return { workspaceId, endpointId, shard, attempts, claims, deliveryId, due }
+        .filter((head) => head[8])
+        .map(([workspaceId, endpointId, shard, attempts, claims, atOnce, deliveryId, due]) => {
+          return { workspaceId, endpointId, shard, attempts, claims, atOnce, deliveryId, due }
         }),
       next: last === undefined ? null : { workspaceId: last[0], endpointId: last[1] }
     }

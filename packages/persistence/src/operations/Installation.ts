@@ -9,6 +9,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { PgClient } from "@effect/sql-pg/PgClient"
+import { PROBES_AFTER } from "@posthorn/domain/Probing"
 import { collecting } from "@posthorn/telemetry/Collectors"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { gauge } from "@posthorn/telemetry/Meters"
@@ -24,12 +25,12 @@ const PATIENCE = "2 seconds"
 
 const deliveries = gauge(
   "posthorn_queue_deliveries",
-  "Deliveries of the whole installation that wait: due now, later (a retry), or for an endpoint that is disabled. Every process tells the same: aggregate with max.",
+  "Deliveries of the whole installation that wait: due now, due while their endpoint is probed, later (a retry), or for an endpoint that is disabled. Every process tells the same: aggregate with max.",
   "state"
 )
 const oldest = gauge(
   "posthorn_queue_oldest_seconds",
-  "How long the oldest waiting delivery has been due, in seconds: of enabled endpoints, and of disabled ones. 0 when none waits.",
+  "How long the oldest waiting delivery has been due, in seconds: of enabled endpoints, of those that are probed, and of disabled ones. 0 when none waits.",
   "state"
 )
 const endpoints = gauge(
@@ -49,9 +50,11 @@ const up = gauge("posthorn_database_up", "1 while the database takes what this p
 
 const Standing = Schema.Struct({
   due: Count,
+  probing: Count,
   later: Count,
   atDisabled: Count,
   oldestDue: Schema.NonNegative,
+  oldestProbing: Schema.NonNegative,
   oldestAtDisabled: Schema.NonNegative,
   enabled: Count,
   disabledManually: Count,
@@ -69,14 +72,16 @@ const count = (sql: SqlClient.SqlClient) =>
         greatest(0, extract(epoch from now() - min(due_at)))::float8 as oldest
       from posthorn.queue group by 1, 2
     ), standing as (
-      select e.enabled, e.disabled_reason, coalesce(w.rows, 0) as rows, coalesce(w.due, 0) as due,
-        coalesce(w.oldest, 0) as oldest
+      select e.enabled, e.disabled_reason, e.enabled and e.consecutive_failures >= ${PROBES_AFTER} as probing,
+        coalesce(w.rows, 0) as rows, coalesce(w.due, 0) as due, coalesce(w.oldest, 0) as oldest
       from posthorn.endpoints e left join waiting w on w.workspace_id = e.workspace_id and w.endpoint_id = e.id
     )
-    select coalesce(sum(due) filter (where enabled), 0)::float8 as due,
+    select coalesce(sum(due) filter (where enabled and not probing), 0)::float8 as due,
+      coalesce(sum(due) filter (where probing), 0)::float8 as probing,
       coalesce(sum(rows - due) filter (where enabled), 0)::float8 as later,
       coalesce(sum(rows) filter (where not enabled), 0)::float8 as "atDisabled",
-      coalesce(max(oldest) filter (where enabled), 0) as "oldestDue",
+      coalesce(max(oldest) filter (where enabled and not probing), 0) as "oldestDue",
+      coalesce(max(oldest) filter (where probing), 0) as "oldestProbing",
       coalesce(max(oldest) filter (where not enabled), 0) as "oldestAtDisabled",
       count(*) filter (where enabled) as enabled,
       count(*) filter (where disabled_reason = 'manual') as "disabledManually",
@@ -88,9 +93,11 @@ const count = (sql: SqlClient.SqlClient) =>
 
 const show = (standing: Standing, atMs: number) => {
   deliveries.set(standing.due, "due")
+  deliveries.set(standing.probing, "probing")
   deliveries.set(standing.later, "later")
   deliveries.set(standing.atDisabled, "endpoint_disabled")
   oldest.set(standing.oldestDue, "due")
+  oldest.set(standing.oldestProbing, "probing")
   oldest.set(standing.oldestAtDisabled, "endpoint_disabled")
   endpoints.set(standing.enabled, "enabled")
   endpoints.set(standing.disabledManually, "disabled_manual")

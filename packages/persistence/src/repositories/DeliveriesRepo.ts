@@ -100,8 +100,8 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
           from (select posthorn.new_id('whd_') as id from woken offset 0) made
           returning *
         ), queued as (
-          insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
-          select workspace_id, id, endpoint_id, posthorn.shard_of(endpoint_id), next_attempt_at from d
+          insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at, at_once)
+          select workspace_id, id, endpoint_id, posthorn.shard_of(endpoint_id), next_attempt_at, true from d
         )
         select ${columns} from d as r`.pipe(
           Effect.map((made) => first(made)!),

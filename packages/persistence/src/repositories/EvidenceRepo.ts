@@ -24,7 +24,7 @@ const COUNTED = 1_000
 const LOST = 10_000
 
 /** What this room knows; whether URL and secret are of use now is the capability's to say. */
-export type Gathered = Omit<Evidence, "endpoint" | "requestTimeoutMs"> & {
+export type Gathered = Omit<Evidence, "endpoint" | "requestTimeoutMs" | "retryDelayMs"> & {
   readonly endpoint: Omit<Evidence["endpoint"], "secretReadable" | "urlRefusal"> & {
     readonly url: string
     readonly secret: Uint8Array

@@ -96,6 +96,18 @@ export const engine = writeScenarios((it) => {
     )
   })
 
+  it("due, write_attempts: of an endpoint that is skipped what goes out at once is shown, but not when it is tried again", async (stage) => {
+    const { of, one } = await scene(stage)
+    const [first, second] = of(one) as [Delivery, Delivery]
+    await stage.rows("update posthorn.queue set at_once = true where delivery_id = $1", first.id)
+    const shown = async () =>
+      idsIn((await looked(stage, [1], 0, "", [one], 100)).filter(({ endpoint_id }) => endpoint_id !== null))
+    assert.deepEqual(await shown(), [first.id])
+    await stage.record([stage.observation(first), stage.observation(second)])
+    await setDue(stage, first, -1)
+    assert.deepEqual(await shown(), [])
+  })
+
   it("due: where endpoints are skipped, at most look_most rows past its mark are read in each shard, and it says where reading ended", async (stage) => {
     const { of, one, two } = await scene(stage)
     const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
@@ -489,8 +501,8 @@ export const engine = writeScenarios((it) => {
     await stage.endpoint(acme, { enabled: false })
     let heard = 0
     const listener = await stage.other()
-    listener.client.on("notification", () => {
-      heard += 1
+    listener.client.on("notification", ({ payload }) => {
+      if (payload === "") heard += 1
     })
     await listener.rows("listen posthorn_due")
     const after = async (change: string) => {
@@ -501,5 +513,29 @@ export const engine = writeScenarios((it) => {
     assert.equal(await after("enabled = true, disabled_reason = null"), 1)
     assert.equal(await after("enabled = true"), 1)
     assert.equal(await after("enabled = false, disabled_reason = 'manual'"), 1)
+  })
+
+  it("trigger endpoints_mended, tell_mended: workers are told which endpoint was enabled, or has another URL or policy, and of no other change", async (stage) => {
+    const acme = await stage.workspace()
+    const endpoint = await stage.endpoint(acme, { failures: 4 })
+    const heard: Array<string> = []
+    const listener = await stage.other()
+    listener.client.on("notification", ({ payload }) => {
+      if (payload !== "") heard.push(payload!)
+    })
+    await listener.rows("listen posthorn_due")
+    const after = async (change: string) => {
+      await stage.rows(`update posthorn.endpoints set ${change}`)
+      await listener.rows("select 1")
+      return heard.splice(0)
+    }
+    const { shard } = await stage.row("select posthorn.shard_of($1) as shard", endpoint)
+    const told = [`mended ${endpoint} 4 ${shard}`]
+    assert.deepEqual(await after("url = 'https://example.com/other'"), told)
+    assert.deepEqual(await after("url = url, policy = policy, description = 'x', enabled = true"), [])
+    assert.deepEqual(await after("policy = '{}'"), told)
+    assert.deepEqual(await after("policy = null"), told)
+    assert.deepEqual(await after("enabled = false, disabled_reason = 'manual'"), [])
+    assert.deepEqual(await after("enabled = true, disabled_reason = null"), told)
   })
 })

@@ -12,7 +12,7 @@ import { installationMeters } from "../../src/operations/Installation.ts"
 const counts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
     sql<{ n: number }>`select count(*)::integer as n from pg_stat_activity
-      where datname = current_database() and state = 'active' and query like '%oldestAtDisabled%'
+      where datname = current_database() and state = 'active' and query like '%), standing as (%'
         and pid <> pg_backend_pid()`,
     ([row]) => row!.n
   )
@@ -36,6 +36,7 @@ it.scopedLive("§10 who asks for meters and leaves starts no second count, and t
     yield* hold("rollback")
 
     const text = yield* freshText
+    expect(text).toMatch(/^posthorn_queue_deliveries\{state="probing"\} 0$/m)
     expect(text).toMatch(/^posthorn_queue_deliveries\{state="due"\} 0$/m)
     expect(text).toMatch(/^posthorn_queue_counted_timestamp_seconds \d/m)
     expect(text).toMatch(/^posthorn_database_up 1$/m)

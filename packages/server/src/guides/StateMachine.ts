@@ -4,6 +4,7 @@
  * What the tables say is computed by `judge` and its constants, so they cannot say anything else than the worker does.
  * Source: spec §3.1, §3.2 and §3.4.
  */
+import { LONGEST_PAUSE_UNITS, leastUnitsTo, PROBES_AFTER, pauseUnits } from "@posthorn/domain/Probing"
 import {
   FAILURE_LIMIT,
   type FailureReason,
@@ -11,9 +12,7 @@ import {
   MAX_CLAIMS,
   MAX_RETRIES,
   type Observation,
-  pauseUnits,
-  retryUnits,
-  SLOW_AFTER
+  retryUnits
 } from "@posthorn/domain/Verdict"
 import { Struct } from "effect"
 
@@ -58,8 +57,10 @@ const waits = ordinals.map((ordinal) => retryUnits(ordinal) * RETRY_DELAY_SECOND
 const total = waits.reduce((sum, wait) => sum + wait, 0)
 const last = MAX_RETRIES + 1
 const pauseSeconds = (failures: number) => pauseUnits(failures) * RETRY_DELAY_SECONDS
-const LONGEST_PAUSE = pauseSeconds(FAILURE_LIMIT)
-const firstPauses = [SLOW_AFTER, SLOW_AFTER + 1].map(pauseSeconds)
+const LONGEST_PAUSE = LONGEST_PAUSE_UNITS * RETRY_DELAY_SECONDS
+const firstPauses = [0, 1, 2].map((n) => pauseSeconds(PROBES_AFTER + n))
+/** With as many in flight as one endpoint has by default. */
+const LEAST_MINUTES = (leastUnitsTo(FAILURE_LIMIT, 10) * RETRY_DELAY_SECONDS) / 60
 
 export const stateMachineText = `# The delivery state machine
 
@@ -101,10 +102,11 @@ worker died each time, is dead-lettered too.
 Every recorded attempt that is not \`delivered\` adds one to \`consecutiveFailures\`, also across deliveries; one that is
 \`delivered\` sets it to zero. At ${FAILURE_LIMIT} in a row the endpoint is disabled (\`disabledReason\` \`consecutive_failures\`).
 
-After ${SLOW_AFTER} in a row the endpoint is tried slowly: one attempt at a time, with a pause before each of ${firstPauses.join(", then ")}
-and from then on ${LONGEST_PAUSE} seconds. The first attempt that is \`delivered\` ends that. So ${FAILURE_LIMIT} in a row take at least
-${RETRY_DELAY_SECONDS / 4} seconds, and a receiver that restarts is not disabled by what waited for it; \`nextAttemptAt\` is the earliest
-time of an attempt, not a promise.
+After ${PROBES_AFTER} in a row the endpoint is probed: one attempt at a time, with a pause before each of ${firstPauses.join(", then ")}
+and from then on ${LONGEST_PAUSE} seconds. The first attempt that is \`delivered\` ends that at once. So ${FAILURE_LIMIT} in a row take at
+least ${LEAST_MINUTES} minutes, and a receiver that restarts is not disabled by what waited for it; \`nextAttemptAt\` is the earliest
+time of an attempt, not a promise. A test send does not wait for a pause. Changing the endpoint's \`url\` or \`policy\`, or enabling
+it, makes the next probe due at once.
 
 A disabled endpoint is sent nothing: waiting deliveries wait, new events make no delivery for it (they are counted in
 \`missedEvents\`), replay and test send are refused with 409. Enabling it (\`update_webhook_endpoint\` with \`enabled: true\`)

@@ -4,10 +4,10 @@
  * The cap starts at 2 and grows by one with each answer in time, up to the endpoint's limit; a timeout halves it. So an
  * endpoint that answers earns its ten slots within a few milliseconds, and a dead one costs two slots, then one.
  *
- * After three attempts in a row that were not delivered the lane is slow: one attempt at a time, with a pause before each,
- * until one is delivered (spec §3.4).
+ * After three attempts in a row that were not delivered the lane probes: one attempt at a time, with a pause before each,
+ * until one is delivered (domain's Probing.ts). A test send does not wait for that: it is itself a probe.
  */
-import { pauseUnits, SLOW_AFTER } from "@posthorn/domain/Verdict"
+import { PROBES_AFTER, pauseUnits } from "@posthorn/domain/Probing"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import { Fifo } from "./Fifo.ts"
 import type { LeaseTerm } from "./LeaseTerm.ts"
@@ -26,7 +26,7 @@ export const BEGINNING: Position = { due: 0, deliveryId: "" }
 export const isBefore = (a: Position, b: Position) =>
   a.due < b.due || (a.due === b.due && a.deliveryId < b.deliveryId)
 
-/** A pause of a slow lane. */
+/** A pause of a lane that probes. */
 export interface Pause {
   /** Which of the lane's pauses this is. */
   readonly number: number
@@ -45,18 +45,22 @@ export class Waiting implements DueRow {
   readonly due: number
   readonly attempts: number
   readonly claims: number
+  readonly atOnce: boolean
   /** Its stage now; `recorded` when nobody here needs it any more. */
   stage: "waiting" | "loading" | "loaded" | "sent" | "settled" | "recorded" = "waiting"
   /** Keeps its permit in its lane until it is recorded. */
   keepsPermit = false
+  /** How often its endpoint had been mended when it was picked. */
+  mends = 0
 
-  constructor(lane: Lane, term: LeaseTerm, { attempts, claims, deliveryId, due }: DueRow) {
+  constructor(lane: Lane, term: LeaseTerm, { atOnce, attempts, claims, deliveryId, due }: DueRow) {
     this.lane = lane
     this.term = term
     this.deliveryId = deliveryId
     this.due = due
     this.attempts = attempts
     this.claims = claims
+    this.atOnce = atOnce
   }
 
   get workspaceId(): string {
@@ -77,7 +81,8 @@ export class Lane {
   readonly workspaceId: string
   readonly endpointId: string
   readonly shard: number
-  /** First attempts, and retries, each by due time. */
+  /** Test sends, first attempts, and retries, each by due time. */
+  readonly tests = new Fifo<Waiting>()
   readonly fresh = new Fifo<Waiting>()
   readonly again = new Fifo<Waiting>()
   /** Permits that are taken: by what is loading, loaded or sent, and by failures that are not recorded yet. */
@@ -90,7 +95,9 @@ export class Lane {
   /** A pause is not over yet. */
   pausing = false
   private pauses = 0
-  /** The delivery that was picked last: the only one that may be sent while the lane is slow. */
+  /** How often its endpoint was enabled, or changed, while this lane was in memory. */
+  mends = 0
+  /** The delivery that was picked last, test sends aside: the only other one that may be sent while the lane probes. */
   turn: Waiting | null = null
   /** The database has due rows that are not in memory, from `from` on; they come by a refill. */
   partial = false
@@ -111,7 +118,7 @@ export class Lane {
   }
 
   get waiting(): number {
-    return this.fresh.length + this.again.length
+    return this.tests.length + this.fresh.length + this.again.length
   }
 
   /** This row, and what comes after it, is not in memory. */
@@ -124,22 +131,32 @@ export class Lane {
     return this.held === 0 && !this.partial && !this.parked && !this.pausing
   }
 
-  get slow(): boolean {
-    return this.failures !== null && this.failures >= SLOW_AFTER
+  get probes(): boolean {
+    return this.failures !== null && this.failures >= PROBES_AFTER
   }
 
   get open(): boolean {
-    return !this.parked && !this.pausing && this.permitsTaken < (this.slow ? 1 : this.cap)
+    return !this.parked && !this.pausing && this.permitsTaken < (this.probes ? 1 : this.cap)
   }
 
-  /** It may have become slow since the row was picked. */
+  get openToTests(): boolean {
+    return !this.parked && this.permitsTaken < this.cap
+  }
+
+  picked(row: Waiting): void {
+    this.permitsTaken++
+    row.mends = this.mends
+    if (!row.atOnce) this.turn = row
+  }
+
+  /** The lane may have begun to probe since the row was picked. */
   maySend(row: Waiting): boolean {
-    return !this.slow || this.turn === row
+    return !this.probes || row.atOnce || this.turn === row
   }
 
-  /** So many attempts in a row failed. What was picked before the lane became slow may not be sent any more. */
+  /** So many attempts in a row failed. What was picked before the lane began to probe may not be sent any more. */
   failed(inARow: number): void {
-    if (!this.slow) this.turn = null
+    if (!this.probes) this.turn = null
     this.failures = inARow
   }
 
@@ -148,9 +165,16 @@ export class Lane {
     this.pausing = false
   }
 
-  /** A slow lane begins to pause. */
+  /** The next probe is due at once, after so many attempts in a row that were not delivered. */
+  mended(failures: number): void {
+    this.mends++
+    this.failures = failures
+    this.pausing = false
+  }
+
+  /** A lane that probes begins to pause. */
   pause(): Pause | null {
-    if (!this.slow) return null
+    if (!this.probes) return null
     this.pausing = true
     return { number: ++this.pauses, units: pauseUnits(this.failures!) }
   }
@@ -169,12 +193,13 @@ export class Lane {
   }
 
   lineOf(row: Waiting): Fifo<Waiting> {
+    if (row.atOnce) return this.tests
     return row.attempts === 0 ? this.fresh : this.again
   }
 
   /** The row that can wait longest. */
   popLast(): Waiting | undefined {
-    return this.again.pop() ?? this.fresh.pop()
+    return this.again.pop() ?? this.fresh.pop() ?? this.tests.pop()
   }
 
   adjust(pace: Pace, limit: number): void {

@@ -13,7 +13,7 @@
  *   is dropped, and a later poll brings it again, here or at another worker.
  * - loading: picked for a slot that is free, or will be in a moment (LookAhead.ts). From here on it has a permit of its lane,
  *   of which there are as many as the lane's cap (Lane.ts).
- * - loaded: ready for a slot (Ready.ts). Given back when it is not fresh any more, when its lane became slow, or when its
+ * - loaded: ready for a slot (Ready.ts). Given back when it is not fresh any more, when its lane began to probe, or when its
  *   endpoint was disabled.
  * - sent: it has a slot (SlotShares.ts).
  * - settled: its slot is free. A failure keeps its permit until it is recorded. So nothing is started after the failure that
@@ -101,6 +101,7 @@ export class Lanes {
   take(shard: number, inDoubtUntil: number | null): void {
     this.inDoubt.taken(shard, inDoubtUntil)
     this.leases.set(shard, new LeaseTerm(shard))
+    this.reputations.forgetShard(shard)
     this.lookFrom(NOW)
   }
 
@@ -193,8 +194,8 @@ export class Lanes {
       const keep = this.memory.fairOf(tenant)
       if (keep < tenant.waiting) this.trim(tenant, keep)
     }
-    const full = lane.waiting >= this.memory.limit(tenant) || !this.memory.hasRoom(tenant)
-    if (lane.parked || lane.partial || full) {
+    const full = lane.partial || lane.waiting >= this.memory.limit(tenant) || !this.memory.hasRoom(tenant)
+    if (lane.parked || (full && !due.atOnce)) {
       this.backlog.dropped(lane, due)
       return
     }
@@ -348,7 +349,7 @@ export class Lanes {
       this.park(lane)
       this.release(row)
     } else {
-      if (lane.failures === null) this.pauseIfSlow(lane, content.failures)
+      if (lane.failures === null) this.countFailures(lane, content.failures)
       if (lane.maySend(row)) return { row, content, at }
       this.giveBack([row])
     }
@@ -468,7 +469,7 @@ export class Lanes {
     const { lane } = row
     const delivered = observed.status === "delivered"
     if (delivered) lane.succeeded()
-    else this.pauseIfSlow(lane, (lane.failures ?? 0) + 1)
+    else this.failed(row)
     lane.adjust(pace, this.options.endpointConcurrency)
     this.inDoubt.forget(row)
     this.over(row, !delivered)
@@ -478,17 +479,37 @@ export class Lanes {
     if (this.lookAhead.ripe) this.toLoad.raise()
   }
 
-  /** So many attempts in a row were not delivered: a slow lane pauses, and this timer wakes it. */
-  private pauseIfSlow(lane: Lane, inARow: number): void {
+  /** An attempt that was picked before its endpoint was mended says nothing about it: the next probe does not wait for it. */
+  private failed({ lane, mends }: Waiting): void {
+    if (mends === lane.mends) this.countFailures(lane, (lane.failures ?? 0) + 1)
+  }
+
+  /** So many attempts in a row were not delivered: a lane that probes pauses, and this timer wakes it. */
+  private countFailures(lane: Lane, inARow: number): void {
     lane.failed(inARow)
     const pause = lane.pause()
     if (pause === null) return
     this.later(pause.units * this.options.retryDelayMs, () => {
-      if (this.lanes.get(lane.endpointId) !== lane || !lane.endPause(pause.number)) return
-      this.forgetIdle(lane)
-      this.order.offer(lane)
-      this.wakeLoader()
+      if (this.lanes.get(lane.endpointId) === lane && lane.endPause(pause.number)) this.goOn(lane)
     })
+  }
+
+  private goOn(lane: Lane): void {
+    this.forgetIdle(lane)
+    this.order.offer(lane)
+    this.wakeLoader()
+  }
+
+  /** Its endpoint was enabled or changed, after so many attempts in a row that were not delivered: the next probe is due at once. */
+  mended(endpointId: string, failures: number, shard: number): void {
+    if (!this.owns(shard)) return
+    const lane = this.lanes.get(endpointId)
+    if (lane === undefined) {
+      this.reputations.mended(endpointId, failures, shard)
+      return
+    }
+    lane.mended(failures)
+    this.goOn(lane)
   }
 
   /** sent → settled, without an observation: its claim is counted. */

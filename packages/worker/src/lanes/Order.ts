@@ -1,7 +1,7 @@
 /**
  * The order in which waiting deliveries get slots: first attempts before retries, but each eighth slot is offered to a
- * retry first, so that none waits for ever; among either, workspaces and lanes in turn (RoundRobin.ts). Before them all, one at
- * a time, those in quarantine (Quarantine.ts).
+ * retry first, so that none waits for ever; among either, workspaces and lanes in turn (RoundRobin.ts). Before them go test
+ * sends, and before all, one at a time, those in quarantine (Quarantine.ts).
  */
 import type { Lane, Waiting } from "./Lane.ts"
 import { Quarantine } from "./Quarantine.ts"
@@ -11,6 +11,7 @@ import { mayTake } from "./SlotShares.ts"
 const RETRY_TURN = 8
 
 export class Order {
+  private readonly tests = new RoundRobin<Lane>()
   private readonly firsts = new RoundRobin<Lane>()
   private readonly retries = new RoundRobin<Lane>()
   private readonly quarantine = new Quarantine()
@@ -59,6 +60,7 @@ export class Order {
 
   /** Lets a lane stand in line for whatever it has. */
   offer(lane: Lane): void {
+    if (lane.tests.length > 0 && lane.openToTests) this.tests.offer(lane)
     if (!lane.open) return
     if (lane.fresh.length > 0) this.firsts.offer(lane)
     if (lane.again.length > 0) this.retries.offer(lane)
@@ -74,6 +76,8 @@ export class Order {
     this.reserve = reserve
     const quarantined = this.quarantine.next(this.admitted)
     if (quarantined !== undefined) return start(quarantined)
+    const test = this.from(this.tests, "tests")
+    if (test !== undefined) return test
     this.turn = (this.turn + 1) % RETRY_TURN
     return this.turn === 0
       ? (this.from(this.retries, "again") ?? this.from(this.firsts, "fresh"))
@@ -87,9 +91,9 @@ export class Order {
     return may
   }
 
-  private from(turns: RoundRobin<Lane>, line: "fresh" | "again"): Waiting | undefined {
+  private from(turns: RoundRobin<Lane>, line: "tests" | "fresh" | "again"): Waiting | undefined {
     for (let lane = turns.next(this.admitted); lane !== undefined; lane = turns.next(this.admitted)) {
-      if (!lane.open) continue
+      if (!(line === "tests" ? lane.openToTests : lane.open)) continue
       const row = lane[line].shift()
       if (row === undefined) continue
       start(row)
@@ -101,7 +105,6 @@ export class Order {
 }
 
 const start = (row: Waiting): Waiting => {
-  row.lane.permitsTaken++
-  row.lane.turn = row
+  row.lane.picked(row)
   return row
 }

@@ -1,6 +1,6 @@
 /**
  * Hints that there is something to do, by PostgreSQL's LISTEN: from publishers, when this worker sleeps (Rhythm.ts), and
- * when an endpoint is enabled. They save time; nothing depends on them.
+ * when an endpoint is enabled or changed. They save time; nothing depends on them.
  *
  * The connection is the listener's own and is opened again when it breaks. Between the two nothing is heard, and the
  * engine is told so: it looks further back until it hears again. (`sql.listen` of @effect/sql-pg stays silent for ever
@@ -17,6 +17,8 @@ export interface Hearer {
   readonly deaf: () => void
   /** Since this moment (microseconds since 1970) there is more to do in these shards; null: look again. */
   readonly heard: (since: number | null, shards: ReadonlyArray<number>) => void
+  /** The endpoint was enabled, or what its requests depend on was changed; it has failed so often in a row. */
+  readonly mended: (endpointId: string, failures: number, shard: number) => void
 }
 
 export class Listener extends Context.Tag("@posthorn/worker/Listener")<
@@ -33,8 +35,9 @@ export const layer = Layer.effect(
       Effect.gen(function* () {
         const connection = yield* connections.open("posthorn listener")
         connection.onNotification((payload) => {
-          const [since, shards = ""] = payload.split(" ")
-          hearer.heard(Number(since) || null, shards.split(",").map(Number))
+          const [since, shards = "", ...more] = payload.split(" ")
+          if (since === "mended") hearer.mended(shards, Number(more[0]), Number(more[1]))
+          else hearer.heard(Number(since) || null, shards.split(",").map(Number))
         })
         yield* connection.query("listen posthorn_due")
         hearer.listening(sleepLocks(connection))

@@ -35,6 +35,8 @@ export type Fact =
       readonly at: number
       readonly deliveryId: string
       readonly endpointId: string
+      /** A test send. */
+      readonly test?: boolean
     }
   | {
       readonly kind: "recorded"
@@ -67,6 +69,13 @@ export interface Secret {
   readonly endpointId: string
   readonly sealed: Uint8Array
   readonly key: Buffer
+}
+
+/** A worker was told that an endpoint is mended. */
+export interface Mended {
+  readonly endpointId: string
+  readonly worker: number
+  readonly at: number
 }
 
 export interface Answered {

@@ -1,29 +1,32 @@
 /** What the engine owes to receivers that fail, and to the workspaces beside them. */
-import { pauseUnits, SLOW_AFTER } from "@posthorn/domain/Verdict"
+import { PROBES_AFTER, pauseUnits } from "@posthorn/domain/Probing"
 import type { Answered, Post } from "./Facts.ts"
 import type { Judged, Law } from "./Judged.ts"
 import { endpointOf } from "./Visibility.ts"
 
 type Step =
-  | { readonly kind: "post"; readonly at: number }
-  | { readonly kind: "over"; readonly at: number }
-  | { readonly kind: "answer"; readonly at: number; readonly delivered: boolean }
+  | { readonly kind: "post"; readonly at: number; readonly test: boolean }
+  | { readonly kind: "over"; readonly at: number; readonly test: boolean }
+  | { readonly kind: "answer"; readonly at: number; readonly begunAt: number; readonly delivered: boolean }
   | { readonly kind: "reset"; readonly at: number }
+  | { readonly kind: "mended"; readonly at: number }
 
 /**
  * When a request was over. Its worker gives it up in time, but a receiver that is busy hears of it late: up to 107 ms after, and after
  * the next request had come (one run on a busy machine: given up at 0 ms, the next begun at 34, its bytes read at 78, the old
  * connection's close at 107). So what nobody answered was over when its time was, as far as its beginning is known.
  */
-const overAt = (world: Judged) => {
+const timesOf = (world: Judged) => {
   const { lagMs = () => 0, requestTimeoutMs } = world
   const begun = new Map<string, ReadonlyArray<number>>()
   const keyOf = ({ deliveryId, worker }: Pick<Post, "deliveryId" | "worker">) => `${deliveryId} ${worker}`
   for (const post of world.posts) begun.set(keyOf(post), [...(begun.get(keyOf(post)) ?? []), post.at])
-  return (answer: Answered): number => {
+  return (answer: Answered): { readonly begunAt: number; readonly overAt: number } => {
     const post = begun.get(keyOf(answer))?.findLast((at) => at <= answer.at)
-    if (answer.status !== null || requestTimeoutMs === undefined || post === undefined) return answer.at
-    return Math.min(answer.at, Math.max(post, post + requestTimeoutMs - lagMs(post)))
+    const begunAt = post ?? answer.at
+    if (answer.status !== null || requestTimeoutMs === undefined || post === undefined)
+      return { begunAt, overAt: answer.at }
+    return { begunAt, overAt: Math.min(answer.at, Math.max(post, post + requestTimeoutMs - lagMs(post))) }
   }
 }
 
@@ -34,19 +37,23 @@ const stepsOf = (world: Judged): ReadonlyMap<string, Array<Step>> => {
     const key = `${endpointId} at worker ${worker}`
     steps.set(key, [...(steps.get(key) ?? []), step])
   }
-  const over = overAt(world)
+  const times = timesOf(world)
   const isDelivered = ({ status }: Answered) => status !== null && status >= 200 && status < 300
   const addAnswer = (answer: Answered) => {
     const { at, deliveryId, worker } = answer
-    const { endpointId } = endpointOf(world, deliveryId)
-    add(worker, endpointId, { kind: "over", at: over(answer) })
-    add(worker, endpointId, { kind: "answer", at, delivered: isDelivered(answer) })
+    const { endpointId, test = false } = endpointOf(world, deliveryId)
+    const { begunAt, overAt } = times(answer)
+    add(worker, endpointId, { kind: "over", at: overAt, test })
+    add(worker, endpointId, { kind: "answer", at, begunAt, delivered: isDelivered(answer) })
   }
   // A success stands before the posts of its instant: what waits for it may be loaded already, and is sent then and there.
   for (const answer of world.answered) if (isDelivered(answer)) addAnswer(answer)
-  for (const { again = false, at, deliveryId, worker } of world.posts)
-    if (!again) add(worker, endpointOf(world, deliveryId).endpointId, { kind: "post", at })
+  for (const { again = false, at, deliveryId, worker } of world.posts) {
+    const { endpointId, test = false } = endpointOf(world, deliveryId)
+    if (!again) add(worker, endpointId, { kind: "post", at, test })
+  }
   for (const answer of world.answered) if (!isDelivered(answer)) addAnswer(answer)
+  for (const { at, endpointId, worker } of world.mended ?? []) add(worker, endpointId, { kind: "mended", at })
   const workers = new Set(world.posts.map(({ worker }) => worker))
   for (const fact of world.model.facts) {
     const recovered = fact.kind === "recorded" && fact.observed.status === "delivered"
@@ -66,31 +73,36 @@ const stepsOf = (world: Judged): ReadonlyMap<string, Array<Step>> => {
  * L17: after three in a row that were not delivered, an endpoint's attempts are made one at a time, with pauses. What a
  * worker may not know yet counts neither for it nor against it. Nor does a failure that was answered within the same time
  * after a success: on two connections, the worker may have read the success last, and then nothing failed since. (In a run
- * of two minutes several hundred answers, one a success and one not, are given within 5 ms of each other.)
+ * of two minutes several hundred answers, one a success and one not, are given within 5 ms of each other.) Test sends do not wait.
+ * When the endpoint was mended, the next probe is due at once, and what was read before that says nothing about it.
  */
 export const pauses: Law = (world) =>
   [...stepsOf(world)].flatMap(([where, steps]) => {
     const problems: Array<string> = []
     /** When each failure since the last success was answered. */
     let failed: Array<number> = []
-    let [inFlight, last, known] = [0, 0, 0]
+    let [inFlight, last, known, mendedAt] = [0, 0, 0, Number.NEGATIVE_INFINITY]
     for (const step of steps) {
       const lag = world.lagMs?.(step.at) ?? 0
       if (step.kind === "reset") {
         failed = []
         known = Math.max(known, step.at + lag)
+      } else if (step.kind === "mended") {
+        failed = []
+        mendedAt = step.at
       } else if (step.kind === "over") {
-        inFlight -= 1
+        if (!step.test) inFlight -= 1
         last = step.at
       } else if (step.kind === "answer") {
         if (step.delivered) {
           failed = []
           known = Math.max(known, step.at + lag)
-        } else if (step.at >= known) failed.push(step.at)
-      } else {
+        } else if (step.at >= known && step.begunAt >= mendedAt + world.reachMs(mendedAt))
+          failed.push(step.at)
+      } else if (!step.test) {
         inFlight += 1
         const failures = failed.filter((at) => at <= step.at - lag).length
-        if (failures < SLOW_AFTER) continue
+        if (failures < PROBES_AFTER) continue
         // The engine's clock is in whole milliseconds.
         const early = step.at - last < pauseUnits(failures) * world.retryDelayMs - 1
         if (inFlight > 1 || early)
@@ -110,7 +122,7 @@ export const slowPosts = (world: Judged): number =>
       else if (step.kind === "answer") failed.push(step.at)
       else if (step.kind === "post") {
         const lag = world.lagMs?.(step.at) ?? 0
-        if (failed.filter((at) => at <= step.at - lag).length >= SLOW_AFTER) count += 1
+        if (failed.filter((at) => at <= step.at - lag).length >= PROBES_AFTER) count += 1
       }
     }
     return sum + count

@@ -1,6 +1,6 @@
 /** What the laws read: a history, whether it was lived in a simulated world or by real processes. */
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
-import type { Answered, Delivery, Endpoint, Fact, Post, Secret } from "./Facts.ts"
+import type { Answered, Delivery, Endpoint, Fact, Mended, Post, Secret } from "./Facts.ts"
 
 export interface Judged {
   readonly model: {
@@ -15,6 +15,7 @@ export interface Judged {
   }
   readonly posts: ReadonlyArray<Post>
   readonly answered: ReadonlyArray<Answered>
+  readonly mended?: ReadonlyArray<Mended>
   readonly secrets: ReadonlyArray<Pick<Secret, "endpointId" | "key">>
   /** The delivery that kills whoever sends it. */
   readonly poison: string | null

@@ -50,7 +50,7 @@ export class Model {
   }
 
   /** `moment` is when the publisher looked at its clock; the commit is now. */
-  publish(endpointId: string, deliveryId: string, moment: number): boolean {
+  publish(endpointId: string, deliveryId: string, moment: number, test = false): boolean {
     const endpoint = this.endpoints.get(endpointId)
     if (endpoint === undefined || endpoint.deleted || !endpoint.enabled) return false
     const { shard, workspaceId } = endpoint
@@ -69,10 +69,11 @@ export class Model {
       shard,
       due: moment * 1000,
       attempts: 0,
-      claims: 0
+      claims: 0,
+      atOnce: test
     })
     this.since.set(deliveryId, this.now())
-    this.facts.push({ kind: "published", at: this.now(), deliveryId, endpointId })
+    this.facts.push({ kind: "published", at: this.now(), deliveryId, endpointId, test })
     return true
   }
 
@@ -111,7 +112,7 @@ export class Model {
         .filter((row) => row.shard === shard)
         .filter((row) => row.due > due || (row.due === due && row.deliveryId > deliveryId))
         .slice(0, lookMost)
-      rows.push(...looked.filter((row) => !skip.includes(row.endpointId)).slice(0, perShard))
+      rows.push(...looked.filter((row) => row.atOnce || !skip.includes(row.endpointId)).slice(0, perShard))
       if (skip.length > 0 && looked.length === lookMost) stopped.push(looked.at(-1)!)
     }
     const open = [...this.open]
@@ -233,7 +234,7 @@ export class Model {
       const row = this.queue.get(observed.deliveryId)
       if (row !== undefined && retry !== null) {
         const due = this.micros + retry * 1000
-        this.queue.set(row.deliveryId, { ...row, due, attempts: observed.ordinal, claims: 0 })
+        this.queue.set(row.deliveryId, { ...row, due, attempts: observed.ordinal, claims: 0, atOnce: false })
         this.since.set(row.deliveryId, this.now())
       } else this.queue.delete(observed.deliveryId)
       if (observed.exhausted) {

@@ -25,7 +25,7 @@ import type { Outgoing } from "../../src/Receiver.ts"
 import { type TuningValues, tuned } from "../../src/Tuning.ts"
 import { answerOf } from "./Answers.ts"
 import { FAIR_MS, members, planCrowd } from "./Crowd.ts"
-import { type Answered, type Endpoint, type Post, type Secret, SHARDS } from "./Facts.ts"
+import { type Answered, type Endpoint, type Mended, type Post, type Secret, SHARDS } from "./Facts.ts"
 import { type FaultPlan, faultPlanOf, type Mood } from "./FaultPlan.ts"
 import type { Judged } from "./Judged.ts"
 import { Model } from "./Model.ts"
@@ -64,6 +64,7 @@ export class World implements Judged {
   readonly posts: Array<Post> = []
   readonly secrets: Array<Secret> = []
   readonly answered: Array<Answered> = []
+  readonly mended: Array<Mended> = []
   poison: string | null = null
   private readonly commits = new Map<string, { readonly begunAt: number; readonly committedAt: number }>()
   /** Faults that may each repeat what was in flight at one worker. */
@@ -81,6 +82,8 @@ export class World implements Judged {
   private readonly lostHolders = new Map<string, number>()
   private readonly shares = new Shares(this.time, (shard) => this.takenOver(shard))
   private readonly chance: Chance
+  /** For what came later than the seeds that met something. */
+  private readonly laterChance: Chance
   private readonly slowness: Slowness
   private readonly readWithinMs: number
   private readonly seed: number
@@ -93,6 +96,7 @@ export class World implements Judged {
     this.seed = seed
     this.mood = mood
     this.chance = makeChance(seed)
+    this.laterChance = makeChance(seed + 500_000)
     const plan = faultPlanOf(this.chance, mood)
     this.readWithinMs = plan.tuning.lateMs + plan.tuning.freshMs
     this.plan = { ...plan, tuning: { ...plan.tuning, ...tuning } }
@@ -324,10 +328,27 @@ export class World implements Judged {
     }
   }
 
+  /** What its requests depend on is changed. */
+  private mend({ id, shard, streak }: Endpoint): void {
+    for (const worker of this.shares.workers) {
+      if (!worker.alive || worker.hearer === null) continue
+      const { hearer } = worker
+      this.time.after(this.laterChance.between(0, this.plan.noticeMs), () => {
+        if (!worker.hears) return
+        this.mended.push({ endpointId: id, worker: worker.id, at: this.time.now })
+        hearer.mended(id, streak, shard)
+      })
+    }
+  }
+
   private planTrouble(): void {
     for (let n = this.chance.below(10); n > 0; n--) {
       this.time.after(this.chance.between(2_000, TROUBLE_MS), () => this.operate())
     }
+    for (let n = this.laterChance.below(6); n > 0; n--)
+      this.time.after(this.laterChance.between(2_000, TROUBLE_MS), () =>
+        this.mend(this.laterChance.oneOf([...this.model.endpoints.values()]))
+      )
     for (let n = this.chance.below(3); n > 0; n--) {
       this.time.after(this.chance.between(4_000, TROUBLE_MS - 12_000), () => this.mistakeForDead())
     }
@@ -414,6 +435,7 @@ export class World implements Judged {
       this.time.after(this.chance.between(100, 8_000), () => {
         model.enable(endpoint)
         this.notify(null, [])
+        this.mend(endpoint)
       })
     }
   }

@@ -6,6 +6,8 @@ import type { Chance, VirtualTime } from "./VirtualTime.ts"
 export const LATEST_COMMIT_MS = 8_000
 
 const BURST_AT_MS = 5_000
+/** Each so-manieth is a test send. */
+const TEST_EACH = 17
 
 export interface Publishing {
   readonly time: VirtualTime
@@ -43,7 +45,7 @@ const publish = (
   const asleep = model.begin(deliveryId, endpoint.shard)
   time.after(late, () => {
     model.open.delete(deliveryId)
-    if (!model.publish(endpoint.id, deliveryId, moment)) return
+    if (!model.publish(endpoint.id, deliveryId, moment, n % TEST_EACH === 0)) return
     if (poisonous) poisoned(deliveryId)
     committed(deliveryId, moment)
     if (asleep) notify(moment * 1000, endpoint.shard)

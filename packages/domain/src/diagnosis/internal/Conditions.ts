@@ -1,5 +1,6 @@
 /** Findings that are conditions rather than causes: disabled, slow, late, what was lost, or nothing at all. */
 
+import { PROBES_AFTER, pauseUnits } from "../../Probing.ts"
 import { FAILURE_LIMIT } from "../../Verdict.ts"
 import type { Evidence } from "../DiagnosisEvidence.ts"
 import type { Finding } from "../Finding.ts"
@@ -20,7 +21,7 @@ import {
 import { hasFailed, median, type Streak } from "./Streak.ts"
 
 const FEWEST_SLOW = 5
-/** A delivery that is due for longer than this has nobody who takes it up. */
+/** A delivery that is due for longer than this, pauses between probes aside, has nobody who takes it up. */
 const LATE_MS = 60_000
 
 type Told = Pick<Finding, "code" | "summary" | "because" | "confidence" | "nextSteps"> & Partial<Finding>
@@ -96,11 +97,15 @@ export const slow = ({ attempts, requestTimeoutMs }: Evidence): Finding | undefi
   })
 }
 
-export const late = ({ attempts, endpoint, now, waiting }: Evidence): Finding | undefined => {
-  const before = new Date(Date.parse(now) - LATE_MS).toISOString()
+export const late = ({ attempts, endpoint, now, retryDelayMs, waiting }: Evidence): Finding | undefined => {
+  const { consecutiveFailures } = endpoint
+  const lateMs = LATE_MS + pauseUnits(consecutiveFailures) * retryDelayMs
+  const before = new Date(Date.parse(now) - lateMs).toISOString()
   if (!endpoint.enabled || !endpoint.secretReadable) return undefined
   if (waiting.oldestDueAt === null || waiting.oldestDueAt > before) return undefined
   const idle = attempts.every(({ at }) => at < before)
+  // It probes: what waits for that is no news.
+  if (!idle && consecutiveFailures >= PROBES_AFTER) return undefined
   return finding({
     code: "not_taken_up",
     summary: idle

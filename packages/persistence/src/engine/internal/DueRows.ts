@@ -24,6 +24,8 @@ export interface DueRow {
   readonly attempts: number
   /** Claims in a row that left no observation, as far as they were written down. */
   readonly claims: number
+  /** It goes out although its lane pauses: the first attempt of a test send. */
+  readonly atOnce: boolean
 }
 
 /** `posthorn.waiting`. */
@@ -33,6 +35,7 @@ export const RUN = [
   ["shard", Count],
   ["attempts", Count],
   ["claims", Count],
+  ["at_once", Schema.Boolean],
   ["delivery_ids", Schema.String],
   ["dues", Schema.String]
 ] as const
@@ -49,13 +52,22 @@ export const dueRows = (runs: ReadonlyArray<Runs>): ReadonlyArray<DueRow> => {
   const rows: Array<DueRow> = []
   const endpoints = new Set<string>()
   for (const run of runs) {
-    const [workspaceId, endpointId, shard, attempts, claims, ids, times] = run
+    const [workspaceId, endpointId, shard, attempts, claims, atOnce, ids, times] = run
     endpoints.add(endpointId)
     const dues = times.split(",")
     const deliveryIds = ids.split(",")
     for (let n = 0; n < dues.length; n++) {
       const due = Number(dues[n])
-      rows.push({ workspaceId, deliveryId: deliveryIds[n]!, endpointId, shard, due, attempts, claims })
+      rows.push({
+        workspaceId,
+        deliveryId: deliveryIds[n]!,
+        endpointId,
+        shard,
+        due,
+        attempts,
+        claims,
+        atOnce
+      })
     }
   }
   return endpoints.size === runs.length ? rows : rows.sort(byDue)

@@ -39,6 +39,7 @@ const POSITION = [
   ["shard", Schema.NullOr(Count)],
   ["attempts", Schema.Null],
   ["claims", Schema.Null],
+  ["at_once", Schema.Null],
   ["delivery_ids", Schema.String],
   ["dues", Schema.String]
 ] as const
@@ -80,7 +81,7 @@ export const due = (
       let horizon = 0
       let open: ReadonlyArray<Open> = []
       const stopped: Array<Cursor> = []
-      for (const [, , shard, , , text, due] of runs.filter(isPosition)) {
+      for (const [, , shard, , , , text, due] of runs.filter(isPosition)) {
         if (shard !== null) stopped.push({ shard, deliveryId: text, due: Number(due) })
         else [horizon, open] = [Number(due), openOf(text)]
       }
