@@ -26,6 +26,7 @@ const commit = (file: string, text: string) => {
 }
 
 const PLACES = [
+  "docker/Dockerfile",
   "package.json",
   "packages/cli/src/Version.ts",
   "packages/api-contract/openapi.json",
