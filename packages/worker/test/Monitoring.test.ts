@@ -44,8 +44,11 @@ describe("docker/monitoring", () => {
   })
 
   it("§10 the guide says what to do about each alert", () => {
-    const alerts = [...file("alerts.yml").matchAll(/- alert: (\w+)/g)].map(([, name]) => name!)
+    const alerts = [...file("alerts.yml").matchAll(/- alert: (\w+)[\s\S]*?runbook: (\S+)/g)]
     expect(alerts.length).toBeGreaterThan(5)
-    expect(alerts.filter((name) => !guide.includes(`| \`${name}\` |`))).toEqual([])
+    for (const [, name, runbook] of alerts) {
+      expect(runbook).toBe(`docs/monitoring.md#${name!.toLowerCase()}`)
+      expect(guide).toContain(`\n### ${name}\n`)
+    }
   })
 })
