@@ -1,9 +1,9 @@
 /**
- * One delivery made ready to send: its URL judged again, its body written, signed at this moment.
+ * Prepares one delivery for sending: validates its URL again, writes its body, and signs it with the current time.
  *
- * The body is put together from text: the payload goes out exactly as it was published, never parsed. URLs are judged and
- * keys opened once for each state of an endpoint, which is one object as long as it does not change; a rotation or a new
- * URL is another object, so nothing has to be invalidated.
+ * The body is put together from text: the payload goes out exactly as it was published, never parsed. URLs are validated and
+ * keys decrypted once for each endpoint object. A changed endpoint (a new secret or URL) is a new object, so nothing has to be
+ * invalidated.
  * Source: spec §2.4, §4.1 and §2.1 (validated again at dispatch), §3.4 (Snapshot, Requests).
  */
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
@@ -19,14 +19,14 @@ export interface Prepared {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** As in the headers: kept with the attempt, from which the other headers can be told. */
+  /** As in the headers. It is stored with the attempt; the other headers can be derived from the attempt. */
   readonly signature: string
 }
 
 /** Throws `SecretUnreadable`. */
 export type Prepare = (row: DueRow, content: Content, unixSeconds: number) => Prepared | "invalid_url"
 
-/** What does not change as long as the endpoint does not. */
+/** What is derived from an endpoint once. */
 interface Target {
   readonly url: string
   /** The current key first. */
@@ -77,7 +77,7 @@ export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets): Pr
   }
 }
 
-/** A previous secret that no key opens any more must not hold up what the current one can sign. */
+/** The previous secret, or null if no master key opens it any more: the current secret still signs. */
 const readable = (open: () => Buffer): Buffer | null => {
   try {
     return open()

@@ -1,13 +1,13 @@
 /**
- * The delivery engine: what is due is polled into lanes, loaded in its turn, signed, sent, judged, and recorded.
+ * The delivery engine: polls due deliveries into lanes, loads them in turn, signs, sends, judges and records them.
  *
  *   Poller ──► waiting ──► Loader ──► loaded ──► Slots ──► settled ──► Recorder ──► recorded
  *     ▲        └───────────── all of them in the hub, lanes/Lanes.ts ────┘             │
  *     └─────────────── due again (retry), notifications, the sweep ◄──────────────────┘
  *
- * Guarantees: at least once; a post repeats only after a crash, a lost shard or a lost connection to the receiver. On
- * stop nothing more is started, what is in flight is finished and written down (bounded by the deadlines), and the
- * shards are given back. This file puts the parts together; each says in its own file what it promises.
+ * Guarantees: at least once; a post repeats only after a crash, a lost shard or a lost connection to the receiver. On stop,
+ * nothing more is started, requests in flight are finished and recorded (bounded by the deadlines), and the shards are given
+ * back. This file puts the parts together; each part's promises are in its own file.
  *
  * Source: spec §3.1, §6 and §3.4, docs/adr/0010-engine.md.
  */
@@ -37,7 +37,7 @@ import * as Schedules from "./Schedules.ts"
 import { Tuning } from "./Tuning.ts"
 import { WorkerConfig } from "./WorkerConfig.ts"
 
-/** Beyond the deadlines of the last posts: to record them. */
+/** Time to record the last posts, after their deadlines. */
 const STOP_GRACE_MS = 2_000
 
 const owner = (lanes: Lanes, replays: Replays): Owner => ({
@@ -99,8 +99,8 @@ const make = Effect.gen(function* () {
 })
 
 /**
- * Starts the engine in the scope; closing the scope stops it as described above. What it gives ends only when a loop broke by a
- * defect: then this worker delivers no longer as it should, and whoever runs it has to end it.
+ * Starts the engine in the scope; closing the scope stops it as described above. The effect that it returns ends only when a
+ * defect has broken a loop. This worker then no longer delivers as it should, and its caller must end it.
  */
 export const start = Effect.gen(function* () {
   const { bodyTimeoutMs, requestTimeoutMs } = yield* WorkerConfig
@@ -122,11 +122,11 @@ export const start = Effect.gen(function* () {
   yield* fork(new Recorder(parts).run)
   yield* fork(makeLostClaims(parts))
   yield* fork(makeDeadLetters(parts))
-  // One worker is enough: the one that has the first shard.
+  // One worker is enough: the one that holds the first shard.
   yield* fork(housekeeping.run(() => lanes.owns(0)))
-  // Finalizers run in reverse: what stands below stops first, what stands above is still there for the last posts.
+  // Finalizers run in reverse: what is forked below stops first, and what is forked above still serves the last posts.
   const sending = yield* Effect.forkDaemon(watched(slots.run))
-  // A slot that is in the middle of a request is not waited for any longer.
+  // Does not wait for slots that are still in the middle of a request.
   yield* Effect.addFinalizer(() => Fiber.interruptFork(sending))
   yield* Effect.addFinalizer(() =>
     // Interruptible inside, not around: the fiber that stops us is usually interrupted already (SIGTERM).
@@ -138,7 +138,7 @@ export const start = Effect.gen(function* () {
   yield* fork(listener.listen(hearer(parts, poller, replays)))
   yield* fork(replays.run(shards))
   yield* fork(poller.run)
-  // What is ready when nothing more is loaded is not sent any more.
+  // Once nothing more is loaded, deliveries that are ready go back and are not sent.
   yield* Effect.addFinalizer(() => Effect.sync(() => lanes.giveBackReady(() => true)))
   yield* fork(makeLoader(parts, slots.fill))
   return Deferred.await(broken)

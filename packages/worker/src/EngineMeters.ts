@@ -1,10 +1,10 @@
 /**
  * What the engine counts of itself. `docs/monitoring.md` lists the names; none has an id for a label.
  *
- * Attempts are counted when they are on record, each by the worker whose observation it is and once, also when the answer to a
- * COMMIT was lost. So all workers' counts together are those of the evidence, but for what a worker that is killed has
- * committed and not lived to count. Disabled endpoints, dead letters and replays are counted as the answer to their statement
- * tells them: an answer that was lost is missing, too. Nothing is counted that did not happen.
+ * An attempt is counted when it is recorded, once, by the worker that observed it, even if the answer to the COMMIT was lost.
+ * So the sum over all workers equals the recorded evidence, except for attempts that a killed worker committed and did not live
+ * to count. Disabled endpoints, dead letters and replays are counted from the answer to their statement, so a lost answer is
+ * missing in the count. Nothing is counted that did not happen.
  */
 
 import { FailureReason, judge, type Verdict } from "@posthorn/domain/Verdict"
@@ -20,7 +20,7 @@ const labelsOf = (
 ) =>
   [status, CLASSES[httpStatus === null ? 0 : Math.floor(httpStatus / 100)]!, failureReason ?? "none"] as const
 
-/** A status of each kind, and each reason for having none. */
+/** Statuses by class, and the reasons for having none. */
 const everyOutcome = [
   ...[200, 300, 400, 429, 500].map((httpStatus) => ({ httpStatus, failureReason: null })),
   ...FailureReason.literals
@@ -30,7 +30,7 @@ const everyOutcome = [
 
 const attempts = counter(
   "posthorn_attempts_total",
-  "Attempts that this worker has put on record, by outcome; http_status_class is none when no status arrived, failure_reason is none when it was delivered. Lacks what it was killed before counting.",
+  "Attempts that this worker has recorded, by outcome; http_status_class is none when no status arrived, failure_reason is none when it was delivered. Attempts that a killed worker recorded but did not live to count are missing.",
   ["status", "http_status_class", "failure_reason"],
   everyOutcome
 )
@@ -41,7 +41,7 @@ const durations = histogram(
 )
 const waits = histogram(
   "posthorn_delivery_wait_seconds",
-  "From when a first attempt was due, which is when its event was published, to its start, in seconds.",
+  "From the publishing of an event to the start of a delivery's first attempt, in seconds.",
   [...SECONDS, 60, 300, 3_600]
 )
 const disabledEndpoints = counter(
@@ -53,13 +53,13 @@ const replays = counter("posthorn_replay_job_deliveries_total", "Deliveries that
 
 const slots = gauge("posthorn_slots", "The most attempts that this worker makes at once.")
 const inFlight = gauge("posthorn_attempts_in_flight", "Attempts that this worker is making.")
-const unrecorded = gauge("posthorn_attempts_unrecorded", "Attempts that are over and not on record yet.")
+const unrecorded = gauge("posthorn_attempts_unrecorded", "Finished attempts that are not recorded yet.")
 const waiting = gauge(
   "posthorn_deliveries_in_memory",
-  "Due deliveries that this worker has read and not begun."
+  "Due deliveries in this worker's memory that no attempt has begun for."
 )
-const lanes = gauge("posthorn_lanes", "Endpoints that this worker has something for in memory.")
-const shards = gauge("posthorn_shards_held", "Shards that are this worker's; all workers together have 32.")
+const lanes = gauge("posthorn_lanes", "Endpoints with deliveries in this worker's memory.")
+const shards = gauge("posthorn_shards_held", "Shards that this worker holds; all workers together hold 32.")
 
 export const recorded = (observed: Observed, due: number): void => {
   const { at, durationMs, httpStatus, ordinal } = observed
@@ -81,7 +81,7 @@ export interface Sizes {
   readonly shards: number
 }
 
-/** Has the sizes looked up whenever somebody reads the meters. */
+/** Reads the sizes whenever the meters are read. */
 export const sizes = (now: () => Sizes) =>
   collecting(
     Effect.sync(() => {

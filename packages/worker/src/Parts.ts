@@ -18,7 +18,7 @@ export interface Parts {
   readonly receiver: Receiver["Type"]
   readonly ownership: Ownership["Type"]
   readonly prepare: Prepare
-  /** Takes each attempt when it is stored; undefined when nobody takes spans. */
+  /** Exports the span of each stored attempt; undefined when no exporter is configured. */
   readonly trace: ((settled: Settled) => void) | undefined
   readonly slots: number
   readonly retryDelayMs: number
@@ -26,5 +26,5 @@ export interface Parts {
   readonly clock: Clock.Clock
 }
 
-/** Those of the Poller. */
+/** The Poller's. */
 export type PollerParts = Pick<Parts, "queue" | "lanes" | "inbox" | "tuning" | "clock">

@@ -1,5 +1,5 @@
 /**
- * Where attempts go: the one thing the engine knows about HTTP. Live it is http/Dispatch.ts; in the simulation, a model.
+ * Sends attempts: the only thing the engine knows about HTTP. In production it is http/Dispatch.ts; in the simulation, a model.
  */
 import { allowsAddress, allowsHost } from "@posthorn/domain/AllowedTargets"
 import { isRefusedAddress } from "@posthorn/domain/IpAddress"
@@ -22,16 +22,16 @@ export class Receiver extends Context.Tag("@posthorn/worker/Receiver")<
   Receiver,
   {
     /**
-     * Null only when it closes before there is an observation; `no_turn` when nothing was sent, and should be later.
-     * Interrupted, the request is given up.
+     * Null only if the receiver is closed before there is an observation. `no_turn` means that nothing was sent: try again
+     * later. Interrupting it gives the request up.
      */
     readonly send: (request: Outgoing) => Effect.Effect<Observation | NoTurn | null>
-    /** What every request carries besides its own headers. */
+    /** Headers that every request carries besides its own. */
     readonly fixedHeaders: Readonly<Record<string, string>>
   }
 >() {}
 
-/** How names are resolved: tests ask a name server of their own. */
+/** How names are resolved. Tests use their own name server. */
 export class NameSource extends Context.Reference<NameSource>()("@posthorn/worker/NameSource", {
   defaultValue: (): Resolve => systemNames()
 }) {}

@@ -1,7 +1,7 @@
 /**
  * The delivery worker, ready to run: any number of them, on any number of machines, share one database.
- * What it does: Engine.ts. Closing the layer stops it: no further attempts, those in flight are finished and recorded.
- * Whoever runs it waits for `Broken`, and ends with it.
+ * Engine.ts says what it does. Closing the layer stops it: no further attempts start, and those in flight are finished and
+ * recorded. Its caller waits for `Broken`, and ends when that ends.
  */
 import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
 import * as Queue from "@posthorn/persistence/engine/Queue"
@@ -15,7 +15,7 @@ import * as Listener from "./loops/Listener.ts"
 import * as Shards from "./ownership/Shards.ts"
 import * as Receiver from "./Receiver.ts"
 
-/** Ends only when the worker broke by a defect: it may deliver no longer, and has to be started anew. */
+/** Ends only when a defect has broken the worker. It may no longer deliver, and must be restarted. */
 export class Broken extends Context.Tag("@posthorn/worker/Broken")<Broken, Effect.Effect<never>>() {}
 
 export const layer = Layer.scoped(Broken, Engine.start).pipe(

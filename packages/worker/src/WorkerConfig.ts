@@ -1,21 +1,23 @@
-/**
- * The worker's settings, as plain data: whoever starts the worker reads the environment. Defaults: spec §10.
- */
+/** The worker's settings, as plain data: whoever starts the worker reads the environment. Source: spec §10. */
 import { type AllowedTargets, nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import { Context } from "effect"
 
 export interface WorkerSettings {
-  /** With `maxConcurrency`: at most their product of requests in flight. */
+  /** Slots are `batchSize` × `maxConcurrency`: the most requests in flight. Defaults to 25. */
   readonly batchSize: number
+  /** See `batchSize`. Defaults to 4. */
   readonly maxConcurrency: number
-  /** Most requests in flight to one endpoint. */
+  /** Most requests in flight to one endpoint. Defaults to 10. */
   readonly endpointConcurrency: number
-  /** The unit of the backoff formula. */
+  /** The unit of the backoff formula. Defaults to 30,000. */
   readonly retryDelayMs: number
+  /** Deadline for connecting, sending and the answer's head. Defaults to 10,000. */
   readonly requestTimeoutMs: number
+  /** Deadline for the answer's body. Defaults to 2,000. */
   readonly bodyTimeoutMs: number
+  /** Networks and hosts that may be delivered to although the URL rules refuse them. Defaults to none. */
   readonly allowedTargets: AllowedTargets
-  /** Of Posthorn, for the user agent. */
+  /** Posthorn's version, for the user agent. Defaults to 0.0.0. */
   readonly version: string
 }
 

@@ -2,8 +2,8 @@
  * Turns the first bytes of a response body into text that can be stored.
  *
  * Guarantees: well-formed Unicode, no NUL (PostgreSQL refuses it), and at most `limit` bytes once encoded, so that
- * 2,048 bytes of 0xFF, each becoming the three bytes of U+FFFD, are cut to 2,046. A character that the limit tears
- * apart is left out. A byte order mark stays; a content coding is not undone.
+ * 2,048 bytes of 0xFF, each becoming the three bytes of U+FFFD, are cut to 2,046. A character that the limit would split is
+ * left out. A byte order mark stays; a content coding is not decoded.
  *
  * Source: spec §2.3 and §3.4 ("Requests").
  */
@@ -24,5 +24,5 @@ const within = (limit: number, text: string): string => {
   return bytes.length <= limit ? text : withoutTornEnd(bytes.subarray(0, limit))
 }
 
-/** A decoder that is never ended keeps an unfinished character to itself. */
+/** In streaming mode the decoder does not output an unfinished character. */
 const withoutTornEnd = (bytes: Buffer): string => new StringDecoder("utf8").write(bytes)

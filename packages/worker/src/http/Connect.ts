@@ -1,13 +1,13 @@
 /**
- * Opens one TCP or TLS connection to an origin, and says in our words why it could not.
+ * Opens one TCP or TLS connection to an origin, or gives a failure reason.
  *
  * Guarantees: no connection to an address that `refuses` names, literal or resolved; the certificate is always
  * verified (`rejectUnauthorized` is set here, so NODE_TLS_REJECT_UNAUTHORIZED cannot unset it; NODE_EXTRA_CA_CERTS
- * adds authorities). No timer: the deadline is the exchange's.
+ * adds authorities). It has no timer: Exchange.ts keeps the deadline.
  *
- * TLS sessions are kept only once the certificate was accepted, and per origin. Node 20 does not check the name again
- * when it resumes a session (CVE-2026-48934), so a session must never outlive a refusal nor change its origin. A
- * resumed handshake costs half of a full one; connections that are kept alive cost none.
+ * TLS sessions are kept per origin, and only after the certificate was accepted. Node 20 does not check the name again when it
+ * resumes a session (CVE-2026-48934), so a session must never outlive a refusal nor change its origin. A resumed handshake
+ * costs half of a full one; a kept-alive connection needs none.
  */
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net"
 import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls"
@@ -33,8 +33,8 @@ export interface Outcome {
 const PROBE_AFTER_MS = 60_000
 
 /**
- * The socket, still connecting, so that the caller can give up on it; null when the address is refused. A look-up is the
- * workspace's.
+ * The socket, still connecting, so that the caller can give up on it; null when the address is refused. A name look-up counts
+ * against the workspace's limit.
  */
 export const connect = (
   origin: Origin,
@@ -79,7 +79,7 @@ const openTls = (origin: Origin, lookup: LookupFunction, secureContext: SecureCo
   })
   let latest: Buffer | undefined
   let accepted = false
-  // TLS 1.2 gives its session before the certificate was judged, TLS 1.3 its tickets afterwards.
+  // TLS 1.2 provides its session before the certificate is verified, TLS 1.3 its tickets afterwards.
   socket.on("session", (given: Buffer) => {
     latest = given
     if (accepted) origin.session = given

@@ -1,8 +1,8 @@
 /**
  * One connection to an origin: an undici Client (the HTTP/1.1 parser and writer) over a socket of our own making.
  *
- * One exchange at a time. Between two, it stands idle in Connections. The Client reopens by itself when an idle socket
- * closes after a request was queued and before a byte of it was written; every other loss ends the Connection.
+ * One exchange at a time. Between two exchanges it is idle in Connections. If an idle socket closes after a request was queued
+ * and before a byte of it was written, the Client reopens it by itself. Any other loss ends the Connection.
  */
 import type { EventEmitter } from "node:events"
 import type { Socket } from "node:net"
@@ -12,18 +12,18 @@ import { InterimAnswers } from "./InterimAnswers.ts"
 import type { NotConnected } from "./Observation.ts"
 import type { Origin } from "./Origins.ts"
 
-/** Who uses a connection: an undici handler that is told when its receiver sends too much. */
+/** The user of a connection: an undici handler that is also told when its receiver sends too much. */
 export interface ConnectionUser extends Dispatcher.DispatchHandler {
   readonly flooded: () => void
   readonly workspaceId: string
 }
 
-/** Larger answers' heads are refused. Node's default, 16 KiB, is met by honest receivers with long policies. */
+/** A larger answer head is refused. Honest receivers with long security policies reach Node's default of 16 KiB. */
 const HEAD_LIMIT_BYTES = 64 * 1024
 
 /**
- * How long an idle connection is kept when the receiver does not say, and at most when it does. Load balancers close
- * after 60 s (AWS) to 600 s (Google), nginx after 75 s, Node after 5 s (which it says).
+ * How long an idle connection is kept if the receiver does not say, and the maximum if it does. Load balancers close after 60 s
+ * (AWS) to 600 s (Google), nginx after 75 s, Node after 5 s (which it says).
  */
 const IDLE_MS = 30_000
 const IDLE_MAX_MS = 60_000
@@ -44,14 +44,14 @@ export class Connection {
   readonly openedAt: number
   readonly answers = new InterimAnswers()
   user: ConnectionUser | null = null
-  /** Whether this socket has carried a whole exchange before: then its silent end may mean it was stale. */
+  /** Whether this socket has completed an exchange before. If so, a silent end may mean that it was stale. */
   used = false
-  /** Why it could not be opened. */
+  /** The reason why it could not be opened. */
   failure: NotConnected | null = null
-  /** The socket's first error, if it ended in one: an answer that ends with the connection was then cut short. */
+  /** The socket's first error, if there was one. An answer that ends with the connection was then cut short. */
   broken: Error | null = null
   private socket: Socket | null = null
-  /** Of its latest user: the Client may open the connection after that has given up. */
+  /** The latest user's workspace. The Client may open the connection after that user has given up. */
   private workspaceId = ""
   private readonly client: Client
   private readonly settings: ConnectSettings
@@ -64,7 +64,7 @@ export class Connection {
     const ended = () => {
       if (this.user === null) lost(this)
     }
-    // "error" is emitted when a handler throws; unheard, it would end the process.
+    // "error" is emitted when a handler throws. Without a listener it would end the process.
     this.client.on("disconnect", ended)
     ;(this.client as EventEmitter).on("error", ended)
   }

@@ -1,16 +1,16 @@
 /**
  * The connections of one dispatcher: kept alive per origin, bounded per origin and in all.
  *
- * Nobody waits for a connection here: a send takes an idle one of its origin or opens one. How many sends run at a
- * time is the caller's choice, and a hung receiver can therefore delay no other request of its own origin, let alone
- * of another. Bounded is what is kept: at most `perOrigin` idle connections of one origin and `inAll` together, the
- * one that has been idle for longest goes first. A dead origin has none to keep, so it displaces nothing.
+ * No send waits for a connection: it takes an idle one of its origin or opens one. The caller bounds how many sends run at a
+ * time, so a hung receiver delays no other request, not even to its own origin. Idle connections are bounded: at most
+ * `perOrigin` for one origin and `inAll` together; the one idle for longest is closed first. A dead origin has no idle
+ * connection, so it displaces nothing.
  */
 import type { ConnectSettings } from "./Connect.ts"
 import { Connection } from "./Connection.ts"
 import type { Origin } from "./Origins.ts"
 
-/** A connection in constant use would never see that the receiver's name has moved. */
+/** Without this age limit, a connection in constant use would never notice that the receiver's name points elsewhere. */
 const AGE_LIMIT_MS = 300_000
 
 export interface KeepAlive {
@@ -19,12 +19,12 @@ export interface KeepAlive {
 }
 
 export class Connections {
-  /** In order of release: the first has been idle for longest. */
+  /** In order of release: the first one has been idle for longest. */
   private readonly idle = new Set<Connection>()
   private readonly all = new Set<Connection>()
-  /** The idle ones of each origin, the latest used last. */
+  /** Idle connections by origin, the most recently used last. */
   private readonly idleTo = new WeakMap<Origin, Array<Connection>>()
-  /** After `close` no observation is to be trusted: what fails then fails because of us. */
+  /** After `close` no observation can be trusted: closing itself makes requests fail. */
   closed = false
   private readonly keep: KeepAlive
   private readonly settings: ConnectSettings
@@ -43,7 +43,7 @@ export class Connections {
     return { open: this.all.size, idle: this.idle.size }
   }
 
-  /** The connection of `origin` that was idle for the shortest time, or a new one. */
+  /** The most recently used idle connection of `origin`, or a new one. */
   take(origin: Origin): Connection {
     const idle = this.idleOf(origin)
     for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
@@ -68,7 +68,7 @@ export class Connections {
     return connection
   }
 
-  /** Keeps `connection` for the next send after a whole exchange, if it may be kept. */
+  /** After a complete exchange: keeps `connection` for the next send, if it may be kept. */
   release(connection: Connection): void {
     const { origin } = connection
     connection.user = null

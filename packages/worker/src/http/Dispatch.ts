@@ -1,10 +1,10 @@
 /**
  * The dispatcher: one HTTP POST to a receiver, as fast as possible and never trusting the receiver.
  *
- * Guarantees: an Observation for every send that got a look-up of its name, within `requestTimeoutMs + bodyTimeoutMs`; no redirect followed, no
- * cookie kept, no coding undone, no certificate accepted unverified, no address connected to that `refuses` names; a
- * connection that is kept alive is reused. Giving up a send closes its connection. Does not sign, judge, retry or
- * record, and bounds no concurrency: those are the caller's.
+ * Guarantees: every send ends in an Observation within `requestTimeoutMs + bodyTimeoutMs`, or in `no_turn` if it got no turn
+ * for its name look-up. It follows no redirect, keeps no cookie, decodes no content coding, accepts no unverified certificate,
+ * and connects to no address that `refuses` names. Kept-alive connections are reused. Giving up a send closes its connection.
+ * Signing, judging, retrying, recording and limiting concurrency are the caller's.
  *
  * Shape: undici's Client under connections and deadlines of our own; Receiver.ts makes an Effect of the callback. CPU per
  * signed POST (2026-11-21, Node 20, 500 bytes to one origin on loopback, 100 in flight): bare undici Pool.dispatch 19 us, this
@@ -23,44 +23,47 @@ import { Origins } from "./Origins.ts"
 import { systemNames } from "./SystemNames.ts"
 
 export interface DispatchOptions {
-  /** The value of the `user-agent` header, e.g. `Posthorn/0.1.0`. */
+  /** The `user-agent` header, such as `Posthorn/0.1.0`. */
   readonly userAgent: string
-  /** Which addresses nobody may connect to, judged at connect time. */
+  /** Which addresses must not be connected to; called at connect time. */
   readonly refuses: Refuses
-  /** Over lookup, connect, TLS, request and the answer's head. Default 10,000. */
+  /** Deadline for name look-up, connect, TLS, request and the answer's head. Defaults to 10,000. */
   readonly requestTimeoutMs?: number | undefined
-  /** Over the answer's body. Default 2,000. */
+  /** Deadline for the answer's body. Defaults to 2,000. */
   readonly bodyTimeoutMs?: number | undefined
-  /** Default 2,048. */
+  /** Most bytes of the answer's body that are kept. Defaults to 2,048. */
   readonly bodyLimitBytes?: number | undefined
-  /** Origins remembered, the least recently used goes first. Default 2,000. */
+  /** Most origins remembered; the least recently used is forgotten first. Defaults to 2,000. */
   readonly maxOrigins?: number | undefined
-  /** Idle connections kept to one origin. Default 100. */
+  /** Most idle connections to one origin. Defaults to 100. */
   readonly connectionsPerOrigin?: number | undefined
-  /** Idle connections kept in all. Default 1,000. */
+  /** Most idle connections in all. Defaults to 1,000. */
   readonly idleConnections?: number | undefined
-  /** Measures durations. Default: the system's. */
+  /** Measures durations. Defaults to the system's clock. */
   readonly clock?: Clock.Clock | undefined
   /** Certificate authorities to trust instead of Node's own, in PEM: for tests. */
   readonly ca?: string | ReadonlyArray<string> | undefined
-  /** Name resolution: for tests. Default: the system's. */
+  /** Name resolution, for tests. Defaults to the system's. */
   readonly resolve?: Resolve | undefined
 }
 
 export interface OutgoingRequest {
   readonly workspaceId: string
-  /** Validated and serialised: anything that is not a URL is a defect. */
+  /** Validated and serialised. Anything that is not a URL is a defect. */
   readonly url: string
-  /** In the order they are to be sent, after the fixed ones. */
+  /** In the order in which they are sent, after the fixed ones. */
   readonly headers: Readonly<Record<string, string>>
   /** The bytes that were signed. */
   readonly body: Uint8Array | string
 }
 
 export interface Dispatcher {
-  /** Calls `done` once, later, with null only after `close`. Returns the way to give up without `done` being called. */
+  /**
+   * Calls `done` once, asynchronously; with null only after `close`. The returned function gives the send up: then `done` is
+   * not called.
+   */
   readonly send: (request: OutgoingRequest, done: Done) => () => void
-  /** What every request carries besides its own headers, `host` and `content-length`: part of the evidence. */
+  /** Headers of every request besides its own, `host` and `content-length`. They are part of the evidence. */
   readonly fixedHeaders: Readonly<Record<string, string>>
   readonly connections: () => { readonly open: number; readonly idle: number }
   readonly close: () => void
@@ -113,6 +116,6 @@ export const open = (options: DispatchOptions): Dispatcher => {
   }
 }
 
-/** Made once: with authorities of its own, a context costs milliseconds. */
+/** Made once: a context with its own authorities takes milliseconds. */
 const secureContext = (ca: DispatchOptions["ca"]) =>
   createSecureContext(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] })

@@ -4,19 +4,20 @@
  *   connecting ─► request sent ─► head ─► body ─► settled
  *   └──────── requestTimeoutMs ──────┘└─ bodyTimeoutMs ─┘      both absolute: no byte of the receiver extends them
  *
- * Guarantees: settles exactly once, unless cancelled; within both deadlines, but what had come by then is heard first, as this
- * process may have stood still: that it did is not the receiver's doing; holds at most `bodyLimitBytes` and one
- * read more in memory. The status alone decides: whatever ends the body early only makes it absent (null), except
- * reaching the limit, which gives the prefix. What was not read to its end is not left in the pool: the connection is
- * closed. What had already arrived with the prefix in one read is let through, so a slightly longer body does not cost
- * a connection, and the next send a handshake.
+ * Guarantees:
+ * - It settles exactly once, unless cancelled.
+ * - It settles within both deadlines. If this process itself has stalled, everything that arrived meanwhile is processed first.
+ * - It holds at most `bodyLimitBytes` and one more read in memory.
+ * - The status alone decides. If the body ends early it is null; at the limit, the prefix is kept.
+ * - If the body was not read to its end, the connection is closed. A body whose rest arrived in the same read as the prefix
+ *   counts as read: so a slightly longer body does not cost the next send a handshake.
  *
- * A body without a length that a reset cuts short is kept as far as it came when the reset is found together with its last
- * bytes: Node then tells an orderly end.
+ * If a reset cuts a body without a length short, and is found together with the body's last bytes, Node reports an orderly end.
+ * Then the body is kept as far as it came.
  *
- * A kept-alive connection that ends before any byte of an answer was probably closed by the receiver while idle. Then,
- * once, the request goes out again on a fresh connection, within the same deadline (spec §3.4). It may arrive twice,
- * as any delivery may (spec §6).
+ * A kept-alive connection that ends before any byte of an answer was probably closed by the receiver while idle. In that case
+ * the request is sent again, once, on a fresh connection and within the same deadline (spec §3.4). It may arrive twice, as any
+ * delivery may (spec §6).
  *
  * Implements undici's first handler interface: the newer one parses all of every answer's headers.
  */
@@ -35,7 +36,7 @@ export interface Limits {
   readonly bodyLimitBytes: number
 }
 
-/** Told once: the observation, or null when the dispatcher closed before there was one. */
+/** Called once, with the observation, or with null when the dispatcher closed before there was one. */
 export type Done = (observation: Observation | NoTurn | null) => void
 
 export class Exchange implements ConnectionUser {
@@ -48,7 +49,7 @@ export class Exchange implements ConnectionUser {
   private readonly done: Done
   private connection: Connection
   private timer: NodeJS.Timeout
-  /** The final status, once its head is whole. */
+  /** The final status, once its head is complete. */
   private status: number | null = null
   private responseHeaders: string | undefined
   private chunks: Array<Buffer> = []
@@ -88,7 +89,7 @@ export class Exchange implements ConnectionUser {
     this.connections.drop(this.connection)
   }
 
-  /** `timer` has run out; meanwhile there may be an answer, or the head, with which another deadline began. */
+  /** `timer` has run out. Meanwhile the answer may have ended, or its head may have arrived and started the other deadline. */
   onDeadline(timer: NodeJS.Timeout): void {
     if (this.settled || this.timer !== timer) return
     if (this.status === null) this.fail("request_timeout")
@@ -99,7 +100,7 @@ export class Exchange implements ConnectionUser {
 
   onHeaders(status: number, headers: ReadonlyArray<Buffer>): boolean {
     if (this.settled) return true
-    // InterimAnswers takes 1xx away. What it left is 101, which ends HTTP, or malformed.
+    // InterimAnswers removes 1xx answers. Any that remains is 101, which ends HTTP, or malformed.
     if (status < 200 || status > 599) {
       this.fail("invalid_response")
       return true
@@ -126,7 +127,7 @@ export class Exchange implements ConnectionUser {
 
   onError(error: Error): void {
     if (this.settled) return
-    // undici names the last of several errors; the first, say a TLS alert before the end, is the cause.
+    // undici reports the last of several errors. The cause is the first, such as a TLS alert before the end.
     const { broken, failure, answers } = this.connection
     const cause = broken ?? error
     if (this.connections.closed) this.abandon(null)
@@ -151,7 +152,7 @@ export class Exchange implements ConnectionUser {
     return used && failure === null && answers.received === 0 && !isParserError(cause)
   }
 
-  /** Not a second time: a connection that was just opened is not `used`. */
+  /** This happens at most once: a connection that was just opened is not `used`. */
   private resend(): void {
     this.connections.drop(this.connection)
     this.connection = this.connections.open(this.origin)
@@ -180,7 +181,7 @@ export class Exchange implements ConnectionUser {
   private finish(observation: Observation): void {
     this.settled = true
     clearTimeout(this.timer)
-    // Only after the parser has gone through the read at hand is it known whether the connection can be kept.
+    // Whether the connection can be kept is known only after the parser has processed the current read.
     queueMicrotask(() => {
       if (this.complete && observation.httpStatus !== null) this.connections.release(this.connection)
       else this.connections.drop(this.connection)
@@ -194,8 +195,8 @@ export class Exchange implements ConnectionUser {
 }
 
 /**
- * One function for all timers: no closure per request. After a standstill Node looks at timers first, then at what came, then
- * at this immediate.
+ * One function for all timers: no closure per request. After a stall Node runs timers first, then I/O callbacks, then this
+ * immediate.
  */
 const late = (exchange: Exchange): void => {
   setImmediate(expire, exchange, exchange.deadline)

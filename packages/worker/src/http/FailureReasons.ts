@@ -1,23 +1,24 @@
 /**
- * Why no status arrived, in our words. Source: spec §4.5.
+ * Maps the errors of sockets, TLS and the parser to failure reasons. Source: spec §4.5.
  *
- * Resets and silent ends are the network's doing, also in the middle of a TLS handshake. An answer that began and did
- * not become one is invalid; where none began, the connection failed.
+ * A reset or a silent end is `connection_failed`, even in the middle of a TLS handshake. If an answer began and is not valid
+ * HTTP, it is `invalid_response`; if none began, `connection_failed`.
  */
 
 import { NoTurn, ResolutionFailed } from "./Names.ts"
 import type { NotConnected, TransportFailure } from "./Observation.ts"
 
-/** `reached` is whether TCP was connected: what then goes wrong before the connection is ready, goes wrong in TLS. */
+/** `reached`: TCP was connected. Any other error before the connection is ready is then an error of TLS. */
 export const whileConnecting = (error: NodeJS.ErrnoException, reached: boolean): NotConnected => {
   if (error instanceof NoTurn) return "no_turn"
   if (error instanceof ResolutionFailed) return "dns_failed"
   return reached && !NETWORK_ERRORS.has(error.code ?? "") ? "tls_failed" : "connection_failed"
 }
 
-/** `answered` is whether any byte of an answer came. */
+/** `answered`: at least one byte of an answer arrived. */
 export const whileWaiting = (error: NodeJS.ErrnoException, answered: boolean): TransportFailure => {
-  // TLS 1.3 lets a server refuse a handshake that the client took for finished, e.g. for want of a certificate of ours.
+  // In TLS 1.3 a server may refuse a handshake that the client considers finished, for example because it wants a client
+  // certificate.
   if (error.code?.startsWith("ERR_SSL_") === true) return "tls_failed"
   return answered || isParserError(error) ? "invalid_response" : "connection_failed"
 }

@@ -1,16 +1,16 @@
 /**
  * Reads past 1xx answers, and counts what a receiver sends, before the HTTP parser sees the bytes.
  *
- * Why here: undici 7.30 treats `100 Continue` that nobody asked for as a broken connection, and the request would be
- * judged a failure although the 200 stands right behind it. RFC 9110 §15.2 wants interim answers read past, however
- * many. 101 is left to the parser: it ends HTTP.
+ * Why here: undici 7.30 treats an unexpected `100 Continue` as a broken connection, so the request would count as a failure
+ * although a 200 follows. RFC 9110 §15.2 requires clients to skip interim answers, however many. 101 is left to the parser: it
+ * ends HTTP.
  *
- * The count bounds what a receiver can make us parse: interim answers without end, a reason phrase or a chunk
- * extension without end. Above `ANSWER_LIMIT_BYTES` the exchange ends. It also tells whether any byte arrived at all.
+ * The count bounds what a receiver can make us parse, such as endless interim answers, reason phrases or chunk extensions.
+ * Above `ANSWER_LIMIT_BYTES` the exchange ends. The count also shows whether any byte arrived.
  */
 const ANSWER_LIMIT_BYTES = 1024 * 1024
 
-/** One interim answer larger than this is left to the parser, which refuses it. */
+/** An interim answer larger than this is left to the parser, which refuses it. */
 const INTERIM_LIMIT_BYTES = 8192
 /** "HTTP/1.1 100 ": enough to tell an interim answer from a final one. */
 const STATUS_LINE_START = 13
@@ -29,12 +29,12 @@ export class InterimAnswers {
     this.final = false
   }
 
-  /** Whether the receiver has sent more than a status and a short body can need. */
+  /** Whether the receiver has sent more than a status and a short body need. */
   get tooMuch(): boolean {
     return this.received > ANSWER_LIMIT_BYTES
   }
 
-  /** What the parser may see of `chunk`: all of it once the final answer has begun; null for nothing yet. */
+  /** The part of `chunk` that the parser may see: all of it once the final answer has begun; null for nothing yet. */
   pass(chunk: Buffer): Buffer | null {
     this.received += chunk.length
     if (this.final) return chunk
@@ -63,7 +63,7 @@ export class InterimAnswers {
   }
 }
 
-/** The second test is the cheap one: a final answer fails it, so the pattern never runs for it. */
+/** The second test is cheap, and a final answer fails it. So the pattern never runs on final answers. */
 const isInterim = (bytes: Buffer): boolean =>
   bytes.length >= STATUS_LINE_START &&
   bytes[9] === ONE &&

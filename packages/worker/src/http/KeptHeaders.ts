@@ -1,8 +1,8 @@
 /**
- * The headers of an answer that are kept as evidence: the few that tell why a receiver refused, and who answered.
+ * The answer headers that are kept as evidence: the few that show why a receiver refused, and who answered.
  *
- * Out of the raw list that the parser has anyway, told apart by length before anything is decoded: 0.4 us for an answer
- * with eight headers. Values are cut to 256 bytes of valid UTF-8; a header that came twice is joined as HTTP does.
+ * They are picked from the parser's raw list, by length before anything is decoded: 0.4 us for an answer with eight headers.
+ * Values are cut to 256 bytes of valid UTF-8; a header that came twice is joined as HTTP does.
  * Source: spec §4.5.
  */
 import { storedBody } from "./BodyPrefix.ts"
@@ -12,7 +12,7 @@ const VALUE_LIMIT_BYTES = 256
 const KEPT = ["content-type", "location", "retry-after", "server", "www-authenticate"] as const
 const byLength = new Map<number, string>(KEPT.map((name) => [name.length, name]))
 
-/** `raw` is name, value, name, value, … Undefined when none of them came. */
+/** `raw` is name, value, name, value, … Undefined if the answer has none of them. */
 export const keptHeaders = (raw: ReadonlyArray<Buffer>): string | undefined => {
   let kept: Record<string, string> | undefined
   for (let n = 0; n + 1 < raw.length; n += 2) {

@@ -1,14 +1,14 @@
 /**
- * Name resolution that leaves out the addresses a receiver may not have, and that one workspace cannot use up.
+ * Name resolution that drops refused addresses, and whose capacity no single workspace can use up.
  *
- * A public name may resolve to a private address. What is judged here is what is connected to: the look-up's own
- * answer, with no second resolution in between. Literal addresses need no look-up, so Connect.ts judges those.
+ * A public name may resolve to a private address. So the addresses of this look-up's answer are checked, and exactly those are
+ * connected to: there is no second resolution in between. Literal addresses need no look-up; Connect.ts checks them.
  *
- * - A workspace has at most `LOOKUPS` look-ups under way. Another one waits for its turn, `TURN_MS` at most, and then
- *   fails with `NoTurn`: nothing was asked, so that is no failure of the endpoint.
- * - A look-up that is under way serves whoever wants the same name and port. Only its first caller needs a turn.
- * - Answers are remembered for their TTL, and failures for a few seconds. Refused addresses are remembered as a name
- *   that has none: how long a second attempt takes must not tell which internal names exist.
+ * - A workspace has at most `LOOKUPS` look-ups under way. Further ones wait for their turn, `TURN_MS` at most, and then fail
+ *   with `NoTurn`. Nothing was asked then, so this is no failure of the endpoint.
+ * - A look-up that is under way serves all callers with the same name and port. Only its first caller needs a turn.
+ * - Answers are remembered for their TTL, and failures for a few seconds. A name with only refused addresses is remembered as
+ *   one without addresses: the time that a second attempt takes must not reveal which internal names exist.
  *
  * Source: spec §2.8, last rules.
  */
@@ -16,29 +16,29 @@ import type { LookupAddress } from "node:dns"
 import type { LookupFunction } from "node:net"
 import { LRUCache } from "lru-cache"
 
-/** Whether nobody may connect to this address. `hostname` is what the URL says, for targets allowed by name. */
+/** Whether this address is refused. `hostname` is the URL's, for targets that are allowed by name. */
 export type Refuses = (address: string, port: number, hostname: string) => boolean
 
-/** An address with the time it may be remembered for, in seconds. */
+/** An address, and how many seconds it may be remembered. */
 export interface Found extends LookupAddress {
   readonly ttl?: number
 }
 
-/** Calls back once, within a deadline of its own. */
+/** Calls back once, within its own deadline. */
 export type Resolve = (
   hostname: string,
   callback: (error: NodeJS.ErrnoException | null, found: ReadonlyArray<Found>) => void
 ) => void
 
 /**
- * The name has no address that may be connected to. Whether it has none at all or only refused ones is not told apart,
- * neither in the record nor by when it fails: whoever may choose the name could otherwise ask which inner names exist.
+ * The name has no address that may be connected to. Neither the record nor the time of the failure shows whether it has none at
+ * all or only refused ones. Otherwise, whoever chooses the URL could find out which internal names exist.
  */
 export class ResolutionFailed extends Error {
   override readonly name = "ResolutionFailed"
 }
 
-/** The workspace has too many look-ups under way: this name was not asked for. */
+/** The workspace has too many look-ups under way, so this name was not looked up. */
 export class NoTurn extends Error {
   override readonly name = "NoTurn"
 }
@@ -50,11 +50,11 @@ export class AddressRefused extends Error {
 
 /** Look-ups that a workspace may have under way. With an answer in 20 ms that is 800 new names a second. */
 export const LOOKUPS = 16
-/** How long a look-up waits for its turn: it has a slot of the worker meanwhile. */
+/** How long a look-up waits for its turn. It occupies a slot of the worker meanwhile. */
 export const TURN_MS = 1_000
-/** A move to another address is noticed within this time, whatever the TTL says. */
+/** A change of address is noticed within this time, whatever the TTL says. */
 const KEEP_MOST_MS = 60_000
-/** For names without an address: who has just added one does not wait long. */
+/** For names without an address: an address that was just added is found soon. */
 const KEEP_FAILED_MS = 5_000
 /** About 10 MB at most. */
 const NAMES = 20_000
@@ -76,7 +76,7 @@ interface Wanted {
 /** The look-ups of one workspace. */
 interface Budget {
   running: number
-  /** In the order of their turns. */
+  /** In order of arrival. */
   readonly waiting: Set<Wanted>
 }
 
@@ -97,7 +97,7 @@ export class Names {
     this.options = options
   }
 
-  /** A `lookup` for net.connect: the addresses that may be connected to, or an error when there is none. */
+  /** A `lookup` for net.connect: the addresses that are not refused, or an error when there is none. */
   lookup(workspaceId: string, port: number): LookupFunction {
     return (hostname, options, callback) =>
       this.find(workspaceId, {
@@ -127,7 +127,7 @@ export class Names {
     budget.waiting.add(wanted)
   }
 
-  /** By an answer that is remembered, or by a look-up that is under way. */
+  /** From a remembered answer, or from a look-up that is under way. */
   private isServed({ hostname, port, told }: Wanted): boolean {
     const key = keyOf(hostname, port)
     const known = this.answers.get(key)

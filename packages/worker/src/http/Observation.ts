@@ -1,8 +1,8 @@
 /**
- * What one HTTP attempt showed. Data, never an error: a receiver that misbehaves is the normal case.
+ * What was observed of one HTTP attempt. It is data, never an error: a misbehaving receiver is the normal case.
  *
  * - `httpStatus` is the final status, 200 to 599; null when none arrived, and then `failureReason` says why.
- * - `failureReason` says nothing about a status: whether 503 is a failure is the verdict's business.
+ * - `failureReason` says nothing about a status: the verdict decides whether 503 is a failure.
  * - `responseBody` is valid UTF-8 without NUL, at most 2,048 bytes; null when it could not be read in time.
  * - `responseHeaders` is a JSON object of the headers that `KeptHeaders.ts` keeps; left out when none came.
  *
@@ -17,8 +17,8 @@ export interface Observation extends Verdict.Observation {
 /** Nothing was sent: its workspace had too many name look-ups under way. This says nothing about the receiver. */
 export type NoTurn = "no_turn"
 
-/** Why there is no connection. */
+/** The reason why there is no connection. */
 export type NotConnected = TransportFailure | NoTurn
 
-/** Why no status arrived. The words name no address and repeat nothing the receiver said. Source: spec §4.5. */
+/** The reason why no status arrived. The words contain no address and nothing that the receiver said. Source: spec §4.5. */
 export type TransportFailure = Exclude<Verdict.FailureReason, "http_status" | "invalid_url">

@@ -1,19 +1,19 @@
 /**
- * What is known of each origin, and where a URL string leads, without parsing it again at every send.
+ * Caches what is known of each origin, and the parsed target of each URL string, so that a send need not parse it again.
  *
- * Both tables are bounded. Origins leave in order of last use, and with one go the connections it kept idle. A dead
- * origin keeps none, so it costs a live one nothing but its place, once `maxOrigins` others were used since.
+ * Both tables are bounded. The least recently used origin is dropped first, and its idle connections are closed. A dead origin
+ * has no idle connections: all it takes is one entry, until `maxOrigins` others have been used.
  */
 import { LRUCache } from "lru-cache"
 
-/** Scheme, host and port, and what is kept between its connections. */
+/** Scheme, host and port, and what is kept from one connection to the next. */
 export interface Origin {
   readonly url: string
   readonly secure: boolean
-  /** As the URL says, without the brackets of an IPv6 literal. */
+  /** As in the URL, without the brackets of an IPv6 literal. */
   readonly host: string
   readonly port: number
-  /** The latest TLS session of a connection whose certificate was accepted, to resume from. */
+  /** The TLS session to resume: the latest one whose certificate was accepted. */
   session: Buffer | undefined
 }
 
@@ -39,7 +39,7 @@ export class Origins {
     this.targets = new LRUCache({ max: 4 * limit })
   }
 
-  /** Where `url` leads. It is a validated, serialised URL; anything else is a defect and throws. */
+  /** The target of `url`, which is validated and serialised; anything else is a defect and throws. */
   target(url: string): Target {
     const known = this.targets.get(url)
     if (known === undefined || !this.isKept(known.origin)) return this.learn(url)
@@ -69,7 +69,7 @@ export class Origins {
     }
   }
 
-  /** A target may outlive its origin. */
+  /** A target may be cached longer than its origin. */
   private isKept(origin: Origin): boolean {
     return origin === this.latest || this.origins.peek(origin.url) === origin
   }

@@ -1,31 +1,31 @@
 /**
- * Asks for a name what this machine would say, without libuv's threads: `dns.lookup` has four for the whole process, and
- * a name that nobody answers for holds one for as long as the C library waits.
+ * Resolves names as this machine would, without libuv's threads: `dns.lookup` has four for the whole process, and an unanswered
+ * name occupies one for as long as the C library waits.
  *
  * - `/etc/hosts` first, and `localhost` is this machine, as RFC 6761 says.
  * - Then DNS, by c-ares: the servers, `search` and `ndots` of `/etc/resolv.conf`, in the C library's order. A name that
  *   ends in a dot is not searched for.
- * - A name that is not answered within `DEADLINE_MS` in all has failed.
+ * - A name that is not answered within `DEADLINE_MS` fails.
  *
- * Both files are read again when they have changed. Other sources of `nsswitch.conf` are not asked.
+ * Both files are read again after a change. Other sources of `nsswitch.conf` are not used.
  */
 import { type RecordWithTtl, Resolver } from "node:dns"
 import { readFileSync, statSync } from "node:fs"
 import { isIP } from "node:net"
 import type { Found, Resolve } from "./Names.ts"
 
-/** Half of what an attempt has. */
+/** Half of an attempt's deadline. */
 const DEADLINE_MS = 5_000
-/** Until a server is asked again; c-ares doubles it. */
+/** First timeout of a query, after which the server is asked again; c-ares doubles it each time. */
 const TRY_MS = 1_000
 const TRIES = 3
-/** How long what a file says is remembered, in seconds. */
+/** How long a file's entry is remembered, in seconds. */
 const FILE_TTL = 5
 
 export interface Sources {
   readonly hosts?: string
   readonly resolvConf?: string
-  /** Instead of those in `resolvConf`: for tests. */
+  /** Replaces the servers of `resolvConf`, for tests. */
   readonly servers?: ReadonlyArray<string>
   readonly deadlineMs?: number
 }
@@ -39,7 +39,7 @@ export const systemNames = ({
   const inHosts = parsed(hosts, parseHosts)
   const search = parsed(resolvConf, parseSearch)
 
-  /** A resolver for each look-up: it can be cancelled alone, and its socket has a port of its own. */
+  /** Each look-up has its own resolver: it can be cancelled alone, and its socket has its own port. */
   const ask = (names: ReadonlyArray<string>, callback: Parameters<Resolve>[1]) => {
     const resolver = new Resolver({ timeout: TRY_MS, tries: TRIES })
     if (servers !== undefined) resolver.setServers(servers)
@@ -62,7 +62,7 @@ export const systemNames = ({
   }
 }
 
-/** The name is not there. Anything else says nothing about it, and the next spelling is not tried. */
+/** The name does not exist. After any other error the next spelling is not tried. */
 const ABSENT = new Set(["ENOTFOUND", "ENODATA"])
 
 /** Both families, IPv4 first: net.connect tries the next address when one cannot be reached. */
@@ -100,7 +100,7 @@ const spellings = (hostname: string, { domains, ndots }: Search): ReadonlyArray<
   return hostname.split(".").length > ndots ? [hostname, ...searched] : [...searched, hostname]
 }
 
-/** What a file says, read again when it has changed. A file that is missing is empty. */
+/** A parsed file, read again after a change. A missing file counts as empty. */
 const parsed = <A>(path: string, parse: (lines: ReadonlyArray<ReadonlyArray<string>>) => A): (() => A) => {
   let changed = Number.NaN
   let value = parse([])

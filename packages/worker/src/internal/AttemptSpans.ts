@@ -1,8 +1,8 @@
 /**
- * Attempts as spans of the trace that their event was published in, when somebody takes spans.
+ * Exports attempts as spans of the trace in which their event was published, if an exporter is configured.
  *
- * At most `MOST` a second of those that went well and as many of those that did not, so that tracing costs little however
- * much is sent, and what failed is still seen.
+ * At most `MOST` delivered attempts a second, and as many failed ones. So tracing stays cheap at any rate, and failures are
+ * still seen.
  */
 
 import type { Observed } from "@posthorn/persistence/engine/Records"
@@ -24,7 +24,7 @@ const attributesOf = (row: Waiting, { ordinal, url, ...rest }: Observed) => ({
   ...(rest.httpStatus !== null && { "http.response.status_code": rest.httpStatus })
 })
 
-/** Undefined when nobody takes spans. */
+/** Undefined when no exporter is configured. */
 export const attemptSpans: Effect.Effect<((settled: Settled) => void) | undefined> = Effect.map(
   spanWriter,
   (write) => {

@@ -1,21 +1,20 @@
 /**
- * Which lanes have more in the database than in memory, and what to do about it: refill those that run low, workspaces in
- * turn, and leave those out of reads that are full with much behind them, so that a million rows of one endpoint are passed
- * once.
+ * Tracks the lanes that have more rows in the database than in memory. Lanes that run low are refilled, workspaces in turn.
+ * Full lanes with much behind them are left out of reads, so that a million rows of one endpoint are read past only once.
  */
 import type { DueRow, Refill } from "@posthorn/persistence/engine/Queue"
 import type { Lane, Position } from "./Lane.ts"
 import type { Memory } from "./Memory.ts"
 import type { Tenant } from "./Tenant.ts"
 
-/** Endpoints that a read leaves out at most: the list travels with each statement. */
+/** Most endpoints that a read leaves out: the list is sent with each statement. */
 const SKIP_MOST = 64
-/** Rows that one refill brings at most, over all its lanes. */
+/** Most rows of one refill, over all its lanes. */
 const ROWS_MOST = 4_000
 
 export class Backlog {
   private readonly memory: Memory
-  /** Workspaces that have thin lanes. */
+  /** Workspaces with lanes that run low. */
   private readonly hungry = new Set<Tenant<Lane>>()
   private readonly noisy = new Set<Lane>()
   /** After this many dropped rows, reads leave the endpoint out. */
@@ -32,7 +31,7 @@ export class Backlog {
     return false
   }
 
-  /** A row of the lane was read and not kept. */
+  /** A row of the lane was read and dropped. */
   dropped(lane: Lane, row: DueRow): void {
     lane.leaveOut(row)
     if (++lane.dropped >= this.noisyFrom) this.noisy.add(lane)
@@ -44,13 +43,13 @@ export class Backlog {
     if (lane.partial && !lane.parked && lane.waiting < this.memory.limit(lane.tenant) / 4) this.wants(lane)
   }
 
-  /** What the lane has from there on has to be read. */
+  /** Everything of the lane from this position on must be read. */
   readFrom(lane: Lane, from: Position): void {
     lane.leaveOut(from)
     this.wants(lane)
   }
 
-  /** The same as soon as the lane runs low. */
+  /** The same, but only when the lane runs low. */
   readLater(lane: Lane, from: Position): void {
     lane.leaveOut(from)
     this.watch(lane)
@@ -66,7 +65,7 @@ export class Backlog {
     const each = Math.ceil(ROWS_MOST / lanes.length)
     return lanes.map(({ endpointId, from, tenant, waiting, workspaceId }) => {
       const wanted = Math.min(each, Math.max(1, this.memory.limit(tenant) - waiting))
-      // One more than there is room for, since the first may be there: it tells where the lane stopped.
+      // One more than there is room for: the first row may already be in memory, as it marks where the lane stopped.
       return { workspaceId, endpointId, ...from, wanted: wanted + 1 }
     })
   }
@@ -82,12 +81,15 @@ export class Backlog {
         return next.done !== true
       })
     }
-    // Who was served stands at the end.
+    // A workspace that was served goes to the end.
     for (const { tenant } of lanes) if (this.hungry.delete(tenant)) this.hungry.add(tenant)
     return lanes
   }
 
-  /** Which of the asked lanes there still are, and where the answer stops; null when all that is due of them has come. */
+  /**
+   * Those of the requested lanes that still exist, each with the last row of its answer; null when everything due has been
+   * read.
+   */
   answered(
     refills: ReadonlyArray<Refill>,
     rows: ReadonlyArray<DueRow>,
@@ -106,7 +108,7 @@ export class Backlog {
     })
   }
 
-  /** The lane is being refilled; `whole` when everything there is has come. */
+  /** The lane was refilled; `whole`: everything that is due has been read. */
   refilled(lane: Lane, whole: boolean): void {
     this.pause(lane)
     if (lane.parked) return
@@ -117,8 +119,8 @@ export class Backlog {
   }
 
   /**
-   * What is left out of a read. When the read goes back, to `backTo`, it would have shown what came there since: so those
-   * lanes go back as well, or a row that was committed late would wait until its lane has been read to its end.
+   * Endpoints to leave out of a read. A read that rewinds to `backTo` does so to find rows committed late. So the lanes it
+   * leaves out rewind as well; otherwise such a row would wait until its lane has been read to the end.
    */
   skip(backTo: number): Array<string> {
     const ids: Array<string> = []

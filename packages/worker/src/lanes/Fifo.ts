@@ -1,4 +1,4 @@
-/** A queue in memory with constant-time ends. `Array.shift` moves every element of a long array. */
+/** A queue in memory with constant time at both ends. `Array.shift` moves every element of a long array. */
 export class Fifo<A> {
   private items: Array<A | undefined> = []
   private head = 0
@@ -11,7 +11,7 @@ export class Fifo<A> {
     this.items.push(item)
   }
 
-  /** Back to the front, for what was taken and not used. */
+  /** Puts a taken element back to the front. */
   unshift(item: A): void {
     if (this.head === 0) this.items.unshift(item)
     else this.items[--this.head] = item

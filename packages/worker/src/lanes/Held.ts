@@ -1,7 +1,7 @@
 /**
- * Which deliveries are in memory, from the moment they are read until their observation is recorded, so that reading one
- * again never sends it again. A read that is under way may still show what is recorded meanwhile: that is let go only
- * when the read is over.
+ * The deliveries that are in memory, from being read until their observation is recorded. While one is held, reading it again
+ * never sends it again. A read under way may still return a delivery that is recorded meanwhile, so such a delivery is released
+ * only when that read has ended.
  */
 import type { Waiting } from "./Lane.ts"
 
@@ -27,13 +27,13 @@ export class Held {
     this.reading = true
   }
 
-  /** Gives what can be let go now. */
+  /** Returns the deliveries that can be released now. */
   readEnded(): ReadonlyArray<Waiting> {
     this.reading = false
     return this.recordedMeanwhile.splice(0)
   }
 
-  /** True when it can be let go at once. */
+  /** True if it can be released at once. */
   recorded(row: Waiting): boolean {
     if (this.reading) this.recordedMeanwhile.push(row)
     return !this.reading

@@ -1,13 +1,13 @@
 /**
- * Deliveries that a dead worker may have held: each claim of theirs is written down before they are sent, once, however
- * often they are given back, loaded again, or written down anew because an answer was lost. What this worker has counted
- * and not sent, it remembers as long as nobody else had the shard in between.
+ * Deliveries that a dead worker may have been sending. Each claim of one is stored before it is sent, and counted once, even if
+ * the delivery is given back and loaded again, or the statement is repeated because its answer was lost. The worker remembers
+ * what it has counted and not sent, as long as no other worker held the shard in between.
  * Source: docs/adr/0012-poison.md.
  */
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
 import type { Claim, DueRow } from "@posthorn/persistence/engine/Queue"
 
-/** A dead worker wrote nothing down: it is assumed to have claimed once what was due. */
+/** A dead worker stored no claims. It is assumed to have claimed once each delivery that was due. */
 const ASSUMED = 1
 
 interface Count {
@@ -17,11 +17,14 @@ interface Count {
 }
 
 export class InDoubt {
-  /** By shard: rows due by then may have been in flight at an owner that died. */
+  /** By shard: rows due by this moment may have been in flight at a dead owner. */
   private readonly until = new Map<number, number>()
   private readonly counts = new Map<string, Count>()
 
-  /** Null: the shard's last owner gave it back, or nothing is left of what it held. The same as before: that was this worker. */
+  /**
+   * `until` is null when the last owner gave the shard back, or nothing is left of what it held. It is unchanged when this
+   * worker itself was the last owner.
+   */
   taken(shard: number, until: number | null): void {
     if (until === (this.until.get(shard) ?? null)) return
     for (const [deliveryId, count] of this.counts) if (count.shard === shard) this.counts.delete(deliveryId)
@@ -37,7 +40,7 @@ export class InDoubt {
     return row.claims >= MAX_CLAIMS || row.due <= (this.until.get(row.shard) ?? Number.NEGATIVE_INFINITY)
   }
 
-  /** Those of the rows whose claim has to be written down before they are sent. */
+  /** The rows whose claim must be stored before they are sent. */
   toCount(rows: ReadonlyArray<DueRow>): ReadonlyArray<Claim> {
     return rows
       .filter((row) => this.has(row) && this.counts.get(row.deliveryId)?.written !== true)
@@ -56,12 +59,12 @@ export class InDoubt {
     this.begun(row).written = true
   }
 
-  /** The claim that ended without an observation: it is not counted again when it was counted before. */
+  /** The claim that ended without an observation. One that was already counted is not counted again. */
   ended(row: DueRow): Claim {
     return { row, count: this.counts.get(row.deliveryId)?.count ?? row.claims + 1 }
   }
 
-  /** It is recorded, gone, or counted after the fact: its next claim is another one. */
+  /** It is recorded, gone, or its claim was counted afterwards. Its next claim is a new one. */
   forget(row: DueRow): void {
     this.counts.delete(row.deliveryId)
   }

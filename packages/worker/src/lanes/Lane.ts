@@ -13,7 +13,7 @@ import { Fifo } from "./Fifo.ts"
 import type { LeaseTerm } from "./LeaseTerm.ts"
 import type { Tenant } from "./Tenant.ts"
 
-/** What an attempt says about the receiver's pace. */
+/** How an attempt changes the lane's cap. */
 export type Pace = "faster" | "slower" | "same"
 
 export const FIRST_CAP = 2
@@ -35,8 +35,8 @@ export interface Pause {
 }
 
 /**
- * A delivery in memory. It carries its lane and the lease term of its shard, so nobody has to look them up. The deliveries of
- * one endpoint share their ids in memory. Stages.ts has the stages that follow.
+ * A delivery in memory. It refers to its lane and to the lease term of its shard. Deliveries of one endpoint share the strings
+ * of their ids. Stages.ts has the stages that follow.
  */
 export class Waiting implements DueRow {
   readonly lane: Lane
@@ -46,11 +46,11 @@ export class Waiting implements DueRow {
   readonly attempts: number
   readonly claims: number
   readonly atOnce: boolean
-  /** Its stage now; `recorded` when nobody here needs it any more. */
+  /** Its current stage; `recorded` when this worker no longer needs it. */
   stage: "waiting" | "loading" | "loaded" | "sent" | "settled" | "recorded" = "waiting"
   /** Keeps its permit in its lane until it is recorded. */
   keepsPermit = false
-  /** How often its endpoint had been mended when it was picked. */
+  /** The lane's `mends` when it was picked. */
   mends = 0
 
   constructor(lane: Lane, term: LeaseTerm, { atOnce, attempts, claims, deliveryId, due }: DueRow) {
@@ -85,12 +85,12 @@ export class Lane {
   readonly tests = new Fifo<Waiting>()
   readonly fresh = new Fifo<Waiting>()
   readonly again = new Fifo<Waiting>()
-  /** Permits that are taken: by what is loading, loaded or sent, and by failures that are not recorded yet. */
+  /** Permits in use: by deliveries that are loading, loaded or sent, and by failures that are not recorded yet. */
   permitsTaken = 0
-  /** Rows in memory: waiting, in flight, or seen and not yet recorded. */
+  /** Rows in memory: waiting, in flight, or not yet recorded. */
   held = 0
   cap: number
-  /** Attempts in a row that were not delivered; null until one was seen here or the database has told. */
+  /** Attempts in a row that were not delivered; null until the database or an attempt of this worker has shown it. */
   failures: number | null = null
   /** A pause is not over yet. */
   pausing = false
@@ -99,12 +99,12 @@ export class Lane {
   mends = 0
   /** The delivery that was picked last, test sends aside: the only other one that may be sent while the lane probes. */
   turn: Waiting | null = null
-  /** The database has due rows that are not in memory, from `from` on; they come by a refill. */
+  /** From `from` on, the database has due rows that are not in memory. A refill brings them. */
   partial = false
   from: Position = BEGINNING
-  /** Its endpoint is disabled or cannot be used now: nothing is started. */
+  /** Its endpoint is disabled, or cannot be used now: no attempt starts. */
   parked = false
-  /** What is sent cannot be recorded now: successes keep their permits as well until they are. */
+  /** Attempts cannot be recorded now. Until they are, successes keep their permits too. */
   heldUp = false
   /** Rows that were read and dropped because the lane was full. */
   dropped = 0
@@ -154,7 +154,7 @@ export class Lane {
     return !this.probes || row.atOnce || this.turn === row
   }
 
-  /** So many attempts in a row failed. What was picked before the lane began to probe may not be sent any more. */
+  /** `inARow` attempts have failed. Deliveries picked before the lane began to probe may no longer be sent. */
   failed(inARow: number): void {
     if (!this.probes) this.turn = null
     this.failures = inARow
@@ -165,7 +165,7 @@ export class Lane {
     this.pausing = false
   }
 
-  /** The next probe is due at once, after so many attempts in a row that were not delivered. */
+  /** The next probe is due at once, after `inARow` attempts that were not delivered. */
   mended(failures: number): void {
     this.mends++
     this.failures = failures
@@ -186,7 +186,7 @@ export class Lane {
     return true
   }
 
-  /** It was disabled: how it fares after that is for the database to tell. */
+  /** It was disabled. The database will tell how many attempts have failed since. */
   startAnew(): void {
     this.failures = null
     this.pausing = false
@@ -197,7 +197,7 @@ export class Lane {
     return row.attempts === 0 ? this.fresh : this.again
   }
 
-  /** The row that can wait longest. */
+  /** The row that is due last. */
   popLast(): Waiting | undefined {
     return this.again.pop() ?? this.fresh.pop() ?? this.tests.pop()
   }

@@ -1,6 +1,6 @@
 /**
- * The hub: which shards are this worker's, and how far each delivery in memory is. Poller, Loader, Slots and Recorder are
- * loops that speak to it and never to each other.
+ * The hub: holds this worker's shards, and the stage of each delivery in memory. Poller, Loader, Slots and Recorder are loops
+ * that call it and never each other.
  *
  *    Poller                Loader                      Slots                     Recorder
  *   add │ refill       pick │    loaded, makeReady      │ start      settle        │ recorded
@@ -11,21 +11,22 @@
  *
  * - waiting: in its lane until it is its turn (Order.ts). When its shard is lost, its endpoint disabled, or memory full, it
  *   is dropped, and a later poll brings it again, here or at another worker.
- * - loading: picked for a slot that is free, or will be in a moment (LookAhead.ts). From here on it has a permit of its lane,
- *   of which there are as many as the lane's cap (Lane.ts).
- * - loaded: ready for a slot (Ready.ts). Given back when it is not fresh any more, when its lane began to probe, or when its
- *   endpoint was disabled.
- * - sent: it has a slot (SlotShares.ts).
+ * - loading: picked for a slot that is free, or will be in a moment (LookAhead.ts). From here on it holds one of its lane's
+ *   permits; the lane's cap is their number (Lane.ts).
+ * - loaded: ready for a slot (Ready.ts). Given back when it is stale, when its lane began to probe, or when its endpoint was
+ *   disabled.
+ * - sent: it occupies a slot (SlotShares.ts).
  * - settled: its slot is free. A failure keeps its permit until it is recorded. So nothing is started after the failure that
  *   disables the endpoint, except what was already in flight.
- * - recorded: its observation is stored, or nobody here needs the delivery any more. Until then it is held, so that reading
- *   it again never sends it again.
+ * - recorded: its observation is stored, or this worker no longer needs the delivery. Until then it is held (Held.ts), so that
+ *   reading it again never sends it again.
  *
- * Memory is bounded whatever the backlog, and shared by the workspaces (Memory.ts). A full lane drops what it is given, and is
- * refilled from the database when it runs low (Backlog.ts). Nothing of a disabled endpoint is in memory but the fact.
- * Of a shard that is lost nothing more is sent; what is in flight is still recorded.
+ * Memory is bounded whatever the backlog, and shared by the workspaces (Memory.ts). A full lane drops new rows, and is refilled
+ * from the database when it runs low (Backlog.ts). Of a disabled endpoint only that fact is in memory. From a lost shard
+ * nothing more is sent, but attempts in flight are still recorded.
  *
- * Plain data: no clock, no I/O; timers are given to it. One worker's view, lost with it. Source: spec §3.4, ADR 10.
+ * Plain data without clock or I/O; timers are passed in. It is one worker's view, and lost with the worker. Source: spec §3.4,
+ * ADR 10.
  */
 import type { Claim, Content, DueRow, LaneRef, Refill } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
@@ -50,22 +51,22 @@ export interface LanesOptions extends TuningValues {
   readonly endpointConcurrency: number
   readonly slots: number
   readonly retryDelayMs: number
-  /** Calls back in so many milliseconds. */
+  /** Calls back after so many milliseconds. */
   readonly later: (milliseconds: number, run: () => void) => void
-  /** Tells the Poller: there may be something due from this moment on. */
+  /** Tells the Poller that something may be due from this moment on. */
   readonly lookFrom: (moment: number) => void
 }
 
-/** Nothing behind: only look on. */
+/** Read on from the cursors, without rewinding. */
 const NOW = Number.POSITIVE_INFINITY
 
 export class Lanes {
-  /** Each for its loop: there is something to do. */
+  /** Each wakes its loop. */
   readonly toLoad = new Wake()
   readonly toRecord = new Wake()
   readonly toCount = new Wake()
   readonly givenUp = new Wake()
-  /** Picked, and the attempt not over. */
+  /** Deliveries that are picked and whose attempt is not over. */
   inFlight = 0
   readonly later: LanesOptions["later"]
   private readonly options: LanesOptions
@@ -97,7 +98,7 @@ export class Lanes {
 
   // --- Shards
 
-  /** The shard is ours: see `Owner.taken`. */
+  /** The shard is this worker's now: see `Owner.taken`. */
   take(shard: number, inDoubtUntil: number | null): void {
     this.inDoubt.taken(shard, inDoubtUntil)
     this.leases.set(shard, new LeaseTerm(shard))
@@ -105,7 +106,7 @@ export class Lanes {
     this.lookFrom(NOW)
   }
 
-  /** Nothing is left in the shard of what an owner that died may have had in flight. */
+  /** Nothing that a dead owner may have had in flight is left in the shard. */
   cleared(shard: number): void {
     this.inDoubt.taken(shard, null)
   }
@@ -163,12 +164,12 @@ export class Lanes {
     }
   }
 
-  /** How many more rows memory has room for. */
+  /** How many more rows fit into memory. */
   get room(): number {
     return this.memory.room
   }
 
-  /** Runs a read of the queue, whose rows come by `add`, `refill` or `sweep`. What is recorded meanwhile stays held. */
+  /** A read of the queue begins; `add`, `refill` or `sweep` bring its rows. Deliveries recorded meanwhile stay held. */
   readStarted(): void {
     this.held.readStarted()
   }
@@ -179,7 +180,7 @@ export class Lanes {
 
   add(rows: ReadonlyArray<DueRow>): void {
     for (const row of rows) {
-      // The shard may have been given away, to an owner who sends its rows, while the statement ran.
+      // While the statement ran, the shard may have gone to another owner, who sends its rows.
       const term = this.leases.get(row.shard)
       if (term !== undefined && !this.held.has(row.deliveryId)) this.place(row, term)
     }
@@ -217,7 +218,7 @@ export class Lanes {
     return lane
   }
 
-  /** Until the workspace keeps no more: the longest lanes lose their ends first. */
+  /** Drops rows from the ends of the longest lanes until the workspace has no more than `keep`. */
   private trim(tenant: Tenant<Lane>, keep: number): void {
     const each = Math.max(1, Math.floor(keep / tenant.lanes.size))
     for (const least of [each, 0]) {
@@ -234,7 +235,7 @@ export class Lanes {
     }
   }
 
-  /** The first due rows of endpoints: from there on all is read again, at once where that row is not in memory. */
+  /** The first due row of each endpoint. From there on the lane reads again: at once if that row is not in memory. */
   sweep(heads: ReadonlyArray<DueRow>): void {
     for (const row of heads) {
       if (!this.leases.has(row.shard)) continue
@@ -245,7 +246,7 @@ export class Lanes {
     }
   }
 
-  /** Endpoints that a read should leave out, which goes back to `backTo` (infinity when it goes on). */
+  /** Endpoints that a read should leave out. The read rewinds to `backTo` (infinity: it does not rewind). */
   skip(backTo: number): ReadonlyArray<string> {
     return this.backlog.skip(backTo)
   }
@@ -271,7 +272,7 @@ export class Lanes {
     }
   }
 
-  /** Its endpoint is disabled or unusable. */
+  /** Parks the lane: its endpoint is disabled or unusable. */
   private park(lane: Lane): void {
     if (lane.parked) return
     lane.parked = true
@@ -286,7 +287,7 @@ export class Lanes {
     return [...this.parked].map(({ endpointId, workspaceId }) => ({ workspaceId, endpointId }))
   }
 
-  /** It can be used again, or is gone: what the database has for it is read anew. */
+  /** The endpoint can be used again, or is gone: its rows are read anew. */
   unpark(endpointId: string): void {
     const lane = this.lanes.get(endpointId)
     if (lane === undefined || !lane.parked) return
@@ -306,7 +307,7 @@ export class Lanes {
 
   // --- Loading and loaded: by the Loader
 
-  /** There may be something to pick, and slots for it. */
+  /** There may be deliveries to pick, and slots for them. */
   wakeLoader(): void {
     this.lookAhead.keep(0)
     this.toLoad.raise()
@@ -317,7 +318,7 @@ export class Lanes {
     return this.lookAhead.ripe ? this.lookAhead.wanted : 0
   }
 
-  /** waiting → loading: up to `most` whose turn it is. */
+  /** waiting → loading: picks up to `most`, in turn. */
   pick(most: number): ReadonlyArray<Waiting> {
     const { free } = this.lookAhead
     const wasFull = this.room === 0
@@ -334,13 +335,13 @@ export class Lanes {
     }
     this.lookAhead.keep(this.order.refused ? most - picked.length : 0)
     if (picked.length > 0 && (wasFull || this.hasThin)) this.lookFrom(NOW)
-    // Those in doubt are counted when they are loaded, so they are loaded only to be sent.
+    // Claims of deliveries in doubt are counted on loading, so these are loaded only for slots that are free.
     if (picked.length <= free || !picked.some((row) => this.inDoubt.has(row))) return picked
     this.giveBack(picked.splice(Math.max(0, free)))
     return picked
   }
 
-  /** What came of loading it. Null when it is not to be sent: gone, of a lost shard or a disabled endpoint, or not now. */
+  /** The result of loading. Null if it is not to be sent: it is gone, its shard is lost, its endpoint is disabled, or not now. */
   loaded(row: Waiting, content: Content | null, at: number): Loaded | null {
     const { lane } = row
     if (content === null) this.gone(row)
@@ -356,7 +357,7 @@ export class Lanes {
     return null
   }
 
-  /** Claims that have to be written down before these are sent: a worker that died may have held them. */
+  /** Claims that must be stored before these are sent, because a dead worker may have been sending them. */
   toClaim(loaded: ReadonlyArray<Loaded>): ReadonlyArray<Claim> {
     return this.inDoubt.toCount(loaded.map(({ row }) => row))
   }
@@ -378,14 +379,14 @@ export class Lanes {
     this.lookAhead.measure(now)
   }
 
-  /** What was loaded for slots that did not become free is given back, and not so much is loaded ahead any more. */
+  /** Gives back deliveries whose slots did not become free in time, and shortens the look-ahead. */
   refresh(now: number): void {
     if (!this.lookAhead.isOld(now, this.options.freshMs)) return
     this.giveBackReady((loaded) => this.isStale(loaded, now))
     this.lookAhead.measure(now)
   }
 
-  /** Whether something may become stale that stands in the way of others. */
+  /** Whether loaded deliveries may become stale and block others. */
   get holdsLoaded(): boolean {
     return this.lookAhead.isAhead || this.ready.length > 0
   }
@@ -395,8 +396,8 @@ export class Lanes {
   }
 
   /**
-   * loading, loaded → waiting: not sent after all, in the order in which they were picked. Those of a lost shard or of a
-   * parked lane → recorded.
+   * loading, loaded → waiting: they are not sent after all; their order stays. Those of a lost shard or a parked lane →
+   * recorded.
    */
   giveBack(rows: ReadonlyArray<Waiting>): void {
     for (let n = rows.length - 1; n >= 0; n--) {
@@ -414,25 +415,28 @@ export class Lanes {
     }
   }
 
-  /** The same for what is ready: of an endpoint that was disabled, of a shard that was lost, what is stale, or all. */
+  /** The same for those deliveries in Ready that `concerned` selects. */
   giveBackReady(concerned: (loaded: Loaded) => boolean): void {
     if (this.ready.length > 0) this.giveBack(this.ready.remove(concerned).map(({ row }) => row))
   }
 
-  /** loading, loaded → settled: their claims cannot be counted now. Their permits are free meanwhile. */
+  /**
+   * loading, loaded → settled: their claims cannot be counted now. They are read again after a pause, and hold no permits
+   * meanwhile.
+   */
   putOff(rows: ReadonlyArray<Waiting>): void {
     if (rows.length === 0) return
     for (const row of rows) this.over(row, false)
     this.later(this.options.heldPauseMs, () => this.readAgain(rows))
   }
 
-  /** sent → settled: nothing was sent, and it is neither a failure nor a claim. It is read again in a moment. */
+  /** sent → settled: nothing was sent, so this is neither a failure nor a claim. It is read again after a pause. */
   noTurn({ row }: Sent): void {
     this.putOff([row])
     if (this.lookAhead.ripe) this.toLoad.raise()
   }
 
-  /** It is nowhere any more, or among the dead letters. */
+  /** It was deleted, or dead-lettered. */
   gone(row: Waiting): void {
     this.inDoubt.forget(row)
     this.release(row)
@@ -444,7 +448,7 @@ export class Lanes {
     return this.ready.length > 0
   }
 
-  /** loaded → sent: the next one that a slot is free for. What may not be sent, or was loaded too long ago, waits again. */
+  /** loaded → sent: the next one that has a free slot. Those that may not be sent, or are stale, go back to waiting. */
   start(now: number, holdsLease: boolean): Sent | undefined {
     const stale: Array<Waiting> = []
     let next = this.ready.next(this.lookAhead.shares.open)
@@ -475,7 +479,7 @@ export class Lanes {
     this.over(row, !delivered)
     this.unrecorded.add({ row, observed, traceId: content.traceId, aside: false })
     this.toRecord.raise()
-    // Waking the Loader for each post would cost more than what it does.
+    // Waking the Loader for each post would cost more than the Loader's own work.
     if (this.lookAhead.ripe) this.toLoad.raise()
   }
 
@@ -484,7 +488,7 @@ export class Lanes {
     if (mends === lane.mends) this.countFailures(lane, (lane.failures ?? 0) + 1)
   }
 
-  /** So many attempts in a row were not delivered: a lane that probes pauses, and this timer wakes it. */
+  /** `inARow` attempts were not delivered. If this makes the lane probe, it pauses, and a timer ends the pause. */
   private countFailures(lane: Lane, inARow: number): void {
     lane.failed(inARow)
     const pause = lane.pause()
@@ -500,7 +504,7 @@ export class Lanes {
     this.wakeLoader()
   }
 
-  /** Its endpoint was enabled or changed, after so many attempts in a row that were not delivered: the next probe is due at once. */
+  /** Its endpoint was enabled or changed, after `failures` attempts that were not delivered. The next probe is due at once. */
   mended(endpointId: string, failures: number, shard: number): void {
     if (!this.owns(shard)) return
     const lane = this.lanes.get(endpointId)
@@ -512,14 +516,14 @@ export class Lanes {
     this.goOn(lane)
   }
 
-  /** sent → settled, without an observation: its claim is counted. */
+  /** sent → settled, without an observation: its claim is counted later. */
   unobserved({ row }: Sent, posted: boolean): void {
     if (row.stage !== "sent") return
     this.over(row, true)
     this.countLater(row, posted)
   }
 
-  /** The same when none can be stored. */
+  /** The same, because its observation cannot be stored. */
   unrecordable(settled: Settled): void {
     this.unrecorded.leave(settled)
     this.countLater(settled.row, true)
@@ -531,7 +535,7 @@ export class Lanes {
     if (this.lookAhead.ripe) this.toLoad.raise()
   }
 
-  /** sent → recorded: nothing is sent to its endpoint until that can be used again. */
+  /** sent → recorded: its endpoint cannot be used, so the lane is parked. */
   unusable({ row }: Sent): void {
     this.park(row.lane)
     this.release(row)
@@ -545,7 +549,7 @@ export class Lanes {
     if (!row.keepsPermit) this.order.freePermit(row.lane)
   }
 
-  // --- Recorded: by the Recorder, and by what counts claims
+  // --- Recorded: by the Recorder and LostClaims
 
   get toBeRecorded(): number {
     return this.unrecorded.length
@@ -559,7 +563,10 @@ export class Lanes {
     return this.unobservedRows.splice(0)
   }
 
-  /** Nothing of their endpoints can be recorded just now: until then, what is in flight or unrecorded stays within the caps. */
+  /**
+   * Their endpoints' rows are locked. Until they are recorded, deliveries in flight and unrecorded ones together stay within
+   * the caps.
+   */
   setAside(settled: ReadonlyArray<Settled>): void {
     for (const one of settled) {
       this.unrecorded.setAside(one)
@@ -580,7 +587,7 @@ export class Lanes {
     return this.inDoubt.ended(row)
   }
 
-  /** Its claim is counted: it is read again. */
+  /** Its claim has been counted, so it is read again. */
   counted({ row }: Unobserved): void {
     this.inDoubt.forget(row)
     this.readAgain([row])
@@ -594,33 +601,33 @@ export class Lanes {
     this.wakeLoader()
   }
 
-  /** A retry is due then. */
+  /** A retry becomes due at this moment. */
   retriesAt(moment: number): void {
     this.lookFrom(moment)
   }
 
-  /** Their failures have disabled these endpoints: what is loaded for them may not be sent. */
+  /** These endpoints were disabled by their failures: nothing loaded for them may be sent. */
   disabled(endpointIds: ReadonlyArray<string>): void {
     this.giveBackReady(({ row }) => endpointIds.includes(row.endpointId))
   }
 
   /**
-   * Not to be sent in this term of the shard: whoever has the shard next reads it. If this worker has it again, its first
-   * read left this row out because it was still held. So the Poller goes back to it.
+   * Not to be sent in this lease term: the shard's next owner reads it. If that is this worker again, its first read skipped
+   * the row, because it was still held. So the Poller rewinds to it.
    */
   private handOver(row: Waiting): void {
     this.release(row)
     if (row.term.lost && this.owns(row.shard)) this.lookFrom(row.due)
   }
 
-  /** Settled, and not needed here any more. A later read may bring it again. */
+  /** A settled delivery that this worker no longer needs. A later read may bring it again. */
   private forget(row: Waiting): void {
     row.lane.heldUp = false
     if (row.keepsPermit) this.order.freePermit(row.lane)
     this.letGo(row)
   }
 
-  /** The same before it was settled. */
+  /** The same for one that was not settled. */
   private release(row: Waiting): void {
     this.leave(row)
     this.order.freePermit(row.lane)
@@ -633,14 +640,14 @@ export class Lanes {
     if (this.held.recorded(row)) this.unhold(row)
   }
 
-  /** It is not loading, loaded or sent any more. */
+  /** It leaves loading, loaded or sent. */
   private leave(row: Waiting): void {
     this.inFlight--
     row.lane.tenant.inFlight--
     if (row.stage === "sent") this.lookAhead.release(row.lane.tenant)
   }
 
-  /** A later read may bring it again. */
+  /** From now on a read may bring it again. */
   private unhold(row: Waiting): void {
     if (!this.held.delete(row.deliveryId)) return
     row.lane.held--

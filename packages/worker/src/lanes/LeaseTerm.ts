@@ -1,4 +1,4 @@
-/** The time for which one shard is this worker's. Taken again after it was lost, it is another term. */
+/** The time in which this worker holds one shard without a break. After a loss, a new term begins. */
 export class LeaseTerm {
   readonly shard: number
   lost = false

@@ -1,6 +1,6 @@
 /**
- * How many deliveries to load: one for each free slot, and those that will find one free in a moment, at the rate at which
- * slots became free since the last load. None is loaded ahead while receivers are slow.
+ * How many deliveries to load: one for each free slot, and some for the slots that will be free in a moment, judged by the rate
+ * at which slots became free since the last load. While receivers are slow, none is loaded ahead.
  */
 import type { Lane } from "./Lane.ts"
 import type { Ready } from "./Ready.ts"
@@ -10,7 +10,7 @@ import type { Unrecorded } from "./Unrecorded.ts"
 
 export interface LookAheadOptions {
   readonly slots: number
-  /** See Tuning.ts. */
+  /** Tuning.ts describes these. */
   readonly aheadMs: number
   readonly mostUnrecorded: number
 }
@@ -23,7 +23,7 @@ export class LookAhead {
   private ahead = 0
   private freed = 0
   private measuredAt = 0
-  /** Free slots that nobody who waits may take: they are left to workspaces that have few. */
+  /** Free slots that no waiting delivery may take: they are kept for workspaces that have few. */
   private kept = 0
 
   constructor(
@@ -45,7 +45,7 @@ export class LookAhead {
     return this.ahead > 0
   }
 
-  /** Number to load: free slots and the look-ahead, within what may be unrecorded. */
+  /** Number to load: free slots plus the look-ahead, capped by how many attempts may be unrecorded. */
   get wanted(): number {
     return Math.min(this.free + this.ahead, this.options.mostUnrecorded - this.unrecorded.count)
   }
@@ -62,7 +62,7 @@ export class LookAhead {
   measure(now: number): void {
     const { aheadMs, mostUnrecorded, slots } = this.options
     const passed = Math.max(1, now - this.measuredAt)
-    // Never more than may be loaded at all: `ripe` would wait for it for ever.
+    // Never more than may be loaded at all: otherwise `ripe` would never become true.
     this.ahead = Math.min(2 * slots, mostUnrecorded, Math.floor((this.freed * aheadMs) / passed))
     this.freed = 0
     this.measuredAt = now
@@ -72,7 +72,7 @@ export class LookAhead {
     return now - this.measuredAt > afterMs
   }
 
-  /** A slot of the workspace is free again. */
+  /** One of the workspace's slots is free again. */
   release(tenant: Tenant<Lane>): void {
     this.shares.release(tenant)
     this.freed++

@@ -1,7 +1,7 @@
 /**
- * How much of memory each workspace, and each of its lanes, may fill: so that what waits for one workspace never keeps out
- * what waits for another. Half of memory is shared by the workspaces that hold many rows; the rest is for whoever comes
- * next. A workspace's lanes share what it has in the same way; with very many lanes that is one row for each.
+ * How many rows each workspace, and each of its lanes, may have in memory, so that one workspace's backlog never keeps out
+ * another's deliveries. Half of memory is shared by the workspaces that hold many rows; the rest is for the others. A
+ * workspace's lanes share its part in the same way; with very many lanes that is one row each.
  */
 import type { Lane } from "./Lane.ts"
 import { Tenant } from "./Tenant.ts"
@@ -19,7 +19,7 @@ export class Memory {
     this.most = most
   }
 
-  /** How many more rows there is room for. */
+  /** How many more rows fit. */
   get room(): number {
     return Math.max(0, this.most - this.waiting)
   }
@@ -36,7 +36,7 @@ export class Memory {
     if (tenant.idle) this.tenants.delete(tenant.workspaceId)
   }
 
-  /** One row more, or less, waits. */
+  /** `by` more rows are waiting (or fewer). */
   change(tenant: Tenant<Lane>, by: 1 | -1): void {
     const was = tenant.isLarge
     tenant.waiting += by
@@ -49,23 +49,26 @@ export class Memory {
     return Math.max(1, Math.floor(this.most / 2 / sharing))
   }
 
-  /** How many rows one lane of it may hold. */
+  /** How many rows one lane of the workspace may hold. */
   limit(tenant: Tenant<Lane>): number {
     const each = Math.floor(this.share(tenant) / Math.max(1, tenant.lanes.size))
     return Math.min(LANE_MOST, Math.max(1, each))
   }
 
-  /** Whether it may hold more: half as much again as its share, as lanes that were there first may hold more than later ones. */
+  /**
+   * Whether the workspace may hold more rows: up to one and a half times its share, since older lanes may hold more than newer
+   * ones.
+   */
   hasRoom(tenant: Tenant<Lane>): boolean {
     return this.waiting < this.most && tenant.waiting < this.share(tenant) * 1.5
   }
 
-  /** What it keeps when its lanes hold no more than they would get now. */
+  /** How many rows it keeps when each lane is cut to its present limit. */
   fairOf(tenant: Tenant<Lane>): number {
     return tenant.lanes.size * this.limit(tenant)
   }
 
-  /** When there is no room at all: what each workspace may keep, whatever it has. */
+  /** For a full memory: how many rows each workspace may keep. */
   equalShares(): ReadonlyArray<{ readonly tenant: Tenant<Lane>; readonly keep: number }> {
     const holding = [...this.tenants.values()].filter(({ waiting }) => waiting > 0)
     const keep = Math.max(1, Math.floor(this.most / 2 / holding.length))

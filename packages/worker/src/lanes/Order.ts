@@ -1,7 +1,7 @@
 /**
- * The order in which waiting deliveries get slots: first attempts before retries, but each eighth slot is offered to a
- * retry first, so that none waits for ever; among either, workspaces and lanes in turn (RoundRobin.ts). Before them go test
- * sends, and before all, one at a time, those in quarantine (Quarantine.ts).
+ * The order in which waiting deliveries get slots. First attempts go before retries, but every eighth slot is offered to a
+ * retry first, so that none waits forever. Within each kind, workspaces and lanes take turns (RoundRobin.ts). Before them go
+ * test sends, and before all, one at a time, those in quarantine (Quarantine.ts).
  */
 import type { Lane, Waiting } from "./Lane.ts"
 import { Quarantine } from "./Quarantine.ts"
@@ -18,24 +18,24 @@ export class Order {
   private turn = 0
   private free = 0
   private reserve = 0
-  /** Whether the last time a workspace had to leave its turn to others. */
+  /** Whether a workspace was skipped the last time, because it has its share of the slots. */
   refused = false
 
-  /** At the end of its line. */
+  /** Adds it to the end of its lane. */
   push(row: Waiting): void {
     if (Quarantine.concerns(row)) this.quarantine.push(row)
     else row.lane.lineOf(row).push(row)
     this.offer(row.lane)
   }
 
-  /** At the front of its line: it was not sent after all. */
+  /** Puts it back to the front of its lane: it was not sent after all. */
   putBack(row: Waiting): void {
     if (Quarantine.concerns(row)) this.quarantine.putBack(row)
     else row.lane.lineOf(row).unshift(row)
     this.offer(row.lane)
   }
 
-  /** Takes everything out that waits in the lane. */
+  /** Removes all waiting deliveries of the lane. */
   empty(lane: Lane): ReadonlyArray<Waiting> {
     const rows = [...this.quarantine.drop(lane)]
     for (let row = lane.popLast(); row !== undefined; row = lane.popLast()) rows.push(row)
@@ -48,17 +48,17 @@ export class Order {
     this.offer(lane)
   }
 
-  /** Its attempt is written down, or was not made. */
+  /** Its attempt is recorded, or was not made. */
   over(row: Waiting): void {
     this.quarantine.over(row)
   }
 
-  /** Nothing of this endpoint can be written down now. */
+  /** Attempts of this endpoint cannot be recorded now. */
   heldUp(lane: Lane): void {
     this.quarantine.heldUp(lane)
   }
 
-  /** Lets a lane stand in line for whatever it has. */
+  /** Puts the lane in line for the kinds of deliveries it has. */
   offer(lane: Lane): void {
     if (lane.tests.length > 0 && lane.openToTests) this.tests.offer(lane)
     if (!lane.open) return
@@ -67,8 +67,8 @@ export class Order {
   }
 
   /**
-   * The next delivery, taken out of its lane; its lane stands in line again if it can use another turn. So many slots are
-   * `free`, of which a workspace leaves up to `reserve` to others (SlotShares.ts).
+   * Removes and returns the next delivery. Its lane goes back in line if it can use another turn. Of the `free` slots, a
+   * workspace leaves up to `reserve` to others (SlotShares.ts).
    */
   next(free: number, reserve: number): Waiting | undefined {
     this.refused = false
@@ -84,7 +84,7 @@ export class Order {
       : (this.from(this.firsts, "fresh") ?? this.from(this.retries, "again"))
   }
 
-  /** Made once, as it is asked for each delivery. */
+  /** Made once: it is called for each delivery. */
   private readonly admitted = ({ tenant }: Lane): boolean => {
     const may = mayTake(this.free, tenant.inFlight, this.reserve)
     this.refused ||= !may

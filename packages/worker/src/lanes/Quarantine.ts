@@ -1,16 +1,17 @@
 /**
- * Deliveries that were claimed twice and left no observation: one of them may be what kills workers. It is found by taking
- * fewer at a time the more often they were claimed, and from four claims on one alone, so that the others do not look guilty beside
- * it. A worker that crashed with hundreds of healthy deliveries has left as many of these: one at a time they took 26 s where
- * receivers answer in 250 ms. A delivery leaves the group when its observation is written down, not when it was answered: else
- * the next one, if it kills the worker, takes that observation with it, and this one is counted as well.
+ * Deliveries that were claimed at least twice without an observation: one of them may crash workers. The more often they were
+ * claimed, the fewer are sent at a time, and from four claims on one alone. So the poison is found without suspecting the
+ * others. One at a time from the start would be too slow: a worker that crashes leaves hundreds of healthy deliveries in doubt,
+ * which took 26 s with receivers that answer in 250 ms. A delivery leaves the group only when its observation is stored. If it
+ * left when it was answered, the next one could crash the worker before that observation is stored, and the healthy delivery
+ * would be counted again.
  * Source: docs/adr/0012-poison.md.
  */
 import type { Lane, Waiting } from "./Lane.ts"
 
-/** From this many claims on. */
+/** Deliveries with this many claims are quarantined. */
 const FROM_CLAIMS = 2
-/** How many may be in flight together, by the most claims that one of them has; more claims than here: one. */
+/** How many may be in flight together, by the highest number of claims among them. Beyond this list: one. */
 const TOGETHER = [0, 0, 32, 6]
 
 const togetherWith = ({ claims }: Waiting) => TOGETHER[claims] ?? 1
@@ -18,9 +19,9 @@ const togetherWith = ({ claims }: Waiting) => TOGETHER[claims] ?? 1
 export class Quarantine {
   private waiting: Array<Waiting> = []
   private readonly inFlight = new Set<Waiting>()
-  /** How many may be in flight beside those that are. */
+  /** How many more may be in flight. */
   private together = Number.POSITIVE_INFINITY
-  /** It had its turn and could not be sent, but is counted perhaps: nobody goes before it. */
+  /** Given back after its turn. Its claim may already be counted, so it goes first. */
   private returned: Waiting | null = null
 
   static concerns(row: Waiting): boolean {
@@ -55,14 +56,14 @@ export class Quarantine {
     if (this.inFlight.delete(row)) this.limit()
   }
 
-  /** Somebody holds rows of this endpoint: no other endpoint waits for that. */
+  /** Rows of this endpoint are locked. Other endpoints do not wait for it. */
   heldUp(lane: Lane): void {
     for (const row of this.inFlight) if (row.lane === lane) this.inFlight.delete(row)
     this.limit()
     if (this.returned?.lane === lane) this.waitAgain()
   }
 
-  /** Gives what waited of the lane. */
+  /** Removes and returns the lane's waiting deliveries. */
   drop(lane: Lane): ReadonlyArray<Waiting> {
     if (this.returned?.lane === lane) this.waitAgain()
     const dropped = this.waiting.filter((row) => row.lane === lane)

@@ -1,11 +1,11 @@
-/** What is loaded, until a slot is free: workspaces in turn, each one's in the order in which it was loaded. */
+/** Loaded deliveries until a slot is free. Workspaces take turns; within one, loading order. */
 import { Fifo } from "./Fifo.ts"
 import type { Lane } from "./Lane.ts"
 import type { Loaded } from "./Stages.ts"
 import type { Tenant } from "./Tenant.ts"
 
 export class Ready {
-  /** By workspace, those first whose turn is next. */
+  /** By workspace; the one whose turn is next comes first. */
   private readonly lines = new Map<Tenant<Lane>, Fifo<Loaded>>()
   length = 0
 
@@ -17,7 +17,7 @@ export class Ready {
     this.length++
   }
 
-  /** The next one of a workspace that may take a slot. */
+  /** The next delivery of a workspace that may take a slot. */
   next(open: (tenant: Tenant<Lane>) => boolean): Loaded | undefined {
     for (const [tenant, line] of this.lines) {
       if (!open(tenant)) continue
@@ -30,7 +30,7 @@ export class Ready {
     return undefined
   }
 
-  /** Takes out whatever is asked for. */
+  /** Removes and returns those that are selected. */
   remove(concerned: (loaded: Loaded) => boolean): ReadonlyArray<Loaded> {
     const all = [...this.lines.values()].flatMap((line) => line.takeAll())
     this.lines.clear()

@@ -1,6 +1,6 @@
 /**
  * Whose turn it is: workspaces in turn, and within a workspace its lanes in turn. So a workspace with a thousand busy
- * endpoints gets the same share as one with a single endpoint. A lane stands in line at most once. Constant time.
+ * endpoints gets the same share as one with a single endpoint. A lane is in line at most once. Constant time.
  */
 import { Fifo } from "./Fifo.ts"
 
@@ -29,8 +29,8 @@ export class RoundRobin<L extends Turner> {
   }
 
   /**
-   * Takes the next lane out of the line, of a workspace whose lanes are `admitted`; whether it can still use its turn is for
-   * the caller to see.
+   * Removes and returns the next lane of a workspace that is `admitted`. The caller checks whether the lane can still use its
+   * turn.
    */
   next(admitted: (lane: L) => boolean): L | undefined {
     for (let left = this.workspaces.length; left > 0; left--) {

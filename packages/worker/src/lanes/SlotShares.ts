@@ -1,15 +1,15 @@
 /**
- * The slots that are taken, by workspace. A workspace leaves twice as many free as it has itself, up to a tenth of all: so
- * some are always within reach of those that have few in flight, whatever hangs elsewhere, and one that is alone has nine
- * tenths of them.
+ * The slots in use, by workspace. A workspace leaves twice as many slots free as it uses, but at most a tenth of all. So a
+ * workspace with few requests in flight always finds a slot, whatever hangs elsewhere, and a workspace that is alone can use
+ * nine tenths.
  */
 const SHARE_LEFT = 10
 const LEFT_FOR_EACH = 2
 
-/** How many slots one workspace at most has to leave to the others. */
+/** The most slots that one workspace has to leave to others. */
 export const reserveOf = (slots: number): number => Math.floor(slots / SHARE_LEFT)
 
-/** Whether a workspace that has `taken` may take one more of those that are free. */
+/** Whether a workspace that uses `taken` slots may take one more of the free ones. */
 export const mayTake = (free: number, taken: number, reserve: number): boolean =>
   free > Math.min(reserve, LEFT_FOR_EACH * taken)
 
@@ -34,7 +34,7 @@ export class SlotShares {
 
   readonly open = ({ sending }: Taker): boolean => mayTake(this.free, sending, this.reserve)
 
-  /** Whether it has so few that it may take one more although others must not. */
+  /** Whether it uses so few slots that it may take one more although others may not. */
   isModest({ sending }: Taker): boolean {
     return LEFT_FOR_EACH * sending < this.reserve
   }

@@ -1,21 +1,21 @@
 /** What one workspace has in memory and in flight. */
 
-/** So few rows do not count when memory is shared out: there is room for hundreds of workspaces that have no more. */
+/** A workspace with at most this many rows does not count when memory is shared: there is room for hundreds of them. */
 const FEW = 64
 
 export class Tenant<L> {
   readonly workspaceId: string
-  /** Its lanes, but those that are parked. */
+  /** Its lanes, without parked ones. */
   readonly lanes = new Set<L>()
-  /** How many lanes it has, with those. */
+  /** How many lanes it has, parked ones included. */
   members = 0
-  /** Rows in memory that wait. */
+  /** Waiting rows in memory. */
   waiting = 0
-  /** Picked, until the attempt is over. */
+  /** Deliveries that are picked and whose attempt is not over. */
   inFlight = 0
-  /** How many slots it has: a part of those. */
+  /** How many of these occupy a slot. */
   sending = 0
-  /** Lanes that run low while the database has more for them, in the order in which they are to be refilled. */
+  /** Lanes that run low while the database has more rows for them, in the order of refilling. */
   readonly thin = new Set<L>()
 
   constructor(workspaceId: string) {

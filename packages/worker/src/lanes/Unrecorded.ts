@@ -1,15 +1,13 @@
-/**
- * Attempts that are over, until they are recorded: how many there are is how far sending has run ahead of recording.
- */
+/** Attempts that are over but not recorded yet. Their number is how far sending has run ahead of recording. */
 import type { Settled } from "./Stages.ts"
 
 export class Unrecorded {
   private readonly fresh: Array<Settled> = []
-  /** Without those that were set aside: their lanes stay within their caps. */
+  /** Without those set aside: their lanes stay within their caps anyway. */
   count = 0
   private aside = 0
 
-  /** Those that nobody has begun to record. */
+  /** Those whose recording has not begun. */
   get length(): number {
     return this.fresh.length
   }
@@ -27,7 +25,7 @@ export class Unrecorded {
     return this.fresh.splice(0, most)
   }
 
-  /** It waits by itself until it can be recorded. */
+  /** It waits separately until it can be recorded. */
   setAside(settled: Settled): void {
     if (settled.aside) return
     settled.aside = true

@@ -1,6 +1,6 @@
 /**
  * The consumer of the dead-letter queue: marks spent deliveries terminal and tells the workspace, in
- * `posthorn.dead_letter`. Runs when something was put there, and now and then for what another worker left behind.
+ * `posthorn.dead_letter`. Runs when a dead letter was queued, and at intervals for those that another worker left behind.
  * Source: spec §3.1 and §3.4.
  */
 import type { DeadLettered } from "@posthorn/persistence/engine/Records"

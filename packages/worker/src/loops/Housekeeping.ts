@@ -1,16 +1,16 @@
 /**
- * What becomes old: history, in a daily run; and every minute the secrets in answers kept under idempotency keys, and the hours
- * that statistics have not counted yet. Each has a loop of its own, so that none waits for another, or fails with it.
+ * Periodic work: removes old history in a daily run; every minute erases expired secrets from answers kept under idempotency
+ * keys, and sums up finished hours for statistics. Each has its own loop, so that none waits for another or fails with it.
  *
- * The daily run is asked for every minute and done once a day (UTC): the database remembers, so it does not matter how
- * often workers start. Source: spec §8, §3.4 (Retention) and §4.3.
+ * The daily run is requested every minute and done once a day (UTC). The database remembers the last run, so restarts do not
+ * matter. Source: spec §8, §3.4 (Retention) and §4.3.
  */
 import { HourlyRollups } from "@posthorn/persistence/operations/HourlyRollups"
 import { Retention } from "@posthorn/persistence/operations/Retention"
 import { Effect, LogLevel } from "effect"
 import { housekeeping } from "../Schedules.ts"
 
-/** Not while everything is starting. */
+/** Delay after the start, when everything else is starting too. */
 const FIRST_LOOK = "20 seconds"
 
 export const make = Effect.map(Effect.all([Retention, HourlyRollups]), ([retention, hours]) => {
@@ -33,7 +33,7 @@ export const make = Effect.map(Effect.all([Retention, HourlyRollups]), ([retenti
     Effect.catchAll((error) => Effect.logWarning("Hours could not be counted for statistics", error))
   )
   return {
-    /** `here`: whether it is this worker's job now. */
+    /** `here`: whether this worker is the one to do it. */
     run: (here: () => boolean): Effect.Effect<unknown> =>
       Effect.forEach(
         [look, erase, count],

@@ -1,22 +1,22 @@
 /**
- * What may still be committed behind the read cursors. A transaction that publishes decides its due time before it commits,
- * so its rows may appear behind what was read since. Each read tells which transactions have published and are open. While
- * they are young, and once when they have ended, the next read goes back to before they began to publish.
+ * Finds rows that are committed behind the read cursors. A publishing transaction chooses its due time before it commits, so
+ * its rows may appear in a part of the queue that was already read. Each read also returns the open transactions that have
+ * published. While they are young, and once more after they have ended, the next read rewinds to before they began to publish.
  */
 import type { Open } from "@posthorn/persistence/engine/Queue"
 
-/** In microseconds. Due times are cut to the millisecond: a row may be due so much before its transaction was seen. */
+/** In microseconds. Due times are truncated to milliseconds, so a row may be due this much before its transaction was seen. */
 const CUT = 1_000
 
-/** The transaction was already open when this worker took the shard, so its beginning is unknown. */
+/** The transaction was already open when this worker took the shard, so its start is unknown. */
 const UNKNOWN = Number.NEGATIVE_INFINITY
 
 export interface LateCommitsSeen {
-  /** Before this moment nothing new can have been committed by those that have ended. */
+  /** Rewind to here for the transactions that have ended: they cannot have committed anything due earlier. */
   readonly back: number
-  /** The same with those that are open and young: to go back there at once finds what they commit sooner. */
+  /** The same, including open young transactions: rewinding at once finds their rows sooner. */
   readonly soon: number
-  /** Something was committed and nobody knows since when. */
+  /** Something was committed, and its due time is unknown. */
   readonly sweeps: boolean
   /** A transaction has begun or ended. */
   readonly stirred: boolean
@@ -24,7 +24,7 @@ export interface LateCommitsSeen {
 
 export class LateCommits {
   private readonly youngMs: number
-  /** Those that were open at the last read, and since when they may have published. */
+  /** Transactions that were open at the last read, and from when on they may have published. */
   private open = new Map<string, number>()
   private openShards: ReadonlySet<number> = new Set()
 
@@ -36,7 +36,7 @@ export class LateCommits {
     return this.openShards.has(shard)
   }
 
-  /** Takes in what a read at `moment` saw; `before`: the moment of the read before; `isNew`: shards without one. */
+  /** Processes a read at `moment`. `before` is the moment of the previous read; `isNew` tells shards that had none. */
   seen(
     open: ReadonlyArray<Open>,
     moment: number,
@@ -54,7 +54,7 @@ export class LateCommits {
     this.openShards = new Set(open.map(({ shard }) => shard))
     const known = ended.filter((since) => since !== UNKNOWN)
     const back = Math.min(moment - CUT, ...known)
-    // Not for long: going back passes all that came since.
+    // Only while it is young: rewinding reads everything again that came since.
     const young = [...still.values()].filter((since) => since > moment - this.youngMs * 1_000)
     return { back, soon: Math.min(back, ...young), sweeps: known.length < ended.length, stirred }
   }

@@ -1,10 +1,10 @@
 /**
- * Hints that there is something to do, by PostgreSQL's LISTEN: from publishers, when this worker sleeps (Rhythm.ts), and
- * when an endpoint is enabled or changed. They save time; nothing depends on them.
+ * Receives hints by PostgreSQL's LISTEN: from publishers while this worker sleeps (Rhythm.ts), and when an endpoint is enabled
+ * or changed. They save time; no promise depends on them.
  *
- * The connection is the listener's own and is opened again when it breaks. Between the two nothing is heard, and the
- * engine is told so: it looks further back until it hears again. (`sql.listen` of @effect/sql-pg stays silent for ever
- * once its connection is terminated.)
+ * The listener has its own connection, and reopens it when it breaks. Until then no notification arrives, and the engine is
+ * told so: it polls further back meanwhile. (`sql.listen` of @effect/sql-pg stays silent forever once its connection is
+ * terminated.)
  */
 import { DedicatedConnections } from "@posthorn/persistence/client/DedicatedConnection"
 import { type SleepLocks, sleepLocks } from "@posthorn/persistence/engine/SleepLocks"
@@ -12,12 +12,12 @@ import { Context, Effect, Layer } from "effect"
 import * as Schedules from "../Schedules.ts"
 
 export interface Hearer {
-  /** From now on nothing committed goes unheard, until `deaf`. */
+  /** From now on, until `deaf`, every commit that notifies is heard. */
   readonly listening: (locks: SleepLocks) => void
   readonly deaf: () => void
-  /** Since this moment (microseconds since 1970) there is more to do in these shards; null: look again. */
+  /** Something is due in these shards from this moment on (microseconds since 1970); null: check everything again. */
   readonly heard: (since: number | null, shards: ReadonlyArray<number>) => void
-  /** The endpoint was enabled, or what its requests depend on was changed; it has failed so often in a row. */
+  /** The endpoint was enabled, or something was changed that its requests depend on. `failures` attempts in a row have failed. */
   readonly mended: (endpointId: string, failures: number, shard: number) => void
 }
 

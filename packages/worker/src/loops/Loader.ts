@@ -1,13 +1,13 @@
 /**
- * Loads what is to be sent next: picks whose turn it is, and fetches payloads and endpoints in one statement.
+ * Loads the deliveries to send next: picks them in turn, and fetches payloads and endpoints in one statement.
  *
- * It loads for free slots, and for those that will be free in a moment. So groups grow with the load, no slot waits for the
- * database while receivers are quick, and nothing is loaded ahead while they are slow. Deliveries in doubt, which a dead
- * worker may have held, are counted before they are ready. What is picked is either made ready, or given back, or gone, also
- * when the worker stops just now. Nothing is picked without holding the lease.
+ * It loads for free slots, and for slots that will be free in a moment. So groups grow with the load, no slot waits for the
+ * database while receivers are quick, and nothing is loaded ahead while they are slow. Claims of deliveries in doubt are stored
+ * before these are ready. Every picked delivery is made ready, given back, or gone, even if the worker stops meanwhile. Without
+ * the lease nothing is picked.
  *
- * What was read is as old as the asking, not as the answer. An answer that comes later than `lateMs` is dropped, and what it
- * was about is loaded again, half as many at a time: a large answer may be late each time where a smaller one is not.
+ * The content is as old as the query, not as its answer. An answer later than `lateMs` is dropped, and its deliveries are
+ * loaded again, half as many at a time: a large answer may be late every time where a smaller one is not.
  * Source: spec §3.1, §8 and §3.4 (Snapshot, Poison), docs/adr/0010-engine.md and 0012-poison.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
@@ -22,7 +22,7 @@ import { schedulesOf } from "../Schedules.ts"
 
 type LoaderParts = Pick<Parts, "clock" | "lanes" | "ownership" | "queue" | "tuning">
 
-/** What was read may have been changed since. */
+/** The answer came too late: its content may have changed since. */
 class LateAnswer extends Data.TaggedError("LateAnswer")<{ readonly message: string }> {}
 
 export const makeLoader = (
@@ -31,7 +31,7 @@ export const makeLoader = (
 ): Effect.Effect<never> => {
   const trouble = makeTrouble("Deliveries cannot be loaded", "Deliveries can be loaded again")
 
-  /** Those that may be sent: counted, when a worker that died may have held them. */
+  /** Those that may be sent. Claims of deliveries in doubt are counted first. */
   const countInDoubt = (loaded: ReadonlyArray<Loaded>): Effect.Effect<ReadonlyArray<Loaded>, SqlError> => {
     const claims = lanes.toClaim(loaded)
     if (claims.length === 0) return Effect.succeed(loaded)
@@ -41,7 +41,7 @@ export const makeLoader = (
         !asked.has(row.deliveryId) || outcomes.get(row.deliveryId) === "counted"
       for (const { row } of claims) if (outcomes.get(row.deliveryId) === "counted") lanes.claimed(row)
       const others = loaded.filter((one) => !mayBeSent(one)).map(({ row }) => row)
-      // Somebody holds their rows: nobody waits for that.
+      // Their rows are locked. Others do not wait for them.
       lanes.putOff(others.filter(({ deliveryId }) => outcomes.get(deliveryId) === "held"))
       for (const row of others) if (outcomes.get(row.deliveryId) !== "held") lanes.gone(row)
       if (others.some(({ deliveryId }) => outcomes.get(deliveryId) === "given_up")) lanes.givenUp.raise()
@@ -49,7 +49,7 @@ export const makeLoader = (
     })
   }
 
-  /** The most to load at once; answers that came in time double it, without end. */
+  /** The most to load at once. Each answer in time doubles it, without limit. */
   let most = Number.POSITIVE_INFINITY
 
   const load = (rows: ReadonlyArray<Waiting>): Effect.Effect<void, SqlError | LateAnswer> =>
@@ -69,7 +69,7 @@ export const makeLoader = (
     })
 
   let lookingAgain = false
-  /** In a while, whatever happens. One timer at a time: one for each wait costs 2 us of CPU for each delivery. */
+  /** Wakes the loop after a while in any case. One timer at a time: one for each wait costs 2 us of CPU per delivery. */
   const lookAgain = (): void => {
     if (lookingAgain) return
     lookingAgain = true
@@ -84,7 +84,7 @@ export const makeLoader = (
     lanes.refresh(elapsed(clock))
     const picked = lanes.mayPick > 0 ? lanes.pick(Math.min(lanes.mayPick, most)) : []
     if (picked.length === 0) {
-      // What was loaded for slots that do not become free must not stand in the way for longer than it stays fresh.
+      // Deliveries loaded for slots that do not become free must not block others for longer than they stay fresh.
       if (lanes.holdsLoaded) lookAgain()
       return lanes.toLoad.wait
     }

@@ -1,6 +1,6 @@
 /**
- * Counts the claims that ended without an observation. So a delivery that breaks the worker, or that the database refuses, is
- * given up some day. Counted, it is read again.
+ * Counts claims that ended without an observation, so that a delivery that breaks the worker, or that the database refuses, is
+ * eventually given up. After counting, the delivery is read again.
  * Source: spec §3.4 (Poison), docs/adr/0012-poison.md.
  */
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
@@ -9,7 +9,10 @@ import type { Unobserved } from "../lanes/Stages.ts"
 import type { Parts } from "../Parts.ts"
 
 export const makeLostClaims = ({ lanes, queue, tuning }: Parts): Effect.Effect<never> => {
-  /** Gives those whose rows somebody holds, or all when the statement failed. Counted twice, they are counted once. */
+  /**
+   * Returns the claims still to count: those whose rows are locked, or all if the statement failed. Repeating it counts no
+   * claim twice.
+   */
   const count = (
     lost: ReadonlyArray<Unobserved>,
     posted: boolean

@@ -1,9 +1,7 @@
-/**
- * How others tell the Poller that there may be something due, by one method. Moments are microseconds by the database's clock.
- */
+/** The one way to tell the Poller that something may be due. Moments are microseconds by the database's clock. */
 import { Wake } from "../internal/Wake.ts"
 
-/** Nobody knows since when: look back a while, and at endpoints that may have been enabled. */
+/** An unknown moment: the Poller looks some time back, and checks endpoints that may have been enabled. */
 export const SOMETIME = null
 
 export class PollInbox {
@@ -11,14 +9,14 @@ export class PollInbox {
   private readonly moments: Array<number> = []
   private sometime = false
 
-  /** There may be something due from this moment on, which may be in the future; infinity: only look on. */
+  /** Something may be due from this moment on, which may be in the future. Infinity: read on without rewinding. */
   readonly lookFrom = (moment: number | typeof SOMETIME): void => {
     if (moment === SOMETIME) this.sometime = true
     else this.moments.push(moment)
     this.wake.raise()
   }
 
-  /** What was told since the last time. */
+  /** Takes all that was told since the last call. */
   take(): { readonly moments: ReadonlyArray<number>; readonly sometime: boolean } {
     const { sometime } = this
     this.sometime = false

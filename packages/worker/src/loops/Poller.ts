@@ -1,13 +1,13 @@
 /**
- * Brings what is due from the outbox into the lanes, and owns the question when to look again.
+ * Polls the outbox: brings due rows into the lanes, and decides when to poll again.
  *
- * Its parts are its own, and nobody else's: the state (Rhythm.ts draws its transitions), the read cursors (ReadCursors.ts),
- * what may still commit behind them (LateCommits.ts), and the sweep that finds what notifications missed (Sweep.ts). Others
- * tell it where to look by one method, `PollInbox.lookFrom`.
+ * Its parts are private: the state (Rhythm.ts draws its transitions), the read cursors (ReadCursors.ts), the transactions that
+ * may still commit behind them (LateCommits.ts), and the sweep that finds what notifications missed (Sweep.ts). Others tell it
+ * where to poll by one method, `PollInbox.lookFrom`.
  *
- * Each row is read once. Asleep, the worker holds the sleep locks of all its shards, so whoever publishes notifies it. Awake,
- * it polls, and each poll tells which transactions have published and not committed. Both only save time: the sweep alone
- * makes it true that nothing is forgotten. No statement waits within the database.
+ * Each row is read once. Asleep, the worker holds the sleep locks of all its shards, so publishers notify it. Awake, it polls,
+ * and each poll also returns the transactions that have published and not committed. Both only save time: the sweep alone
+ * guarantees that nothing is forgotten. No statement waits within the database.
  *
  * Source: spec §3.4 (Due times are judged by the database's clock), docs/adr/0010-engine.md.
  */
@@ -25,15 +25,15 @@ import { type ReadCursor, ReadCursors } from "./ReadCursors.ts"
 import { beginning, next, type Seen, type State } from "./Rhythm.ts"
 import { Sweep } from "./Sweep.ts"
 
-/** To go back to: there is nothing behind. */
+/** No need to rewind. */
 const NOWHERE = Number.POSITIVE_INFINITY
 
-/** What is due that soon is as good as due: the database's clock is known to about a millisecond. */
+/** A row due this soon counts as due: the database's clock is known to about a millisecond. */
 const SOON_MS = 2
 
-/** What one read showed. */
+/** The result of one read. */
 interface Read extends Pick<Seen, "found" | "stirred"> {
-  /** A shard has more: the next read goes on from there. */
+  /** A shard has more rows; the next read continues there. */
   readonly more: boolean
 }
 
@@ -48,15 +48,15 @@ export class Poller {
   private state: State
   /** Null while notifications are not heard. */
   private locks: SleepLocks | null = null
-  /** Shards whose sleep locks are ours. */
+  /** Shards whose sleep locks this worker holds. */
   private readonly locked = new Set<number>()
-  /** Where the next read goes back to. */
+  /** Where the next read rewinds to. */
   private backTo = NOWHERE
   private unfinished = false
   private polledAt = Number.NEGATIVE_INFINITY
   private checkParked = false
   private nextParkedCheck = Number.NEGATIVE_INFINITY
-  /** Latest due time of a large batch. Do not go back into it for rows that may still commit. */
+  /** Latest due time of a large batch. Do not rewind into it for rows that may still commit. */
   private crowd = 0
 
   constructor(parts: PollerParts) {
@@ -66,7 +66,7 @@ export class Poller {
     this.state = beginning(elapsed(parts.clock), parts.tuning)
   }
 
-  /** From now on nothing committed goes unheard; what was until now, nobody knows. */
+  /** From now on every commit that notifies is heard. Earlier ones may have been missed. */
   listening(locks: SleepLocks): void {
     this.locks = locks
     this.locked.clear()
@@ -94,7 +94,7 @@ export class Poller {
     )
   })
 
-  /** Until something is due, or may be. What others tell to be due later needs no poll now. */
+  /** Waits until something is due, or may be. News of something due later needs no poll now. */
   private readonly sleep: Effect.Effect<void> = Effect.suspend(() => {
     const { clock, inbox, tuning } = this.parts
     const now = elapsed(clock)
@@ -103,12 +103,12 @@ export class Poller {
     return Effect.flatMap(inbox.waitAtMost(until), () => (this.takeInbox() ? Effect.void : this.sleep))
   })
 
-  /** In milliseconds. While memory is full, what becomes due waits in the database until the hub tells of room. */
+  /** In milliseconds. While memory is full, due rows wait in the database until the hub reports room. */
   private untilDue(now: number): number {
     return this.parts.lanes.room === 0 ? NOWHERE : this.cursors.untilDue(now)
   }
 
-  /** Takes in what others told: where to go back to, and when something becomes due. True when it is time to look. */
+  /** Processes the inbox: where to rewind to, and when something becomes due. True when it is time to poll. */
   private takeInbox(): boolean {
     const now = elapsed(this.parts.clock)
     const { moments, sometime } = this.parts.inbox.take()
@@ -126,12 +126,12 @@ export class Poller {
     return isTime
   }
 
-  /** Until nothing is left to be done at once. */
+  /** Polls until nothing is left to do at once. */
   private readonly rounds: Effect.Effect<State, SqlError> = Effect.suspend(() =>
     Effect.repeat(this.round, { until: (isOver) => isOver })
   ).pipe(Effect.map(() => this.state))
 
-  /** A poll, and what else is to be read. False when there is more to be done at once. */
+  /** One poll, and the other pending reads. False if there is more to do at once. */
   private readonly round: Effect.Effect<boolean, SqlError> = Effect.suspend(() => {
     const { clock, lanes, queue } = this.parts
     const self = this
@@ -157,7 +157,7 @@ export class Poller {
     })
   })
 
-  /** The next state. A worker that is not asleep any more gives the sleep locks back. */
+  /** Computes the next state. A worker that is no longer asleep releases the sleep locks. */
   private goOn(read: Pick<Seen, "found" | "stirred" | "shardsChanged">): Effect.Effect<void> {
     const hears = this.locks !== null
     const locked = this.cursors.shards.every((shard) => this.locked.has(shard))
@@ -169,11 +169,11 @@ export class Poller {
     const keeps = this.state._tag === "Asleep" || this.state.isTired
     if ((keeps && !read.shardsChanged) || this.locks === null || this.locked.size === 0) return Effect.void
     this.locked.clear()
-    // What a publisher notified of until now is in the inbox, or will be.
+    // All notifications up to now are in the inbox, or will be.
     return Effect.ignore(this.locks.giveBack)
   }
 
-  /** Takes the sleep locks that are to be had. True when it got some: then it has to look once more. */
+  /** Takes the sleep locks that are free. True if it got some: then it must poll once more. */
   private fallAsleep(shards: ReadonlyArray<number>): Effect.Effect<boolean> {
     const { locks } = this
     const wanted = shards.filter((shard) => !this.locked.has(shard) && !this.lateCommits.isOpen(shard))
@@ -214,7 +214,7 @@ export class Poller {
     const { back, soon, stirred, sweeps } = this.lateCommits.seen(due.open, due.horizon, before, (shard) =>
       unread.has(shard)
     )
-    // Only now: a sweep of before this read might have passed by what was committed in between.
+    // Only now: a sweep before this read might have missed rows committed in between.
     if (sweeps || read.some(({ isNew, term }) => isNew && !term.lost)) this.sweep.begin()
     const more = this.cursors.advance(read, due, perShard, now)
     const again = due.rows.filter((row) => row.due >= soon).length
@@ -234,7 +234,7 @@ export class Poller {
     )
   })
 
-  /** Endpoints that were disabled and can be used again. */
+  /** Unparks endpoints that can be used again. */
   private readonly unparkEnabled: Effect.Effect<void, SqlError> = Effect.flatMap(elapsedNow, (now) => {
     const { lanes, queue, tuning } = this.parts
     if (!this.checkParked && now < this.nextParkedCheck) return Effect.void

@@ -1,6 +1,6 @@
 /**
- * Up to where each shard was read, and when the next known row becomes due. Rows past a cursor are new. Moments are
- * microseconds by the database's clock.
+ * The position up to which each shard was read, and when the next known row becomes due. Rows past a cursor are new. Moments
+ * are microseconds by the database's clock.
  */
 import type { Cursor, Due, DueRow } from "@posthorn/persistence/engine/Queue"
 import { isBefore } from "../lanes/Lane.ts"
@@ -10,10 +10,10 @@ const NEVER = Number.POSITIVE_INFINITY
 
 export class ReadCursor implements Cursor {
   readonly term: LeaseTerm
-  /** Past everything until the first read says what time it is. */
+  /** Beyond all rows, until the first read tells the database's time. */
   due = Number.MAX_SAFE_INTEGER
   deliveryId = ""
-  /** No read has ended yet that looked at the shard. */
+  /** No read of the shard has ended yet. */
   isNew = true
 
   constructor(term: LeaseTerm) {
@@ -27,13 +27,13 @@ export class ReadCursor implements Cursor {
 
 export class ReadCursors {
   private all = new Map<LeaseTerm, ReadCursor>()
-  /** Up to when the last read looked, by the database's clock and by ours. */
+  /** The moment of the last read, by the database's clock and by this worker's. */
   horizon = 0
   private horizonAt = 0
   /** Null: not known. */
   private nextDue: number | null = null
 
-  /** Has a cursor for each lease term that is. True when they are others than the last time. */
+  /** Makes the cursors match the present lease terms. True if these have changed. */
   follow(terms: ReadonlyArray<LeaseTerm>): boolean {
     if (terms.length === this.all.size && terms.every((term) => this.all.has(term))) return false
     this.all = new Map(terms.map((term) => [term, this.all.get(term) ?? new ReadCursor(term)]))
@@ -49,7 +49,7 @@ export class ReadCursors {
     return this.list.map(({ shard }) => shard)
   }
 
-  /** So far back looks whoever may have missed something, before the sweep finds it. */
+  /** Rewinds this far when something may have been missed, so as to find it before the sweep does. */
   recently(lookBackMs: number): number {
     return this.horizon === 0 ? NEVER : this.horizon - lookBackMs * 1000
   }
@@ -62,7 +62,7 @@ export class ReadCursors {
     }
   }
 
-  /** Each to where the read of these stopped. True when a shard has more. */
+  /** Moves each cursor to where its read stopped. True if a shard has more rows. */
   advance(read: ReadonlyArray<ReadCursor>, { horizon, rows, stopped }: Due, perShard: number, now: number) {
     const last = new Map<number, { readonly row: DueRow; readonly count: number }>()
     for (const row of rows) {
@@ -73,7 +73,7 @@ export class ReadCursors {
     const stops = new Map(stopped.map((position) => [position.shard, position]))
     let more = false
     for (const cursor of read) {
-      // Lost while it was read: if it is ours again, it is read anew.
+      // Lost during the read. If this worker takes it again, it is read anew.
       if (cursor.term.lost) continue
       const found = last.get(cursor.shard)
       const end = found?.count === perShard ? found.row : stops.get(cursor.shard)
@@ -92,12 +92,12 @@ export class ReadCursors {
     return this.nextDue !== null
   }
 
-  /** Null: there is no row that becomes due. */
+  /** Null: no row will become due. */
   foundNextDue(due: number | null): void {
     this.nextDue = due ?? NEVER
   }
 
-  /** A row becomes due then. */
+  /** A row becomes due at this moment. */
   expect(due: number): void {
     if (this.nextDue !== null) this.nextDue = Math.min(this.nextDue, due)
   }

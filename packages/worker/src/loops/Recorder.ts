@@ -1,14 +1,13 @@
 /**
- * Records observations in groups: whatever is settled while the last group is being written is the next group.
+ * Records observations in groups: those that settle while one group is being written form the next.
  *
- * - One writer, so groups keep their order and cannot wait for each other's locks.
- * - The database is away: the observations are kept and tried again, without end; the Loader loads no more than
- *   `mostUnrecorded` ahead of what is recorded.
- * - The answer to a COMMIT was lost: the same group is sent again, and what was stored already changes nothing.
- * - Rows that somebody else holds for long (the deletion of an endpoint with a long history) hold up their own endpoint only:
- *   one look tells which they are, however many, and they are tried again twice a second.
- * - A row that the database refuses does not sink its group: the group is halved until the row stands alone; then it is
- *   stored without what the receiver answered, and if even that is refused it is given up as unobserved.
+ * - There is one writer, so groups keep their order and never wait for each other's locks.
+ * - While the database is unavailable, observations are kept and retried without end; the Loader stops at `mostUnrecorded`.
+ * - If the answer to a COMMIT was lost, the same group is sent again. Observations already stored change nothing.
+ * - Rows that another session locks for long (such as the deletion of an endpoint with a long history) hold up only their own
+ *   endpoint. One query finds them all, and they are retried twice a second.
+ * - A row that the database refuses does not fail its group: the group is halved until the row is alone. Then it is stored
+ *   without the receiver's answer, and if that is refused too, it is given up as unobserved.
  *
  * Source: spec §2.3 and §3.4 (First observation wins), docs/adr/0010-engine.md.
  */
@@ -40,7 +39,7 @@ export class Recorder {
     "Attempts can be recorded again"
   )
   private readonly parts: Parts
-  /** Those whose rows somebody holds: nothing else waits for them. */
+  /** Observations whose rows are locked. Nothing else waits for them. */
   private readonly aside: Array<Settled> = []
   private nextTry = 0
   private storedAt = Number.NEGATIVE_INFINITY
@@ -71,7 +70,7 @@ export class Recorder {
     return lanes.inFlight > 0 || elapsed(clock) - this.storedAt < STREAM * tuning.lingerMs
   }
 
-  /** What was set aside first, when it is time to try that again. */
+  /** The observation that was set aside first, if it is time to retry it. */
   private readonly writeGroup: Effect.Effect<void> = Effect.suspend(() =>
     this.aside.length > 0 && elapsed(this.parts.clock) >= this.nextTry
       ? Effect.zipRight(this.writeAside, this.writeFresh)
@@ -80,7 +79,7 @@ export class Recorder {
 
   private readonly writeAside: Effect.Effect<void> = Effect.suspend(() =>
     this.sift(this.aside.splice(0)).pipe(
-      // From its end on: however long it takes, others have their turn in between.
+      // Counted from its end: however long it takes, others have their turn in between.
       Effect.ensuring(Effect.sync(() => this.tryLater()))
     )
   )
@@ -109,7 +108,7 @@ export class Recorder {
     )
   }
 
-  /** One look tells which rows somebody holds; everything else is stored at once. */
+  /** One query finds the locked rows; everything else is stored at once. */
   private sift(group: Group): Effect.Effect<void> {
     if (group.length === 0) return Effect.void
     const { records, tuning } = this.parts
@@ -129,7 +128,7 @@ export class Recorder {
     return this.write(group, () => this.goRound(group))
   }
 
-  /** Held by what a look does not show, or only since then: found by halving. */
+  /** Locked in a way that the query does not show, or only since then: found by halving. */
   private goRound(group: Group): Effect.Effect<void> {
     const lanes = [...new Set(group.map(({ row }) => row.lane))]
     if (lanes.length === 1) return Effect.sync(() => this.setAside(group))
@@ -138,7 +137,7 @@ export class Recorder {
     return Effect.zipRight(this.storeFree(first), this.storeFree(second))
   }
 
-  /** Tried again in a while; nobody waits for it but its own endpoint. */
+  /** Retried later. Only its own endpoint waits for it. */
   private setAside(group: Group): void {
     if (group.length === 0) return
     if (this.aside.length === 0) this.tryLater()
@@ -146,7 +145,7 @@ export class Recorder {
     this.parts.lanes.setAside(group)
   }
 
-  /** Tried until the database is there. That somebody holds rows, or was quicker, is no trouble of that kind. */
+  /** Retries until the database is available. Locked rows and conflicts with other sessions are not reported as an outage. */
   private send(observed: ReadonlyArray<Observed>): Effect.Effect<Recorded, SqlError> {
     const { record } = this.parts.records
     return Effect.uninterruptible(record(observed, this.fixedHeaders, FAILURE_LIMIT)).pipe(
@@ -204,7 +203,7 @@ export class Recorder {
   }
 }
 
-/** One line for each endpoint that its failures have disabled. */
+/** Logs a line for each endpoint that its failures have disabled. */
 const tellDisabled = (group: Group, disabled: ReadonlyArray<string>): Effect.Effect<void> =>
   Effect.forEach(
     disabled,

@@ -1,10 +1,10 @@
 /**
- * Makes the replay jobs of the endpoints whose shards are this worker's, step by step.
+ * Advances replay jobs, step by step, for the endpoints whose shards this worker holds.
  *
- * A step is one transaction of at most `BATCH` replays, and is made only while the endpoint has fewer than `ROOM`
- * deliveries waiting: so a job goes no faster than its endpoint takes it, and what is published meanwhile waits behind no
- * more than that. Small steps with pauses keep the other endpoints' deliveries prompt: at most about 450 replays a second
- * and worker. Nothing is remembered here: a worker that dies leaves a row that another goes on with.
+ * A step is one transaction of at most `BATCH` replays, made only while fewer than `ROOM` deliveries of the endpoint are
+ * waiting. So a job is no faster than its endpoint, and events published meanwhile wait behind at most `ROOM` deliveries. Small
+ * steps with pauses keep other endpoints' deliveries prompt: a worker makes at most about 450 replays a second. The state of a
+ * job is in its row, so after a crash another worker continues it.
  * Source: spec §4.6, docs/adr/0017-replay-jobs.md.
  */
 import { ReplaySteps, type RunningReplay } from "@posthorn/persistence/engine/ReplaySteps"
@@ -17,9 +17,9 @@ import * as Schedules from "../Schedules.ts"
 
 const BATCH = 10
 const ROOM = 200
-/** A job whose step failed, such as for a lock that it waited for, is left alone for so long: others do not wait with it. */
+/** Pause for a job whose step failed, for example on a lock. Other jobs go on meanwhile. */
 const REST_MS = 5_000
-/** Between two steps, so that jobs never take more than a part of the database's time. */
+/** Pause between steps, so that jobs take only a part of the database's time. */
 const PAUSE = "20 millis"
 
 /** The jobs of each workspace. */
@@ -33,16 +33,16 @@ const byWorkspace = (running: ReadonlyArray<RunningReplay>) => {
   return jobs
 }
 
-/** `waiting`: there are jobs, and none could be gone on with. */
+/** `waiting`: there are jobs, but none could advance. */
 type Round = "stepped" | "waiting" | "none"
 
 const tell = ({ id, workspaceId }: RunningReplay, message: string) =>
   Effect.annotateLogs(Effect.logInfo(message), { workspaceId, replayId: id })
 
 export interface Replays {
-  /** Somebody says that a job was started, or that one may go on. */
+  /** A job was started, or may go on. */
   readonly lookAgain: () => void
-  /** `shards`: those that are this worker's now. Runs until interrupted. */
+  /** `shards` returns those that this worker holds. Runs until interrupted. */
   readonly run: (shards: () => ReadonlyArray<number>) => Effect.Effect<never>
 }
 
@@ -53,7 +53,7 @@ export const makeReplays = Effect.map(ReplaySteps, (steps): Replays => {
   /** Whether there is more to do. */
   const step = (replay: RunningReplay) =>
     steps.step(replay, BATCH, ROOM).pipe(
-      // Its transaction ends one way or the other, also when the worker stops just now.
+      // The step's transaction commits or rolls back even if the worker stops meanwhile.
       Effect.uninterruptible,
       Effect.tap(({ made, outcome }) => {
         replayed(made)
@@ -63,7 +63,7 @@ export const makeReplays = Effect.map(ReplaySteps, (steps): Replays => {
       Effect.tap((stepped) => (stepped ? Effect.sleep(PAUSE) : Effect.void))
     )
 
-  /** Jobs that are left alone, and until when. */
+  /** Paused jobs, and until when. */
   const resting = new Map<string, number>()
 
   const tryStep = (replay: RunningReplay) =>
@@ -80,10 +80,10 @@ export const makeReplays = Effect.map(ReplaySteps, (steps): Replays => {
       )
     )
 
-  /** By workspace: the job that was gone on with last. */
+  /** By workspace: the job that advanced last. */
   const latest = new Map<string, string>()
 
-  /** A workspace's turn: a step of one of its jobs, the one that has waited for longest and can be gone on with. */
+  /** A workspace's turn: one step of the job that has waited longest and can advance. */
   const turn = (workspaceId: string, jobs: ReadonlyArray<RunningReplay>) =>
     Effect.gen(function* () {
       const last = latest.get(workspaceId) ?? ""
@@ -95,9 +95,8 @@ export const makeReplays = Effect.map(ReplaySteps, (steps): Replays => {
     })
 
   /**
-   * A turn of each workspace, one after the other: however many jobs there are, they take no more from live traffic than
-   * one, and a workspace with many no more from the others than one with one. What goes wrong with one is no matter of the
-   * others.
+   * Workspaces take turns, one step at a time. So many jobs burden live traffic no more than one job does, and a workspace with
+   * many jobs burdens the others no more than one with a single job. One job's failure does not affect the others.
    */
   const round = (shards: ReadonlyArray<number>): Effect.Effect<Round> =>
     Effect.gen(function* () {

@@ -1,5 +1,5 @@
 /**
- * When the Poller looks again: its state, and the one function that makes the next state of it and of what was seen.
+ * When the Poller polls again: its state, and the one function that computes the next state from it and the last poll's result.
  *
  *            finds come often (less than `wakeGapMs` apart), or nobody listens, or shards changed
  *    Asleep ────────────────────────────────────────────────────────────────────────────────────► Awake
@@ -9,11 +9,12 @@
  *       └──────────────────────────────────────────────────────────────────────────────────────────┘
  *            quiet for `restMs`, or finds twice as far apart, and the sleep locks of all shards were to be had
  *
- * A notification and the poll that it asks for cost less than the polls of a worker that is awake, as long as there are few.
- * While one commits, no other transaction that notifies can. So a worker that finds something a hundred times a second is
- * notified, and one that does so three hundred times polls.
+ * While events are rare, notifications with one poll each cost less than an awake worker's polls. But PostgreSQL commits
+ * transactions that notify one after another. So a worker that finds something a hundred times a second is notified; one that
+ * finds something three hundred times a second polls.
  *
- * Plain data and no clock: moments are milliseconds that only go forward. Nothing depends on the rhythm but time.
+ * Plain data without a clock: moments are monotonic milliseconds. The rhythm affects only latency, never whether a row is
+ * found.
  */
 import type { TuningValues } from "../Tuning.ts"
 
@@ -21,7 +22,7 @@ interface Finds {
   /** The mean time between finds. */
   readonly gapMs: number
   readonly foundAt: number
-  /** Since when nothing was found, and no transaction that publishes has begun or ended. */
+  /** Since this moment nothing was found, and no publishing transaction has begun or ended. */
   readonly quietSince: number
 }
 
@@ -32,7 +33,7 @@ export interface Asleep extends Finds {
 export interface Awake extends Finds {
   readonly _tag: "Awake"
   readonly pauseMs: number
-  /** It has been quiet for so long, or finds come so seldom, that it may fall asleep. */
+  /** It has been quiet long enough, or finds are rare enough, to fall asleep. */
   readonly isTired: boolean
 }
 
@@ -40,15 +41,15 @@ export type State = Asleep | Awake
 
 export interface Seen {
   readonly at: number
-  /** Something new was there. */
+  /** The poll found something new. */
   readonly found: boolean
-  /** A transaction that publishes has begun or ended. */
+  /** A publishing transaction has begun or ended. */
   readonly stirred: boolean
   /** Notifications are heard. */
   readonly hears: boolean
-  /** The shards are others than the last time. */
+  /** The shards have changed since the last time. */
   readonly shardsChanged: boolean
-  /** The sleep locks of all shards are this worker's. */
+  /** This worker holds the sleep locks of all its shards. */
   readonly locked: boolean
 }
 
@@ -57,7 +58,7 @@ type Constants = Pick<
   "gapMostMs" | "wakeGapMs" | "pauseLeastMs" | "openPollMs" | "deafPollMs" | "restMs" | "pollsPerFind"
 >
 
-/** The mean moves by this part of what the last time was off. */
+/** The weight of the newest value in the moving average. */
 const WEIGHT = 1 / 32
 
 export const beginning = (at: number, { gapMostMs }: Constants): State => ({

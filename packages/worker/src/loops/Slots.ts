@@ -1,5 +1,5 @@
 /**
- * The slots: as many fibers as there may be requests in flight. Each takes what is ready, attempts it, settles it, and takes
+ * The slots: one fiber for each request that may be in flight. Each takes a ready delivery, attempts it, settles it, and takes
  * the next.
  *
  * Nothing is sent without holding the lease of its shard. A fiber can be interrupted between requests, and never within one.
@@ -27,7 +27,7 @@ const INVALID_URL: Observation = {
 export interface Slots {
   /** Runs until interrupted. */
   readonly run: Effect.Effect<void>
-  /** Hands what is ready to the fibers that wait. */
+  /** Hands ready deliveries to waiting fibers. */
   readonly fill: Effect.Effect<void>
 }
 
@@ -48,13 +48,13 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
       return next === undefined ? Queue.take(handedOver) : Effect.succeed(next)
     })
 
-    /** What goes wrong here is told, and ends the fiber of the slot. */
+    /** A defect here is logged, and ends the slot's fiber. */
     const settle = (sent: Sent, at: number, prepared: Prepared | null, seen: Observation) => {
       try {
         lanes.settle(sent, observedOf(sent, at, prepared, seen, retryDelayMs), paceOf(seen))
         return Effect.void
       } catch (defect) {
-        // Without it, whoever stops the worker would wait for this attempt until the deadline.
+        // Without this, stopping the worker would wait for this attempt until its deadline.
         lanes.unobserved(sent, prepared !== null)
         const cause = Cause.die(defect)
         const line = `Delivery ${sent.row.deliveryId} could not be judged`
@@ -64,7 +64,7 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
 
     const notPrepared = (sent: Sent, defect: unknown) => {
       const unreadable = defect instanceof SecretUnreadable
-      // Not the delivery's fault: nothing is sent to this endpoint until the key is there again.
+      // Not the delivery's fault. Nothing is sent to this endpoint until the key is available again.
       if (unreadable) lanes.unusable(sent)
       else lanes.unobserved(sent, false)
       // Errors as such lose their message in JSON logs; a cause keeps it, and the stack.
@@ -107,7 +107,7 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
 const paceOf = (seen: Observation): Pace =>
   seen.httpStatus !== null ? "faster" : seen.failureReason === "request_timeout" ? "slower" : "same"
 
-/** As it is written down; `prepared` is null when no request was made. */
+/** The observation as it is stored. `prepared` is null if no request was made. */
 const observedOf = (
   { content, row }: Sent,
   at: number,

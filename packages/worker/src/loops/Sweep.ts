@@ -1,11 +1,11 @@
 /**
- * Finds whatever waits and is not in memory, without any hint: what waited before a shard was taken, what no notification
- * told of, what was committed long after its moment.
+ * Finds every waiting delivery that is not in memory, without any hint: those from before the shard was taken, those whose
+ * notification was lost, and those committed long after their due time.
  *
- * It looks for the first due row of each endpoint, from which the endpoint's lane reads on: at once when that row is not in
- * memory, else when the lane runs low. So a sweep costs a step in an index for each endpoint that has something waiting,
- * however much it is, and rows of disabled endpoints are never read again. New rows are read between its steps, and all its
- * steps together take at most a twentieth of the time.
+ * It finds the first due row of each endpoint. From there the endpoint's lane reads on: at once if that row is not in memory,
+ * else when the lane runs low. So a sweep costs one index step for each endpoint with a backlog, however large, and rows of
+ * disabled endpoints are never read again. New rows are read between its steps, and all its steps together take at most a
+ * twentieth of the time.
  *
  * Source: docs/adr/0010-engine.md.
  */
@@ -27,14 +27,14 @@ export class Sweep {
     this.parts = parts
   }
 
-  /** From the beginning, at once. */
+  /** Restarts from the first endpoint, at once. */
   begin(): void {
     this.running = true
     this.after = null
     this.begun++
   }
 
-  /** One step, if it is time for one; true when there are more to make. */
+  /** One step, if it is time for one. True if there are more steps. */
   readonly step: Effect.Effect<boolean, SqlError> = Effect.flatMap(elapsedNow, (since) => {
     const { lanes, queue, tuning } = this.parts
     if (lanes.room === 0 || (!this.running && since < this.nextAt)) return Effect.succeed(false)
@@ -51,7 +51,7 @@ export class Sweep {
   private went(since: number, now: number, next: LaneRef | null, begun: number): boolean {
     const { sweepMs, sweepShare } = this.parts.tuning
     this.cost += now - since
-    // Begun again meanwhile.
+    // It was restarted meanwhile.
     if (begun !== this.begun) return true
     this.after = next
     if (next !== null) return true

@@ -1,14 +1,14 @@
 /**
  * Which shards are this worker's: one session advisory lock per shard, on one dedicated connection per worker.
  *
- * Each beat (1 s) asks PostgreSQL who is there: every worker holds one shared lock; the shards are divided among their
- * holders, by process id of the backend; what is too much is drained and then unlocked, what is missing is locked when
- * it is free. PostgreSQL frees the locks of a worker that died at once, of one that froze or lost its line after
- * `idle_session_timeout` (5 s). A worker that got no answer for 3 s (the fence) starts nothing, so it has stopped before
+ * Each beat (1 s) asks PostgreSQL which workers there are: every worker holds one shared lock. The shards are divided among its
+ * holders, in the order of their backends' process ids. A worker drains and unlocks shards beyond its share, and locks missing
+ * ones when they are free. PostgreSQL frees a dead worker's locks at once, and those of a worker that froze or was cut off
+ * after `idle_session_timeout` (5 s). A worker without an answer for 3 s (the fence) starts nothing, so it has stopped before
  * the server may free its locks. Measured takeover: 0.25-0.65 s after kill -9, 4.8-5.6 s after a freeze.
  *
- * Any role that may connect can hold these locks too, and so stop deliveries. Such a foreign session is no member, takes no share,
- * and is named in the log.
+ * Any role that may connect can hold these locks too, and so stop deliveries. Such a foreign session counts as no worker, gets
+ * no share, and is named in the log.
  *
  * A lock is no write fence: a late owner can still post a second time, and its record is refused by the ordinal.
  * Source: docs/adr/0011-shard-ownership.md, spec §3.4 (Crash).
@@ -29,12 +29,12 @@ import { type Owner, Ownership } from "./Ownership.ts"
 export const FENCE_MS = 3_000
 
 /**
- * A dead worker's shards have another owner after this time at the latest: PostgreSQL frees the locks, the next beat begins, and is
+ * A dead worker's shards have another owner within this time: PostgreSQL frees the locks, the next beat begins, and is
  * answered. The spec promises 10 s.
  */
 export const TAKEOVER_MS = ShardLocks.IDLE_SESSION_TIMEOUT_MS + BEAT_MS + FENCE_MS
 
-/** By two clocks: the wall clock may be set back, and the other one may stand still while the machine sleeps. */
+/** By two clocks: the wall clock may be set back, and the monotonic one may stand still while the machine sleeps. */
 interface Moment {
   readonly elapsed: number
   readonly wall: number
@@ -45,7 +45,7 @@ const NEVER: Moment = { elapsed: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE
 const isSince = (then: Moment, now: Moment) =>
   now.elapsed - then.elapsed < FENCE_MS && now.wall - then.wall < FENCE_MS
 
-/** Our share of `count` shards among `members` workers, when we stand at `position`. */
+/** The number of shards, of `count`, for the worker at `position` among `members`. */
 export const quota = (count: number, members: number, position: number): number =>
   Math.floor(count / members) + (position < count % members ? 1 : 0)
 
@@ -64,7 +64,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const connections = yield* DedicatedConnections
     const clock = yield* Effect.clock
-    /** The same in every session: taking back its own shards, a worker has nothing in doubt. */
+    /** The same in every session: a worker that takes its own shards again has nothing in doubt. */
     const me = newTraceId()
     const now = (): Moment => ({ elapsed: elapsed(clock), wall: wallTime(clock) })
     let lastBeat = NEVER
@@ -74,7 +74,7 @@ export const layer = Layer.effect(
       "The connection for shards is back"
     )
 
-    /** Once for each change. */
+    /** Logs once for each change. */
     const tellForeignSessions = ({ foreignSessions, shardCount }: ShardLocks.Standing) => {
       const lines = foreignSessions.map((session) => describe(session, shardCount))
       if (told === lines.join()) return Effect.void
@@ -124,13 +124,13 @@ export const layer = Layer.effect(
               owner.taken(shard, inDoubtUntil)
               if (inDoubtUntil !== null) inDoubt.add(shard)
             }
-            // That the only worker has everything goes without saying.
+            // It is not worth a log line that the only worker takes all shards.
             const level = standing.members === 1 ? LogLevel.Debug : LogLevel.Info
             const numbers = taken.map(({ shard }) => shard)
             if (taken.length > 0) yield* tellShards("Shards taken", numbers, owned.size, level)
           })
 
-        /** A look for each beat, while there are such shards. */
+        /** Checks at each beat whether shards are still in doubt. */
         const clear = Effect.gen(function* () {
           for (const shard of inDoubt) if (!owned.has(shard)) inDoubt.delete(shard)
           for (const shard of yield* locks.clearDoubt([...inDoubt])) {
@@ -140,13 +140,13 @@ export const layer = Layer.effect(
         })
 
         const beat = Effect.gen(function* () {
-          // When it was asked, not when the answer was read: a worker that froze in between reads an old answer.
+          // The time of the question, not of the answer: a worker that froze in between reads an old answer.
           const asked = now()
           const standing = yield* locks.standing
           lastBeat = asked
           yield* away.over
           yield* tellForeignSessions(standing)
-          // Somebody who can be no worker may hold what all workers share.
+          // Otherwise a foreign session held the workers' shared lock: try again.
           if (joined) yield* Effect.zipRight(balance(standing), clear)
           else joined = yield* locks.join
         })
