@@ -1,9 +1,9 @@
 /**
  * The statements of shard ownership, on the connection that holds the locks.
  *
- * Advisory locks of this database in class `CLASS`: object 0 to 31 are the shards, `MEMBER` is held shared by every
- * worker. Anybody who may connect can take them too. A holder whose role cannot change the queue is no worker: it is not
- * counted as a member, and `standing` names it. A session may take a lock twice, so only free ones are tried and only held
+ * They are advisory locks of this database in class `CLASS`: objects 0 to 31 are the shards, and every worker holds `MEMBER`
+ * shared. Anybody who may connect can take them too. A holder whose role cannot change the queue is no worker: it does not
+ * count as a member, and `standing` names it. A session could take a lock twice, so only free ones are tried, and only held
  * ones unlocked.
  */
 import { SqlError } from "@effect/sql/SqlError"
@@ -14,15 +14,15 @@ import { Count } from "../client/internal/Columns.ts"
 const CLASS = 7_067_002
 const MEMBER = 1_000_000
 
-/** The server ends a session that says nothing for so long, and with it frees its locks. */
+/** The server ends a session that is silent for this long, and so frees its locks. */
 export const IDLE_SESSION_TIMEOUT_MS = 5_000
 
-/** A session that holds, or waits for, what is the workers', and can be none. */
+/** A session that holds or waits for the workers' locks and cannot be a worker. */
 const ForeignSession = Schema.Struct({
   pid: Count,
   role: Schema.String,
   application: Schema.String,
-  /** Shards it holds. */
+  /** How many shards it holds. */
   shards: Count
 })
 export type ForeignSession = typeof ForeignSession.Type
@@ -30,7 +30,7 @@ export type ForeignSession = typeof ForeignSession.Type
 const Standing = Schema.Struct({
   shardCount: Count,
   members: Count,
-  /** Ours among the members, from 0. */
+  /** This worker's position among the members, from 0. */
   position: Count,
   free: Schema.Array(Count),
   foreignSessions: Schema.Array(ForeignSession)
@@ -43,21 +43,25 @@ const Cleared = Schema.Struct({ shard: Count })
 
 const Taken = Schema.Struct({
   ...Cleared.fields,
-  /** Set when the last owner did not give it back, and was somebody else: rows due by then may have been in flight. */
+  /**
+   * Set if the last owner was another worker and did not give the shard back: rows due by this moment may have been in flight.
+   */
   inDoubtUntil: Schema.NullOr(Count)
 })
 export type Taken = typeof Taken.Type
 
 export interface ShardLocks {
-  /** Become a member; false while somebody keeps all workers out. Members give this up with their session. */
+  /** Become a member; false while a foreign session keeps all workers out. Membership ends with the session. */
   readonly join: Effect.Effect<boolean, SqlError>
   readonly standing: Effect.Effect<Standing, SqlError>
-  /** Those of these that nobody else got first. */
+  /** Tries to take these shards; returns those it got. */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Taken>, SqlError>
-  /** Those of these in which nothing is left of what a dead owner may have held: they are in doubt no longer. */
+  /**
+   * Returns those of these shards that are no longer in doubt: nothing is left in them that a dead owner may have been sending.
+   */
   readonly clearDoubt: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
   readonly giveBack: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
-  /** Unlocks them, and leaves it written down that they were not given back. */
+  /** Unlocks them, but leaves them marked as not given back. */
   readonly letGo: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
 }
 
@@ -100,10 +104,10 @@ const GIVE_BACK = `
   select posthorn.give_back_shard(shard::smallint, $2), pg_advisory_unlock(${CLASS}, shard)
   from unnest($1::integer[]) as shard`
 
-/** Without giving them back: for whoever takes one next, what is due in it is in doubt, as after a death. */
+/** Not given back: for the next owner, everything due in the shard is in doubt, as after a crash. */
 const LET_GO = `select pg_advisory_unlock(${CLASS}, shard) from unnest($1::integer[]) as shard`
 
-/** `owner` is any text that no other worker uses. */
+/** `owner` is a text that is unique to this worker. */
 export const make = (connection: DedicatedConnection, owner: string): Effect.Effect<ShardLocks, SqlError> =>
   Effect.gen(function* () {
     yield* connection.query(`set idle_session_timeout = ${IDLE_SESSION_TIMEOUT_MS}`)

@@ -1,11 +1,11 @@
 /**
- * The whole installation in numbers: what waits, for whom, and since when. The same for every process that asks.
+ * Numbers about the whole installation: which deliveries wait, for whom, and since when. Every process reports the same.
  *
- * Counting costs what there is to count (a million waiting deliveries of 2,000 endpoints: 0.6 s on two busy cores), so what
- * was counted is shown again until a hundred times as long has passed as the counting took, and `FRESH_MS` at least: one
- * percent of a core, whatever the backlog and however often somebody asks. It runs beside whoever asks, who waits for it
- * `PATIENCE` at most, and goes on when they leave. What cannot be counted keeps its last number; `counted_timestamp` says
- * of when it is.
+ * The cost of counting grows with the backlog (a million waiting deliveries of 2,000 endpoints: 0.6 s on two busy cores). So a
+ * result is reused until a hundred times as long has passed as the counting took, and at least for `FRESH_MS`: one percent of a
+ * core, whatever the backlog and however often somebody asks. Counting runs in the background: a caller waits `PATIENCE` at
+ * most, and counting continues when the caller leaves. If counting fails, the last numbers stay; `counted_timestamp` tells
+ * their age.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { PgClient } from "@effect/sql-pg/PgClient"
@@ -108,7 +108,7 @@ const show = (standing: Standing, atMs: number) => {
   counted.set(atMs / 1000)
 }
 
-/** Has all of it counted, not too often, when somebody reads the meters. */
+/** Refreshes the numbers, not too often, when the meters are read. */
 export const installationMeters: Effect.Effect<void, never, PgClient | SqlClient.SqlClient | Scope.Scope> =
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -1,9 +1,9 @@
 /**
- * Whether this process can write to its database: one transaction that takes an id, at most once a second however often
- * somebody asks. It stores nothing.
+ * Checks whether this process can write to its database: one transaction that takes a transaction id, at most once a second. It
+ * stores nothing.
  *
- * A full disk lets such a transaction through. So a statement that was refused counts as well (`client/WriteRefusals.ts`),
- * until a temporary table, which needs room on the disk, could be made.
+ * On a full disk such a transaction succeeds. So a refused statement counts too (`client/WriteRefusals.ts`), until a temporary
+ * table, which needs disk space, could be created.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -19,8 +19,8 @@ const PATIENCE = "2 seconds"
 const Writing = Schema.Struct({ readOnly: Schema.Boolean })
 
 /**
- * Null while it can write, else why not; `also` is asked in the same transaction, and its answer is told when the
- * database writes.
+ * Null while it can write, otherwise the reason. `also` is queried in the same transaction; its answer is used if the database
+ * can write.
  */
 export const makeWriteProbe = <A extends string>(
   also: Effect.Effect<A | null, SqlError, SqlClient.SqlClient>
@@ -55,5 +55,5 @@ export const makeWriteProbe = <A extends string>(
     return Effect.map(fresh, (answer) => answer ?? lastRefusal(url) ?? null)
   })
 
-/** The same, without more to ask. */
+/** The same without `also`. */
 export const writeProbe = makeWriteProbe<never>(Effect.succeed(null))

@@ -1,8 +1,8 @@
 /**
  * Evidence about one endpoint for a diagnosis: a few bounded statements, whatever the endpoint's history.
  *
- * At most 500 deliveries (newest first) and their attempts are looked at, 100 attempts, 50 changes and 100 event types
- * are kept, and counts stop at 1,000, of what was lost at 10,000: about 10 ms for an endpoint with 100,000 deliveries.
+ * At most 500 deliveries (newest first) and their attempts are read; 100 attempts, 50 changes and 100 event types are returned;
+ * counts stop at 1,000, counts of losses at 10,000. This takes about 10 ms for an endpoint with 100,000 deliveries.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -23,7 +23,7 @@ const TYPES = 100
 const COUNTED = 1_000
 const LOST = 10_000
 
-/** What this room knows; whether URL and secret are of use now is the capability's to say. */
+/** What the database knows; the capability judges whether URL and secret are usable now. */
 export type Gathered = Omit<Evidence, "endpoint" | "requestTimeoutMs" | "retryDelayMs"> & {
   readonly endpoint: Omit<Evidence["endpoint"], "secretReadable" | "urlRefusal"> & {
     readonly url: string
@@ -128,7 +128,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
         rows(sql, Losses)`
         select ${losses} from posthorn.losses(${workspaceId}, ${endpointId}, ${LOST})`
 
-      /** By name, hopping over the index from type to type. */
+      /** By name; it skips through the index from type to type. */
       const typesOf = (workspaceId: WorkspaceId) =>
         rows(sql, SeenType)`
         with recursive types as (
@@ -144,7 +144,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
         select event_type as "eventType" from types
         where id >= posthorn.id_at('evt_', now() - ${TYPES_WITHIN}::interval) limit ${TYPES}`
 
-      /** Undefined when the workspace has no such endpoint. */
+      /** Undefined if the workspace has no such endpoint. */
       const gather = (
         workspaceId: WorkspaceId,
         endpointId: EndpointId
