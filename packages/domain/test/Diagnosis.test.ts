@@ -24,7 +24,8 @@ const attemptOf = (seen: string, index: number): SeenAttempt => {
     httpStatus,
     failureReason: isOk ? null : httpStatus === null ? (seen as FailureReason) : "http_status",
     url: "https://example.com/hooks",
-    location: null
+    location: null,
+    timestampOff: false
   }
 }
 
@@ -165,6 +166,11 @@ flapping that has settled into failing | 6*ok,503 6*503 | failing: server_error 
     the old one signed until 2026-11-20T12:05:30.000Z
 401 without a rotation | 6*ok 4*401 | failing: rejected 401 medium, 4 in a row since 6, of 9 8 7
     !rotated
+401 that names the timestamp, though the secret was rotated | 6*ok 4*401 | failing: timestamp_off 401 high, 4 in a row since 6, of 9 8 7
+    it refuses the time in webhook-timestamp
+    Compare the receiver's clock with the right time
+    -rotateWebhookSecret
+500 that names the timestamp | 6*ok 4*500 | failing: server_error 500 medium, 4 in a row since 6, of 9 8 7
 disabled by hand | 6*ok | disabled: disabled_by_hand high, 0 in a row since 7, after aud_7
 healthy | 12*ok | healthy: healthy high, 0 in a row since 11
     12 of the last 12 attempts were delivered.
@@ -218,6 +224,11 @@ const more: Readonly<Record<string, More>> = {
   "an event type that fails only now": { failed: { eventType: "invoice.voided" } },
   "401 since a rotation, within its grace": { changes: [rotated(5.5)] },
   "403 since the old secret ended": { changes: [rotated(5.5 - 24 * 60)] },
+  "401 that names the timestamp, though the secret was rotated": {
+    changes: [rotated(5.5)],
+    failed: { timestampOff: true }
+  },
+  "500 that names the timestamp": { failed: { timestampOff: true } },
   "disabled by hand": {
     endpoint: { enabled: false, disabledReason: "manual", disabledAt: at(7) },
     changes: [stopping]

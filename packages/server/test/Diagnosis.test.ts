@@ -78,7 +78,8 @@ describe("the next steps of a diagnosis", () => {
           httpStatus: 429,
           failureReason: "http_status",
           url: "https://example.com/",
-          location: null
+          location: null,
+          timestampOff: false
         }
       ],
       olderAttempts: false,
@@ -118,6 +119,30 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
         deliveryIds: lost.toReversed()
       })
       expect(diagnosis.findings[1]!.deliveryIds).toEqual([lost[2]])
+    })
+  )
+
+  it.effect("§4.6 finds a timestamp that is off by the answer's words, or by when it was sent", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const said = (observed: Parameters<typeof observe>[2]) =>
+        Effect.gen(function* () {
+          const endpointId = yield* makeEndpoint(ws)
+          for (let n = 0; n < 3; n++)
+            yield* deliver(ws, { status: "failed_permanent", httpStatus: 401, ...observed })
+          const codes = codesOf(yield* diagnosisOf(ws, endpointId))
+          yield* ws.call("DELETE", `/webhooks/${endpointId}`)
+          return codes[0]
+        })
+
+      expect([
+        yield* said({ responseBody: "Message Timestamp too old" }),
+        yield* said({ responseBody: '{"error":"timestamp_outside_tolerance"}' }),
+        yield* said({ offMs: -600_000 }),
+        yield* said({ offMs: 600_000 }),
+        yield* said({ responseBody: '{"timestamp":"2026-11-20T12:00:00Z","error":"Unauthorized"}' }),
+        yield* said({ offMs: -60_000 })
+      ]).toEqual([...Array(4).fill("timestamp_off"), "rejected", "rejected"])
     })
   )
 

@@ -49,6 +49,9 @@ export interface Observed {
   readonly durationMs?: number
   readonly retryAfterMs?: number | null
   readonly exhausted?: boolean
+  readonly responseBody?: string
+  /** How far the clock of its worker was off. */
+  readonly offMs?: number
 }
 
 /** Records the next attempt of a delivery, as the worker does. */
@@ -69,8 +72,8 @@ export const observe = (ws: Entered, deliveryId: string, observed: Observed = {}
     yield* sql`select posthorn.record(array[${ws.workspaceId}], array[${deliveryId}], array[${delivery!.endpointId}],
       array[${delivery!.generation}::integer], array[${ordinal}::smallint],
       array[${`wha_${deliveryId.slice(4, -2)}${String(ordinal).padStart(2, "0")}`}], array[${status}],
-      array[${Date.now()}::bigint], array[${observed.durationMs ?? 10}::integer], array[${httpStatus}::smallint],
-      array[${failureReason}::text], array['v1,x'], array['ok'], array[${retryAfter}::integer],
+      array[${Date.now() + (observed.offMs ?? 0)}::bigint], array[${observed.durationMs ?? 10}::integer], array[${httpStatus}::smallint],
+      array[${failureReason}::text], array['v1,x'], array[${observed.responseBody ?? "ok"}], array[${retryAfter}::integer],
       array[${observed.exhausted ?? false}::boolean], array['https://example.com/hooks'],
       array['{"content-type":"text/plain"}'], array[0], '{"content-type":"application/json"}', 20)`
   }).pipe(Effect.orDie)

@@ -19,6 +19,8 @@ export interface SeenAttempt {
   readonly url: string
   /** Where the receiver pointed to; its own words. */
   readonly location: string | null
+  /** Its timestamp was far from the database's time, or the receiver's answer names the timestamp. */
+  readonly timestampOff: boolean
 }
 
 /** An audit event whose target is the endpoint. */

@@ -15,6 +15,7 @@ export const findingCodes = [
   "flapping",
   "some_event_types",
   "some_deliveries",
+  "timestamp_off",
   "rejected",
   "not_found",
   "rate_limited",

@@ -170,6 +170,18 @@ const receiversSide =
 /** One rule for each kind. */
 export const causes: Readonly<Record<Kind, (facts: Facts) => Cause>> = {
   rejected,
+  timestamp_off: ({ example }) => ({
+    summary: `${answered(example)}: it refuses the time in webhook-timestamp. Receivers accept 5 minutes before and after their own.`,
+    because: "The answers name the timestamp, or it was minutes away from the time of the record.",
+    steps: [
+      person(
+        "Compare the receiver's clock with the right time, and set it by NTP. The operator sees the workers' own in posthorn_clock_offset_seconds and posthorn doctor."
+      ),
+      person(
+        "If both are right, see that the receiver reads webhook-timestamp as seconds, and verifies when the request arrives, not later from a queue of its own."
+      )
+    ]
+  }),
   not_found: wrongAddress(({ example }) => answered(example), "Correct the path of the URL."),
   refused,
   redirected: wrongAddress(

@@ -3,6 +3,7 @@ import type { Evidence, SeenAttempt, SeenChange } from "../DiagnosisEvidence.ts"
 
 /** Kinds of failure that have different causes and remedies. */
 export type Kind =
+  | "timestamp_off"
   | "rejected"
   | "not_found"
   | "rate_limited"
@@ -34,10 +35,14 @@ const kinds = {
   invalid_url: "url_refused"
 } as const
 
-export const kindOf = ({ failureReason, httpStatus }: SeenAttempt): Kind =>
-  failureReason === null || failureReason === "http_status"
-    ? kindOfStatus(httpStatus ?? 0)
-    : kinds[failureReason]
+/** By which a receiver may say that it does not accept the signature, or when it was signed. */
+const REFUSING: ReadonlySet<Kind> = new Set(["rejected", "refused"])
+
+export const kindOf = ({ failureReason, httpStatus, timestampOff }: SeenAttempt): Kind => {
+  if (failureReason !== null && failureReason !== "http_status") return kinds[failureReason]
+  const kind = kindOfStatus(httpStatus ?? 0)
+  return timestampOff && REFUSING.has(kind) ? "timestamp_off" : kind
+}
 
 export const hasFailed = ({ status }: SeenAttempt) => status !== "delivered"
 
