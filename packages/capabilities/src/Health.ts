@@ -1,4 +1,8 @@
-/** Whether this process can serve: its database takes what is written, and is at the migration this program knows. */
+/**
+ * Whether this process can do its work: its database takes what is written, and is at the migration this program knows. A worker
+ * in the same process has not stopped because of its clock.
+ */
+import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import { pending } from "@posthorn/persistence/operations/Migrator"
 import { makeWriteProbe } from "@posthorn/persistence/operations/WriteProbe"
 import { Effect } from "effect"
@@ -12,8 +16,13 @@ const behind = pending.pipe(
 )
 
 export class Health extends Effect.Service<Health>()("@posthorn/capabilities/Health", {
-  effect: Effect.map(makeWriteProbe(behind), (unready) => ({
-    /** Null, or why not. It asks the database at most once a second. */
-    unready
-  }))
+  dependencies: [DatabaseClock.Default],
+  effect: Effect.gen(function* () {
+    const clock = yield* DatabaseClock
+    const notWriting = yield* makeWriteProbe(behind)
+    return {
+      /** Null, or why not. It asks the database at most once a second. */
+      unready: Effect.map(notWriting, (reason) => reason ?? clock.unready())
+    } as const
+  })
 }) {}

@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { InstallationPolicy } from "@posthorn/capabilities/InstallationPolicy"
+import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import { installationMeters } from "@posthorn/persistence/operations/Installation"
 import { keepQuotas } from "@posthorn/persistence/operations/Quotas"
 import { ConsoleConfig } from "@posthorn/server/console/ConsoleConfig"
@@ -60,6 +61,7 @@ export const serverOf = (resolved: Resolved) =>
         retryDelayMs: Duration.toMillis(resolved.settings.retryDelay)
       })
     ),
+    Layer.provide(DatabaseClock.Default),
     Layer.provide(secretBoxOf(resolved)),
     Layer.provide(databaseOf(resolved, "serve", DATABASE)),
     Layer.provide(NodeContext.layer)

@@ -1,5 +1,6 @@
 /** `posthorn work`: the delivery worker. */
 import type { Database } from "@posthorn/persistence/client/Database"
+import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import { installationMeters } from "@posthorn/persistence/operations/Installation"
 import { HistoryKept } from "@posthorn/persistence/operations/Retention"
 import * as Worker from "@posthorn/worker/Worker"
@@ -14,7 +15,7 @@ import { VERSION } from "./Version.ts"
 import { workerPort } from "./WorkerPort.ts"
 
 /** What runs on the worker's own connections. */
-type Beside<E> = Layer.Layer<never, E, Database>
+type Beside<E> = Layer.Layer<never, E, Database | DatabaseClock>
 
 const DATABASE = { maxConnections: 3, silence: "10 seconds", lockTimeout: "2 seconds" } as const
 
@@ -34,6 +35,7 @@ export const workerOf = <E>(resolved: Resolved, beside: Beside<E> = Layer.empty)
       })
     ),
     Layer.provide(Layer.succeed(HistoryKept, resolved.settings.history)),
+    Layer.provide(DatabaseClock.Default),
     Layer.provide(secretBoxOf(resolved)),
     Layer.provide(databaseOf(resolved, "work", DATABASE))
   )

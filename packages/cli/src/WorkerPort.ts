@@ -1,8 +1,9 @@
 /**
  * What a worker answers over HTTP, on a port of its own and only where METRICS_PORT is set: `/metrics` and two health
- * checks. Alive: this program answers. Ready: its database takes what it writes, too.
+ * checks. Alive: this program answers. Ready: its database takes what it writes, and its clock is not too far off.
  */
 import { createServer, type RequestListener } from "node:http"
+import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import { writeProbe } from "@posthorn/persistence/operations/WriteProbe"
 import { CONTENT_TYPE, makePrometheusText } from "@posthorn/telemetry/PrometheusText"
 import { Data, Effect, Runtime } from "effect"
@@ -36,10 +37,12 @@ const json = (status: number, value: object): Answer => ({
 export const workerPort = (host: string, port: number) =>
   Effect.gen(function* () {
     const notWriting = yield* writeProbe
+    const clock = yield* DatabaseClock
     const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
-    const ready = Effect.map(notWriting, (reason) =>
-      reason === null ? json(200, { status: "ok" }) : json(503, { status: "unavailable", reason })
-    )
+    const ready = Effect.map(notWriting, (writing) => {
+      const reason = writing ?? clock.unready()
+      return reason === null ? json(200, { status: "ok" }) : json(503, { status: "unavailable", reason })
+    })
     const pages: Readonly<Record<string, Effect.Effect<Answer>>> = {
       "/metrics": Effect.map(yield* makePrometheusText, (body) => ({
         status: 200,

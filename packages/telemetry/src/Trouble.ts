@@ -2,7 +2,7 @@
  * Trouble that goes on is told when it begins, once a minute while it lasts, with a count, and when it is over: an outage of ten
  * minutes is a dozen lines, not a thousand.
  */
-import { Effect } from "effect"
+import { Effect, LogLevel } from "effect"
 import { elapsedNow } from "./Elapsed.ts"
 
 const AGAIN_MS = 60_000
@@ -19,7 +19,7 @@ export interface Trouble {
 }
 
 /** `trouble` and `good` are sentences without a period, such as "The queue cannot be read" and "The queue can be read again". */
-export const makeTrouble = (trouble: string, good: string): Trouble => {
+export const makeTrouble = (trouble: string, good: string, level = LogLevel.Warning): Trouble => {
   let times = 0
   let since = 0
   let saidAt = 0
@@ -28,7 +28,7 @@ export const makeTrouble = (trouble: string, good: string): Trouble => {
     saidAt = now
     const seconds = Math.round((now - since) / 1000)
     const more = times === 1 ? "" : ` (${times} times in ${seconds} s)`
-    return Effect.logWarning(`${trouble}${more}: ${why}`)
+    return Effect.logWithLevel(level, `${trouble}${more}: ${why}`)
   }
   const over = Effect.suspend(() =>
     times === 0

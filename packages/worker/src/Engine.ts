@@ -12,6 +12,7 @@
  * Source: spec §3.1, §6 and §3.4, docs/adr/0010-engine.md.
  */
 
+import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import { SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { Queue } from "@posthorn/persistence/engine/Queue"
 import { Records } from "@posthorn/persistence/engine/Records"
@@ -93,7 +94,8 @@ const make = Effect.gen(function* () {
     ownership: yield* Ownership,
     prepare: makePrepare(yield* SecretBox, config.allowedTargets),
     trace: yield* attemptSpans,
-    clock: yield* Effect.clock
+    clock: yield* Effect.clock,
+    databaseClock: yield* DatabaseClock
   }
   return parts
 })

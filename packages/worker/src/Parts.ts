@@ -1,4 +1,5 @@
 /** What the engine's loops are made of: each takes what it needs. */
+import type { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import type { Queue } from "@posthorn/persistence/engine/Queue"
 import type { Records } from "@posthorn/persistence/engine/Records"
 import type { Clock } from "effect"
@@ -24,6 +25,7 @@ export interface Parts {
   readonly retryDelayMs: number
   readonly tuning: TuningValues
   readonly clock: Clock.Clock
+  readonly databaseClock: DatabaseClock
 }
 
 /** The Poller's. */

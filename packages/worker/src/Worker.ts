@@ -3,6 +3,7 @@
  * Engine.ts says what it does. Closing the layer stops it: no further attempts start, and those in flight are finished and
  * recorded. Its caller waits for `Broken`, and ends when that ends.
  */
+import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
 import * as Queue from "@posthorn/persistence/engine/Queue"
 import * as Records from "@posthorn/persistence/engine/Records"
@@ -29,5 +30,6 @@ export const layer = Layer.scoped(Broken, Engine.start).pipe(
     Shards.layer,
     Listener.layer
   ]),
+  Layer.provide(DatabaseClock.Default),
   Layer.provide(DedicatedConnection.layer)
 )

@@ -1,6 +1,7 @@
 /** A loop of the engine that breaks by a defect: whoever runs the worker hears of it, as it may deliver no longer. */
 import { assert, layer } from "@effect/vitest"
 import type { Observation } from "@posthorn/domain/Verdict"
+import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
 import * as Queue from "@posthorn/persistence/engine/Queue"
 import * as Records from "@posthorn/persistence/engine/Records"
@@ -45,6 +46,7 @@ const engineWith = (
         Shards.layer,
         Listener.layer
       ).pipe(
+        Layer.provideMerge(DatabaseClock.Default),
         Layer.provide(DedicatedConnection.layer),
         Layer.provideMerge(Layer.succeed(WorkerConfig, { ...settings, ...changes })),
         Layer.fresh

@@ -108,6 +108,7 @@ export const deliveries = ({ id }: Workspace) =>
 export interface AttemptRow {
   readonly delivery_id: string
   readonly ordinal: number
+  readonly at: string
   readonly status: string
   readonly http_status: number | null
   readonly failure_reason: string | null

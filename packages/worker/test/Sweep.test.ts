@@ -1,6 +1,7 @@
 /** What waits of disabled endpoints, however much, keeps nothing new waiting and is not read again. On a real PostgreSQL. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
+import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
 import * as Queue from "@posthorn/persistence/engine/Queue"
 import * as Records from "@posthorn/persistence/engine/Records"
@@ -61,6 +62,7 @@ const worker = (counted: Counted) =>
         Receiver.layer
       ]),
       Layer.provide([Shards.layer, Listener.layer]),
+      Layer.provide(DatabaseClock.Default),
       Layer.provide(DedicatedConnection.layer),
       Layer.provide(Layer.succeed(WorkerConfig, settings)),
       Layer.fresh

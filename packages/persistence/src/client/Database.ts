@@ -1,9 +1,9 @@
 /**
- * The pool of connections to PostgreSQL, configured as this package's statements expect it.
+ * The connection to PostgreSQL, set up the way every statement in this room expects it.
  *
- * Rows have the statement's column names (camelCase aliases where rows leave this package), timestamps as RFC 3339 text in UTC
- * with milliseconds, and int8 as a number. `transformJson` stays off: with it on, the driver renames members inside customers'
- * payloads.
+ * Rows come as their columns are named in the statement (aliased in camelCase where they leave this room), timestamps
+ * as RFC 3339 text in UTC with milliseconds, int8 as a number. `transformJson` stays off: with it on, the driver renames
+ * members inside customers' payloads.
  */
 import { Socket } from "node:net"
 import * as Reactivity from "@effect/experimental/Reactivity"
@@ -21,7 +21,7 @@ const IDLE_TIMEOUT = Duration.seconds(30)
 const INT8 = 20
 const TIMESTAMPTZ = 1184
 
-/** `2026-11-21 13:00:00.12+00` becomes `2026-11-21T13:00:00.120Z`; microseconds are truncated. */
+/** `2026-11-21 13:00:00.12+00` as `2026-11-21T13:00:00.120Z`; microseconds are cut. */
 export const toRfc3339 = (text: string): string => {
   if (text.endsWith("+00") && text.charCodeAt(10) === 32) {
     const fraction = text.slice(19, -3)
@@ -41,12 +41,12 @@ export interface DatabaseOptions extends Limits {
   readonly applicationName: string
   readonly maxConnections: number
   /**
-   * A connection that is silent for this long counts as dead: it is closed, and its statement fails. Only for pools whose
-   * statements are all short. After a failover no packet tells that a connection is gone, so without this limit its statement
-   * would wait for a quarter of an hour.
+   * A connection on which nothing was said for so long is taken for dead and closed, and its statement fails. For those
+   * whose statements are all short: after a change of host no packet says that a connection is gone, and without this
+   * its statement would wait for a quarter of an hour.
    */
   readonly silence?: Duration.DurationInput
-  /** Most connections that one workspace's statements may use. */
+  /** The most connections that statements of one workspace may hold. */
   readonly perWorkspace?: number
 }
 
@@ -57,10 +57,7 @@ const socketThatEnds = (silence: Duration.DurationInput) => () => {
   )
 }
 
-/**
- * A pool. Waiting for a connection ends after `CONNECT_TIMEOUT`. Without `perWorkspace`, a transaction that waits for one
- * cannot be interrupted earlier.
- */
+/** A pool. Waiting for a connection ends after `CONNECT_TIMEOUT`. Without `perWorkspace` a transaction cannot be interrupted before. */
 export const layer = (options: DatabaseOptions) =>
   Layer.provide(Layer.scopedContext(connect(options)), Reactivity.layer)
 
@@ -79,7 +76,7 @@ const connect = (options: DatabaseOptions) =>
       ...(stream && { stream })
     })
     const client = yield* PgClient.fromPool({ acquire: Effect.succeed(pool), transformJson: false })
-    // For code that opens its own connections beside the pool.
+    // For those who open connections of their own, beside the pool.
     const config: PgClient.PgClientConfig = {
       ...client.config,
       connectTimeout: CONNECT_TIMEOUT,

@@ -1,8 +1,8 @@
 /**
- * A connection outside the pool, for session locks and LISTEN: both belong to one connection.
+ * A connection of one's own, outside the pool: for session locks and for LISTEN, which belong to a connection.
  *
- * Needs a direct connection, or a pooler in session mode. The scope closes it; if it breaks by itself, `broken` fails. Nothing
- * is retried here.
+ * Needs a direct connection, or a pooler that pools sessions. The scope closes it; when it breaks on its own, `broken`
+ * ends. Nothing is retried here.
  */
 
 import { SqlError } from "@effect/sql/SqlError"
@@ -25,16 +25,16 @@ export interface DedicatedConnection {
 
 const CONNECT_TIMEOUT_MS = 5_000
 const CLOSE_TIMEOUT_MS = 1_000
-/** Below the fence of 3 s, after which the worker no longer waits for an answer. */
+/** Below the fence of 3 s: what waits longer than that is not waited for by its worker any more. */
 const LOCK_TIMEOUT = "2 seconds"
 
 const failed = (message: string) => (cause: unknown) => new SqlError({ cause, message })
 
-/** Opens such connections, to the pool's database. */
+/** Opens connections of one's own, to the database that the pool is connected to. */
 export class DedicatedConnections extends Context.Tag("@posthorn/persistence/DedicatedConnections")<
   DedicatedConnections,
   {
-    /** `name` is shown in pg_stat_activity. */
+    /** `name` is seen in pg_stat_activity. */
     readonly open: (name: string) => Effect.Effect<DedicatedConnection, SqlError, Scope.Scope>
   }
 >() {}
@@ -60,7 +60,7 @@ const open = (
       Effect.tryPromise({ try: () => client.connect(), catch: failed("Failed to connect") }),
       () =>
         Effect.ignore(
-          // Interruptible: otherwise a connection that died silently would be waited for without end.
+          // Interruptible, or a connection that is dead without a sign would be waited for without end.
           Effect.timeout(Effect.interruptible(Effect.tryPromise(() => client.end())), CLOSE_TIMEOUT_MS)
         )
     )
@@ -73,14 +73,14 @@ const open = (
         onTimeout: () => failed("Failed to connect")(new Error("No answer"))
       })
     )
-    // Prepared: most statements are repeated each second, and planning the worker's beat anew costs PostgreSQL 2 ms.
+    // Prepared: most are repeated each second, and the worker's beat costs PostgreSQL 2 ms when it is planned anew.
     const names = new Map<string, string>()
     const nameOf = (statement: string): string => {
       const name = names.get(statement) ?? `statement_${names.size}`
       names.set(statement, name)
       return name
     }
-    // One statement at a time: a future version of the driver will no longer queue them.
+    // One statement at a time: the driver will stop queueing them by itself.
     const turn = yield* Effect.makeSemaphore(1)
     return {
       broken: Deferred.await(broken),

@@ -1,10 +1,10 @@
 /**
- * The delivery worker's statements: prepared once per connection, on a few dedicated connections.
+ * The delivery worker's statements: prepared once per connection, on a few connections of their own.
  *
- * Compared with a statement of `SqlClient` (PostgreSQL 18, 2026-11-21), each call saves parsing and planning, 80 us of
- * PostgreSQL's CPU, and the making of row objects. That is worth it only for statements that run hundreds of times a second.
- * Arrays are joined to text here, because the driver would examine each element for characters to escape, and ids have none.
- * Each call is one statement, so one transaction. Needs a direct connection, or a pooler in session mode.
+ * What they save against a statement of `SqlClient` (PostgreSQL 18, 2026-11-21): parsing and planning, 80 us of PostgreSQL's
+ * CPU for each call, and rows as objects. Worth it only for what runs hundreds of times a second. Arrays go as text that is
+ * put together here, because the driver looks into each element for what would have to be escaped, and ids never do.
+ * Each call is one statement, so one transaction. Needs a direct connection, or a pooler that pools sessions.
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
@@ -16,30 +16,27 @@ import { poolMeters, statementSeconds } from "./internal/PoolMeters.ts"
 import { rowsOf } from "./Rows.ts"
 import { sessionOf } from "./Session.ts"
 
-/** Reading, loading and recording run concurrently. */
+/** Reading, loading and recording run beside each other. */
 const CONNECTIONS = 3
-/**
- * Below the socket's silence limit: a statement that waits for a locked table then fails by itself, instead of costing a new
- * session each time.
- */
+/** A locked table fails a statement before the socket is given up for its silence: that would open another session each time. */
 const LOCK_TIMEOUT = "2 seconds"
 
 type Columns = ReadonlyArray<readonly [name: string, holds: Schema.Schema.AnyNoContext]>
 
-/** Rows come as lists, in the order of these columns. */
+/** A row is a list, for which the columns stand in their order. */
 export type RowOf<C extends Columns> = { readonly [K in keyof C]: Schema.Schema.Type<C[K][1]> }
 
 export const rowOf = <const C extends Columns>(columns: C) =>
   Schema.Tuple(...columns.map(([, holds]) => holds)) as unknown as Schema.Schema<RowOf<C>>
 
 export interface Statement<A> {
-  /** The name of the prepared statement: always for the same text. */
+  /** Under which each connection has it: one text for ever. */
   readonly name: string
   readonly text: string
   readonly row: Schema.Schema<A>
 }
 
-/** Selects these columns from a function's rows. */
+/** Takes these columns from a function's rows. */
 export const statement = <const C extends Columns>(call: string, columns: C): Statement<RowOf<C>> => ({
   name: call.slice(0, call.indexOf("(")),
   text: `select ${columns.map(([name]) => name).join(", ")} from ${call}`,
@@ -76,7 +73,7 @@ const runOn =
       Effect.async<ReadonlyArray<unknown>, SqlError>((resume) => {
         const query = { name, text, values: [...values], rowMode: "array" as const }
         pool.query(query, (error: Error | null, result: pg.QueryArrayResult) =>
-          // The driver returns null, though its types say undefined.
+          // The driver says null, its types say undefined.
           resume(
             error
               ? Effect.fail(new SqlError({ cause: error, message: `Failed to execute ${name}` }))
@@ -91,7 +88,7 @@ const runOn =
       )
     )
 
-/** Connects to the database of the `PgClient` pool. */
+/** To the database that the pool of `PgClient` is connected to. */
 export const layer: Layer.Layer<Prepared, never, PgClient> = Layer.scoped(
   Prepared,
   Effect.gen(function* () {
@@ -103,8 +100,8 @@ export const layer: Layer.Layer<Prepared, never, PgClient> = Layer.scoped(
 )
 
 /**
- * A text array's input, from values that need no escaping: ids, numbers, booleans. It is joined in one go, because appending
- * piece by piece leaves an object for each.
+ * A text array's input, from what needs no escaping: ids, numbers, booleans. Joined, because adding one piece after another
+ * leaves an object for each.
  */
 export const plain = <A>(
   rows: ReadonlyArray<A>,
@@ -117,7 +114,7 @@ export const plain = <A>(
 
 const TO_ESCAPE = /[\\"]/g
 
-/** The same, from any text. */
+/** The same from any text. */
 export const quoted = <A>(rows: ReadonlyArray<A>, of: (row: A) => string | null): string =>
   plain(rows, (row) => {
     const value = of(row)

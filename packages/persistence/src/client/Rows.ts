@@ -1,15 +1,15 @@
 /**
- * The rows that a statement returns. Their columns are declared once, as a schema, from which their type is derived. Without a
- * schema the columns of a row have no known type.
+ * What a statement gives. The columns of its rows are declared once, as a schema, and their type is derived from it; a
+ * statement that is run without one gives columns of which nothing is known.
  *
- * Rows are used as the driver made them: decoding 50 of them takes twice as long as reading them. In tests every row is decoded
- * (`testkit/src/CheckedRows.ts`), and a row that does not fit fails the test. Why: docs/adr/0033-row-types.md.
+ * Rows are taken as the driver made them: decoding 50 of them takes twice as long as reading them. Tests decode every
+ * row that they read (`testkit/src/CheckedRows.ts`), and fail by one that does not fit. Why: docs/adr/0033-row-types.md.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Effect, type Schema } from "effect"
 
-/** Throws if the rows do not fit the schema. */
+/** Throws when these are not such rows. */
 export type Check = (
   found: ReadonlyArray<unknown>,
   row: Schema.Schema.AnyNoContext,
@@ -18,7 +18,7 @@ export type Check = (
 
 let check: Check | null = null
 
-/** For tests: checks every row that this process reads from now on. */
+/** From now on every row that this process reads is checked: for tests. */
 export const checkRows = (by: Check): void => {
   check = by
 }
@@ -28,7 +28,7 @@ type Statement<A> = (
   ...parts: ReadonlyArray<unknown>
 ) => Effect.Effect<ReadonlyArray<A>, SqlError>
 
-/** The template tag for a statement that returns such rows. */
+/** The tag of a statement that gives such rows. */
 export const rows = <A extends object>(sql: SqlClient, row: Schema.Schema<A>): Statement<A> =>
   check === null
     ? sql<A>
@@ -37,7 +37,7 @@ export const rows = <A extends object>(sql: SqlClient, row: Schema.Schema<A>): S
         return Effect.flatMap(statement, (found) => rowsOf(row, found, statement.compile()[0]))
       }
 
-/** Rows of a statement that did not run on the pool. */
+/** What was found by a statement that is not the pool's. */
 export const rowsOf = <A>(
   row: Schema.Schema<A>,
   found: ReadonlyArray<unknown>,

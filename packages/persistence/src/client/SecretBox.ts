@@ -1,12 +1,12 @@
 /**
- * Encrypts signing secrets at rest: AES-256-GCM under one of several master keys, bound to the secret's row.
+ * Encrypts signing secrets at rest: AES-256-GCM, bound to the row it lies in, under one of several master keys.
  *
  * Answers that hold a secret and are kept under an idempotency key are sealed in the same way.
  *
- * A sealed secret is key id (8 bytes) · nonce (12) · ciphertext · tag (16). The workspace and endpoint ids (for an answer, its
- * idempotency key) are associated data, so a ciphertext moved to another row does not open. The first key seals, and all keys
- * open. So the master key can be changed: put the new one first, re-encrypt, then drop the old one. The key id is a hash of the
- * key, so keys need no numbers. This does not protect against somebody who has both the database and a key.
+ * A sealed secret is  key id (8 bytes) · nonce (12) · ciphertext · tag (16).  The workspace and endpoint ids are
+ * associated data (of an answer, its key), so a ciphertext moved to another row does not open. The first key seals; all of them open, so that
+ * the master key can be changed: put the new one first, re-encrypt, then drop the old one. The key id is a hash of the
+ * key, so no numbering has to be kept. Nothing here protects against somebody who has both database and key.
  * Source: spec §3.4 (Secrets) and §10 (ENCRYPTION_KEY).
  */
 
@@ -32,7 +32,7 @@ export class SecretUnreadable extends Data.TaggedError("SecretUnreadable")<{
   }
 }
 
-/** What a secret is bound to: an endpoint, or an answer kept under an idempotency key. */
+/** An endpoint, or an answer that is kept under an idempotency key. */
 export type SecretRow =
   | { readonly workspaceId: WorkspaceId; readonly endpointId: EndpointId }
   | { readonly workspaceId: WorkspaceId; readonly idempotencyKey: string }
@@ -43,9 +43,9 @@ const nameOf = (row: SecretRow) =>
 export class SecretBox extends Context.Tag("@posthorn/persistence/client/SecretBox")<
   SecretBox,
   {
-    /** Seals a `whsec_…` text for the row. */
+    /** Seal a `whsec_…` text for the row. */
     readonly seal: (row: SecretRow, secret: Redacted.Redacted) => Buffer
-    /** Opens a secret that was sealed for the row; throws `SecretUnreadable`. */
+    /** Open what was sealed for the row; throws `SecretUnreadable`. */
     readonly open: (row: SecretRow, sealed: Uint8Array) => Redacted.Redacted
     /** Whether the newest key sealed it. */
     readonly isCurrent: (sealed: Uint8Array) => boolean

@@ -1,11 +1,11 @@
 /**
- * Settings for every connection before its first statement, whatever the defaults of server, database or role: those that our
- * SQL relies on, and those that end abandoned sessions.
+ * What every connection is set to before its first statement, whatever the server, the database or the role has by default:
+ * what our SQL stands on, and what keeps a session that nobody listens to from staying.
  *
- * Only settings that differ are changed. So a role without the right to change one is refused only if that setting is wrong
- * (such as `session_replication_role`, with which no trigger runs): the connection fails, and the error names the setting. They
- * are set by statements and not as startup parameters, which a pooler might not accept. Settings that an operator may want to
- * choose are left alone: costs, memory, `synchronous_commit`, `default_transaction_read_only`.
+ * Only what differs is set. So a role is refused only for what it has and may not change (`session_replication_role`, with
+ * which no trigger runs): the connection fails, and the error names the setting. Set by statements and not when connecting,
+ * because a pooler in between might not know them.
+ * What an operator may want to choose is left alone: costs, memory, `synchronous_commit`, `default_transaction_read_only`.
  */
 import { Duration } from "effect"
 
@@ -13,7 +13,7 @@ const ON = [
   "array_nulls",
   "standard_conforming_strings",
   "row_security",
-  // With one of these off, whole tables would be read. Statements that need one off set it themselves.
+  // A role without one of these reads whole tables. The statements that need less say so themselves.
   "enable_bitmapscan",
   "enable_hashagg",
   "enable_hashjoin",
@@ -30,17 +30,16 @@ const ON = [
 const OFF = ["default_transaction_deferrable", "exit_on_error", "jit", "transform_null_equals"]
 
 /**
- * Times come in one style and zone. After waiting for a lock, a statement must see what was committed meanwhile. Under
- * `repeatable read` the deletion of an endpoint would leave behind deliveries that were published while it waited, and
- * retention could remove an event that a replay was just made of (docs/adr/0015-publishing.md).
+ * Times come in one style and zone. After a wait for a lock, what was committed meanwhile must be seen: under `repeatable read`
+ * a deleted endpoint would leave behind what was published to it while it was waited for, and retention could remove an event
+ * of which a replay was just made (docs/adr/0015-publishing.md).
  */
 const OTHERS: Readonly<Record<string, string>> = {
   DateStyle: "ISO, MDY",
   IntervalStyle: "postgres",
   TimeZone: "UTC",
   bytea_output: "hex",
-  // Below the server's deadline for an answer. Otherwise a statement would run on after its caller has gone, and hold locks or
-  // wait for them.
+  // Below the server's own: it would otherwise carry on for whoever hung up, and hold locks or stand in line for them.
   client_connection_check_interval: "2000",
   default_transaction_isolation: "read committed",
   extra_float_digits: "1",
@@ -52,10 +51,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   session_replication_role: "origin"
 }
 
-/**
- * PostgreSQL ends statements and waits that take longer. A limit that is not given stays as the role has it; by default, waits
- * for locks never end.
- */
+/** PostgreSQL ends what takes longer. What is not given stays as the role has it; waits for locks are then without end. */
 export interface Limits {
   readonly statementTimeout?: Duration.DurationInput
   readonly idleInTransaction?: Duration.DurationInput
@@ -72,7 +68,7 @@ const wantedOf = ({ idleInTransaction, lockTimeout, statementTimeout }: Limits) 
   ...(idleInTransaction && { idle_in_transaction_session_timeout: milliseconds(idleInTransaction) })
 })
 
-/** The search path comes first: with another one, the second statement could call anybody's functions. */
+/** The path comes first: with another one, what the second statement calls could be anybody's. */
 export const sessionOf = (limits: Limits = {}): string =>
   `set search_path = pg_catalog, pg_temp; select set_config(name, w.value, false) from (values ${Object.entries(
     wantedOf(limits)

@@ -1,9 +1,9 @@
 /**
- * What this package's statements have in common.
+ * What the statements of this room have in common.
  *
- * A failing statement is a defect: callers cannot do anything about an unavailable database, and the edge of each program turns
- * the defect into its own kind of answer. Only this file recognises refusals that the database itself makes (SQLSTATE PH4xx, a
- * unique index).
+ * A statement that fails is a defect: callers cannot do anything about a database that is away, and the edge of each
+ * program turns the defect into what its outside understands. Refusals that the database itself makes (SQLSTATE PH4xx,
+ * a unique index) are told apart here and nowhere else.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
@@ -15,7 +15,7 @@ export const UNIQUE_VIOLATION = "23505"
 const FOREIGN_KEY_VIOLATION = "23503"
 export const LOCK_NOT_AVAILABLE = "55P03"
 
-/** PostgreSQL's report of a failed statement. */
+/** What PostgreSQL says about a failed statement. */
 export interface SqlProblem {
   readonly code?: string
   readonly message: string
@@ -26,13 +26,13 @@ export interface SqlProblem {
 export const problemOf = (error: SqlError): SqlProblem =>
   error.cause instanceof Error ? (error.cause as SqlProblem) : { message: String(error.cause) }
 
-/** The statement waited for another transaction until `lock_timeout`. */
+/** It waited for another transaction for as long as `lock_timeout` allows. */
 export const isLockTimeout = (error: SqlError): boolean => problemOf(error).code === LOCK_NOT_AVAILABLE
 
-/** Whether another transaction was in the way: a retry may succeed. */
+/** Whether somebody else's transaction was in the way: made again, it may go through. */
 export const isInTheWay = (code: string | undefined): boolean => /^(55P03|40001|40P01)$/.test(code ?? "")
 
-/** For the rest of the transaction, waiting for other transactions fails after two seconds, with 55P03. */
+/** For the rest of the transaction: waits for other transactions end after two seconds, with 55P03. */
 export const boundedWait = (sql: SqlClient) => sql`select set_config('lock_timeout', '2s', true)`
 
 type Refusals = Readonly<Record<string, (problem: SqlProblem) => unknown>>
@@ -50,55 +50,53 @@ export const refusing =
         : Effect.fail(refusal(problemOf(error)) as RefusalOf<T>)
     })
 
-/** The end of a query: newest first by (created_at, id), strictly past the position, limited to one row more than the page. */
+/** The end of a condition: newest first on (created_at, id), strictly past the position, and one more than the page holds. */
 export const newestFirst = (sql: SqlClient, limit: number, from: Option.Option<TimePosition>) =>
   sql`${Option.match(from, {
     onNone: () => sql`true`,
     onSome: ({ at, id }) => sql`(created_at, id) < (${at}::timestamptz, ${id}::text)`
   })} order by created_at desc, id desc limit ${limit + 1}`
 
-/** The same for a list in ascending order of id. */
+/** The same for a list that goes forward on id. */
 export const byIdAfter = (sql: SqlClient, limit: number, from: Option.Option<{ readonly id: string }>) =>
   sql`id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })} order by id limit ${limit + 1}`
 
 /**
- * SQLSTATE classes and codes that mean: try again later, because the database is unreachable, shutting down, read-only, full,
- * or its disk is failing. 28 and 3D000 belong here too: while a password is changed or a database is restored, nobody gets in
- * for a while, and no observation may be given up for that. XX (damage found while reading a row) does not: only statements
- * that touch that row fail, and others must not wait for them.
+ * SQLSTATE classes and codes that mean: the database is away, shutting down, read-only, full or its disk ill; try again
+ * later. So do 28 and 3D000: a password that is being changed, or a database that is being restored, lets nobody in for a
+ * while, and an observation must not be given up for that. XX (damage found while a row was read) is not among them: only
+ * what touches that row fails, and nobody else may wait for it.
  */
 const AWAY = /^(08|28|3D000|53|57P0|58|25006|55P03|40001|40P01|57014)/
 
-/**
- * PostgreSQL's own codes have five characters. Other codes (ECONNRESET, CERT_HAS_EXPIRED) mean that PostgreSQL did not answer.
- */
+/** What PostgreSQL says has five characters of these classes; other codes (ECONNRESET, CERT_HAS_EXPIRED) mean it said nothing. */
 const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/
 
-/** Whether this defect means that the database cannot be reached, or cannot serve at the moment. */
+/** Whether this defect is a database that cannot be reached or cannot serve just now. */
 export const isDatabaseAway = (defect: unknown): boolean => {
   if (!(defect instanceof SqlError)) return false
   const { code } = problemOf(defect)
   return code === undefined || !SQLSTATE.test(code) || AWAY.test(code)
 }
 
-/** Whether this defect is a row for a workspace that was just deleted, while its token was still cached. */
+/** Whether this defect is a row for a workspace that was deleted a moment ago, under a token still remembered. */
 export const isWorkspaceGone = (defect: unknown): boolean => {
   if (!(defect instanceof SqlError)) return false
   const { code, constraint } = problemOf(defect)
   return code === FOREIGN_KEY_VIOLATION && (constraint?.endsWith("_workspace_id_fkey") ?? false)
 }
 
-/** A time range for a list of events or deliveries. */
+/** What a list of events or deliveries can be narrowed to. */
 export interface Times {
-  /** Created at this time or later. */
+  /** Made then or later. */
   readonly since?: string | undefined
-  /** Created before this time. */
+  /** Made before then. */
   readonly until?: string | undefined
 }
 
 /**
- * Rows created between these times, found by id, since ids have the order of `created_at`. The id range ends a millisecond
- * later: `until` may lie within the millisecond to which `created_at` is truncated.
+ * What was made between these times, by the order of ids, which is that of `created_at`. Of ids a millisecond more: `until` may lie
+ * within the one to which `created_at` is cut.
  */
 export const madeBetween = (
   sql: SqlClient,

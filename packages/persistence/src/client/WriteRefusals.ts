@@ -1,7 +1,6 @@
 /**
- * Remembers, for each database of this process, that PostgreSQL answers but refused a write, from the refusal until something
- * has been written again (`operations/WriteProbe.ts`). Reading alone would not show it: on a full disk, a transaction that only
- * reads succeeds.
+ * What PostgreSQL last refused to write, though it answers: a transaction that only reads succeeds on a full disk. Kept for each
+ * database of this process, from the refusal until something has been written (`operations/WriteProbe.ts`).
  */
 
 export type NotWriting = "away" | "read_only" | "disk_full"
@@ -12,7 +11,7 @@ const REASONS: Readonly<Record<string, NotWriting>> = {
   "57P03": "away"
 }
 
-/** Why a write with this SQLSTATE was refused; undefined if the statement failed for another reason. */
+/** Why a statement that failed with this SQLSTATE could not be written; undefined when it failed for another reason. */
 export const notWriting = (code: string | undefined): NotWriting | undefined => REASONS[code ?? ""]
 
 const refused = new Map<string, NotWriting>()

@@ -1,10 +1,10 @@
 /**
- * The outbox as a worker sees it: due rows, the content that a post needs, and the stored claims.
+ * The outbox as a worker sees it: what is due, what a post needs, and the few marks a claim leaves.
  *
- * Reading changes nothing: the owner of a shard remembers what it holds in memory. So a claim usually costs no write, and
- * repeating a poll does no harm. The statements are functions in migrations/0004_engine.sql, so that PostgreSQL keeps their
- * plans. Times are microseconds since 1970 by the database's clock. `internal/` has the poll (Polls.ts), its rows (DueRows.ts),
- * and the content for posts (Loads.ts). Source: spec §3.1, §8 and §3.4.
+ * Reading takes nothing: whoever owns a shard remembers what it holds. So a claim costs no write, and a poll that is
+ * repeated does no harm. The statements are functions in migrations/0004_engine.sql, so that PostgreSQL keeps their
+ * plans. Times are microseconds since 1970 by the database's clock. Beside it: a poll (internal/Polls.ts), what it
+ * brings (DueRows.ts), and what a post needs (Loads.ts). Source: spec §3.1, §8 and §3.4.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -26,17 +26,17 @@ export type { Cursor, Due, Open } from "./internal/Polls.ts"
 
 export interface Heads {
   readonly rows: ReadonlyArray<DueRow>
-  /** Where to continue; null if no endpoint is left. */
+  /** Where to go on; null when no endpoint is left. */
   readonly next: LaneRef | null
 }
 
-/** A claim to store. `count` is the number of claims including this one, so storing it twice counts it once. */
+/** A claim to be written down: `count` is how many there are with it, so writing it twice counts it once. */
 export interface Claim {
   readonly row: DueRow
   readonly count: number
 }
 
-/** The claim was counted; the delivery was at the limit and became a dead letter; its row is locked. */
+/** It is counted; it stood at the limit and went to the dead letters; somebody holds its row. */
 const ClaimOutcome = Schema.Literal("counted", "given_up", "held")
 export type ClaimOutcome = typeof ClaimOutcome.Type
 
@@ -44,11 +44,11 @@ const Claimed = Schema.Struct({ id: Id("delivery"), outcome: ClaimOutcome })
 
 const Disabled = Schema.Struct({ id: Id("endpoint") })
 
-/** The rows of one endpoint from a position on. */
+/** The rows of one endpoint from a position in its line on. */
 export interface Refill extends LaneRef {
   readonly due: number
   readonly deliveryId: DeliveryId
-  /** Most rows. */
+  /** How many. */
   readonly wanted: number
 }
 
@@ -56,8 +56,8 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
   Queue,
   {
     /**
-     * Rows that became due past the cursors, at most `perShard` of each shard, without those of the endpoints in `skip`. If
-     * `skip` is not empty it scans at most `lookMost` rows of each shard.
+     * What became due past the cursors, at most `perShard` of each shard, without the rows of the endpoints in `skip`. With
+     * those it looks at no more than `lookMost` in each shard.
      */
     readonly due: (
       marks: ReadonlyArray<Cursor>,
@@ -65,21 +65,21 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
       perShard: number,
       lookMost: number
     ) => Effect.Effect<Due, SqlError>
-    /** The first due row of each endpoint, in any shard, continuing after one of them (null: from the beginning). */
+    /** The first row that is due of each endpoint, whatever shard, going on after one of them (null: from the beginning). */
     readonly heads: (after: LaneRef | null, most: number) => Effect.Effect<Heads, SqlError>
-    /** When the next row of these shards will become due, or null. */
+    /** When the next row of these shards becomes due after now, or null. */
     readonly nextDue: (shards: ReadonlyArray<number>) => Effect.Effect<number | null, SqlError>
-    /** Due rows of the given endpoints, each endpoint's in order of due time. */
+    /** What is due of single endpoints, each one's by due time. */
     readonly dueOf: (refills: ReadonlyArray<Refill>) => Effect.Effect<ReadonlyArray<DueRow>, SqlError>
-    /** In the requested order; null for a delivery that is gone or was recorded meanwhile. One call at a time. */
+    /** In the order asked; null for what is gone or was recorded meanwhile. One call at a time. */
     readonly load: (rows: ReadonlyArray<DueRow>) => Effect.Effect<ReadonlyArray<Content | null>, SqlError>
-    /** Stores claims and returns the outcome of each, by delivery. Deliveries that are gone are left out. */
+    /** Writes claims down; gives what came of each, by delivery. What is gone is left out. */
     readonly countClaims: (
       claims: ReadonlyArray<Claim>,
       limit: number,
       sending: boolean
     ) => Effect.Effect<ReadonlyMap<string, ClaimOutcome>, SqlError>
-    /** Those of these endpoints that exist and are disabled. */
+    /** Which of these endpoints exist and are disabled. */
     readonly disabledAmong: (lanes: ReadonlyArray<LaneRef>) => Effect.Effect<ReadonlyArray<string>, SqlError>
   }
 >() {}

@@ -1,9 +1,9 @@
 /**
- * Records attempts, and marks dead-lettered deliveries.
+ * Writing down what came of attempts, and marking spent deliveries.
  *
- * `record` takes all observations since the last call, in the order in which they finished, and stores them in one transaction.
- * Repeating it with the same observations changes nothing, so a call whose answer was lost is simply repeated. What is stored
- * and why: migrations/0003_record.sql. Source: spec §2.3, §3.1 and §3.4.
+ * `record` takes everything that finished since the last call, in the order it finished, and writes it in one
+ * transaction. Calling it again with the same observations changes nothing, so a call whose answer was lost is simply
+ * repeated. What is written and why: migrations/0003_record.sql. Source: spec §2.3, §3.1 and §3.4.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -25,64 +25,64 @@ export interface Observed {
   readonly ordinal: number
   readonly attemptId: AttemptId
   readonly status: AttemptStatus
-  /** When it began, in milliseconds since 1970; the signed timestamp is this in seconds. */
+  /** When it began, in milliseconds since 1970; its seconds are what was signed. */
   readonly at: number
   readonly durationMs: number
   readonly httpStatus: number | null
   readonly failureReason: FailureReason | null
-  /** The value of `webhook-signature`; null if no request was made, or if the evidence is stored bare. */
+  /** The value of `webhook-signature`; null when no request was made, or when what was sent shall not be kept. */
   readonly signature: string | null
   readonly responseBody: string | null
   /** Where it was sent. */
   readonly url: string
-  /** A JSON object; null if there are none. */
+  /** A JSON object; null for none. */
   readonly responseHeaders: string | null
   readonly retryAfterMs: number | null
   readonly exhausted: boolean
 }
 
 export interface Recorded {
-  /** How many observations were the first of their ordinal; the others changed nothing. */
+  /** Observations that were the first of their ordinal; the others changed nothing. */
   readonly recorded: number
   readonly deadLettered: number
   /** Endpoints that this call disabled. */
   readonly disabled: ReadonlyArray<string>
   /**
-   * Indexes of the observations that were not stored, because another one was first, or the delivery was already over. All
-   * others are stored, by this call or by an earlier one whose answer was lost.
+   * Places of the observations that are not on record, because another one was first or nothing was waited for any more. The
+   * others are, be it by this call or by an earlier one whose answer was lost.
    */
   readonly tooLate: ReadonlyArray<number>
-  /** The moment from which `retryAfterMs` counts, in microseconds since 1970. */
+  /** What `retryAfterMs` counts from, in microseconds since 1970. */
   readonly moment: number
 }
 
-/** How many dead letters were processed, and how many of their deliveries were marked. */
+/** Dead letters that were looked at, and those of them whose deliveries were still to be given up. */
 const DeadLettered = Schema.Struct({ looked: Count, marked: Count })
 export type DeadLettered = typeof DeadLettered.Type
 
 export class Records extends Context.Tag("@posthorn/persistence/engine/Records")<
   Records,
   {
-    /** Each delivery at most once. `fixedHeaders` is a JSON object: the headers of every request besides its own four. */
+    /** Each delivery at most once. `fixedHeaders` is a JSON object: what every request carried besides the four headers of its own. */
     readonly record: (
       observed: ReadonlyArray<Observed>,
       fixedHeaders: string,
       failureLimit: number
     ) => Effect.Effect<Recorded, SqlError>
-    /** Endpoints with locked rows for which `record` would have to wait. This query itself waits for nothing. */
+    /** Endpoints of which `record` would have to wait for a row that somebody holds. Waits for nothing itself. */
     readonly held: (observed: ReadonlyArray<Observed>) => Effect.Effect<ReadonlySet<string>, SqlError>
-    /** The dead-letter consumer: processes up to `batch` dead letters, and marks their deliveries terminal. */
+    /** The dead-letter consumer: looks at up to `batch` spent deliveries and marks them terminal. */
     readonly deadLetter: (batch: number) => Effect.Effect<DeadLettered, SqlError>
   }
 >() {}
 
-/** The indexes of the observations, in the order in which rows are locked. */
+/** The places of the observations, in the order in which rows are locked. */
 const inOrder = (observed: ReadonlyArray<Observed>): ReadonlyArray<number> => {
   const ids = observed.map(({ deliveryId }) => deliveryId)
   return [...ids.keys()].sort((a, b) => (ids[a]! < ids[b]! ? -1 : ids[a]! > ids[b]! ? 1 : 0))
 }
 
-/** The list parameters of `posthorn.record`, by name, so that none can be passed for another. */
+/** The parameters of `posthorn.record` that are lists, by their names: none can take another's place. */
 const LISTS: Readonly<Record<string, (observed: ReadonlyArray<Observed>) => string>> = {
   workspaces: (observed) => plain(observed, (one) => one.workspaceId),
   deliveries: (observed) => plain(observed, (one) => one.deliveryId),
@@ -95,7 +95,7 @@ const LISTS: Readonly<Record<string, (observed: ReadonlyArray<Observed>) => stri
   durations: (observed) => plain(observed, (one) => one.durationMs),
   http_statuses: (observed) => plain(observed, (one) => one.httpStatus),
   failure_reasons: (observed) => plain(observed, (one) => one.failureReason),
-  // Base64 and commas need no escaping.
+  // Base64 and its commas: nothing to escape.
   signatures: (observed) => plain(observed, ({ signature }) => signature && `"${signature}"`),
   response_bodies: (observed) => quoted(observed, (one) => one.responseBody),
   retry_afters: (observed) => plain(observed, (one) => one.retryAfterMs),
@@ -117,7 +117,7 @@ const RECORD = statement(
 )
 const HELD = statement("posthorn.held($1, $2, $3, $4)", [["held", Id("endpoint")]])
 
-/** The call of `posthorn.record`, for callers with their own transaction. */
+/** The call of `posthorn.record`, for whoever makes it in a transaction of their own. */
 export const recording = (observed: ReadonlyArray<Observed>, fixedHeaders: string, failureLimit: number) => {
   const arrivals = inOrder(observed)
   const ordered = arrivals.map((n) => observed[n]!)

@@ -1,9 +1,9 @@
 /**
  * The statements of shard ownership, on the connection that holds the locks.
  *
- * They are advisory locks of this database in class `CLASS`: objects 0 to 31 are the shards, and every worker holds `MEMBER`
- * shared. Anybody who may connect can take them too. A holder whose role cannot change the queue is no worker: it does not
- * count as a member, and `standing` names it. A session could take a lock twice, so only free ones are tried, and only held
+ * Advisory locks of this database in class `CLASS`: object 0 to 31 are the shards, `MEMBER` is held shared by every
+ * worker. Anybody who may connect can take them too. A holder whose role cannot change the queue is no worker: it is not
+ * counted as a member, and `standing` names it. A session may take a lock twice, so only free ones are tried and only held
  * ones unlocked.
  */
 import { SqlError } from "@effect/sql/SqlError"
@@ -14,23 +14,25 @@ import { Count } from "../client/internal/Columns.ts"
 const CLASS = 7_067_002
 const MEMBER = 1_000_000
 
-/** The server ends a session that is silent for this long, and so frees its locks. */
+/** The server ends a session that says nothing for so long, and with it frees its locks. */
 export const IDLE_SESSION_TIMEOUT_MS = 5_000
 
-/** A session that holds or waits for the workers' locks and cannot be a worker. */
+/** A session that holds, or waits for, what is the workers', and can be none. */
 const ForeignSession = Schema.Struct({
   pid: Count,
   role: Schema.String,
   application: Schema.String,
-  /** How many shards it holds. */
+  /** Shards it holds. */
   shards: Count
 })
 export type ForeignSession = typeof ForeignSession.Type
 
 const Standing = Schema.Struct({
+  /** By the database's clock, in milliseconds since 1970. */
+  now: Schema.Number,
   shardCount: Count,
   members: Count,
-  /** This worker's position among the members, from 0. */
+  /** Ours among the members, from 0. */
   position: Count,
   free: Schema.Array(Count),
   foreignSessions: Schema.Array(ForeignSession)
@@ -43,25 +45,23 @@ const Cleared = Schema.Struct({ shard: Count })
 
 const Taken = Schema.Struct({
   ...Cleared.fields,
-  /**
-   * Set if the last owner was another worker and did not give the shard back: rows due by this moment may have been in flight.
-   */
+  /** Set when the last owner did not give it back, and was somebody else: rows due by then may have been in flight. */
   inDoubtUntil: Schema.NullOr(Count)
 })
 export type Taken = typeof Taken.Type
 
 export interface ShardLocks {
-  /** Become a member; false while a foreign session keeps all workers out. Membership ends with the session. */
+  /** Become a member; false while somebody keeps all workers out. Members give this up with their session. */
   readonly join: Effect.Effect<boolean, SqlError>
+  /** Be a member no longer: the others share what there is. */
+  readonly resign: Effect.Effect<void, SqlError>
   readonly standing: Effect.Effect<Standing, SqlError>
-  /** Tries to take these shards; returns those it got. */
+  /** Those of these that nobody else got first. */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Taken>, SqlError>
-  /**
-   * Returns those of these shards that are no longer in doubt: nothing is left in them that a dead owner may have been sending.
-   */
+  /** Those of these in which nothing is left of what a dead owner may have held: they are in doubt no longer. */
   readonly clearDoubt: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
   readonly giveBack: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
-  /** Unlocks them, but leaves them marked as not given back. */
+  /** Unlocks them, and leaves it written down that they were not given back. */
   readonly letGo: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
 }
 
@@ -78,7 +78,7 @@ const STANDING = `
     where l.locktype = 'advisory' and l.classid = ${CLASS} and l.objsubid = 2
       and l.database = (select oid from pg_database where datname = current_database())
   )
-  select posthorn.shard_count() as "shardCount",
+  select extract(epoch from clock_timestamp())::float8 * 1000 as now, posthorn.shard_count() as "shardCount",
     (select count(*)::integer from held where object = ${MEMBER} and granted and worker) as members,
     (select count(*)::integer from held where object = ${MEMBER} and granted and worker and pid < pg_backend_pid()) as position,
     array(
@@ -104,10 +104,10 @@ const GIVE_BACK = `
   select posthorn.give_back_shard(shard::smallint, $2), pg_advisory_unlock(${CLASS}, shard)
   from unnest($1::integer[]) as shard`
 
-/** Not given back: for the next owner, everything due in the shard is in doubt, as after a crash. */
+/** Without giving them back: for whoever takes one next, what is due in it is in doubt, as after a death. */
 const LET_GO = `select pg_advisory_unlock(${CLASS}, shard) from unnest($1::integer[]) as shard`
 
-/** `owner` is a text that is unique to this worker. */
+/** `owner` is any text that no other worker uses. */
 export const make = (connection: DedicatedConnection, owner: string): Effect.Effect<ShardLocks, SqlError> =>
   Effect.gen(function* () {
     yield* connection.query(`set idle_session_timeout = ${IDLE_SESSION_TIMEOUT_MS}`)
@@ -115,6 +115,9 @@ export const make = (connection: DedicatedConnection, owner: string): Effect.Eff
       join: Effect.map(
         connection.query(`select pg_try_advisory_lock_shared(${CLASS}, ${MEMBER}) as joined`, [], Joined),
         ([row]) => row!.joined
+      ),
+      resign: Effect.asVoid(
+        connection.query(`select pg_advisory_unlock_shared(${CLASS}, ${MEMBER}) as resigned`)
       ),
       standing: Effect.map(connection.query(STANDING, [], Standing), ([row]) => row!),
       take: (shards) =>

@@ -1,6 +1,6 @@
 /**
- * The locks that tell publishers that a worker sleeps: see `posthorn.wake` in migrations/0002. They are on the listener's
- * connection, so the locks never outlive the listening.
+ * The locks by which publishers know that a worker sleeps: `posthorn.wake` in migrations/0002. On the connection on which the
+ * worker hears them, so that the locks never outlive its hearing.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { Effect, Schema } from "effect"
@@ -12,14 +12,11 @@ const TAKE = `select shard from unnest($1::integer[]) as shard
 
 const Taken = Schema.Struct({ shard: Count })
 
-/** The connection holds no other advisory locks. */
+/** The connection holds no others. */
 const GIVE_BACK = "select pg_advisory_unlock_all()"
 
 export interface SleepLocks {
-  /**
-   * Tries to take the locks of these shards; returns those it got. A shard's lock is not free while a transaction that
-   * published to it is open.
-   */
+  /** Those of these shards that could be had: not while a transaction that published to one is open. */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
   readonly giveBack: Effect.Effect<void, SqlError>
 }

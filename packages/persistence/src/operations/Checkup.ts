@@ -1,6 +1,6 @@
 /**
- * Questions that `posthorn doctor` asks the database. Each is asked separately, so that one that fails does not hide the
- * others' answers. Nothing here changes anything.
+ * What an operator wants to know of the database before trusting it: `posthorn doctor` asks each question by itself, so that one
+ * that cannot be answered leaves the others their answers. Nothing here changes anything.
  */
 import { randomUUID } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -53,7 +53,7 @@ export const serverFacts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
-/** How far the database's clock is ahead of this process's, in milliseconds, corrected by half of the round trip. */
+/** How far the database's clock is ahead of this process's, in milliseconds; half of the round trip is taken off. */
 export const clockAhead = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const began = yield* Clock.currentTimeMillis
@@ -62,7 +62,7 @@ export const clockAhead = Effect.gen(function* () {
   return Math.round(row!.now - (began + ended) / 2)
 })
 
-/** Rights that this role needs and lacks, such as `update queue`. */
+/** What this role may not do and must: such as `update queue`. */
 export const missingRights = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
     rows(sql, Missing)`
@@ -88,8 +88,8 @@ const DUPLICATE_PREPARED_STATEMENT = "42P05"
 const HEARD_WITHIN = "3 seconds"
 
 /**
- * Whether sessions last: a notification reaches its listener. Behind a pooler in transaction mode it does not, and a worker's
- * locks would not hold either.
+ * Whether a session stays one: a notification reaches who listens for it. Behind a pooler that pools transactions it
+ * does not, and neither would a worker's locks hold.
  */
 export const keepsSessions: Effect.Effect<boolean, SqlError, DedicatedConnections | SqlClient.SqlClient> =
   Effect.gen(function* () {
@@ -100,20 +100,20 @@ export const keepsSessions: Effect.Effect<boolean, SqlError, DedicatedConnection
     const heard = yield* Deferred.make<void>()
     connection.onNotification(() => Effect.runSync(Deferred.succeed(heard, undefined)))
     yield* connection.query(`listen ${channel}`)
-    // Behind such a pooler the next client gets the listening session.
+    // Behind such a pooler the listening session is the next one's.
     yield* Effect.addFinalizer(() => Effect.ignore(connection.query(`unlisten ${channel}`)))
     yield* sql`select pg_notify(${channel}, '')`
     return Option.isSome(yield* Effect.timeoutOption(Deferred.await(heard), HEARD_WITHIN))
   }).pipe(
     Effect.scoped,
-    // Another process has prepared a statement on what should be our own session.
+    // A statement that another process has prepared on what should be a session of our own.
     Effect.catchIf(
       (error) => problemOf(error).code === DUPLICATE_PREPARED_STATEMENT,
       () => Effect.succeed(false)
     )
   )
 
-/** Workers and their shards, and foreign sessions that hold shards instead. */
+/** Workers and what they hold, and foreign sessions that hold it instead. */
 export const whoWorks: Effect.Effect<ShardLocks.Standing, SqlError, DedicatedConnections> = Effect.gen(
   function* () {
     const connections = yield* DedicatedConnections

@@ -1,6 +1,6 @@
 /**
- * Sums up finished hours for statistics: migrations/0008_statistics.sql. Its share of the database's time is bounded: after
- * each hour it rests four times as long as counting took. A call is bounded in time too, because its caller has more to do.
+ * Counting hours that are over, for statistics: migrations/0008_statistics.sql. Bounded in its share of the database: after each
+ * hour it rests four times as long as counting it took. Bounded in time, too, for whoever calls has more to do.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -10,20 +10,20 @@ import { Id } from "../client/internal/Columns.ts"
 import { rows } from "../client/Rows.ts"
 
 const REST = 4
-/** After this time no further hour is begun; the current one is finished, including its rest. */
+/** No hour is begun later; the one that is being counted by then is finished, and rested for. */
 const MOST_MS = 30_000
 
 export class HourlyRollups extends Context.Tag("@posthorn/persistence/operations/HourlyRollups")<
   HourlyRollups,
   {
-    /** Counts finished hours for about half a minute; returns how many. Several workers may call it at once. */
+    /** Counts hours that can be counted now, for about half a minute; gives how many. Safe to call from several workers at once. */
     readonly count: Effect.Effect<number, SqlError>
   }
 >() {}
 
 const Done = Schema.Struct({ counted: Schema.Boolean })
 
-/** Times in PostgreSQL's text form, with microseconds. */
+/** Times as PostgreSQL writes them, to the microsecond. */
 const Wanted = Schema.Struct({ workspace: Id("workspace"), hour: Schema.String })
 type Wanted = typeof Wanted.Type
 

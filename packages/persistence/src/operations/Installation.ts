@@ -1,11 +1,11 @@
 /**
- * Numbers about the whole installation: which deliveries wait, for whom, and since when. Every process reports the same.
+ * The whole installation in numbers: what waits, for whom, and since when. The same for every process that asks.
  *
- * The cost of counting grows with the backlog (a million waiting deliveries of 2,000 endpoints: 0.6 s on two busy cores). So a
- * result is reused until a hundred times as long has passed as the counting took, and at least for `FRESH_MS`: one percent of a
- * core, whatever the backlog and however often somebody asks. Counting runs in the background: a caller waits `PATIENCE` at
- * most, and counting continues when the caller leaves. If counting fails, the last numbers stay; `counted_timestamp` tells
- * their age.
+ * Counting costs what there is to count (a million waiting deliveries of 2,000 endpoints: 0.6 s on two busy cores), so what
+ * was counted is shown again until a hundred times as long has passed as the counting took, and `FRESH_MS` at least: one
+ * percent of a core, whatever the backlog and however often somebody asks. It runs beside whoever asks, who waits for it
+ * `PATIENCE` at most, and goes on when they leave. What cannot be counted keeps its last number; `counted_timestamp` says
+ * of when it is.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { PgClient } from "@effect/sql-pg/PgClient"
@@ -14,6 +14,7 @@ import { collecting } from "@posthorn/telemetry/Collectors"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { gauge } from "@posthorn/telemetry/Meters"
 import { Clock, Effect, Fiber, Schema, type Scope } from "effect"
+import type { DatabaseClock } from "../client/DatabaseClock.ts"
 import { Count } from "../client/internal/Columns.ts"
 import { rows } from "../client/Rows.ts"
 import { writeProbe } from "./WriteProbe.ts"
@@ -108,28 +109,31 @@ const show = (standing: Standing, atMs: number) => {
   counted.set(atMs / 1000)
 }
 
-/** Refreshes the numbers, not too often, when the meters are read. */
-export const installationMeters: Effect.Effect<void, never, PgClient | SqlClient.SqlClient | Scope.Scope> =
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const scope = yield* Effect.scope
-    const notWriting = yield* writeProbe
-    let running: Fiber.RuntimeFiber<void> | null = null
-    let againAt = Number.NEGATIVE_INFINITY
+/** Has all of it counted, not too often, when somebody reads the meters. */
+export const installationMeters: Effect.Effect<
+  void,
+  never,
+  DatabaseClock | PgClient | SqlClient.SqlClient | Scope.Scope
+> = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const scope = yield* Effect.scope
+  const notWriting = yield* writeProbe
+  let running: Fiber.RuntimeFiber<void> | null = null
+  let againAt = Number.NEGATIVE_INFINITY
 
-    const look = Effect.gen(function* () {
-      const began = yield* elapsedNow
-      const outcome = yield* Effect.option(Effect.timeout(count(sql), TIMEOUT))
-      const ended = yield* elapsedNow
-      againAt = ended + Math.max(FRESH_MS, (ended - began) / MOST_SHARE)
-      if (outcome._tag === "Some") show(outcome.value[0]!, yield* Clock.currentTimeMillis)
-      else againAt = Math.min(againAt, ended + 6 * FRESH_MS)
-    }).pipe(Effect.withTracerEnabled(false), Effect.ensuring(Effect.sync(() => (running = null))))
+  const look = Effect.gen(function* () {
+    const began = yield* elapsedNow
+    const outcome = yield* Effect.option(Effect.timeout(count(sql), TIMEOUT))
+    const ended = yield* elapsedNow
+    againAt = ended + Math.max(FRESH_MS, (ended - began) / MOST_SHARE)
+    if (outcome._tag === "Some") show(outcome.value[0]!, yield* Clock.currentTimeMillis)
+    else againAt = Math.min(againAt, ended + 6 * FRESH_MS)
+  }).pipe(Effect.withTracerEnabled(false), Effect.ensuring(Effect.sync(() => (running = null))))
 
-    const collect = Effect.gen(function* () {
-      up.set((yield* notWriting) === null ? 1 : 0)
-      if (running === null && (yield* elapsedNow) >= againAt) running = yield* Effect.forkIn(look, scope)
-      if (running !== null) yield* Effect.timeoutOption(Fiber.await(running), PATIENCE)
-    })
-    yield* collecting(collect)
+  const collect = Effect.gen(function* () {
+    up.set((yield* notWriting) === null ? 1 : 0)
+    if (running === null && (yield* elapsedNow) >= againAt) running = yield* Effect.forkIn(look, scope)
+    if (running !== null) yield* Effect.timeoutOption(Fiber.await(running), PATIENCE)
   })
+  yield* collecting(collect)
+})

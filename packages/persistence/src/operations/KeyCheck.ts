@@ -1,6 +1,6 @@
 /**
- * Checks at the start whether this process's master keys open the stored signing secrets, of the first thousand endpoints. A
- * wrong key would otherwise show only when deliveries stop. Source: spec §10 (ENCRYPTION_KEY).
+ * Whether the master keys of this process open the signing secrets on record. A wrong key stops nothing but deliveries, so
+ * it is looked for at the start, among the first thousand endpoints. Source: spec §10 (ENCRYPTION_KEY).
  */
 
 import { Effect } from "effect"
@@ -10,7 +10,7 @@ import { SecretsRepo } from "./SecretsRepo.ts"
 const LOOKED_AT = 1_000
 const START = { workspaceId: "", endpointId: "" }
 
-/** The message if a secret cannot be opened; undefined if all open. */
+/** What to say when a secret stays shut; undefined when all open. */
 export const keyWarning = Effect.gen(function* () {
   const box = yield* SecretBox
   const secrets = yield* SecretsRepo

@@ -1,13 +1,13 @@
 /**
- * Brings the schema `posthorn` up to date: forward only, plain SQL files in order, each in its own transaction unless it says
- * otherwise. A lock ensures that each migration runs exactly once, even if many processes start together.
+ * Brings the schema `posthorn` up to date: forward only, plain SQL files in order, each in a transaction of its own unless
+ * it says otherwise, under a lock, so that any number of processes may start at once and each migration runs exactly once.
  *
- * Deliveries go on meanwhile: a migration that has to wait for a lock gives up after `LOCK_TIMEOUT`, lets those queued behind
- * it pass, and tries again.
+ * Deliveries go on meanwhile: a migration that must wait for a lock gives up after `LOCK_TIMEOUT`, lets through who stands
+ * in line behind it, and tries again.
  *
  * A database that is newer than this program is refused, unless its newer migrations say that this program may run beside
- * them. A database whose migrations had other texts (told by their SHA-256) is refused too: its version number would not tell
- * what is missing.
+ * them. So is one whose migrations had other texts than this program's, told by a SHA-256 of each: what is missing could
+ * not be told from its version number.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
@@ -16,14 +16,14 @@ import { rows } from "../client/Rows.ts"
 import { LOCK_NOT_AVAILABLE, problemOf } from "../client/Statement.ts"
 import { migrations as known, type Migration } from "./Migrations.ts"
 
-/** An arbitrary number: it names the migrators' lock. */
+/** Any fixed number: it names the lock that migrators queue for. */
 const LOCK = 7_067_001
 
-/** Above PostgreSQL's `deadlock_timeout`, after which an autovacuum gives way to a waiting statement. */
+/** Above PostgreSQL's `deadlock_timeout`, after which an autovacuum makes way for who waits. */
 const LOCK_TIMEOUT = "2s"
 
 export interface Patience {
-  /** How long a migration is retried while its locks are taken. */
+  /** How long a migration that finds its locks taken is tried again. */
   readonly seconds: number
 }
 
@@ -36,7 +36,7 @@ export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
 
 const Applied = Schema.Struct({
   version: Schema.Int,
-  /** Null in databases from before fingerprints were stored. */
+  /** Null in databases that were made before fingerprints were kept. */
   fingerprint: Schema.NullOr(Schema.String),
   runsBeside: Schema.NullOr(Schema.Int)
 })
@@ -46,10 +46,7 @@ const Exists = Schema.Struct({ there: Schema.Boolean })
 
 const Encoding = Schema.Struct({ encoding: Schema.String })
 
-/**
- * Payloads may be in any language and are kept as published, so the encoding must be UTF8. This is checked before anything is
- * created: an encoding cannot be changed later.
- */
+/** Payloads are text of any language, and are kept as published. Before anything is made: an encoding cannot be changed later. */
 const refuseEncoding = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [found] = yield* rows(sql, Encoding)`select current_setting('server_encoding') as encoding`
   if (found!.encoding !== "UTF8")
@@ -62,14 +59,14 @@ const refuseEncoding = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 const Here = Schema.Struct({ role: Schema.String, database: Schema.String })
 
 const appliedMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  // Only if it is missing: even `if not exists` requires the right to create one.
+  // Only where it is missing: `if not exists` asks for the right to make one all the same.
   const [schema] = yield* rows(sql, Exists)`select to_regnamespace('posthorn') is not null as there`
   if (schema?.there !== true) yield* sql`create schema posthorn`
   yield* sql`create table if not exists posthorn.migrations (
     version integer primary key, name text not null, fingerprint text, runs_beside integer,
     applied_at timestamptz(3) not null default now())`
-  // Databases from before the first release may lack it. Only if it is missing: even `if not exists` waits for all readers of
-  // the table, such as a dump, and blocks those behind it.
+  // Databases that were made before the first release may lack it. Only where it does: even `if not exists` waits for everybody
+  // who reads the table, such as a dump, and keeps those who come after waiting.
   const [column] = yield* rows(sql, Exists)`select exists (select from pg_attribute
     where attrelid = 'posthorn.migrations'::regclass and attname = 'runs_beside' and not attisdropped) as there`
   if (column?.there !== true) yield* sql`alter table posthorn.migrations add column runs_beside integer`
@@ -77,7 +74,7 @@ const appliedMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
 })
 
 const readApplied = (sql: SqlClient.SqlClient) =>
-  // Read through the row's JSON form, in which a column that an older table lacks is null.
+  // Through the row as JSON, in which a column that an older table lacks is null.
   rows(sql, Applied)`select version, to_jsonb(m) ->> 'fingerprint' as fingerprint,
     (to_jsonb(m) ->> 'runs_beside')::integer as "runsBeside" from posthorn.migrations m order by version`
 
@@ -131,7 +128,7 @@ const refuseForeign = (program: ReadonlyArray<Migration>, applied: ReadonlyArray
       fingerprint === null ||
       (version <= newest && program.find((one) => one.version === version)?.fingerprint !== fingerprint)
   )
-  // This program's migrations come before later ones.
+  // What this program knows comes before what is later.
   const skipped = later.length === 0 ? undefined : missingAfter(program, applied)[0]
   if (foreign !== undefined || skipped !== undefined)
     return refuse(
@@ -148,7 +145,7 @@ const refuseForeign = (program: ReadonlyArray<Migration>, applied: ReadonlyArray
 
 const INSUFFICIENT_PRIVILEGE = "42501"
 
-/** Names the missing right, if that is why a migration fails. */
+/** Names the right that is missing, where that is why a migration cannot be. */
 const namingRights = (sql: SqlClient.SqlClient) => (error: SqlError | MigrationFailed) => {
   const cause = error._tag === "SqlError" ? error : error.cause
   const problem = cause instanceof SqlError ? problemOf(cause) : undefined
@@ -165,8 +162,8 @@ const namingRights = (sql: SqlClient.SqlClient) => (error: SqlError | MigrationF
 }
 
 /**
- * Polled, not waited for: a waiting migrator would be an open transaction, which the first one's `create index concurrently`
- * waits for, and neither would end.
+ * Asked for again and again: a migrator that stood in line for it would be a transaction that the first one's
+ * `create index concurrently` waits for, and neither would end.
  */
 const alone = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const connection = yield* sql.reserve
@@ -177,7 +174,7 @@ const alone = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   )
 })
 
-/** Applies the missing migrations of a program; returns those it applied. */
+/** Apply what is missing of a program's migrations; gives those that were applied now. */
 export const migrateTo = (program: ReadonlyArray<Migration>, patience = PATIENCE) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -196,7 +193,7 @@ export const migrateTo = (program: ReadonlyArray<Migration>, patience = PATIENCE
 
 export const migrate = migrateTo(known)
 
-/** Compares a program's migrations with the database: which are missing, and how far the database is ahead. */
+/** What a program with these migrations finds: those that are missing, and how far the database is ahead of it. */
 export const standingOf = (program: ReadonlyArray<Migration>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -1,6 +1,6 @@
 /**
- * Counts used-up quotas while its scope lives: migrations/0010_quotas.sql. Any number of processes may run it; one counts at a
- * time. Counting takes at most a tenth of the time, and counts begin at least a second apart.
+ * Has used-up quotas counted for as long as its scope lives: migrations/0010_quotas.sql. Any number of processes may do so; one
+ * counts at a time. Counting takes a tenth of the time at most, and begins a second after the last count at the earliest.
  * Source: spec §5.2.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -10,7 +10,7 @@ import { Duration, Effect, Schedule, type Scope } from "effect"
 const LEAST = Duration.seconds(1)
 const PARTS = 10
 
-/** Stores the installation's quotas where SQL functions read them. */
+/** The installation's quotas, where publishers in SQL find them. */
 export const writeQuotas = ({ bytes, waiting }: Pick<Limits, "bytes" | "waiting">) =>
   Effect.flatMap(
     SqlClient.SqlClient,

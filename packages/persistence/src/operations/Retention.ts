@@ -25,25 +25,25 @@ export interface Removed {
 export class Retention extends Context.Tag("@posthorn/persistence/operations/Retention")<
   Retention,
   {
-    /** One whole run, unless today's has already been begun; then null. */
+    /** One whole run if nobody has begun today's; null otherwise. */
     readonly daily: Effect.Effect<Removed | null, SqlError>
-    /** One whole run in any case. */
+    /** One whole run, whatever was done before. */
     readonly run: Effect.Effect<Removed, SqlError>
-    /** Erases secrets in answers kept under idempotency keys, once those are no longer repeated. */
+    /** Erases the secrets in answers that are kept under idempotency keys, once they are not given again. */
     readonly erase: Effect.Effect<number, SqlError>
   }
 >() {}
 
 const JOB = "retention"
 
-/** `past`: the id at which the pass stopped. Rows that deliveries still refer to stay. */
+/** `past`: the id at which the pass stopped. Some rows that it looked at stay, for the deliveries that refer to them. */
 const Pass = Schema.Struct({ past: Schema.String, looked: Count, removed: Count })
 
 const ToTidy = Schema.Struct({ id: Id("workspace") })
 
 const Begun = Schema.Struct({ ours: Schema.Boolean })
 
-/** Repeats a pass from where the last one stopped, until one processes fewer rows than its limit. */
+/** Repeats a pass from where the last one stopped, until one has looked at fewer rows than it may. */
 const passes = (pass: (past: string) => Effect.Effect<ReadonlyArray<typeof Pass.Type>, SqlError>) =>
   Effect.iterate(
     { total: 0, past: "", looked: PASS },

@@ -1,14 +1,16 @@
 /**
- * Checks whether this process can write to its database: one transaction that takes a transaction id, at most once a second. It
- * stores nothing.
+ * Whether this process can write to its database: one transaction that takes an id, at most once a second however often
+ * somebody asks. It stores nothing. The database's clock is read with it.
  *
- * On a full disk such a transaction succeeds. So a refused statement counts too (`client/WriteRefusals.ts`), until a temporary
- * table, which needs disk space, could be created.
+ * A full disk lets such a transaction through. So a statement that was refused counts as well (`client/WriteRefusals.ts`),
+ * until a temporary table, which needs room on the disk, could be made.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { PgClient } from "@effect/sql-pg/PgClient"
+import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { Effect, Redacted, Schema } from "effect"
+import { DatabaseClock } from "../client/DatabaseClock.ts"
 import { rows } from "../client/Rows.ts"
 import { problemOf } from "../client/Statement.ts"
 import { forgetRefusal, lastRefusal, type NotWriting, notWriting } from "../client/WriteRefusals.ts"
@@ -16,23 +18,31 @@ import { forgetRefusal, lastRefusal, type NotWriting, notWriting } from "../clie
 const FRESH = "1 second"
 const PATIENCE = "2 seconds"
 
-const Writing = Schema.Struct({ readOnly: Schema.Boolean })
+const Writing = Schema.Struct({ readOnly: Schema.Boolean, now: Schema.Number })
 
 /**
- * Null while it can write, otherwise the reason. `also` is queried in the same transaction; its answer is used if the database
- * can write.
+ * Null while it can write, else why not; `also` is asked in the same transaction, and its answer is told when the
+ * database writes.
  */
 export const makeWriteProbe = <A extends string>(
   also: Effect.Effect<A | null, SqlError, SqlClient.SqlClient>
-): Effect.Effect<Effect.Effect<NotWriting | A | null>, never, PgClient | SqlClient.SqlClient> =>
+): Effect.Effect<
+  Effect.Effect<NotWriting | A | null>,
+  never,
+  DatabaseClock | PgClient | SqlClient.SqlClient
+> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const clock = yield* DatabaseClock
     const { config } = yield* PgClient
     const url = config.url === undefined ? "" : Redacted.value(config.url)
 
     const asking = Effect.gen(function* () {
+      const began = yield* elapsedNow
       const [found] = yield* rows(sql, Writing)`
-        select current_setting('transaction_read_only') = 'on' or pg_current_xact_id() is null as "readOnly"`
+        select current_setting('transaction_read_only') = 'on' or pg_current_xact_id() is null as "readOnly",
+          extract(epoch from clock_timestamp())::float8 * 1000 as now`
+      yield* clock.measured(began, found!.now)
       if (found!.readOnly) return "read_only" as const
       if (lastRefusal(url) !== undefined) {
         yield* sql`create temporary table posthorn_written on commit drop as select 1 as n`
@@ -55,5 +65,5 @@ export const makeWriteProbe = <A extends string>(
     return Effect.map(fresh, (answer) => answer ?? lastRefusal(url) ?? null)
   })
 
-/** The same without `also`. */
+/** The same, without more to ask. */
 export const writeProbe = makeWriteProbe<never>(Effect.succeed(null))

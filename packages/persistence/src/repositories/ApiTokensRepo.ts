@@ -24,7 +24,7 @@ export const ApiTokenRow = Schema.Struct({
 })
 export type ApiTokenRow = typeof ApiTokenRow.Type
 
-/** What the gate needs to know about a token and its workspace. */
+/** What the gate needs to know of a token, and of the workspace it opens. */
 export const TokenIdentity = Schema.Struct({
   workspaceId: Id("workspace"),
   workspaceSlug: Schema.String,
@@ -32,10 +32,10 @@ export const TokenIdentity = Schema.Struct({
   scopes: Texts,
   secretHash: Bytes,
   expiresAt: Schema.NullOr(Time),
-  /** Remaining lifetime by the database's clock; null if it never expires. */
+  /** How long it still was until then by the database's clock; null when it never expires. */
   leftMs: Schema.NullOr(Schema.Number),
   revokedAt: Schema.NullOr(Time),
-  /** The root of its chain. */
+  /** What the chain behind it began with. */
   root: Schema.NullOr(Maker)
 })
 export type TokenIdentity = typeof TokenIdentity.Type
@@ -85,7 +85,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
                 ${token.lineage.tokenId}, ${token.lineage.sessionId}, ${token.root?.type ?? null}, ${token.root?.id ?? null})
         returning ${columns}`
 
-      /** Looks tokens up by id alone: the token determines the workspace. */
+      /** Those that exist. By id alone: the token is what tells the workspace. */
       const findIdentities = (tokenIds: ReadonlyArray<string>) =>
         all(sql, TokenIdentity)`
         select t.workspace_id as "workspaceId", w.slug as "workspaceSlug", t.id as "tokenId", t.scopes,
@@ -95,7 +95,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         from posthorn.api_tokens t join posthorn.workspaces w on w.id = t.workspace_id
         where t.id = any(${tokenIds as Array<string>}::text[])`
 
-      /** The token with its workspace; undefined if it was just removed. */
+      /** The token with its workspace; undefined when it went a moment ago. */
       const findCaller = (workspaceId: WorkspaceId, tokenId: TokenId) =>
         first(sql, CallerRow)`
         select t.id, t.name, t.scopes, t.expires_at as "expiresAt",
@@ -103,7 +103,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         from posthorn.api_tokens t join posthorn.workspaces w on w.id = t.workspace_id
         where t.workspace_id = ${workspaceId} and t.id = ${tokenId}`
 
-      /** At minute precision, so that a busy token costs one small write a minute. */
+      /** To the minute, so that a busy token costs one small write a minute. */
       const touch = (workspaceId: WorkspaceId, tokenId: TokenId) =>
         execute(sql)`update posthorn.api_tokens set last_used_at = date_trunc('minute', now())
         where workspace_id = ${workspaceId} and id = ${tokenId}
@@ -115,7 +115,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
 
       /**
-       * Whether this token and this session are still valid. Ask while the workspace is locked, so that the answer stays true.
+       * Whether this token and this session still open something; ask while the workspace is held, so that it stays true.
        */
       const isOpen = (workspaceId: WorkspaceId, { sessionId, tokenId }: Lineage) =>
         hasRow(sql)`select where
@@ -126,10 +126,10 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
             select from posthorn.console_sessions where workspace_id = ${workspaceId} and id = ${sessionId}
               and ended_at is null and expires_at > now()))`
 
-      /** By the database's clock, like every expiry. */
+      /** By the database's clock, as all that expires. */
       const isPast = (moment: string) => hasRow(sql)`select where ${moment}::timestamptz <= clock_timestamp()`
 
-      /** How many are valid. The index it uses holds only valid ones, and some that have expired since. */
+      /** How many open something; in an index that holds no others but some that have expired since. */
       const countOpen = (workspaceId: WorkspaceId) =>
         counted(sql)`select count(*) as n from posthorn.api_tokens
         where workspace_id = ${workspaceId} and revoked_at is null
@@ -139,9 +139,9 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         hasRow(sql)`select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}`
 
       /**
-       * Revokes the tokens in `first`, and with `descendants` every token made by them, directly or through links, sessions and
-       * other tokens, even by ones already revoked. Returns the tokens that this call revoked, in the order of their creation.
-       * The workspace must be locked: then no further descendant can be made meanwhile.
+       * Revokes the tokens that are `first`, and with `descendants` every token made by them, directly or through links,
+       * sessions and other tokens, those revoked already included. Gives those that this call is the one to revoke, in the
+       * order they were made. The workspace must be held: then nobody makes another descendant meanwhile.
        */
       const revokeFrom = (workspaceId: WorkspaceId, first: Fragment, descendants: boolean) =>
         all(sql, Revoked)`

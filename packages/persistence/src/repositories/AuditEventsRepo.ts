@@ -1,6 +1,6 @@
 /**
- * The audit log of each workspace, and the operator's own, which outlives workspaces. Both are written in the transaction of
- * the change they describe; the database refuses to alter them.
+ * The audit log of each workspace, and the operator's own, which outlives workspaces. Both are written in the transaction
+ * of the change they tell of; the database refuses to alter them.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { AuditAction } from "@posthorn/domain/AuditAction"
@@ -75,7 +75,7 @@ export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
         from posthorn.audit_events
         where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
 
-      /** An act of the operator on a workspace. */
+      /** What the operator did to a workspace. */
       const appendOperator = (entry: Omit<AuditEntry, "workspaceId">) =>
         execute(sql)`insert into posthorn.operator_audit_events ${sql.insert(columnsOfEntry(entry))}`
 

@@ -1,9 +1,9 @@
 /**
  * Links that open the console, and its sessions. Only hashes of codes and cookies are stored. Source: spec §11.
  *
- * A session is found only while it lives: it has not ended, has not been idle for 12 hours, is not older than 7 days, its token
- * is neither revoked nor expired, and the operator's token at the root of its chain is still the current one. Removing a member
- * removes its links and sessions (foreign keys).
+ * A session is found only while it lives: not ended, not idle for 12 hours, not older than 7 days, its token neither
+ * revoked nor expired, the operator's token that began its chain still the present one. A removed member takes its links
+ * and sessions along (foreign keys).
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -16,7 +16,7 @@ import { Id, Texts, Time } from "../client/internal/Columns.ts"
 import { all, execute, first, one } from "../client/Query.ts"
 import { newestFirst } from "../client/Statement.ts"
 
-/** Whose rights a link or session has, and the chain behind it; see migrations/0006_console.sql. */
+/** Whose rights a link or session has, and what stands behind it; see migrations/0006_console.sql. */
 const Grant = Schema.Struct({
   tokenId: Schema.NullOr(Id("token")),
   memberId: Schema.NullOr(Id("member")),
@@ -46,13 +46,13 @@ export interface NewSession extends Grant {
 
 const MadeLink = Schema.Struct({ expiresAt: Time })
 
-/** A link that can be opened, and for whom. */
+/** A link that can be opened, and whom it signs in. */
 export const OpenLink = Schema.Struct({
   ...Grant.fields,
   workspaceId: Id("workspace"),
   workspaceSlug: Schema.String,
   workspaceName: Schema.String,
-  /** The member's or the token's id; null for the operator's. */
+  /** Of the member or the token; null for the operator's. */
   name: Schema.NullOr(Schema.String)
 })
 export type OpenLink = typeof OpenLink.Type
@@ -93,7 +93,7 @@ const Found = Schema.Struct({ memberId: Schema.NullOr(Id("member")), madeBy: Mak
 const Ended = Schema.Struct({ id: Id("consoleSession"), wasOpen: Schema.Boolean })
 const Named = Schema.Struct({ id: Id("consoleSession") })
 
-/** A browser's credential: the secret from a workspace's cookie. */
+/** What one browser asks with: the secret of a workspace's cookie. */
 export interface Asked {
   readonly slug: string
   readonly secretHash: Buffer
@@ -113,7 +113,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
       const ofLink = grantOf("l")
       const ofSession = grantOf("s")
 
-      /** Whatever is made in this session ends at this time at the latest. */
+      /** The latest end of what is made in this session. */
       const latestEnd = (workspaceId: WorkspaceId, { sessionId }: Grant) =>
         sql`(select expires_at from posthorn.console_sessions where workspace_id = ${workspaceId} and id = ${sessionId})`
 
@@ -121,7 +121,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         sql`${tokenId}, ${memberId}, ${permissions as Array<string> | null}::text[], ${sessionId}, ${operatorEpoch},
           ${madeBy.type}, ${madeBy.id}, ${root.type}, ${root.id}`
 
-      /** Also removes the workspace's expired links. */
+      /** Also removes the workspace's links that nobody opened in time. */
       const insertLink = (workspaceId: WorkspaceId, link: NewLink) =>
         Effect.map(
           one(sql, MadeLink)`
@@ -136,7 +136,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           ({ expiresAt }) => expiresAt
         )
 
-      /** The links with these codes that can be opened. Found by code alone, since the code determines the workspace. */
+      /** The links with these codes that can be opened. By code alone: it is what tells the workspace. */
       const findLinks = (codeHashes: ReadonlyArray<Buffer>) =>
         all(sql, Schema.Struct({ ...OpenLink.fields, code: Schema.String }))`
         select ${ofLink}, w.id as "workspaceId", w.slug as "workspaceSlug", w.name as "workspaceName",
@@ -148,7 +148,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         left join posthorn.members m on m.workspace_id = l.workspace_id and m.id = l.member_id
         where l.expires_at > clock_timestamp()`
 
-      /** Removes the link; the first caller gets true. False if there is none, or it has expired. */
+      /** Takes the link away, whoever comes first; false when there is none, or it came too late. */
       const takeLink = (workspaceId: WorkspaceId, codeHash: Buffer) =>
         Effect.map(
           first(sql, Schema.Struct({ isOpen: Schema.Boolean }))`
@@ -157,7 +157,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           (link) => link?.isOpen === true
         )
 
-      /** Also removes the workspace's expired sessions. */
+      /** Also removes the workspace's sessions whose time is over. */
       const insertSession = (workspaceId: WorkspaceId, session: NewSession) =>
         execute(sql)`
         with expired as (
@@ -168,7 +168,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         values (${workspaceId}, ${session.id}, ${session.secretHash}, ${session.via}, ${columnsOf(session)},
           least(clock_timestamp() + interval '7 days', ${latestEnd(workspaceId, session)}))`
 
-      /** Joins a session `s` with its token `t` and its member `m`, with the condition that it lives. */
+      /** The tables of a session `s`, its token `t` and its member `m`, and that it lives. */
       const living = (operatorEpoch: string) => sql`
         left join posthorn.api_tokens t on t.workspace_id = s.workspace_id and t.id = s.token_id
         left join posthorn.members m on m.workspace_id = s.workspace_id and m.id = s.member_id
@@ -177,7 +177,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())
           and (s.operator_epoch is null or s.operator_epoch = ${operatorEpoch})`
 
-      /** The living ones of these sessions, in one statement. */
+      /** Those that live, in one statement however many are asked for. */
       const findSessions = (asked: ReadonlyArray<Asked>, operatorEpoch: string) =>
         all(sql, SessionRow)`
         select s.id, w.id as "workspaceId", w.slug as "workspaceSlug", w.name as "workspaceName",
@@ -207,14 +207,14 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           from posthorn.console_sessions s ${living(operatorEpoch)} and s.workspace_id = ${workspaceId}
         ) s where ${newestFirst(sql, limit, from)}`
 
-      /** A session, even one that has ended. */
+      /** A session, also one that has ended. */
       const find = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
         first(sql, Found)`select member_id as "memberId",
           json_build_object('type', made_by_type, 'id', made_by_id) as "madeBy"
         from posthorn.console_sessions
         where workspace_id = ${workspaceId} and id = ${sessionId}`
 
-      /** A maker's living sessions, except its newest `most`. */
+      /** The sessions of a maker that live, but for its newest `most`. */
       const beyond = (workspaceId: WorkspaceId, madeBy: Maker, most: number) =>
         all(sql, Named)`select id from posthorn.console_sessions
         where workspace_id = ${workspaceId} and made_by_type = ${madeBy.type} and made_by_id = ${madeBy.id}
@@ -226,9 +226,8 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         where workspace_id = ${workspaceId} and id = ${sessionId}`
 
       /**
-       * Ends the session, every session opened by a link that was made in it, and so on, and removes the links. Returns all
-       * these sessions, including those that had already ended. The workspace must be locked: then no further one can be made
-       * meanwhile.
+       * Ends the session, every session opened by a link that was made in it, and so on, and removes the links. Gives all of
+       * them, those that had ended already included. The workspace must be held: then nobody makes another meanwhile.
        */
       const end = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
         all(sql, Ended)`

@@ -1,9 +1,9 @@
 /**
  * Deliveries: summaries, newest first, and new rows for test sends. The order of ids is that of `createdAt`.
  *
- * A page costs the same at any depth and for any length of history: it walks an index from the cursor on, a filter scans at
- * most `SCAN_LIMIT` rows, and large payloads end the page early. So a page may hold fewer rows than requested and still have a
- * next one.
+ * A page costs the same however deep it lies and however long the history: it walks an index from the cursor on, a filter
+ * looks at `SCAN_LIMIT` rows at most, and payloads may end it. A page may therefore hold fewer rows than asked for and still
+ * have a next.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -56,13 +56,13 @@ export interface DeliveryFilter extends Times {
   readonly omitPayload?: boolean | undefined
 }
 
-/** Most rows that one page of a filtered list scans. 10,000 index entries take some 10 ms. */
+/** Rows that one page of a filtered list looks at. 10,000 index entries take some 10 ms. */
 export const SCAN_LIMIT = 10_000
 
 /** Above every id. */
 const NEWEST = "whd_g"
 
-/** A test send has its own payload; every other delivery has its event's. */
+/** A test send has its own, everything else its event's. */
 const PAYLOAD = `coalesce(r.payload, (
   select e.payload from posthorn.events e where e.workspace_id = r.workspace_id and e.id = r.event_id))`
 
@@ -108,7 +108,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
           Effect.orDie
         )
 
-      /** A cursor from another list has an id of another kind; then its time determines where to continue. */
+      /** A cursor of another list has an id of another kind: then its time says where to go on. */
       const beforeId = ({ at, id }: TimePosition) =>
         id.startsWith("whd_") ? sql`${id}` : sql`posthorn.id_at('whd_', ${at}::timestamptz)`
 
@@ -121,10 +121,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
           ...(Option.isNone(from) ? [] : [sql`r.id < ${beforeId(from.value)}`])
         ])
 
-      /**
-       * One event has few deliveries: they are found by the event, then sorted. Without `offset 0` some plans walk the whole
-       * history.
-       */
+      /** Of one event there are few: found by it, then ordered. Without `offset 0` some plans walk the whole history. */
       const source = (workspaceId: WorkspaceId, { eventId }: DeliveryFilter) =>
         eventId === undefined
           ? sql`posthorn.deliveries r`
@@ -159,7 +156,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
         return sql`posthorn.newest_deliveries(${workspaceId}, ${endpointId}, ${before}, ${rows}) r`
       }
 
-      /** Where a filtered walk stopped scanning, if there are rows beyond. */
+      /** Where a filtered walk had to stop looking, if there were rows beyond. */
       const scanEnd = (workspaceId: WorkspaceId, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
         rows(sql, TimePosition)`select posthorn.made_at(r.id) as at, r.id from ${source(workspaceId, filter)}
         where ${within(workspaceId, filter, from)}

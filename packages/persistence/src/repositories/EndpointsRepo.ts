@@ -29,7 +29,7 @@ const Detail = Schema.Struct({
   createdAt: Time,
   updatedAt: Time,
   previousSecretExpiresAt: Schema.NullOr(Time),
-  /** Time of the missed events. */
+  /** Of the missed events. */
   since: Schema.NullOr(Time),
   count: Count
 })
@@ -88,7 +88,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         where workspace_id = ${workspaceId}
           and ${byIdAfter(sql, limit, from)}`
 
-      /** Missed events are counted within the index. */
+      /** Missed events are counted in the index. */
       const findDetail = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         rows(sql, Detail)`
         select ${columns}, created_at as "createdAt", updated_at as "updatedAt",
@@ -112,19 +112,19 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId}`
 
-      /** Locks the endpoint until the transaction ends: it can be neither disabled nor deleted meanwhile. */
+      /** Hold the endpoint as it is until the transaction ends: it can be neither disabled nor deleted meanwhile. */
       const lock = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId} for share`
 
-      /** The same, to change it. */
+      /** The same for somebody who is about to change it. */
       const lockForUpdate = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId} for no key update`
 
       /**
-       * Replaces the settings; the row must be locked. Enabling starts a new generation, so that attempts begun before no
-       * longer count; a trigger wakes the workers.
+       * Put the settings in the place of the present ones; the row must be locked. Enabling starts a new generation, so
+       * that attempts begun before no longer count; a trigger wakes the workers.
        */
       const update = (workspaceId: WorkspaceId, present: EndpointRow, next: EndpointSettings) => {
         const enables = next.enabled && !present.enabled
@@ -140,8 +140,8 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
       }
 
       /**
-       * Locks the endpoint for removal; false if it is gone. Like the next two methods, it waits only briefly for other
-       * transactions, and needs its own transaction.
+       * Hold the endpoint for somebody who is about to remove it; false when it is gone. Like the two below it, waits for
+       * other transactions for a moment only, and belongs into a transaction of its own.
        */
       const lockForRemoval = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         boundedWait(sql).pipe(
@@ -152,8 +152,8 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         )
 
       /**
-       * Removes up to `most` of its deliveries with their attempts, oldest first; returns how many. It locks them in the same
-       * order as `posthorn.record`.
+       * Removes up to `most` of its deliveries with their attempts, oldest first; gives how many. Locked in the order in
+       * which `posthorn.record` locks them.
        */
       const removeDeliveries = (workspaceId: WorkspaceId, endpointId: EndpointId, most: number) =>
         boundedWait(sql).pipe(
@@ -163,7 +163,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           refusing(stillInUse)
         )
 
-      /** Removes it with its deliveries and attempts; false if it was already gone. */
+      /** With its deliveries and attempts; false when it was gone already. */
       const remove = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         boundedWait(sql).pipe(
           Effect.zipRight(
@@ -173,7 +173,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           refusing(stillInUse)
         )
 
-      /** Makes `secret` the current one. The one before stays valid for 24 hours; an older one is dropped at once. */
+      /** Make `secret` the current one; the one before stays for 24 hours, an older one goes at once. */
       const rotate = (workspaceId: WorkspaceId, endpointId: EndpointId, secret: Buffer) =>
         first(sql, Rotated)`
         update posthorn.endpoints

@@ -1,9 +1,9 @@
 /**
- * Events: publishing, a thin layer over `posthorn.publish`, the one way an event enters; the list of events, newest first; and
- * the event types in use.
+ * Events: publishing, which is thin over `posthorn.publish`, the one way an event enters; and what was published, newest
+ * first, and which types there are.
  *
- * Ids sort by the time of publishing, so a page walks an index on them and costs the same at any depth. Each type costs one
- * index probe for its newest event, and a count of its last 24 hours within the index.
+ * Ids are made when an event is published and sort by that, so a page walks an index on them and costs the same however
+ * deep it lies. A type costs one probe for its newest event and a count, within the index, of its last 24 hours.
  * Source: spec §3.4 and §4.5.
  */
 
@@ -23,7 +23,7 @@ import { makePublishing, type NewEvent, type Publish, Published } from "./intern
 
 export { type NewEvent, Published }
 
-/** Posthorn's own events, for subscribers. Source: spec §6.1. */
+/** What happens in Posthorn itself, for whoever subscribes to it. Source: spec §6.1. */
 export type OwnEvent =
   | {
       readonly type: "member.added" | "member.removed"
@@ -56,7 +56,7 @@ const refusals = {
   PH404: () => new WorkspaceNotFound(),
   PH409: () => new IdempotencyKeyReused(),
   PH429: ({ hint }: SqlProblem) => new QuotaExceeded({ quota: hint === "bytes" ? "bytes" : "waiting" }),
-  // The workspace was deleted while the event was being stored.
+  // The workspace went while the event was being stored.
   "23503": () => new WorkspaceNotFound()
 }
 
@@ -96,7 +96,7 @@ export const EventTypeRow = Schema.Struct({
 })
 export type EventTypeRow = typeof EventTypeRow.Type
 
-/** How far back events of a type are counted. Source: spec §4.5. */
+/** How far back types are looked for. Source: spec §4.5. */
 export const TYPES_WITHIN = "30 days"
 
 export class EventsRepo extends Effect.Service<EventsRepo>()(
@@ -109,7 +109,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
       })
       const publishing = yield* makePublishing
 
-      /** Shares its transaction with other events that are published at this moment; its outcome is as if it were alone. */
+      /** In one transaction with whatever else is published at this moment, as if it were alone. */
       const publish = (publish: Publish) => refusedOne(publishing.one(publish))
 
       /** All or nothing; the answers in the order of the events. */
@@ -121,7 +121,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
         actor: Actor
       ) => refusedAll(publishing.all(workspaceId, events, traceId, mostDeliveries, actor))
 
-      /** Publishes one of Posthorn's own events in the caller's transaction; never sent to `exceptEndpoint`. */
+      /** An event of Posthorn itself, in the caller's transaction; never sent to `exceptEndpoint`. */
       const announce = (
         workspaceId: WorkspaceId,
         event: OwnEvent,
@@ -165,7 +165,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
           )
         )
 
-      /** By name, strictly past the position. A type whose events have all been removed is not listed. */
+      /** By name, strictly past the position; a type none of whose events is kept any more is not one. */
       const listTypes = (
         workspaceId: WorkspaceId,
         limit: number,

@@ -32,7 +32,7 @@ export class NotificationsRepo extends Effect.Service<NotificationsRepo>()(
         all(sql, NotificationRow)`select ${columns} from posthorn.notifications
           where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
 
-      /** Marks it as read; one that was already read keeps its time. */
+      /** Read from now on, or since the first time it was marked. */
       const markRead = (workspaceId: WorkspaceId, notificationId: NotificationId) =>
         first(sql, NotificationRow)`update posthorn.notifications
           set read_at = coalesce(read_at, date_trunc('milliseconds', clock_timestamp()))

@@ -1,5 +1,5 @@
 /**
- * Replays of one delivery, and jobs that replay everything that failed in a time range. The statements are functions of
+ * Replays: of one delivery, and jobs that replay all that failed in a time. The statements are functions of
  * migrations/0007_replays.sql; a job's steps are made by a worker. Source: spec §3.1 and §4.6.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -34,13 +34,13 @@ export const ReplayRow = Schema.Struct({
 })
 export type ReplayRow = typeof ReplayRow.Type
 
-/** Selects deliveries and missed events of an endpoint, by their own creation times. */
+/** Which deliveries and missed events of an endpoint. Times are of the deliveries and events themselves. */
 export interface ReplayRange {
   readonly endpointId: EndpointId
   readonly statuses: ReadonlyArray<ReplayableStatus>
   /** Inclusive. */
   readonly since: string
-  /** Exclusive; null means up to now. */
+  /** Exclusive; null: up to now. */
   readonly until: string | null
   readonly includeMissed: boolean
 }
@@ -52,7 +52,7 @@ export interface Asked {
 }
 
 const ReplayCount = Schema.Struct({
-  /** Number of deliveries and missed events together. */
+  /** Deliveries and missed events together. */
   matched: Count,
   missed: Count
 })
@@ -75,14 +75,14 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
         sql`posthorn.count_replay(${workspaceId}, ${range.endpointId}, ${range.statuses as Array<string>}::text[],
         ${range.since}::timestamptz, ${range.until}::timestamptz, ${range.includeMissed})`
 
-      /** How many deliveries and missed events a job over this range would cover. */
+      /** How many deliveries and missed events a job over the range would be about. */
       const count = (workspaceId: WorkspaceId, range: ReplayRange) =>
         one(
           sql,
           ReplayCount
         )`select deliveries + missed as matched, missed from ${counted(workspaceId, range)}`
 
-      /** Stores a job, which a worker then makes. It counts exactly what its snapshot sees. */
+      /** Store a job; a worker makes it. What is counted is exactly what its snapshot sees. */
       const start = (workspaceId: WorkspaceId, range: ReplayRange, { actor, traceId }: Asked) =>
         one(sql, ReplayRow)`
         insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed, matched,
@@ -103,14 +103,14 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
         all(sql, ReplayRow)`select ${columns} from posthorn.replays
         where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
 
-      /** Ends a running job, after its current step; undefined if it was not running. */
+      /** Ends a running job, after the step that is being made; undefined when it was not running. */
       const cancel = (workspaceId: WorkspaceId, replayId: ReplayId) =>
         first(sql, ReplayRow)`
         update posthorn.replays set state = 'cancelled', finished_at = date_trunc('milliseconds', clock_timestamp())
         where workspace_id = ${workspaceId} and id = ${replayId} and state = 'running'
         returning ${columns}`
 
-      /** Replays one delivery; returns the new one's id, or undefined if its present state does not allow it. */
+      /** Replay one delivery; gives the new one's id, or undefined when it cannot be replayed as it stands. */
       const replayOne = (
         workspaceId: WorkspaceId,
         source: { readonly id: DeliveryId; readonly endpointId: EndpointId },

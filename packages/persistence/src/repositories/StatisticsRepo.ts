@@ -1,12 +1,11 @@
 /**
- * Counts over a workspace or an endpoint, computed from the rows when requested. Only the number of waiting deliveries, if
- * large, may be some seconds old.
+ * Counts over a workspace or an endpoint, made when they are asked for from what the rows say, but for one: how many wait, once
+ * they are many, may be some seconds old.
  *
- * Nothing scans history. Finished hours are kept as sums (migrations/0008_statistics.sql). Read by index, once and at 1 to 2 µs
- * each, are the deliveries of the last hour or two, and those of endpoints that still had work to do when their hour was
- * counted. So the cost follows the traffic of an hour, not the length of the history. If deliveries of an endpoint were removed
- * from an hour, that endpoint is read row by row for it. Waiting deliveries are counted separately, and not too often, but
- * their number and the age of the oldest always agree on whether there are any.
+ * Nothing scans history. Hours that are over are kept in sums (migrations/0008_statistics.sql); the deliveries of the last hour or
+ * two, and of endpoints that still had work to do when their hour was counted, are read by index, each once, 1 to 2 µs each.
+ * So the price follows the traffic of an hour, and not what lies before. An endpoint is read
+ * row by row in the hours of which something of it was removed; others are not. What waits is counted by itself, and not too often, but never none beside the age of the oldest, nor some without it.
  * Source: spec §4.5.
  */
 
@@ -18,10 +17,10 @@ import { all } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { makeBacklogCounts } from "./internal/BacklogCounts.ts"
 
-/** The time range of an overview. */
+/** How far back an overview looks. */
 export const OVERVIEW_HOURS = 24
 
-/** Numbers of deliveries by status. */
+/** Deliveries by what became of them. */
 const outcomes = {
   pending: Count,
   delivered: Count,
@@ -31,11 +30,11 @@ const outcomes = {
 }
 
 const Overview = Schema.Struct({
-  /** When it was computed. */
+  /** When it was made. */
   at: Time,
   endpoints: Count,
   enabledEndpoints: Count,
-  /** Deliveries of the last `OVERVIEW_HOURS` before the first whole hour, with which `ofWorkspace` begins. */
+  /** Of the deliveries of the last `OVERVIEW_HOURS` those before the first whole hour, which `ofWorkspace` begins with. */
   ...outcomes,
   oldestWaitingSeconds: Schema.NullOr(Count),
   members: Count,
@@ -48,7 +47,7 @@ export interface OverviewRow extends Schema.Schema.Type<typeof Overview> {
 }
 
 export const HourRow = Schema.Struct({
-  /** Null for the sum over all hours. */
+  /** Null for the whole time. */
   hour: Schema.NullOr(Time),
   ...outcomes,
   p50Ms: Schema.NullOr(Count),
@@ -109,11 +108,11 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()(
         all(sql, HourRow)`
         select ${columns} from posthorn.statistics_by_hour(${workspaceId}, ${endpointId}, ${hours}::integer, coalesce(${at}::timestamptz, now()))`
 
-      /** Hour by hour, oldest first, then the sum over all. */
+      /** Hour by hour, oldest first; then the whole time. */
       const ofEndpoint = (workspaceId: WorkspaceId, endpointId: EndpointId, hours: number) =>
         byHour(workspaceId, endpointId, hours, null)
 
-      /** `at` is the overview's, so that every hour is in exactly one of the two. */
+      /** `at` is that of the overview, so that no hour is in both or in neither. */
       const ofWorkspace = (workspaceId: WorkspaceId, at: string) =>
         byHour(workspaceId, null, OVERVIEW_HOURS, at)
 

@@ -1,9 +1,9 @@
 /**
- * Everything that became of an event, found by any of its ids.
+ * All that became of an event, found by any id of it.
  *
- * It finds the events and test sends that the id leads to, then all their deliveries, then those deliveries' attempts and audit
- * events, each through an index. One trace id can lead to many events (a batch, a replay job), so the answer has the oldest
- * `MAX_ITEMS`, and no statement reads more than `MAX_DELIVERIES`. Source: spec §4.6.
+ * First the events and test sends that the id leads to, then all deliveries of those, then their attempts and audit
+ * events, each through an index. One trace id can lead to many events (a batch, a replay job): the answer ends after
+ * `MAX_ITEMS`, the oldest, and no statement looks at more than `MAX_DELIVERIES`. Source: spec §4.6.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -35,7 +35,7 @@ export class TracesRepo extends Effect.Service<TracesRepo>()(
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      /** Ids of the deliveries that the id itself names: a delivery's id, or the trace id of deliveries that have their own. */
+      /** Ids of the deliveries that the id itself names: one by its id, or those with a trace id of their own. */
       const named = (workspaceId: WorkspaceId, id: string) =>
         id.startsWith("whd_")
           ? sql`select id, event_id, replayed_from from posthorn.deliveries
@@ -50,7 +50,7 @@ export class TracesRepo extends Effect.Service<TracesRepo>()(
         where workspace_id = ${workspaceId} and ${
           id.startsWith("evt_")
             ? sql`id = ${id}`
-            : // Deliveries whose trace id is made from their id are not in the trace index.
+            : // Those that have the trace id of their own, made from their id, are in no index by it.
               sql`id = ${`evt_${id.slice(0, -3)}`} and trace_id = ${id}`
         }
         union
@@ -117,7 +117,7 @@ export class TracesRepo extends Effect.Service<TracesRepo>()(
         ) found
         order by at, rank, id limit ${MAX_ITEMS + 1}`
 
-      /** In order of time; no items if nothing carries the id. */
+      /** In order of time; without items when nothing carries the id. */
       const find = (workspaceId: WorkspaceId, id: string) =>
         TRACE_ID.test(id) || OWN_ID.test(id)
           ? items(workspaceId, id).pipe(

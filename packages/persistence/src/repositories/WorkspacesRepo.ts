@@ -1,4 +1,4 @@
-/** Workspaces. Every other key begins with a workspace's id. */
+/** Workspaces: the directory that every other key leads with. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import { held, WorkspaceNotFound, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
@@ -42,7 +42,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
           : first(sql, WorkspaceRow)`select ${columns}
         from posthorn.workspaces where slug = ${slug}`
 
-      /** By id. The workspace may have been removed since the gate. */
+      /** By id; it may have been removed since the gate let the caller in. */
       const get = (workspaceId: WorkspaceId) =>
         Effect.flatMap(
           first(sql, WorkspaceRow)`select ${columns} from posthorn.workspaces where id = ${workspaceId}`,
@@ -50,8 +50,8 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
         )
 
       /**
-       * Locks the workspace until the transaction ends, so that something can be counted before more is added. Publishing is
-       * not blocked. False if the workspace was just removed.
+       * Until the transaction ends nobody else holds this workspace: for what is counted before it is added. Publishing goes on
+       * beside it. False when the workspace went a moment ago.
        */
       const hold = (workspaceId: WorkspaceId) =>
         Effect.zipRight(
@@ -65,9 +65,9 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
         where ${byIdAfter(sql, limit, from)}`
 
       /**
-       * Removes up to `most` of its deliveries with their attempts, then up to `most` of its events that no delivery needs any
-       * more, oldest first; returns the larger of the two numbers. It locks rows in the same order as `posthorn.record`. Like
-       * `remove`, it waits only briefly for other transactions, and needs its own transaction.
+       * Removes up to `most` of its deliveries, with their attempts, and then of its events that no delivery needs any more,
+       * oldest first; gives how many of the larger kind. Locked in the order in which `posthorn.record` locks them. Like `remove`, waits for other transactions
+       * for a moment only, and belongs into a transaction of its own.
        */
       const removeHistory = (workspaceId: WorkspaceId, most: number) =>
         boundedWait(sql).pipe(
@@ -81,7 +81,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
           refusing(stillInUse)
         )
 
-      /** Removes it with everything in it; undefined if it was already gone. */
+      /** With everything in it; undefined when it was gone already. */
       const remove = (workspaceId: WorkspaceId) =>
         boundedWait(sql).pipe(
           Effect.zipRight(

@@ -6,6 +6,7 @@ import { freshText } from "@posthorn/telemetry/PrometheusText"
 import { connect } from "@posthorn/testkit/Seeds"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Fiber, Schedule } from "effect"
+import { DatabaseClock } from "../../src/client/DatabaseClock.ts"
 import { installationMeters } from "../../src/operations/Installation.ts"
 
 /** Counts that run now. */
@@ -40,5 +41,6 @@ it.scopedLive("§10 who asks for meters and leaves starts no second count, and t
     expect(text).toMatch(/^posthorn_queue_deliveries\{state="due"\} 0$/m)
     expect(text).toMatch(/^posthorn_queue_counted_timestamp_seconds \d/m)
     expect(text).toMatch(/^posthorn_database_up 1$/m)
-  }).pipe(Effect.scoped, Effect.provide(TestPg))
+    expect(text).toMatch(/^posthorn_clock_offset_seconds -?0?\.?\d/m)
+  }).pipe(Effect.scoped, Effect.provide(DatabaseClock.Default), Effect.provide(TestPg))
 )

@@ -12,7 +12,6 @@ import type { Observed } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Cause, Effect, Queue } from "effect"
 import type { Prepared } from "../Attempt.ts"
-import { wallTime } from "../internal/Wake.ts"
 import type { Pace } from "../lanes/Lane.ts"
 import type { Sent } from "../lanes/Stages.ts"
 import type { Parts } from "../Parts.ts"
@@ -33,7 +32,7 @@ export interface Slots {
 
 export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
   Effect.map(Queue.unbounded<Sent>(), (handedOver): Slots => {
-    const { clock, lanes, ownership, prepare, receiver, retryDelayMs, slots } = parts
+    const { clock, databaseClock, lanes, ownership, prepare, receiver, retryDelayMs, slots } = parts
 
     const start = () => (lanes.hasReady ? lanes.start(elapsed(clock), ownership.holdsLease()) : undefined)
 
@@ -73,7 +72,7 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
     }
 
     const attempt = (sent: Sent): Effect.Effect<void> => {
-      const at = wallTime(clock)
+      const at = databaseClock.now()
       try {
         const prepared = prepare(sent.row, sent.content, Math.floor(at / 1000))
         if (prepared === "invalid_url") return settle(sent, at, null, INVALID_URL)

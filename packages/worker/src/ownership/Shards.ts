@@ -10,11 +10,15 @@
  * Any role that may connect can hold these locks too, and so stop deliveries. Such a foreign session counts as no worker, gets
  * no share, and is named in the log.
  *
+ * With each answer comes the database's time. A worker whose clock is more than 4 minutes off starts nothing, gives its shards back
+ * and takes no share until it is right again.
+ *
  * A lock is no write fence: a late owner can still post a second time, and its record is refused by the ordinal.
  * Source: docs/adr/0011-shard-ownership.md, spec §3.4 (Crash).
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { newTraceId } from "@posthorn/domain/TraceId"
+import { DatabaseClock, describeOffset } from "@posthorn/persistence/client/DatabaseClock"
 import { DedicatedConnections } from "@posthorn/persistence/client/DedicatedConnection"
 import * as ShardLocks from "@posthorn/persistence/engine/ShardLocks"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
@@ -64,6 +68,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const connections = yield* DedicatedConnections
     const clock = yield* Effect.clock
+    const databaseClock = yield* DatabaseClock
     /** The same in every session: a worker that takes its own shards again has nothing in doubt. */
     const me = newTraceId()
     const now = (): Moment => ({ elapsed: elapsed(clock), wall: wallTime(clock) })
@@ -72,6 +77,11 @@ export const layer = Layer.effect(
     const away = makeTrouble(
       "The shards are lost for now: no connection",
       "The connection for shards is back"
+    )
+    const wrongClock = makeTrouble(
+      "This worker delivers nothing because of its clock",
+      "This worker delivers again: its clock is right",
+      LogLevel.Error
     )
 
     /** Logs once for each change. */
@@ -110,6 +120,15 @@ export const layer = Layer.effect(
             Effect.tap(() => tellShards("Shard given back", [shard], owned.size))
           )
 
+        const stepBack = Effect.gen(function* () {
+          databaseClock.setStopped(true)
+          yield* wrongClock.failed(`it is ${describeOffset(databaseClock.off())}. Set both by NTP`)
+          if (joined) yield* locks.resign
+          joined = false
+          for (const shard of owned)
+            if (!(yield* FiberMap.has(leaving, shard))) yield* FiberMap.run(leaving, shard, leave(shard))
+        })
+
         const balance = (standing: ShardLocks.Standing) =>
           Effect.gen(function* () {
             const staying = yield* Effect.filter([...owned], (shard) => FiberMap.has(leaving, shard), {
@@ -145,7 +164,11 @@ export const layer = Layer.effect(
           const standing = yield* locks.standing
           lastBeat = asked
           yield* away.over
+          yield* databaseClock.measured(asked.elapsed, standing.now)
           yield* tellForeignSessions(standing)
+          if (databaseClock.isTooFarOff()) return yield* stepBack
+          databaseClock.setStopped(false)
+          yield* wrongClock.over
           // Otherwise a foreign session held the workers' shared lock: try again.
           if (joined) yield* Effect.zipRight(balance(standing), clear)
           else joined = yield* locks.join
@@ -161,7 +184,7 @@ export const layer = Layer.effect(
       }).pipe(Effect.scoped)
 
     return {
-      holdsLease: () => isSince(lastBeat, now()),
+      holdsLease: () => isSince(lastBeat, now()) && !databaseClock.isTooFarOff(),
       keep: (owner) =>
         session(owner).pipe(
           Effect.tapError((error) => away.failed(reasonOf(error))),

@@ -10,8 +10,8 @@ const LOSING = (["gone", "grudge", "flaky", "reset", "nonsense"] as const).map((
   MANNERS.indexOf(manner)
 )
 
-/** How far clocks jump: a step of NTP, a wrong time zone, a machine that forgot the date. */
-const CLOCKS_OFF = [-31_536_000_000, -3_600_000, -1_500, 1_500, 3_600_000, 31_536_000_000] as const
+/** How far clocks jump: a step of NTP, minutes that a worker bears, a wrong time zone, a machine that forgot the date. */
+const CLOCKS_OFF = [-31_536_000_000, -200_000, -1_500, 1_500, 200_000, 3_600_000] as const
 
 export type Pool = ReadonlyArray<() => Fault>
 

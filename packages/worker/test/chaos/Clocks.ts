@@ -8,7 +8,7 @@ import { join } from "node:path"
 /** Runs before the program, in its process. What it hears comes over the channel that `spawn` opens. */
 const PRELOAD = `
 const Real = Date, now = Date.now
-let off = 0
+let off = Number(process.env.CLOCK_OFF_MS ?? 0)
 Real.now = () => now() + off
 globalThis.Date = new Proxy(Real, {
   construct: (target, args, made) => Reflect.construct(target, args.length === 0 ? [now() + off] : args, made),
@@ -38,17 +38,12 @@ export class Clocks {
     this.settings.set(name, [...(this.settings.get(name) ?? []), { from: Date.now(), offMs }])
   }
 
-  /** By how much this one may have been off between these moments. */
-  off(name: string, from: number, to: number): ReadonlyArray<number> {
-    const settings = [{ from: 0, offMs: 0 }, ...(this.settings.get(name) ?? [])]
-    return settings
-      .filter((one, n) => one.from <= to && (settings[n + 1]?.from ?? Number.POSITIVE_INFINITY) >= from)
-      .map(({ offMs }) => offMs)
+  /** Whether this one was off at some moment between these. */
+  wasOff(name: string, from: number, to: number): boolean {
+    const settings = this.settings.get(name) ?? []
+    return settings.some(
+      (one, n) =>
+        one.offMs !== 0 && one.from <= to && (settings[n + 1]?.from ?? Number.POSITIVE_INFINITY) >= from
+    )
   }
 }
-
-/** The one of these with which `shown` comes closest to the moment. */
-export const closest = (candidates: ReadonlyArray<number>, shown: number, moment: number): number =>
-  candidates.reduce((best, one) =>
-    Math.abs(shown - one - moment) < Math.abs(shown - best - moment) ? one : best
-  )

@@ -76,17 +76,17 @@ export const makeFaults = (
     }
   }
 
-  /** A clock that is set is a disturbance when it is set, and when it is put right. */
+  /** A disturbance as long as it is wrong: the worker may have stopped. */
   const hurtClock = async ({ ms, offMs, who }: ClockFault) => {
     const process = processes.get(who)!
     const { name } = process
-    const set = (off: number) => {
-      disturb()
+    const set = (off: number, during: number) => {
+      disturb(during)
       if (process.setClock(name, off)) clocks.set(name, off)
     }
-    set(offMs)
+    set(offMs, ms)
     await pause(ms)
-    set(0)
+    set(0, 0)
   }
 
   const order = async (one: Order) => {

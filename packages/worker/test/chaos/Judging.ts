@@ -1,13 +1,13 @@
 /** Judges a run: reads what the database kept of it, and asks the laws of the simulation and those of an installation. */
 
 import { WRONG } from "../processes/Wrong.ts"
-import type { Delivery, Fact, Post } from "../simulation/Facts.ts"
+import type { Delivery, Post } from "../simulation/Facts.ts"
 import type { Judged } from "../simulation/Judged.ts"
 import { laws } from "../simulation/Laws.ts"
 import { CASES, INSIDE, POISONED } from "./Cases.ts"
 import { type History, LOGGED, type Logged, readHistory } from "./ChangeHistory.ts"
 import type { Query } from "./ChaosInstallation.ts"
-import { type Clocks, closest } from "./Clocks.ts"
+import type { Clocks } from "./Clocks.ts"
 import type { Disturbances } from "./Disturbances.ts"
 import { installationLaws } from "./InstallationLaws.ts"
 import type { NamedJudgement } from "./Judgement.ts"
@@ -34,33 +34,16 @@ const DELIVERIES = `
 
 type Found = Pick<Delivery, "id" | "endpointId" | "status" | "attempts"> & { readonly queued: boolean }
 
-/** With what the sender's clock was off by: of what it was set to lately, what fits the moment that it signed. */
+/** With whether the sender's clock was set to another time, which nothing may show. */
 const timed = (
   { posts, senders }: Receivers,
   disturbances: Disturbances,
   clocks: Clocks
 ): ReadonlyArray<Post> =>
   posts.map((post) => {
-    const { at, request, worker } = post
-    const candidates = clocks.off(senders[worker]!, at - disturbances.reach(at), at)
-    const signedMs = Number(request.headers["webhook-timestamp"]) * 1_000
-    return { ...post, clockOff: closest(candidates, signedMs, at) }
+    const { at, worker } = post
+    return { ...post, wrongClock: clocks.wasOff(senders[worker]!, at - disturbances.reach(at), at) }
   })
-
-/** An attempt's `at` is when it was begun by the clock of its worker: here, what the right time was. */
-const inTrueTime = (facts: ReadonlyArray<Fact>, posts: ReadonlyArray<Post>): ReadonlyArray<Fact> => {
-  const offsets = new Map<string, Array<Post>>()
-  for (const post of posts) offsets.set(post.deliveryId, [...(offsets.get(post.deliveryId) ?? []), post])
-  return facts.map((fact) => {
-    if (fact.kind !== "recorded") return fact
-    const { observed } = fact
-    const sent = offsets.get(observed.deliveryId) ?? []
-    if (sent.every(({ clockOff }) => clockOff === 0)) return fact
-    const distance = ({ at, clockOff = 0 }: Post) => Math.abs(observed.at - clockOff - at)
-    const ours = sent.reduce((best, one) => (distance(one) < distance(best) ? one : best))
-    return { ...fact, observed: { ...observed, at: observed.at - (ours.clockOff ?? 0) } }
-  })
-}
 
 /**
  * A worker that stood still, or whose machine did, may have seen nothing of an answer. Nor need it have when the receivers stood
@@ -88,7 +71,7 @@ const judgedOf = (
   const lastPost = new Map(receivers.posts.map(({ at, deliveryId }) => [deliveryId, at]))
   return {
     model: {
-      facts: inTrueTime(history.facts, posts),
+      facts: history.facts,
       endpoints: history.endpoints,
       deliveries: new Map(found.map((one) => [one.id, one])),
       queue: new Map(

@@ -38,10 +38,10 @@ const lastRetention = async ({ databaseUrl, query }: Installation): Promise<Judg
 }
 
 /**
- * What a process writes down of an attempt is when it was sent by its own clock, and nothing else of it is by that clock. (The
- * laws about the schedule and about signatures read these times as well.)
+ * What a process writes down of an attempt is when it was sent by the database's clock, whatever its own shows. (The laws about the
+ * schedule and about signatures read these times as well.)
  */
-const timesAreTheWorkers = ({ model, posts }: Judged, reach: (at: number) => number): Judgement => {
+const timesAreTheDatabases = ({ model, posts }: Judged, reach: (at: number) => number): Judgement => {
   const sent = new Map<string, Array<Post>>()
   for (const post of posts) sent.set(post.deliveryId, [...(sent.get(post.deliveryId) ?? []), post])
   let cases = 0
@@ -51,7 +51,7 @@ const timesAreTheWorkers = ({ model, posts }: Judged, reach: (at: number) => num
     const distance = (post: Post) => Math.abs(post.at - at)
     const [nearest] = (sent.get(deliveryId) ?? []).toSorted((a, b) => distance(a) - distance(b))
     if (nearest === undefined) return []
-    cases += (nearest.clockOff ?? 0) === 0 ? 0 : 1
+    cases += nearest.wrongClock === true ? 1 : 0
     const off = Math.round(distance(nearest))
     return off <= reach(nearest.at) + 1_000
       ? []
@@ -83,8 +83,8 @@ export const judgeProduct = async (
       cases: away() + unforeseen.length,
       violations: unforeseen
     },
-    "I8 an attempt's time is its worker's": {
-      ...timesAreTheWorkers(judgedBefore, judgedBefore.reachMs),
+    "I8 an attempt's time is the database's": {
+      ...timesAreTheDatabases(judgedBefore, judgedBefore.reachMs),
       of: "attempts by a wrong clock"
     },
     ...replayLaws({ log, jobs: replays.jobs, rows }),

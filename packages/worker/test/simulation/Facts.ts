@@ -61,6 +61,8 @@ export interface Post {
   readonly deliveryId: string
   /** By how many milliseconds the sender's clock was off; nothing when that is not known. */
   readonly clockOff?: number
+  /** Whether the sender's clock was set to another time. */
+  readonly wrongClock?: boolean
   /** Whether the sender believed in its shards; nothing when that is not known. */
   readonly sure?: boolean
 }

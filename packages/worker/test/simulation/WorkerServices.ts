@@ -1,6 +1,7 @@
 /** A worker of a world: the real engine, with every service it reaches the world through. */
 import type { SqlError } from "@effect/sql/SqlError"
 import type { Observation } from "@posthorn/domain/Verdict"
+import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { Queue } from "@posthorn/persistence/engine/Queue"
 import { type Observed, Records } from "@posthorn/persistence/engine/Records"
@@ -62,6 +63,8 @@ export const services = (
     Layer.succeed(Retention, { daily: Effect.succeed(null), erase: Effect.succeed(0), run: Effect.never }),
     // Jobs are made in SQL alone, by whoever holds their row: tested on PostgreSQL, in Replays.test.ts.
     Layer.succeed(ReplaySteps, { running: () => Effect.succeed([]), step: () => Effect.never }),
+    // Nobody tells it the database's time: it keeps the wall clock of its worker.
+    DatabaseClock.Default,
     Layer.succeed(SecretBox.SecretBox, box),
     Layer.succeed(Ownership, {
       holdsLease: () => worker.alive && (worker.certain || worker.deluded),

@@ -1,5 +1,5 @@
-/** Actors as `posthorn.actor_text` stores them: in one column, because every event stores one. */
+/** Actors as `posthorn.actor_text` stores them: in one column, because each event has one. */
 import type { Actor } from "@posthorn/domain/Principal"
 
-/** The id comes last: it may be the name of a role, which may contain spaces. */
+/** The id comes last: the name of a role may hold spaces. */
 export const actorText = ({ id, type, via }: Actor): string => `${type} ${via} ${id}`

@@ -1,9 +1,9 @@
 /**
- * The driver's client, for a URL with one host or several. With several it connects to the one that accepts writes, as libpq
- * does with `target_session_attrs=read-write`. It asks all of them at once, so that an unreachable one delays nobody, and
- * remembers the answer for this process's next connections, until one breaks or is refused a write.
+ * The driver's client, for a URL with one host or with several. With several it connects to the one that accepts writes, as
+ * libpq does with `target_session_attrs=read-write`: it asks all of them at once, so that one that is dark keeps nobody, and
+ * remembers the answer for the next connections of this process, until one of them breaks or is refused a write.
  *
- * A connection to a host that has meanwhile become a standby fails; the next one asks again. Nothing is retried here.
+ * A connection to a host that has become a standby in the meantime fails; the next one asks again. Nothing is retried here.
  */
 
 import { setTimeout as pause } from "node:timers/promises"
@@ -39,7 +39,7 @@ class Primary {
   private async askAll(): Promise<Address> {
     const asked: Array<Asked> = new Array(this.urls.length)
     let silent = this.urls.length
-    /** Asked repeatedly while another host does not answer: this one may be promoted meanwhile. */
+    /** Again and again while another says nothing: meanwhile this one may be promoted. */
     const untilAll = async (url: string, n: number): Promise<Asked> => {
       let answer = await ask(url)
       silent -= 1
@@ -59,7 +59,7 @@ class Primary {
   }
 }
 
-/** By URL: all pools and dedicated connections of a process share this knowledge. */
+/** By the URL: the pools and the dedicated connections of a process share what they know. */
 const primaries = new Map<string, Primary>()
 
 const primaryOf = (url: string, urls: ReadonlyArray<string>) => {
@@ -72,7 +72,7 @@ type Connected = (error: Error | null, client?: pg.Client) => void
 
 export class Client extends pg.Client {
   private readonly primary: Primary | null
-  /** It leads to a standby: when it is given back, it is closed. */
+  /** It leads to a standby: whoever gives it back gives it up. */
   leaving = false
 
   constructor(config: pg.ClientConfig = {}) {
@@ -80,10 +80,10 @@ export class Client extends pg.Client {
     const urls = hostsOf(url) ?? [url]
     super({ ...config, connectionString: urls[0] })
     this.primary = urls.length > 1 ? primaryOf(url, urls) : null
-    // An error event without a listener ends the process. The pool listens while a connection is idle, and its user while it is
-    // used, but nobody would while it is being prepared. Statements fail by themselves.
+    // The pool listens while a connection is idle, and whoever has one while it is used; in between, while it is made ready,
+    // nobody would, and an error without a listener ends the process. Statements fail by themselves.
     this.on("error", () => undefined)
-    // Both quote rows and parameters, and logging an error logs its members. The driver's listener runs after this one.
+    // Both quote rows and parameters, and whoever logs an error logs its members. The driver listens after us.
     this.connection.on("errorMessage", (problem: { code?: string; detail?: string; where?: string }) => {
       delete problem.detail
       delete problem.where
@@ -125,9 +125,7 @@ export class Client extends pg.Client {
     }
   }
 
-  /**
-   * The driver listens to its socket only from connecting on. Before that, a socket with a silence limit could end the process.
-   */
+  /** The driver looks after its socket only once it connects; one with a limit on silence would end the process. */
   private async unlessNone<A>(finding: Promise<A>): Promise<A> {
     const { stream } = this.connection
     stream.on("error", () => undefined)
@@ -139,7 +137,7 @@ export class Client extends pg.Client {
     }
   }
 
-  /** After the statement's caller has been told why it failed. */
+  /** Once whoever made the statement has been told why it failed. */
   private leaveStandby(leave: () => void): void {
     leave()
     this.leaving = true

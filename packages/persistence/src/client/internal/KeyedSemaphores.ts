@@ -1,9 +1,9 @@
-/** Semaphores by key. An unused key takes no memory. */
+/** Semaphores by key. A key that nobody uses takes no memory. */
 import { Effect } from "effect"
 
 interface Entry {
   readonly semaphore: Effect.Semaphore
-  /** Holders of a permit, and those waiting for one. */
+  /** Those that hold a permit, and those that wait for one. */
   users: number
 }
 

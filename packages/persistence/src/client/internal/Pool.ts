@@ -1,12 +1,13 @@
 /**
- * The driver's pool, in which interrupting a statement always cancels it.
+ * The driver's pool, in which giving a statement up always ends it.
  *
- * `@effect/sql-pg` cancels an interrupted statement by another statement, through `pool.query`. That one would have to wait for
- * a free connection of the pool. If the statements to be cancelled hold all connections, none ever becomes free: then 20
- * statements waiting for one lock stop a whole `serve`. So here `pool.query` has its own connection, opened on first use.
+ * `@effect/sql-pg` cancels an interrupted statement with another one, through `pool.query`. In the pool itself that one
+ * would wait for a free connection, and when the statements to be cancelled hold all of them, none is ever free: one lock
+ * that 20 statements wait for then stops a whole `serve`. So here `pool.query` has a connection of its own, which is
+ * opened when it is first needed.
  *
- * A connection that is given back before its statement has ended, or that leads to a standby, is closed instead of being
- * reused.
+ * A connection that is given back before its statement has ended, or that turned out to lead to a standby, is closed instead of
+ * being lent to the next one.
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, type Scope } from "effect"
@@ -22,7 +23,7 @@ const failed = (cause: unknown) => new SqlError({ cause, message: "Failed to con
 const end = (pool: pg.Pool) =>
   Effect.ignore(Effect.timeout(Effect.interruptible(Effect.tryPromise(() => pool.end())), CLOSE_TIMEOUT))
 
-/** A pool, until the scope ends. A connection that breaks while it is idle is dropped silently. */
+/** A pool, until the scope ends. Connections that break while they are idle leave it; nobody else has to know. */
 export const open = (options: pg.PoolConfig) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -34,14 +35,14 @@ export const open = (options: pg.PoolConfig) =>
     end
   )
 
-/** The running statement is a private member of the driver; the public getter is deprecated. */
+/** The driver keeps its statement to itself; the getter beside it warns that it will go. */
 const isBusy = (client: pg.PoolClient) => "_activeQuery" in client && client._activeQuery !== null
 
 const closeUnlessGood = (_: Error, client: pg.PoolClient) => {
   if (isBusy(client) || (client instanceof Client && client.leaving)) void client.end()
 }
 
-/** Fails if the database cannot be reached. */
+/** Fails when the database cannot be reached. */
 export const make = (options: pg.PoolConfig): Effect.Effect<pg.Pool, SqlError, Scope.Scope> =>
   Effect.gen(function* () {
     const pool = yield* open(options)

@@ -1,6 +1,7 @@
 /**
- * Rows of the queue as a worker gets them: PostgreSQL gathers the rows of one endpoint into runs (`posthorn.waiting`), and this
- * file turns each run back into deliveries. Each endpoint's rows come in the order in which its lane takes them.
+ * Rows of the queue as a worker gets them: PostgreSQL gathers those of one endpoint into runs (`posthorn.waiting`), and here
+ * each becomes a delivery that waits. Guarantees each endpoint's in the order in which its lane takes them. Which rows there are is
+ * up to the statement that was asked.
  */
 import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Schema } from "effect"
@@ -12,16 +13,16 @@ export interface LaneRef {
   readonly endpointId: EndpointId
 }
 
-/** A due delivery. */
+/** A delivery that is due. */
 export interface DueRow {
   readonly workspaceId: WorkspaceId
   readonly deliveryId: DeliveryId
   readonly endpointId: EndpointId
   readonly shard: number
   readonly due: number
-  /** Attempts recorded so far; the next ordinal is one more. */
+  /** Attempts recorded so far; the next one's ordinal is one more. */
   readonly attempts: number
-  /** Stored claims in a row without an observation. */
+  /** Claims in a row that left no observation, as far as they were written down. */
   readonly claims: number
   /** It goes out although its lane pauses: the first attempt of a test send. */
   readonly atOnce: boolean
@@ -44,8 +45,8 @@ const byDue = (a: DueRow, b: DueRow) =>
   a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : a.deliveryId > b.deliveryId ? 1 : 0)
 
 /**
- * One object for each delivery; deliveries of one endpoint share its strings. They are sorted by due time for each endpoint:
- * they come sorted, except for an endpoint with several runs.
+ * One object for each delivery; what the deliveries of an endpoint share, they share in memory. Each endpoint's by due
+ * time: they come so, but for an endpoint with several runs.
  */
 export const dueRows = (runs: ReadonlyArray<Runs>): ReadonlyArray<DueRow> => {
   const rows: Array<DueRow> = []

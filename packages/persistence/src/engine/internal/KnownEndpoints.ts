@@ -1,8 +1,9 @@
 /**
- * A cache of endpoints by version, so that an unchanged endpoint is neither sent nor decoded again for each delivery. The
- * database compares the version at each load, and the version is a hash of the cached values. So the cache is never stale, even
- * after the database was restored to an earlier day. It is bounded: the least recently used endpoints are forgotten. A load's
- * endpoints are not forgotten before its answer, as long as the load has fewer than the cache holds.
+ * Endpoints as they were last read, by their version, so that an endpoint that has not changed is neither sent nor decoded
+ * again for each of its deliveries. The database compares the version each time, and the version is a hash of what is
+ * here: so nothing here is ever out of date, also after the database was restored to an earlier day.
+ * Bounded: what was used least recently is forgotten. Of the endpoints of a load nothing is forgotten until its answer, as long
+ * as it asks for fewer than are kept.
  */
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { Schema } from "effect"
@@ -10,7 +11,7 @@ import { LRUCache } from "lru-cache"
 import { Bytes, Count } from "../../client/internal/Columns.ts"
 import type { RowOf } from "../../client/Prepared.ts"
 
-/** An endpoint at dispatch. It is the same object as long as nothing of it changes. */
+/** An endpoint as it stands at dispatch. The same object as long as nothing of it changes. */
 export interface DispatchEndpoint {
   readonly url: string
   readonly enabled: boolean
@@ -23,10 +24,10 @@ export interface DispatchEndpoint {
 
 const MOST = 20_000
 
-/** Practically no endpoint has this version: versions are 64-bit hashes. */
+/** As good as no endpoint has it: a version is a hash of 64 bits. */
 const UNKNOWN = "0"
 
-/** `posthorn.loaded`. The members after `version` are null if the caller knows this version. */
+/** `posthorn.loaded`; what comes after the version is null when that is the one that was asked for. */
 export const LOADED = [
   ["place", Count],
   ["event_type", Schema.String],
@@ -51,7 +52,7 @@ interface Known {
 export class KnownEndpoints {
   private readonly known = new LRUCache<string, Known>({ max: MOST })
 
-  /** As text, because it does not fit into a number. */
+  /** As text: it does not fit into a number. */
   version(endpointId: EndpointId): string {
     return this.known.get(endpointId)?.version ?? UNKNOWN
   }

@@ -1,6 +1,6 @@
 /**
- * Loads the content of posts from the database: payload, event type and endpoint. Of an unchanged endpoint only the version is
- * read again (KnownEndpoints.ts). It changes nothing. How long loaded content may be used is the worker's decision.
+ * What a post needs, as it stands in the database now: payload, event type and endpoint. Of an endpoint that has not changed only
+ * the version is read again (KnownEndpoints.ts). Takes nothing; for how long what was loaded may be sent is the worker's to say.
  */
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
@@ -8,7 +8,7 @@ import { plain, type Run, statement } from "../../client/Prepared.ts"
 import type { DueRow } from "./DueRows.ts"
 import { type DispatchEndpoint, type KnownEndpoints, LOADED, type LoadedRow } from "./KnownEndpoints.ts"
 
-/** The content of a post. */
+/** What a post needs. */
 export interface Content {
   readonly eventType: string
   /** JSON text, exactly as published. */
@@ -17,7 +17,7 @@ export interface Content {
   /** A test send, or a replay of one. */
   readonly isTest: boolean
   readonly endpoint: DispatchEndpoint
-  /** How many recorded attempts in a row of the endpoint were not delivered. */
+  /** Recorded attempts in a row of the endpoint that were not delivered. */
   readonly failures: number
 }
 

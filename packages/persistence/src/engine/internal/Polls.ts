@@ -1,7 +1,7 @@
 /**
- * A poll: the rows that became due past the read cursors. It also returns the time up to which it read, the shards in which it
- * stopped earlier, and the transactions that may still commit rows behind the cursors; the Poller acts on these. A poll changes
- * nothing, and waits for nothing.
+ * A poll: what became due past where shards were read. It says up to when it looked, in which shards it stopped before, and
+ * which transactions may still commit rows behind that. What follows from these is the Poller's. A poll takes nothing, and
+ * waits for nothing.
  */
 import type { DeliveryId } from "@posthorn/domain/Ids"
 import { Effect, Schema } from "effect"
@@ -9,7 +9,7 @@ import { Count } from "../../client/internal/Columns.ts"
 import { plain, type RowOf, type Run, rowOf, statement } from "../../client/Prepared.ts"
 import { type DueRow, dueRows, RUN, type Runs } from "./DueRows.ts"
 
-/** How far a shard has been read: every row up to this one that was visible then was returned. */
+/** How far a shard has been read: everything up to this row was seen, if it was visible then. */
 export interface Cursor {
   readonly shard: number
   readonly due: number
@@ -23,22 +23,16 @@ export interface Open {
 }
 
 export interface Due {
-  /** The time up to which the statement read. */
+  /** The time up to which the statement looked. */
   readonly horizon: number
-  /**
-   * Transactions that were open then: their rows are not among the result. Neither are rows published within the last
-   * millisecond.
-   */
+  /** Those that were open then: what they commit is not among the rows. Nor is what was published within the millisecond. */
   readonly open: ReadonlyArray<Open>
   readonly rows: ReadonlyArray<DueRow>
-  /** Shards in which it stopped earlier because of its row limit, each with the last row it read. */
+  /** Shards in which it stopped before that, having looked at as many rows as it may: each with the last one. */
   readonly stopped: ReadonlyArray<Cursor>
 }
 
-/**
- * Rows without an endpoint use the same columns to tell where reading stopped; the one without a shard tells the time, and the
- * open transactions.
- */
+/** The same columns tell where was looked; without a shard, up to when, and what was open then. */
 const POSITION = [
   ["workspace_id", Schema.Null],
   ["endpoint_id", Schema.Null],

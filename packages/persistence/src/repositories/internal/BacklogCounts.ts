@@ -1,8 +1,8 @@
 /**
- * The number of waiting deliveries of a workspace. Counting costs 0.2 µs each, and an open console asks every few seconds. So
- * above `MANY` a count is reused until twenty times as long has passed as counting took, and at least for `SHORTEST_MS`;
- * callers that ask while it is being counted share that count. A process thus spends at most a twentieth of a core on a
- * workspace, whatever the backlog and however many ask. Below `MANY` every answer is exact.
+ * How many deliveries of a workspace wait. Counting costs 0.2 µs each, and somebody who looks at a console asks every few
+ * seconds: above `MANY` what was counted is given again until twenty times as long has passed as counting it took, and
+ * `SHORTEST_MS` at least, and whoever asks while it is being counted waits for that count. So no more than a twentieth of a
+ * core is spent on a workspace by a process, whatever the backlog, and however many look. Below, every answer is of its moment.
  */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -17,7 +17,7 @@ const SHORTEST_MS = 2_000
 const TIMES = 20
 
 export const makeBacklogCounts = (sql: SqlClient.SqlClient) => {
-  /** Counts of workspaces with many; the next count removes outdated ones. */
+  /** Of workspaces with many; what is out of date goes with the next count. */
   const kept = new Map<WorkspaceId, { readonly waiting: number; readonly until: number }>()
   const underWay = new Map<WorkspaceId, Deferred.Deferred<number, SqlError>>()
 
@@ -35,7 +35,7 @@ export const makeBacklogCounts = (sql: SqlClient.SqlClient) => {
       return waiting
     })
 
-  /** The first caller may have left before the count is done; the others still need it. */
+  /** Whoever asked first may have gone when it is there: the others still want it. */
   const shared = (workspaceId: WorkspaceId) =>
     Effect.flatMap(Deferred.make<number, SqlError>(), (answer) => {
       kept.delete(workspaceId)

@@ -1,10 +1,10 @@
 /**
- * Sends items that arrive at about the same time to the database together.
+ * What arrives within the same moment goes to the database together.
  *
- * There is no timer: while `STATEMENTS` statements are under way, new items wait for the next one; a lone item is sent at once.
- * Each workspace has a queue, and is in at most one statement at a time. So its items stay in order, and its slow statement
- * delays no other workspace. A statement takes one item of each queue in turn, so nobody's thousand items go before another's
- * single one. A statement has at most `MOST` items and `MOST_BYTES`, or one larger item.
+ * No timer: while `STATEMENTS` are on their way, what arrives waits, and the next one takes it along; what arrives alone
+ * goes at once. One line for each workspace: it is in one statement at a time at most, so what it sent stays in order, and
+ * what is slow for it holds up nobody who comes after; a statement takes one of each line in turn, so nobody's thousand
+ * stand before another's one. Bounded by `MOST` items and `MOST_BYTES`, or one item that is larger.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { type Cause, Data, Effect, Exit, Runtime } from "effect"
@@ -23,28 +23,28 @@ interface Waiting<A, B> {
 interface Gathered<A> {
   readonly lineOf: (item: A) => string
   readonly bytesOf: (item: A) => number
-  /** Whether it may no longer be sent together with others: then it is returned as `SetApart`. */
+  /** Whether it may not be sent together with others any more: then it is given back, as `SetApart`. */
   readonly isApart: (item: A) => boolean
   readonly refused: (items: ReadonlyArray<A>, error: Cause.Cause<SqlError>) => void
 }
 
-/** Not sent: an earlier item of its connection is being retried alone. */
+/** Not sent: what came before it on its way is made again by itself. */
 export class SetApart extends Data.TaggedError("SetApart") {}
 
-/** `send` returns an outcome for each item, in order. If it fails, `refused` is called before anything else is sent. */
+/** `send` gives an outcome for each item, in their order; where it fails, `refused` is told before anything else is sent. */
 export const makeBatcher = <A, B>(
   send: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, SqlError>,
   { bytesOf, isApart, lineOf, refused }: Gathered<A>
 ) =>
   Effect.map(Effect.runtime<never>(), (runtime) => {
-    // Not part of any request: a statement serves many callers, and outlives each of them.
+    // Of no request: what is sent is many callers' and outlives each of them.
     const run = Runtime.runFork(runtime)
     const lines = new Map<string, Array<Waiting<A, B>>>()
     const busy = new Set<string>()
     let underWay = 0
     let scheduled = false
 
-    /** One item of each queue in turn; queues that were served go to the end. */
+    /** One of each line in turn; the lines that were served come last the next time. */
     const takeTogether = () => {
       const taken: Array<Waiting<A, B>> = []
       const apart: Array<Waiting<A, B>> = []
@@ -57,7 +57,7 @@ export const makeBatcher = <A, B>(
           if (taken.length > 0 && (taken.length >= MOST || bytes + next.bytes > MOST_BYTES))
             return { taken, apart }
           line.shift()
-          // A single queue stays in place: moving it within the map a thousand times a second makes garbage.
+          // The only line stays where it is: what is put in and taken out of a map a thousand times a second makes garbage.
           if (line.length === 0 || lines.size > 1) lines.delete(name)
           if (line.length > 0) lines.set(name, line)
           if (next.gone) continue
@@ -73,7 +73,7 @@ export const makeBatcher = <A, B>(
       return { taken, apart }
     }
 
-    /** One turn of the event loop later: the next statement is already under way while these are answered. */
+    /** A turn later, when what is sent next has left: it is under way while these are answered. */
     const tell = (
       taken: ReadonlyArray<Waiting<A, B>>,
       exit: Exit.Exit<ReadonlyArray<B>, SqlError | SetApart>
@@ -109,7 +109,7 @@ export const makeBatcher = <A, B>(
       }
     }
 
-    /** After everything that has arrived on the sockets by now has been read. */
+    /** Once all that has arrived on the sockets by now has been read. */
     const schedule = () => {
       if (scheduled || underWay >= STATEMENTS) return
       scheduled = true
@@ -119,7 +119,7 @@ export const makeBatcher = <A, B>(
       })
     }
 
-    /** The item's own outcome. Interrupting before it is sent removes it. */
+    /** The item's own outcome. Whoever is interrupted before it is sent takes it away again. */
     return (item: A): Effect.Effect<B, SqlError | SetApart> =>
       Effect.async((resume) => {
         const waiting: Waiting<A, B> = { item, bytes: bytesOf(item), resume, gone: false }

@@ -1,10 +1,9 @@
 /**
- * Publishing: single publishes share statements, and thus commits. `Batcher` joins those that arrive at about the same time,
- * and `posthorn.try_publish_each` gives each its own outcome. A caller is answered after the commit.
+ * Publishing: single publishes share statements, and so commits. `Batcher` puts together what arrives within the same moment,
+ * and `posthorn.try_publish_each` gives each its own outcome. An answer comes after the commit.
  *
- * A shared statement does not wait for another transaction's locks (on an idempotency key, or an endpoint that is being
- * deleted). Such a publish is retried alone, and so is, until it has succeeded, every publish that would wait for the same
- * lock.
+ * What another transaction holds (a key, an endpoint that is being deleted) is waited for outside: such a publish is made
+ * again by itself, and so is, until that one is through, every publish that would have to wait for the same.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
@@ -37,7 +36,7 @@ export type Published = typeof Published.Type
 
 export interface Publish {
   readonly workspaceId: WorkspaceId
-  /** Publishes of one connection are stored in the order in which they came; null if no order is promised. */
+  /** What comes on one connection is stored in the order in which it came; null where nothing of the kind is promised. */
   readonly connection: string | null
   readonly event: NewEvent
   readonly actor: Actor
@@ -64,7 +63,7 @@ const keyOf = ({ event, workspaceId }: Publish) =>
 const refusedBy = ({ code, hint, message }: Pick<Outcome, "code" | "hint" | "message">) =>
   new SqlError({ cause: Object.assign(new Error(message ?? ""), { code, hint }) })
 
-/** The statement failed because of one of them, or of a lock, and has changed nothing. */
+/** The statement was refused for one of them or for who was in its way, and has done nothing. */
 const isOfOne = (error: SqlError) => !isDatabaseAway(error) || isInTheWay(problemOf(error).code)
 
 export const makePublishing = Effect.gen(function* () {
@@ -73,7 +72,7 @@ export const makePublishing = Effect.gen(function* () {
   const outcome = sql.literal(columnsOf(Outcome))
   const waiting = yield* makeLockWaits
   const lines = makeKeyedSemaphores(1)
-  /** By connection, the publishes that are retried alone. Later ones of the connection wait for them. */
+  /** By connection, those that are made again by themselves. Whatever comes behind one of them waits for it. */
   const apart = new Map<string, Set<Publish>>()
 
   const isApart = ({ connection }: Publish) => connection !== null && apart.has(connection)
@@ -90,10 +89,7 @@ export const makePublishing = Effect.gen(function* () {
       if (all?.delete(publish) && all.size === 0) apart.delete(publish.connection ?? "")
     })
 
-  /**
-   * All or nothing. Waits for other transactions that publish with one of the keys: their commit gives the answer, their
-   * rollback frees the key.
-   */
+  /** All or nothing. Waits for whoever else is publishing with a key: their commit gives the answer, their rollback frees it. */
   const publishTogether = (
     workspaceId: WorkspaceId,
     events: ReadonlyArray<NewEvent>,
@@ -143,7 +139,7 @@ export const makePublishing = Effect.gen(function* () {
     }
   })
 
-  /** After the earlier ones of its connection. */
+  /** Behind those of its connection. */
   const publishApart = (publish: Publish) =>
     publish.connection === null
       ? publishAlone(publish)
@@ -161,7 +157,7 @@ export const makePublishing = Effect.gen(function* () {
         error._tag === "SetApart" || isOfOne(error) ? publishApart(publish) : Effect.fail(error)
     })
 
-  /** Outside of the caller's transaction. */
+  /** In no transaction of the caller's. */
   const one = (publish: Publish) =>
     Effect.suspend(() => {
       if (isApart(publish)) {

@@ -1,0 +1,68 @@
+/**
+ * The time by the database's clock, as this process knows it from the answers of the database.
+ *
+ * Whoever asks the database for its time passes on the answer. The answer was given between question and answer: the middle is
+ * taken, and what is known stays as long as it lies between them too. In between a clock that only goes forward is added, so
+ * setting this machine's clock changes nothing of it. Source: spec §3.4 (Clocks).
+ */
+import { elapsed } from "@posthorn/telemetry/Elapsed"
+import { gauge } from "@posthorn/telemetry/Meters"
+import { makeTrouble } from "@posthorn/telemetry/Trouble"
+import { Effect } from "effect"
+
+/** From here on this machine's clock is told to be wrong. */
+const WARN_MS = 5_000
+
+/** Receivers refuse what was signed 5 minutes before or after their time: a worker whose clock is further off sends nothing. */
+export const MOST_OFF_MS = 240_000
+
+const offset = gauge(
+  "posthorn_clock_offset_seconds",
+  "This machine's clock minus the database's, in seconds; 0 before the database was asked."
+)
+
+/** Such as `600.0 s ahead of the database's`. */
+export const describeOffset = (milliseconds: number): string =>
+  `${(Math.abs(milliseconds) / 1000).toFixed(1)} s ${milliseconds > 0 ? "ahead of" : "behind"} the database's`
+
+export class DatabaseClock extends Effect.Service<DatabaseClock>()(
+  "@posthorn/persistence/client/DatabaseClock",
+  {
+    effect: Effect.map(Effect.clock, (clock) => {
+      offset.set(0)
+      const wrong = makeTrouble("This machine's clock is wrong", "This machine's clock is right again")
+      /** The database's time when `elapsed` was 0. */
+      let origin: number | undefined
+      let stopped = false
+
+      /** Milliseconds since 1970; this machine's before the database was asked. */
+      const now = (): number =>
+        origin === undefined ? clock.unsafeCurrentTimeMillis() : Math.floor(origin + elapsed(clock))
+      /** This machine's minus the database's, in milliseconds. */
+      const off = (): number => clock.unsafeCurrentTimeMillis() - now()
+
+      return {
+        now,
+        off,
+        /** The database said `answer`, in milliseconds; it was asked when `elapsed` was `asked`, and has answered just now. */
+        measured: (asked: number, answer: number) =>
+          Effect.suspend(() => {
+            const half = (elapsed(clock) - asked) / 2
+            const measured = answer - (asked + half)
+            if (origin === undefined || Math.abs(measured - origin) > half) origin = measured
+            offset.set(off() / 1000)
+            return Math.abs(off()) < WARN_MS
+              ? wrong.over
+              : wrong.failed(`${describeOffset(off())}. Set both by NTP`)
+          }),
+        isTooFarOff: () => Math.abs(off()) > MOST_OFF_MS,
+        /** The worker of this process, if there is one, says whether it has stopped because of its clock. */
+        setStopped: (value: boolean) => {
+          stopped = value
+        },
+        /** Why this process is not ready, as far as its clock goes. */
+        unready: (): "clock" | null => (stopped ? "clock" : null)
+      } as const
+    })
+  }
+) {}
