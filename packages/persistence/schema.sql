@@ -225,6 +225,8 @@ create table posthorn.endpoints (
   url text not null,
   description text,
   event_types text[] not null,
+  external_id text collate "C",
+  metadata jsonb not null default '{}'::jsonb,
   enabled boolean not null,
   disabled_reason text,
   disabled_at timestamp(3) with time zone,
@@ -244,8 +246,11 @@ create table posthorn.endpoints (
   constraint endpoints_description_check CHECK ((length(description) <= 500)),
   constraint endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['manual'::text, 'consecutive_failures'::text, 'failing_for'::text, 'gone'::text]))),
   constraint endpoints_event_types_check CHECK (((cardinality(event_types) >= 1) AND (cardinality(event_types) <= 100))),
+  constraint endpoints_external_id_check CHECK ((external_id ~ '^[A-Za-z0-9_.:-]{1,128}$'::text)),
+  constraint endpoints_metadata_check CHECK ((jsonb_typeof(metadata) = 'object'::text)),
   constraint endpoints_url_check CHECK ((length(url) <= 2048))
 ) with (fillfactor=80);
+CREATE UNIQUE INDEX endpoints_external_id ON posthorn.endpoints USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);
 CREATE TRIGGER deliveries_follow AFTER DELETE ON posthorn.endpoints REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_deliveries();
 CREATE TRIGGER endpoints_enabled AFTER UPDATE OF enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_workers();
 CREATE TRIGGER endpoints_keep_ids BEFORE UPDATE OF workspace_id, id ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();

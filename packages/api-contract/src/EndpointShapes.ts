@@ -16,6 +16,11 @@ export const endpointFields = {
     description: "Exact event types, `prefix.*`, or `*`.",
     examples: [["invoice.*"]]
   }),
+  externalId: NullOr(Schema.String, "The platform's own name for it; null when it has none.", "shop-7"),
+  metadata: Schema.Record({ key: Schema.String, value: Schema.String }).annotations({
+    description: "What the platform notes of it.",
+    examples: [{ region: "eu" }]
+  }),
   enabled: Enabled,
   disabledReason: NullOr(
     DisabledReason,
@@ -68,6 +73,36 @@ export const Description = Storable.pipe(Schema.maxLength(500)).annotations({
 
 const DescriptionOrNull = NullOr(Description, "For people; at most 500 characters.", "Billing")
 
+export const ExternalId = Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_.:-]{1,128}$/)).annotations({
+  description: "1 to 128 characters of `A-Z a-z 0-9 _ . : -`.",
+  examples: ["shop-7"],
+  message: () => "Expected 1 to 128 characters: letters, digits and _ . : -"
+})
+
+const ExternalIdOrNull = NullOr(
+  ExternalId,
+  "The platform's own name for it, unique in the workspace: 1 to 128 letters, digits and `_ . : -`.",
+  "shop-7"
+)
+
+const METADATA_MEMBERS = 20
+
+export const Metadata = Schema.Record({
+  key: Storable.pipe(Schema.minLength(1), Schema.maxLength(64)),
+  value: Storable.pipe(Schema.maxLength(500))
+})
+  .pipe(
+    Schema.filter((metadata) => Object.keys(metadata).length <= METADATA_MEMBERS, {
+      jsonSchema: { maxProperties: METADATA_MEMBERS }
+    })
+  )
+  .annotations({
+    description:
+      "What the platform notes of it: at most 20 members, names of 1 to 64 characters, values of at most 500. A new one replaces it whole.",
+    examples: [{ region: "eu" }],
+    message: () => "Expected at most 20 members: names of 1 to 64 characters, values texts of at most 500"
+  })
+
 /** The URL is any text here: the capability judges it, so that a bad one is `InvalidWebhookUrl`. */
 export const Url = Schema.String.annotations({
   description: "A public https URL without credentials; at most 2,048 characters.",
@@ -78,6 +113,8 @@ export const CreateWebhookEndpoint = Schema.Struct({
   url: Url,
   eventTypes: EventTypes,
   description: Schema.optional(DescriptionOrNull),
+  externalId: Schema.optional(ExternalIdOrNull),
+  metadata: Schema.optional(Metadata),
   enabled: withDefault(Enabled, true)
 }).annotations({
   identifier: "CreateWebhookEndpoint",
@@ -88,6 +125,8 @@ export const UpdateWebhookEndpoint = Schema.Struct({
   url: Schema.optional(Url),
   eventTypes: Schema.optional(EventTypes),
   description: Schema.optional(DescriptionOrNull),
+  externalId: Schema.optional(ExternalIdOrNull),
+  metadata: Schema.optional(Metadata),
   enabled: Schema.optional(Enabled)
 }).annotations({
   identifier: "UpdateWebhookEndpoint",

@@ -1,6 +1,7 @@
 /** Webhook endpoints: where a workspace wants its events. Source: spec §2.1 and §4.2. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import {
+  ExternalIdTaken,
   IdempotencyKeyInUse,
   IdempotencyKeyReused,
   InvalidWebhookUrl,
@@ -12,6 +13,7 @@ import { Schema } from "effect"
 import { diagnoseWebhookEndpoint } from "./Diagnosis.ts"
 import {
   CreateWebhookEndpoint,
+  ExternalId,
   RotatedSecret,
   UpdateWebhookEndpoint,
   WebhookEndpoint,
@@ -35,6 +37,7 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
   .addSuccess(withStatus(201, WebhookEndpoint))
   .addError(failure(LimitReached))
   .addError(failure(InvalidWebhookUrl))
+  .addError(failure(ExternalIdTaken))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))
   .annotate(OpenApi.Summary, "Create a webhook endpoint")
@@ -56,7 +59,16 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
 
 const listWebhookEndpoints = HttpApiEndpoint.get("listWebhookEndpoints", "/workspaces/:slug/webhooks")
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(sent(Schema.Struct(pageQuery)))
+  .setUrlParams(
+    sent(
+      Schema.Struct({
+        ...pageQuery,
+        externalId: Schema.optional(
+          ExternalId.annotations({ description: "Only the endpoint with this external id." })
+        )
+      })
+    )
+  )
   .addSuccess(WebhookEndpointPage)
   .annotate(OpenApi.Summary, "List webhook endpoints")
   .annotate(OpenApi.Description, "Forward on id, so in the order they were created.")
@@ -99,6 +111,7 @@ const updateWebhookEndpoint = HttpApiEndpoint.patch(
   .addSuccess(WebhookEndpointDetail)
   .addError(failure(WebhookEndpointNotFound))
   .addError(failure(InvalidWebhookUrl))
+  .addError(failure(ExternalIdTaken))
   .addError(failure(PreconditionFailed))
   .annotate(OpenApi.Summary, "Update a webhook endpoint")
   .annotate(

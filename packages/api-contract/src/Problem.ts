@@ -38,6 +38,7 @@ export const problems = {
   IdempotencyKeyInUse: { status: 409, title: "A call with this idempotency key is still running" },
   LimitReached: { status: 409, title: "The workspace has as many as it may have" },
   WorkspaceSlugTaken: { status: 409, title: "The slug is taken" },
+  ExternalIdTaken: { status: 409, title: "The external id is taken" },
   MemberEmailTaken: { status: 409, title: "The email address is taken" },
   PreconditionFailed: { status: 412, title: "It is not what If-Match asks for" },
   PayloadTooLarge: { status: 413, title: "The request body is too large" },

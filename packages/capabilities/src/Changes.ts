@@ -3,14 +3,10 @@
  *
  * Nothing different means nothing written, no audit event and no event. Source: spec §4.3.
  */
+import { isDeepStrictEqual } from "node:util"
 
 /** The members of an update, each of which may be left out. */
 export type Sent<A> = { readonly [K in keyof A]?: A[K] | undefined }
-
-const same = (a: unknown, b: unknown): boolean =>
-  Array.isArray(a) && Array.isArray(b)
-    ? a.length === b.length && a.every((item, index) => item === b[index])
-    : a === b
 
 /** Only these members of an update. */
 export const pick = <A>(sent: Sent<A>, names: ReadonlyArray<keyof A>): Sent<A> =>
@@ -19,5 +15,5 @@ export const pick = <A>(sent: Sent<A>, names: ReadonlyArray<keyof A>): Sent<A> =
 /** The names of the members that change. */
 export const changedFields = <A>(present: A, sent: Sent<A>): ReadonlyArray<string & keyof A> =>
   (Object.keys(sent) as Array<string & keyof A>).filter(
-    (name) => sent[name] !== undefined && !same(present[name], sent[name])
+    (name) => sent[name] !== undefined && !isDeepStrictEqual(present[name], sent[name])
   )

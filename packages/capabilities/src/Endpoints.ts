@@ -32,13 +32,28 @@ export interface NewEndpoint {
   readonly url: string
   readonly eventTypes: ReadonlyArray<string>
   readonly description?: string | null | undefined
+  readonly externalId?: string | null | undefined
+  readonly metadata?: Readonly<Record<string, string>> | undefined
   readonly enabled: boolean
+}
+
+export interface EndpointQuery extends ListQuery {
+  readonly externalId?: string | undefined
 }
 
 /** Whether the endpoint still is what the caller has read; undefined when the caller does not mind. */
 export type Precondition = ((present: EndpointSettings) => boolean) | undefined
 
 const REMOVED_AT_ONCE = 2000
+
+const SETTINGS = [
+  "url",
+  "eventTypes",
+  "description",
+  "externalId",
+  "metadata",
+  "enabled"
+] as const satisfies ReadonlyArray<keyof EndpointSettings>
 
 export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabilities/Endpoints", {
   dependencies: [AuditEventsRepo.Default, EndpointsRepo.Default, EventsRepo.Default, WorkspacesRepo.Default],
@@ -69,6 +84,8 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
           url,
           description: request.description ?? null,
           eventTypes: request.eventTypes,
+          externalId: request.externalId ?? null,
+          metadata: request.metadata ?? {},
           enabled: request.enabled,
           secret
         })
@@ -78,14 +95,19 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
           traceId,
           action: "webhook.endpoint_created",
           target: { type: "webhook_endpoint", id },
-          changes: { fields: ["url", "eventTypes", "description", "enabled"], to: { url: endpoint.url } }
+          changes: {
+            fields: SETTINGS,
+            to: { url: endpoint.url, ...(endpoint.externalId !== null && pick(endpoint, ["externalId"])) }
+          }
         })
         return endpoint
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.create"))
 
-    const list = Effect.fn("Endpoints.list")(function* (query: ListQuery) {
+    const list = Effect.fn("Endpoints.list")(function* (query: EndpointQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byId, query, (from) => endpoints.list(workspaceId, query.limit, from))
+      return yield* listPast(byId, query, (from) =>
+        endpoints.list(workspaceId, query.limit, from, query.externalId)
+      )
     })
 
     const get = (endpointId: EndpointId) =>

@@ -267,6 +267,12 @@ export class MemberEmailTaken extends Schema.TaggedError<MemberEmailTaken>()("Me
   }
 }
 
+export class ExternalIdTaken extends Schema.TaggedError<ExternalIdTaken>()("ExternalIdTaken", {}) {
+  override get message() {
+    return "An endpoint of this workspace has this externalId already: update that endpoint, or use another name."
+  }
+}
+
 /** The headers or the body were not there in time. */
 export class RequestTimeout extends Schema.TaggedError<RequestTimeout>()("RequestTimeout", {}) {
   override get message() {
@@ -361,6 +367,7 @@ export type PublicError =
   | ApiTokenNotFound
   | ConsoleSessionNotFound
   | EventNotFound
+  | ExternalIdTaken
   | Forbidden
   | ForeignOrigin
   | HeadersTooLarge

@@ -89,6 +89,9 @@ create table posthorn.endpoints (
   url text not null check (length(url) <= 2048),
   description text check (length(description) <= 500),
   event_types text[] not null check (cardinality(event_types) between 1 and 100),
+  -- The platform's own name for it, and what else the platform notes of it.
+  external_id text collate "C" check (external_id ~ '^[A-Za-z0-9_.:-]{1,128}$'),
+  metadata jsonb not null default '{}' check (jsonb_typeof(metadata) = 'object'),
   enabled boolean not null,
   disabled_reason text check (disabled_reason in ('manual', 'consecutive_failures', 'failing_for', 'gone')),
   -- Start of the present or latest disabled period; missed events are counted from here.
@@ -110,6 +113,8 @@ create table posthorn.endpoints (
   check (enabled = (disabled_reason is null)),
   check ((previous_secret is null) = (previous_secret_expires_at is null))
 ) with (fillfactor = 80);
+-- Of names alone: a plan for an endpoint's id must not take it.
+create unique index endpoints_external_id on posthorn.endpoints (workspace_id, external_id) where external_id is not null;
 
 -- Which endpoints want what: one row per pattern, kept by the trigger below, so that matching an event costs a handful
 -- of index probes however many endpoints a workspace has.

@@ -46,6 +46,8 @@ const shown = ({ description, enabled, eventTypes, id, url }: Modelled) => ({
   url,
   description,
   eventTypes,
+  externalId: null,
+  metadata: {},
   enabled,
   disabledReason: enabled ? null : "manual",
   consecutiveFailures: 0

@@ -30,6 +30,8 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
         url: "https://example.com/a",
         description: "Billing",
         eventTypes: ["invoice.*"],
+        externalId: null,
+        metadata: {},
         enabled: true,
         disabledReason: null,
         consecutiveFailures: 0
@@ -61,7 +63,17 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
       expect(items.map(({ id }) => id)).toEqual(made)
       expect(pages).toBe(3)
       expect(Object.keys(items[0]!).sort()).toEqual(
-        ["consecutiveFailures", "description", "disabledReason", "enabled", "eventTypes", "id", "url"].sort()
+        [
+          "consecutiveFailures",
+          "description",
+          "disabledReason",
+          "enabled",
+          "eventTypes",
+          "externalId",
+          "id",
+          "metadata",
+          "url"
+        ].sort()
       )
     })
   )

@@ -4,20 +4,22 @@
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
-import { held } from "@posthorn/domain/Errors"
+import { ExternalIdTaken, held } from "@posthorn/domain/Errors"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Effect, type Option, Schema } from "effect"
 import { Count, Counted, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
-import { all, counted, execute, first, one } from "../client/Query.ts"
+import { all, counted, first } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
-import { boundedWait, byIdAfter, refusing } from "../client/Statement.ts"
+import { boundedWait, byIdAfter, refusing, UNIQUE_VIOLATION } from "../client/Statement.ts"
 
 export const EndpointRow = Schema.Struct({
   id: Id("endpoint"),
   url: Schema.String,
   description: Schema.NullOr(Schema.String),
   eventTypes: Texts,
+  externalId: Schema.NullOr(Schema.String),
+  metadata: Schema.Record({ key: Schema.String, value: Schema.String }),
   enabled: Schema.Boolean,
   disabledReason: Schema.NullOr(DisabledReason),
   consecutiveFailures: Count
@@ -41,16 +43,17 @@ export interface EndpointDetailRow extends Omit<typeof Detail.Type, "count" | "s
 const Rotated = Schema.Struct({ previousSecretExpiresAt: Time })
 
 /** What an update may change. */
-export type EndpointSettings = Pick<EndpointRow, "url" | "description" | "eventTypes" | "enabled">
+export type EndpointSettings = Pick<
+  EndpointRow,
+  "url" | "description" | "eventTypes" | "externalId" | "metadata" | "enabled"
+>
 
-export interface NewEndpoint {
+export interface NewEndpoint extends EndpointSettings {
   readonly id: EndpointId
-  readonly url: string
-  readonly description: string | null
-  readonly eventTypes: ReadonlyArray<string>
-  readonly enabled: boolean
   readonly secret: Buffer
 }
+
+const taken = refusing({ [UNIQUE_VIOLATION]: () => new ExternalIdTaken() })
 
 const stillInUse = {
   "55P03": () => held("A transaction that published to this endpoint, or is changing it, is still open")
@@ -64,15 +67,19 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
       const columns = sql.literal(columnsOf(EndpointRow))
 
       const insert = (workspaceId: WorkspaceId, endpoint: NewEndpoint) =>
-        one(sql, EndpointRow)`
+        rows(sql, EndpointRow)`
         insert into posthorn.endpoints
-          (workspace_id, id, url, description, event_types, enabled, disabled_reason, disabled_at, secret)
+          (workspace_id, id, url, description, event_types, external_id, metadata, enabled, disabled_reason, disabled_at, secret)
         values (${workspaceId}, ${endpoint.id}, ${endpoint.url}, ${endpoint.description},
-          ${endpoint.eventTypes as Array<string>}::text[], ${endpoint.enabled}::boolean,
+          ${endpoint.eventTypes as Array<string>}::text[], ${endpoint.externalId},
+          ${JSON.stringify(endpoint.metadata)}::jsonb, ${endpoint.enabled}::boolean,
           case when ${endpoint.enabled}::boolean then null else 'manual' end,
           case when ${endpoint.enabled}::boolean then null else date_trunc('milliseconds', clock_timestamp()) end,
           ${endpoint.secret})
-        returning ${columns}`
+        returning ${columns}`.pipe(
+          Effect.map((rows) => rows[0]!),
+          taken
+        )
 
       /** Disabled ones included. */
       const count = (workspaceId: WorkspaceId) =>
@@ -82,10 +89,11 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
       const list = (
         workspaceId: WorkspaceId,
         limit: number,
-        from: Option.Option<{ readonly id: EndpointId }>
+        from: Option.Option<{ readonly id: EndpointId }>,
+        externalId?: string
       ) =>
         all(sql, EndpointRow)`select ${columns} from posthorn.endpoints
-        where workspace_id = ${workspaceId}
+        where workspace_id = ${workspaceId} ${externalId === undefined ? sql`` : sql`and external_id = ${externalId}`}
           and ${byIdAfter(sql, limit, from)}`
 
       /** Missed events are counted in the index. */
@@ -129,14 +137,16 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
       const update = (workspaceId: WorkspaceId, present: EndpointRow, next: EndpointSettings) => {
         const enables = next.enabled && !present.enabled
         const disables = !next.enabled && present.enabled
-        return execute(sql)`
+        return sql`
         update posthorn.endpoints
         set url = ${next.url}, description = ${next.description}, enabled = ${next.enabled},
             updated_at = date_trunc('milliseconds', clock_timestamp())
+            ${next.externalId === present.externalId ? sql`` : sql`, external_id = ${next.externalId}`}
+            ${next.metadata === present.metadata ? sql`` : sql`, metadata = ${JSON.stringify(next.metadata)}::jsonb`}
             ${next.eventTypes === present.eventTypes ? sql`` : sql`, event_types = ${next.eventTypes as Array<string>}::text[]`}
             ${enables ? sql`, consecutive_failures = 0, generation = generation + 1, disabled_reason = null` : sql``}
             ${disables ? sql`, disabled_reason = 'manual', disabled_at = date_trunc('milliseconds', clock_timestamp())` : sql``}
-        where workspace_id = ${workspaceId} and id = ${present.id}`
+        where workspace_id = ${workspaceId} and id = ${present.id}`.pipe(Effect.asVoid, taken)
       }
 
       /**

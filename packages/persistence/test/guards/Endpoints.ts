@@ -68,7 +68,13 @@ export const removesInOrder = async <E>(
   assert.equal(await settled, "removed")
 }
 
-const settingsOf = ({ description, eventTypes, url }: EndpointRow) => ({ description, eventTypes, url })
+const settingsOf = ({ description, eventTypes, externalId, metadata, url }: EndpointRow) => ({
+  description,
+  eventTypes,
+  externalId,
+  metadata,
+  url
+})
 
 const scenarios = writeScenarios((it) => {
   it("EndpointsRepo.ts insert: an endpoint that is made disabled was disabled by hand, from that moment on", async (stage) => {
@@ -81,6 +87,8 @@ const scenarios = writeScenarios((it) => {
           url: "https://example.com",
           description: null,
           eventTypes: ["a"],
+          externalId: null,
+          metadata: {},
           enabled,
           secret: Buffer.from("secret")
         })

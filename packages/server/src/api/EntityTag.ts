@@ -1,17 +1,27 @@
 /**
- * Entity tags of endpoints: one strong tag stands for `url`, `eventTypes`, `description` and `enabled`, not for counters,
+ * Entity tags of endpoints: one strong tag stands for what a PATCH may change, not for counters,
  * so that a failing attempt does not refuse somebody's change. Source: spec §4.3.
  */
 import { createHash } from "node:crypto"
 import type { WebhookEndpoint } from "@posthorn/api-contract/EndpointShapes"
 
 /** What a tag stands for. */
-export type Settings = Pick<WebhookEndpoint, "url" | "eventTypes" | "description" | "enabled">
+export type Settings = Pick<
+  WebhookEndpoint,
+  "url" | "eventTypes" | "description" | "externalId" | "metadata" | "enabled"
+>
 
 const TAG_LENGTH = 22
 
-export const entityTagOf = ({ description, enabled, eventTypes, url }: Settings): string => {
-  const text = JSON.stringify([url, eventTypes, description, enabled])
+export const entityTagOf = ({
+  description,
+  enabled,
+  eventTypes,
+  externalId,
+  metadata,
+  url
+}: Settings): string => {
+  const text = JSON.stringify([url, eventTypes, description, enabled, externalId, metadata])
   return `"${createHash("sha256").update(text).digest("base64url").slice(0, TAG_LENGTH)}"`
 }
 

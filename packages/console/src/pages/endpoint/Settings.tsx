@@ -130,8 +130,20 @@ const Settings = ({ endpoint }: { endpoint: EndpointDetail }) => {
       ) : (
         <Look endpoint={endpoint} />
       )}
-      <Card title="History">
+      <Card title="About">
         <Facts>
+          {endpoint.externalId === null ? null : (
+            <Fact name="External id">
+              <span className="font-mono text-xs break-all">{endpoint.externalId}</span>
+            </Fact>
+          )}
+          {Object.entries(endpoint.metadata).map(([name, value]) => (
+            <Fact key={name} name={name}>
+              <span dir="auto" className="break-all">
+                {value}
+              </span>
+            </Fact>
+          ))}
           <Fact name="Created">
             <Time at={endpoint.createdAt} focusable />
           </Fact>
