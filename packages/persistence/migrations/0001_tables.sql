@@ -1,22 +1,23 @@
--- The tables. Every key and index leads with workspace_id, so that no statement can mix workspaces by accident and the
--- schema could be spread over machines by workspace; the few that cannot are named, with the reason, in the schema test.
--- Ids are text that sorts by creation; they compare bytewise whatever the database's locale.
+-- The tables. Every key and index leads with workspace_id, so that no statement can mix workspaces by accident, and the schema
+-- could be partitioned by workspace. The schema test names the few exceptions with their reasons. Ids are text that sorts by
+-- creation; they compare bytewise whatever the database's locale.
 
 -- An id: prefix, 13 hex digits of microseconds since 1970, 16 of randomness, the second half of a v4 UUID (its first digit
--- is one of four). `@posthorn/domain/Ids` makes the same in TypeScript. One expression, so that PostgreSQL writes it into
--- the statement instead of calling it: 2 us instead of 7.
+-- is one of four). `@posthorn/domain/Ids` makes the same in TypeScript. It is one expression, so that PostgreSQL inlines it
+-- into the statement: 2 us instead of 7.
 create function posthorn.id_of(prefix text, microseconds bigint) returns text language sql volatile parallel safe
   return prefix || lpad(to_hex(microseconds), 13, '0') || substr(replace(gen_random_uuid()::text, '-', ''), 17);
 
 create function posthorn.new_id(prefix text) returns text language sql volatile parallel safe
   return posthorn.id_of(prefix, (date_part('epoch', clock_timestamp()) * 1000000)::bigint);
 
--- The moment of an id, cut to the millisecond: `created_at` of an event and of a delivery. So whatever is in the order of ids
--- is in the order of (created_at, id) too, and no index needs the time beside the id.
+-- The moment of an id, truncated to milliseconds: the `created_at` of an event or a delivery. So rows ordered by id are ordered
+-- by (created_at, id) too, and no index needs the time beside the id.
 create function posthorn.made_at(id text) returns timestamptz language sql immutable parallel safe
   return to_timestamp((('x' || substr(id, 5, 13))::bit(52)::bigint / 1000)::float8 / 1000);
 
--- What the ids of the deliveries begin with that a publish made of an event: they have its microsecond. Replays have not.
+-- The common beginning of the ids of all deliveries that publishing made from an event: they share its microsecond. Replays do
+-- not.
 create function posthorn.deliveries_begin(event_id text) returns text language sql immutable parallel safe
   return 'whd_' || substr(event_id, 5, 13);
 
@@ -28,12 +29,12 @@ create table posthorn.workspaces (
   id text collate "C" primary key,
   slug text collate "C" not null unique check (slug ~ '^[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$'),
   name text not null check (length(name) between 1 and 200),
-  -- Its own quotas; null: the installation's (0010_quotas.sql).
+  -- Its own quotas; null means the installation's (0010_quotas.sql).
   waiting_limit bigint check (waiting_limit >= 1),
   bytes_limit bigint check (bytes_limit >= 1),
-  -- The quota that it has used up, as counted last: publishing asks this, and counts nothing.
+  -- The quota that it had used up at the last count. Publishing reads this column and does not count.
   used_up text check (used_up in ('waiting', 'bytes')),
-  -- The delivery policy of endpoints that leave something out; null: the default. Checked where it is sent.
+  -- The delivery policy for endpoints that leave something out; null means the default. Validated by its writers.
   policy jsonb,
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp())
 );
@@ -48,26 +49,26 @@ create table posthorn.api_tokens (
   expires_at timestamptz(3),
   last_used_at timestamptz(3),
   revoked_at timestamptz(3),
-  -- Who made it; null in tokens that are older than these columns.
+  -- Who made it; null in tokens older than these columns.
   created_by_type text check (created_by_type in ('operator', 'api_token', 'member')),
   created_by_id text collate "C",
-  -- The nearest token before it, and the console session it was made in. What is not there was made by neither.
+  -- The nearest token before it in its chain, and the console session it was made in; null if there is none.
   parent_id text collate "C",
   session_id text collate "C",
-  -- What its chain of tokens, links and sessions began with; null when the operator made it.
+  -- The root of its chain of tokens, links and sessions; null if the operator made it.
   root_type text check (root_type in ('operator', 'api_token', 'member')),
   root_id text collate "C",
   primary key (workspace_id, id),
   check ((created_by_type is null) = (created_by_id is null)),
   check ((root_type is null) = (root_id is null))
 );
--- The one lookup that cannot know the workspace: it is what the token tells.
+-- This lookup cannot know the workspace: the token determines it.
 create unique index api_tokens_lookup on posthorn.api_tokens (id);
 create index api_tokens_newest on posthorn.api_tokens (workspace_id, created_at desc, id desc);
--- Those that may still open something are counted, however many were revoked or have expired.
+-- For counting the valid tokens, however many were revoked or have expired.
 create index api_tokens_open on posthorn.api_tokens (workspace_id, (coalesce(expires_at, 'infinity'::timestamptz)))
   where revoked_at is null;
--- What a token or a session made, for revoking its descendants.
+-- The tokens made by a token or a session, for revoking descendants.
 create index api_tokens_parent on posthorn.api_tokens (workspace_id, parent_id) where parent_id is not null;
 create index api_tokens_session on posthorn.api_tokens (workspace_id, session_id) where session_id is not null;
 
@@ -75,7 +76,7 @@ create table posthorn.members (
   workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
   id text collate "C" not null,
   email text not null check (length(email) <= 254),
-  -- The address in lower case: two members of a workspace never differ in case alone.
+  -- The address in lower case, so that two members of a workspace never differ only in case.
   email_key text collate "C" not null,
   name text not null check (length(name) between 1 and 200),
   role text collate "C" not null check (role in ('viewer', 'developer', 'admin')),
@@ -99,13 +100,13 @@ create table posthorn.endpoints (
   consecutive_failures integer not null default 0,
   -- When the first failure of the present streak was recorded; null while there is none.
   failing_since timestamptz(3),
-  -- Raised by each re-enable: an attempt begun under an older generation no longer counts towards the streak.
+  -- Raised whenever it is enabled again: attempts begun under an older generation no longer count towards the streak.
   generation integer not null default 0,
   -- AES-256-GCM, bound to this row; see SecretBox. The previous one signs too until it expires.
   secret bytea not null,
   previous_secret bytea,
   previous_secret_expires_at timestamptz(3),
-  -- The delivery policy; null: the workspace's. Checked where it is sent.
+  -- The delivery policy; null means the workspace's. Validated by its writers.
   policy jsonb,
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   updated_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
@@ -116,8 +117,8 @@ create table posthorn.endpoints (
 -- Of names alone: a plan for an endpoint's id must not take it.
 create unique index endpoints_external_id on posthorn.endpoints (workspace_id, external_id) where external_id is not null;
 
--- Which endpoints want what: one row per pattern, kept by the trigger below, so that matching an event costs a handful
--- of index probes however many endpoints a workspace has.
+-- Which endpoints subscribe to what: one row per pattern, maintained by the trigger below, so that matching an event costs a
+-- few index probes however many endpoints a workspace has.
 create table posthorn.subscriptions (
   workspace_id text collate "C" not null,
   pattern text collate "C" not null,
@@ -127,9 +128,9 @@ create table posthorn.subscriptions (
 );
 create index subscriptions_endpoint on posthorn.subscriptions (workspace_id, endpoint_id);
 
--- Events, deliveries and the queue have no foreign keys: a publish locks the endpoints it goes to, or else its workspace, and
--- that holds whatever it stores. Foreign keys would look up and lock the same rows once more for each row, 25 us of a
--- publish that takes 110. What is deleted takes along what hangs on it all the same (the triggers below).
+-- Events, deliveries and the queue have no foreign keys. A publish locks the endpoints it goes to, or else its workspace, and
+-- this protects everything it stores. Foreign keys would look up and lock the same rows again for each row: 25 us of a publish
+-- that takes 110. Deleting still cascades, by the triggers below.
 create table posthorn.events (
   workspace_id text collate "C" not null,
   id text collate "C" not null,
@@ -137,34 +138,34 @@ create table posthorn.events (
   -- The exact text that was published; jsonb would reorder members and respell numbers.
   payload text not null,
   trace_id text collate "C" not null,
-  -- What the publish made of it: deliveries, and endpoints that were disabled. Facts of that moment, so never counted again.
+  -- The result of publishing: the number of deliveries, and of matching endpoints that were disabled at that moment.
   deliveries integer not null,
   missed integer not null,
   -- Who published it: type, transport and id, separated by spaces.
   actor text collate "C" not null,
   created_at timestamptz(3) not null
--- Vacuumed after few rows, as only new pages are looked at: until then counting a type's last day in the index below has
--- to look at each row as well, 7 us instead of 0.2 (a million events of one day in 40 types: 7.2 s instead of 0.2 s).
+-- Vacuumed after few rows, since a vacuum reads only new pages. Until then, counting a type's last day in the index below has
+-- to read each row too: 7 us instead of 0.2 (a million events of one day in 40 types: 7.2 s instead of 0.2 s).
 ) with (autovacuum_vacuum_insert_threshold = 20000, autovacuum_vacuum_insert_scale_factor = 0);
--- The events of one type, newest first, and the types themselves: each is one probe, however many events it has.
+-- For the events of one type, newest first, and for the list of types: one probe for each type, however many events it has.
 create index events_type on posthorn.events (workspace_id, event_type, id desc);
--- Trace ids of Posthorn's own begin with the time, so that new ones lie together: random ones cost 27 times the WAL.
--- Not those that are the event's own, made from its id: by these the id is known.
--- The expression of own_trace as it stands there: a function would be looked up and written into the condition by each insert,
--- 12 us of a lone publish.
+-- Posthorn's own trace ids begin with the time, so that new ones are close together: random ones cost 27 times the WAL. Trace
+-- ids made from the event's id are left out: they contain the id. The condition repeats the expression of own_trace: calling
+-- the function would make each insert inline it, 12 us of a lone publish.
 create index events_trace on posthorn.events (workspace_id, trace_id) where trace_id <> substr(id, 5) || '000';
--- Its newest index: among indexes that cost the same by the statistics PostgreSQL takes the newest, and while it holds a table
--- to be empty, all do. With another one, looking up a row by its key reads all rows of the workspace.
+-- The primary key is created last: among indexes with equal estimated cost PostgreSQL takes the newest, and while statistics
+-- say that a table is empty, all costs are equal. With another index, looking up a row by its key would read all rows of the
+-- workspace.
 alter table posthorn.events add primary key (workspace_id, id);
 
--- Events that matched an endpoint while it was disabled, for which no delivery was made, then or since.
+-- Events that matched an endpoint while it was disabled, and that have no delivery to it.
 create table posthorn.missed_events (
   workspace_id text collate "C" not null,
   endpoint_id text collate "C" not null,
   event_id text collate "C" not null,
   -- Of the event.
   created_at timestamptz(3) not null,
-  -- The transaction that published it: a replay job is about what was missed when it was started.
+  -- The transaction that published it: a replay job covers only what had been missed when it was started.
   missed_by xid8 not null default pg_current_xact_id(),
   primary key (workspace_id, endpoint_id, created_at, event_id),
   foreign key (workspace_id, endpoint_id) references posthorn.endpoints on delete cascade,
@@ -184,9 +185,9 @@ create table posthorn.idempotency_keys (
 );
 create index idempotency_keys_age on posthorn.idempotency_keys (workspace_id, created_at);
 
--- Answers kept under idempotency keys, but for single publishes, whose keys are above: a caller's own, and whole answers.
+-- Whole answers kept under callers' idempotency keys. The keys of single publishes are in the table above.
 create table posthorn.idempotent_answers (
-  -- Null for what the operator does outside of workspaces.
+  -- Null for the operator's calls outside of workspaces.
   workspace_id text collate "C" references posthorn.workspaces on delete cascade,
   caller text collate "C" not null,
   key text collate "C" not null,
@@ -195,9 +196,9 @@ create table posthorn.idempotent_answers (
   status smallint not null,
   headers json not null,
   body text,
-  -- The body when it holds a secret; see SecretBox. Erased after ten minutes.
+  -- The sealed body if it contains a secret (see SecretBox). Erased after ten minutes.
   sealed bytea,
-  -- Until then the call may still be going on after its change, as a test send that waits for its outcome does.
+  -- Until then the call may still go on after its change, such as a test send that waits for its outcome.
   running_until timestamptz(3),
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   constraint idempotent_answers_key unique nulls not distinct (workspace_id, caller, key),
@@ -206,9 +207,9 @@ create table posthorn.idempotent_answers (
 create index idempotent_answers_age on posthorn.idempotent_answers (workspace_id, created_at);
 create index idempotent_answers_sealed on posthorn.idempotent_answers (workspace_id, created_at) where sealed is not null;
 
--- The summary of each delivery. No index on status or next_attempt_at: the queue decides what is due, and updates of
--- this wide row stay cheap.
--- A domain, because each insert reads the check of a table anew from its text, 20 us of a lone publish, and that of a domain once.
+-- The summary of each delivery. It has no index on status or next_attempt_at: the queue decides what is due, and updates of
+-- this wide row stay cheap. The status is a domain, because each insert parses a table's check anew (20 us of a lone publish),
+-- but a domain's check only once.
 create domain posthorn.delivery_status as text collate "C"
   check (value in ('pending', 'delivered', 'failed', 'failed_permanent', 'dead_lettered'));
 
@@ -216,47 +217,47 @@ create table posthorn.deliveries (
   workspace_id text collate "C" not null,
   id text collate "C" not null,
   endpoint_id text collate "C" not null,
-  -- Null only for a test send, which has no event behind it.
+  -- Null only for a test send, which has no event.
   event_id text collate "C",
   event_type text collate "C" not null,
-  -- Of a test send; the payload of an event is stored once, with the event, and so is who published it.
+  -- Only for a test send. An event's payload and actor are stored once, with the event.
   payload text,
   actor text collate "C",
   trace_id text collate "C" not null,
   status posthorn.delivery_status not null default 'pending',
   attempts smallint not null default 0,
   next_attempt_at timestamptz(3),
-  -- Outlives its source, so no foreign key.
+  -- No foreign key: a replay may outlive its source.
   replayed_from text collate "C",
-  -- The replay job that made it; null for one that was made by itself.
+  -- The replay job that made it; null if no job did.
   replay_id text collate "C",
   last_http_status smallint,
   last_failure_reason text collate "C",
   last_duration_ms integer,
   last_attempt_at timestamptz(3),
-  -- Why it was given up; null unless it is dead-lettered.
+  -- Why it was dead-lettered; null unless it was.
   dead_letter_reason text collate "C",
   created_at timestamptz(3) not null
--- Each delivery is written twice within moments: when it is published and when its attempt is recorded. With half of
--- each page left free the second version fits beside the first and no index has to be told: 89 % of the updates instead
--- of 19 %, 2,014 bytes of WAL per delivery instead of 2,813, the same size on disk after a burst (measured with 30,000
--- deliveries of 500 bytes, PostgreSQL 18).
+-- Each delivery is written twice within moments: when it is published and when its attempt is recorded. With half of each page
+-- left free, the second version fits beside the first and no index has to be updated: 89 % of the updates instead of 19 %,
+-- 2,014 bytes of WAL per delivery instead of 2,813, the same size on disk after a burst (measured with 30,000 deliveries of 500
+-- bytes, PostgreSQL 18).
 ) with (fillfactor = 55);
--- The newest of a workspace are the end of its primary key. Ascending: entries that are added at the end of their run leave
+-- The newest deliveries of a workspace are at the end of its primary key. Ascending keys, added at the end of their run, leave
 -- full pages behind.
 create index deliveries_endpoint on posthorn.deliveries (workspace_id, endpoint_id, id);
--- Replays of one event; what its publish made is found by its id (deliveries_of_event).
+-- For the replays of one event. Deliveries that publishing made are found by the event's id (deliveries_of_event).
 create index deliveries_event on posthorn.deliveries (workspace_id, event_id)
   where replayed_from is not null or replay_id is not null;
--- Found by their trace id: those that have one of their own. The others have their event's.
+-- For deliveries that have their own trace id. The others have their event's.
 create index deliveries_trace on posthorn.deliveries (workspace_id, trace_id)
   where event_id is null or replayed_from is not null or replay_id is not null;
 -- A test send has no event to find its replays by.
 create index deliveries_source on posthorn.deliveries (workspace_id, replayed_from) where event_id is null;
--- The newest, as of events.
+-- Created last, as for events.
 alter table posthorn.deliveries add primary key (workspace_id, id);
 
--- Everything that one event became, replays included.
+-- All deliveries of one event, replays included.
 create function posthorn.deliveries_of_event(workspace text, event text) returns setof text language sql stable
 begin atomic
   select d.id from posthorn.deliveries d
@@ -267,10 +268,11 @@ begin atomic
   where d.workspace_id = workspace and d.event_id = event and (d.replayed_from is not null or d.replay_id is not null);
 end;
 
--- Deliveries, newest first, from below an id: of an endpoint, or of the workspace where that is null.
+-- Deliveries of an endpoint (null: of the workspace), newest first, below an id.
 --
--- A function, so that it is planned once per connection. Whatever the statistics say, it walks the one index that has the order
--- it asks for: that `endpoint_id` is equal to something is not told, as then the primary key would have it as well.
+-- A function, so that it is planned once per connection. Whatever the statistics say, it must walk the index whose order it
+-- asks for. So it hides that `endpoint_id` equals a value: otherwise the primary key would have that order too, and could be
+-- chosen.
 create function posthorn.newest_deliveries(workspace text, endpoint text, before text, most integer)
 returns setof posthorn.deliveries
 language plpgsql stable rows 50 set search_path = pg_catalog, pg_temp
@@ -291,25 +293,26 @@ create table posthorn.queue (
   workspace_id text collate "C" not null,
   delivery_id text collate "C" not null,
   endpoint_id text collate "C" not null,
-  -- Which worker may take it: a hash of the endpoint, so that one endpoint is one worker's at a time.
+  -- A hash of the endpoint. A shard, and so an endpoint, belongs to one worker at a time.
   shard smallint not null,
   due_at timestamptz not null,
   attempts smallint not null default 0,
-  -- Claims in a row that left no recorded observation; written only when a worker may have died holding the row.
+  -- Claims in a row without a recorded observation. Stored only if a worker may have died holding the row.
   claims smallint not null default 0,
-  -- Whether one of those may have sent it.
+  -- Whether the delivery may have been sent under one of these claims.
   maybe_sent boolean not null default false,
   -- Whether it goes out although its lane pauses: the first attempt of a test send.
   at_once boolean not null default false
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_cost_delay = 0);
--- The claim serves all workspaces at once, so this index cannot lead with one.
+-- Polling serves all workspaces at once, so this index cannot lead with the workspace.
 create index queue_due on posthorn.queue (shard, due_at, delivery_id);
 create index queue_endpoint on posthorn.queue (workspace_id, endpoint_id, due_at, delivery_id);
--- The newest, as of events.
+-- Created last, as for events.
 alter table posthorn.queue add primary key (workspace_id, delivery_id);
 
--- What an attempt may hold. Domains, as delivery_status is: with their checks in the table, recording takes 24 us more for each call.
+-- Types for an attempt's columns. They are domains like delivery_status: with checks in the table, each call of record takes 24
+-- us more.
 create domain posthorn.ordinal as smallint check (value >= 1);
 create domain posthorn.attempt_status as text collate "C" check (value in ('delivered', 'failed', 'failed_permanent'));
 create domain posthorn.duration_ms as integer check (value >= 0);
@@ -319,9 +322,9 @@ create domain posthorn.sent_url as text check (length(value) <= 2048);
 create domain posthorn.kept_headers as text check (octet_length(value) <= 8192);
 create domain posthorn.kept_body as text check (octet_length(value) <= 2048);
 
--- One row per HTTP attempt; the database refuses to change it, and removes it with its delivery (attempts_follow). Not by
--- a foreign key: that looks the delivery up once more for each row, 8 us of the 45 that recording one costs, to learn what
--- posthorn.record, the only writer, knows already, since it changes the delivery in the same statement.
+-- One row per HTTP attempt. The database refuses to change it, and removes it with its delivery (attempts_follow). There is no
+-- foreign key: it would look the delivery up again for each row, 8 us of the 45 that recording one costs. posthorn.record, the
+-- only writer, changes the delivery in the same statement, so it exists.
 create table posthorn.attempts (
   workspace_id text collate "C" not null,
   delivery_id text collate "C" not null,
@@ -332,10 +335,10 @@ create table posthorn.attempts (
   duration_ms posthorn.duration_ms not null,
   http_status smallint,
   failure_reason posthorn.failure_reason,
-  -- As dispatched; when it was refused instead, as the endpoint had it.
+  -- The URL of the request. If it was refused, the endpoint's URL at that time.
   url posthorn.sent_url not null,
   request_headers text not null,
-  -- A JSON object of the few that tell why; null for none.
+  -- A JSON object of the few kept headers; null if there are none.
   response_headers posthorn.kept_headers,
   response_body posthorn.kept_body,
   trace_id text collate "C" not null,
@@ -343,11 +346,11 @@ create table posthorn.attempts (
   check ((status = 'delivered') = (failure_reason is null))
 );
 
--- The dead-letter queue: deliveries that are given up, until the dead-letter consumer has marked them.
+-- The dead-letter queue: deliveries that were given up and are not yet marked by the dead-letter consumer.
 create table posthorn.dead_letters (
   workspace_id text collate "C" not null,
   delivery_id text collate "C" not null,
-  -- Its retries are spent; or it was claimed too often without an outcome, and was perhaps, or certainly not, sent.
+  -- Its retries are spent; or it was claimed too often without an outcome, and was either possibly sent or certainly not sent.
   reason text collate "C" not null default 'retries_spent'
     check (reason in ('retries_spent', 'no_outcome', 'never_sent')),
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
@@ -377,7 +380,7 @@ create table posthorn.audit_events (
   action text not null,
   actor_type text not null check (actor_type in ('api_token', 'operator', 'member', 'system')),
   actor_id text not null,
-  -- What the actor's chain of tokens, links and sessions began with; null where there is none behind it.
+  -- The root of the actor's chain of tokens, links and sessions; null if it has none.
   root_type text check (root_type in ('operator', 'api_token', 'member')),
   root_id text,
   via text not null check (via in ('rest', 'mcp', 'console', 'worker', 'sql')),
@@ -390,11 +393,11 @@ create table posthorn.audit_events (
   check ((root_type is null) = (root_id is null))
 );
 create index audit_events_newest on posthorn.audit_events (workspace_id, created_at desc, id desc);
--- What was changed on one endpoint, newest first, however much else the workspace's audit log holds: a bulk replay alone
--- writes one event for each delivery.
+-- For the changes of one endpoint, newest first, however long the workspace's audit log is: a bulk replay alone writes one
+-- event for each delivery.
 create index audit_events_target on posthorn.audit_events (workspace_id, target_id, created_at desc, id desc);
 
--- What the operator did to workspaces; it outlives them, so it is no workspace's.
+-- The operator's acts on workspaces. They outlive the workspaces, so they belong to none.
 create table posthorn.operator_audit_events (
   id text collate "C" primary key default posthorn.new_id('aud_'),
   action text not null check (action in ('workspace.created', 'workspace.deleted')),
@@ -418,16 +421,16 @@ end $$;
 
 create function posthorn.refuse_removal() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  -- Rows go only with their workspace: by then the cascade has removed it.
+  -- Rows may be deleted only together with their workspace, which the cascade has removed by then.
   if exists (select from posthorn.workspaces where id = old.workspace_id) then
     raise exception 'posthorn.% is evidence: rows are never removed', tg_table_name using errcode = 'PH001';
   end if;
   return old;
 end $$;
 
--- Deliveries go with their endpoint, events with their workspace, by a look at the rows that were committed meanwhile: whoever
--- published to an endpoint held it until then. (A transaction that deletes by an older look, as `repeatable read` has, would
--- leave those behind.)
+-- Deleting an endpoint deletes its deliveries, and deleting a workspace its events. These statements see all committed rows,
+-- because publishers lock the endpoint until they commit. (A transaction with an older snapshot, as under `repeatable read`,
+-- would leave some behind.)
 create function posthorn.remove_deliveries() returns trigger language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
@@ -454,7 +457,7 @@ begin
   return null;
 end $$;
 
--- Delivery by delivery through the key, whatever the statistics say: its plan is kept by the connection.
+-- Looks up each delivery by key, whatever the statistics say: the connection keeps this plan.
 create function posthorn.remove_attempts() returns trigger language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
@@ -467,7 +470,7 @@ begin
   return null;
 end $$;
 
--- Attempts go with their delivery only, which has gone by then.
+-- Attempts may be deleted only with their delivery, which is gone by then.
 create function posthorn.refuse_lone_removal() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$

@@ -1,4 +1,4 @@
--- The one way an event enters: posthorn.publish, called by REST, by MCP, and by anybody's own transaction.
+-- The one way an event enters: posthorn.publish, called by REST, by MCP, and in applications' own transactions.
 --
 -- One transaction holds the event, one pending delivery and one queue row for each enabled endpoint that matches, and a
 -- missed-event row for each disabled one. Commit means delivered at least once; rollback means never.
@@ -6,16 +6,16 @@
 -- PH409 (idempotency key used for another event), PH413 (more deliveries than `most_deliveries`; null is no limit), PH429 (the
 -- workspace has used up a quota; the hint names it).
 --
---   publish              one event                     raises what is refused
+--   publish              one event                     raises refusals
 --   publish_events       events of one workspace       raises; all or nothing
---   publish_each         events of any workspaces      an outcome for each; what is refused touches no other
+--   publish_each         events of any workspaces      an outcome for each; a refusal affects no other
 --   try_publish_events   as publish_events, and
---   try_publish_each     as publish_each, for callers with few connections: both give up what others hold (55P03)
+--   try_publish_each     as publish_each, for callers with few connections: both fail with 55P03 instead of waiting
 --
--- Each is a handful of statements whose plans the connection keeps, however many events there are. One event to one
--- endpoint takes PostgreSQL 0.1 ms and the price of a commit (docs/adr/0015-publishing.md).
+-- Each runs a handful of statements, however many events there are; the connection keeps their plans. One event to one endpoint
+-- takes PostgreSQL 0.1 ms, plus the commit (docs/adr/0015-publishing.md).
 
--- How many shards the queue has. Changing it moves rows between workers; it must then be changed in the queue too.
+-- The number of shards. If it is changed, the `shard` of all rows in the queue must be changed too.
 create function posthorn.shard_count() returns integer language sql immutable parallel safe
   return 32;
 
@@ -23,8 +23,8 @@ create function posthorn.shard_of(endpoint_id text) returns smallint language sq
   return ((hashtextextended(endpoint_id, 0) % posthorn.shard_count() + posthorn.shard_count())
     % posthorn.shard_count())::smallint;
 
--- `prefix.*` for each shorter prefix of the type, after the type itself and `*`. In plpgsql, which calls nothing but
--- expressions here: 3 us instead of the 12 of a query.
+-- `prefix.*` for each shorter prefix of the type, after the type itself and `*`. In plpgsql with expressions only: 3 us instead
+-- of 12 for a query.
 create function posthorn.patterns_of_long(event_type text) returns text[] language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -38,8 +38,8 @@ begin
   return patterns;
 end $$;
 
--- Every pattern that matches the type: itself, `*`, and `prefix.*` for each shorter prefix. One expression for types of one or
--- two words, as nearly all are, which PostgreSQL writes into the statement: a lone publish takes 3 % less.
+-- Every pattern that matches the type: itself, `*`, and `prefix.*` for each shorter prefix. For types of one or two words, as
+-- nearly all are, it is one expression, which PostgreSQL inlines: a lone publish takes 3 % less.
 create function posthorn.patterns_of(event_type text) returns text[] language sql immutable parallel safe
   return case
     when strpos(event_type, '.') = 0 then array[event_type, '*']
@@ -50,12 +50,12 @@ create function posthorn.patterns_of(event_type text) returns text[] language sq
 create function posthorn.compact_json(payload text) returns text language sql immutable parallel safe
   return regexp_replace(payload, '("(?:[^"\\]|\\.)*")|[ \t\n\r]+', '\1', 'g');
 
--- Whether JSON text may nest deeper than the limit: it has so many opening brackets, in strings too. `replace` counts them four
--- times faster than `translate` does. One expression, which PostgreSQL writes into the statement.
+-- Whether JSON text may nest deeper than the limit: it has more opening brackets, including those in strings. `replace` counts
+-- them four times faster than `translate`. It is one expression, which PostgreSQL inlines.
 create function posthorn.may_nest_deeper(payload text, depth integer) returns boolean language sql immutable parallel safe
   return octet_length(payload) - octet_length(replace(replace(payload, '[', ''), '{', '')) > depth;
 
--- Whether JSON text nests deeper than the limit. Most need no such close look: ask `may_nest_deeper` first.
+-- Whether JSON text nests deeper than the limit. Most texts need no such exact check: call `may_nest_deeper` first.
 create function posthorn.nests_deeper(payload text, depth integer) returns boolean language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -77,8 +77,8 @@ create function posthorn.new_trace_id() returns text language sql volatile paral
 
 create type posthorn.refusal as (code text, message text, hint text);
 
--- Why this is no event; null when it is one. REST checks the same before it gets here; SQL callers meet it here. One expression,
--- which PostgreSQL writes into the statement instead of calling it: a lone publish takes 4 % less.
+-- Why this is not a valid event; null if it is. REST checks the same before calling; SQL callers are checked here. It is one
+-- expression, which PostgreSQL inlines: a lone publish takes 4 % less.
 create function posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text)
 returns posthorn.refusal language sql immutable parallel safe
   return case
@@ -94,18 +94,18 @@ returns posthorn.refusal language sql immutable parallel safe
       then row('PH400', 'The payload may have at most 1048576 bytes', '/payload')::posthorn.refusal
     when length(idempotency_key) not between 1 and 255
       then row('PH400', 'An idempotency key has 1 to 255 characters', '/idempotencyKey')::posthorn.refusal
-    -- It travels in a header of every request to a receiver.
+    -- It is sent in a header of every request to a receiver.
     when trace_id !~ '^[0-9a-f]{32}$'
       then row('PH400', 'Expected a trace id of 32 hex digits, or none', '/traceId')::posthorn.refusal
   end;
 
--- What one event is going to make. Refused, or published before (`duplicate`): nothing.
+-- What one event will create. Nothing, if it is refused or was published before (`duplicate`).
 create type posthorn.planned as (
   place integer, workspace_id text, id text, event_type text, payload text, trace_id text, key text,
   endpoint_ids text[], delivery_ids text[], missed_ids text[], duplicate boolean, refusal posthorn.refusal, actor text
 );
 
--- An actor as it is stored: its id comes last, because the name of a role may hold spaces.
+-- An actor as stored. Its id comes last, because the name of a role may contain spaces.
 create function posthorn.actor_text(type text, id text, via text) returns text language sql immutable parallel safe
   return type || ' ' || via || ' ' || id;
 
@@ -114,23 +114,23 @@ create function posthorn.actor_json(actor text) returns json language sql immuta
     'id', substr(actor, length(split_part(actor, ' ', 1)) + length(split_part(actor, ' ', 2)) + 3),
     'via', split_part(actor, ' ', 2));
 
--- The class of advisory locks by which publishers learn whether a worker sleeps; their objects are shards. See wake.
+-- The class of the advisory locks that tell publishers whether a worker sleeps; the objects are shards. See wake.
 create function posthorn.wake_class() returns integer language sql immutable parallel safe
   return 7067003;
 
 create function posthorn.is_awake(shard smallint) returns boolean language sql volatile
   return pg_try_advisory_xact_lock_shared(posthorn.wake_class(), shard);
 
--- Each shard once: a notification has 8,000 bytes at most. Due times are cut to the millisecond.
+-- Each shard once: a notification has at most 8,000 bytes. Due times are truncated to milliseconds.
 create function posthorn.notify_sleepers(shards smallint[]) returns void language sql volatile
   return pg_notify('posthorn_due', (extract(epoch from date_trunc('milliseconds', clock_timestamp())) * 1000000)::bigint
     || ' ' || (select string_agg(distinct shard::text, ',') from unnest(shards) shard));
 
--- Called before due times are written, for the shards in which something is going to be due. A worker that is awake polls.
--- This shared lock, kept until the transaction ends, shows it that there is a transaction whose rows it cannot see yet. So
--- nobody needs to be told anything. A worker that sleeps holds the lock of its shards alone, and is notified: of the moment
--- since when there is more to do, and of the shards. A busy worker is awake, because from a notification until its commit is
--- flushed PostgreSQL lets no other transaction that notifies commit.
+-- Called before due times are written, for the shards in which rows will be due. A worker that is awake polls, and needs no
+-- notification: this shared lock, kept until the transaction ends, shows it that there is a transaction whose rows it cannot
+-- see yet. A sleeping worker holds its shards' locks exclusively, so the publisher fails to get one and notifies the worker of
+-- the shards, and from when on rows are due. Busy workers stay awake, because PostgreSQL commits transactions that notify one
+-- after another, each until its commit is flushed.
 create function posthorn.wake(shards smallint[]) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   one smallint;
@@ -142,17 +142,17 @@ begin
   if asleep is not null then perform posthorn.notify_sleepers(asleep); end if;
 end $$;
 
--- Who gets the events of one type in a workspace: the endpoints that want them, enabled and disabled, each in the order of
--- ids. None at all: the workspace is gone. `asleep`: the shards whose worker has to be woken. `used_up`: the workspace's
--- quota that is.
+-- The audience of one event type in a workspace: the matching endpoints, enabled and disabled, each list in the order of ids.
+-- No row: the workspace is gone. `asleep`: the shards whose worker must be woken. `used_up`: the quota that the workspace has
+-- used up.
 create type posthorn.audience as (
   workspace_id text, event_type text, enabled text[], disabled text[], asleep smallint[], used_up text
 );
 
--- Leaves out `except_endpoint`. Endpoints are locked as a foreign key would: one that is deleted meanwhile drops out here and
--- fails nobody's transaction, and none of these, nor the workspace, is gone before the caller's transaction ends.
--- `stable`, although it locks: PostgreSQL writes only such a function into the statement that selects from it, so that one
--- statement finds the audiences of many kinds of events. Called anywhere else it raises an error.
+-- Leaves out `except_endpoint`. Endpoints are locked as a foreign key would lock them: one that is being deleted drops out
+-- without failing anybody's transaction, and neither these endpoints nor the workspace can be deleted before the caller's
+-- transaction ends. It is declared `stable` although it locks, because PostgreSQL inlines only such functions; so one statement
+-- finds the audiences of many kinds of events. Called without inlining it raises an error.
 create function posthorn.matching_endpoints(workspace text, event_type text, except_endpoint text) returns setof posthorn.audience
 language sql stable rows 1
 begin atomic
@@ -173,7 +173,7 @@ begin atomic
   where w.id = workspace;
 end;
 
--- The same of one kind of event; and workers of the enabled ones are woken.
+-- The same for one kind of event; also wakes the workers of the enabled endpoints.
 create function posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -195,7 +195,7 @@ create function posthorn.quota_exceeded(quota text) returns posthorn.refusal lan
 create function posthorn.workspace_gone() returns posthorn.refusal language sql immutable parallel safe
   return row('PH404', 'The workspace was deleted meanwhile', null)::posthorn.refusal;
 
--- Locks these workspaces as a foreign key would, and refuses the events of those that are gone.
+-- Locks these workspaces as a foreign key would, and refuses events of workspaces that are gone.
 create function posthorn.hold_workspaces(plan posthorn.planned[], workspaces text[]) returns posthorn.planned[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -211,10 +211,10 @@ begin
   );
 end $$;
 
--- What each event is going to make; nothing of one that is refused, for which no endpoint is locked and nobody is woken: one
--- statement for refusals and the audiences of all kinds of events, and one for the events. 32 events of 32 kinds take half of
--- what they take with `audience_of` called for each kind. Plans are kept, because one for these very arrays would be made
--- anew each time. One event takes no more than `most_deliveries`.
+-- Plans what each event will create. For a refused event nothing is created, no endpoint is locked and no worker is woken. One
+-- statement finds the refusals and the audiences of all kinds of events, another one plans the events: 32 events of 32 kinds
+-- take half as long as with one call of `audience_of` for each kind. Generic plans are forced, because custom plans would be
+-- made anew for each call. One event may make at most `most_deliveries`.
 create function posthorn.plan(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, actors text[]
@@ -242,8 +242,8 @@ begin
     if one.asleep is not null then perform posthorn.notify_sleepers(one.asleep); end if;
     if one.enabled is null and one.disabled is null then unwanted := unwanted || one.workspace_id; end if;
   end loop;
-  -- Ids sort in the order given, however fast they are made; they stay behind the clock, because storing takes longer.
-  -- After the endpoints are locked: whoever counts an hour that is over must see a transaction that is going to add to it.
+  -- Ids sort in the given order, however fast they are made. They do not run ahead of the clock, because storing takes longer.
+  -- They are made after the endpoints are locked: counting a finished hour must see every transaction that may still add to it.
   began := date_part('epoch', clock_timestamp()) * 1000000;
   plan := array(
     select row(g.place, a.workspace_id, i.id, g.event_type, g.payload::text, coalesce(g.trace_id, posthorn.own_trace(i.id)),
@@ -258,7 +258,7 @@ begin
       select case
         when g.code is not null then row(g.code, g.message, g.hint)::posthorn.refusal
         when a.workspace_id is null then posthorn.workspace_gone()
-        -- An event that makes no delivery lets none wait.
+        -- An event without deliveries adds nothing to the waiting ones.
         when a.used_up = 'bytes' or (a.used_up = 'waiting' and a.enabled is not null) then posthorn.quota_exceeded(a.used_up)
         when cardinality(a.enabled) > most_deliveries then posthorn.too_many(cardinality(a.enabled), most_deliveries)
       end as refusal offset 0
@@ -266,12 +266,12 @@ begin
     -- There may be more keys than events.
     where g.place <= cardinality(event_types) order by g.place
   );
-  -- With no endpoint locked, nothing keeps the workspace from being deleted.
+  -- Without a locked endpoint, nothing keeps the workspace from being deleted.
   if cardinality(unwanted) > 0 then plan := posthorn.hold_workspaces(plan, unwanted); end if;
   return plan;
 end $$;
 
--- Stores what is planned, due now; no checks.
+-- Stores planned events with their deliveries, due now; checks nothing.
 create function posthorn.store(plan posthorn.planned[], moment timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -304,7 +304,7 @@ begin
   end if;
 end $$;
 
--- An event of Posthorn itself, for whoever wants it but `except_endpoint`.
+-- Publishes one of Posthorn's own events to all subscribers except `except_endpoint`.
 create function posthorn.announce(
   workspace text, event_type text, payload text, trace_id text, except_endpoint text, actor text
 ) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -312,8 +312,8 @@ declare
   audience posthorn.audience := posthorn.audience_of(workspace, event_type, except_endpoint);
   began constant bigint := date_part('epoch', clock_timestamp()) * 1000000;
 begin
-  -- Whoever fails as well is told nothing of the others, and has not missed it: 500 endpoints with `*` that were disabled
-  -- together made 63,408 deliveries.
+  -- A disabled endpoint does not count such an event as missed. When it did, 500 endpoints with `*` that were disabled together
+  -- made 63,408 deliveries.
   if event_type = 'webhook.endpoint_disabled' then
     select array_agg(e.id order by e.id) filter (where e.id = any (audience.enabled)),
       array_agg(e.id order by e.id) filter (where e.id = any (audience.disabled))
@@ -327,13 +327,12 @@ begin
     false, null, actor)::posthorn.planned], date_trunc('milliseconds', clock_timestamp()));
 end $$;
 
--- SHA-256 of what is published under an idempotency key.
+-- SHA-256 of an event that is published under an idempotency key.
 create function posthorn.fingerprint(event_type text, payload text) returns bytea language sql immutable parallel safe
   return sha256(convert_to(event_type || E'\n' || posthorn.compact_json(payload), 'UTF8'));
 
--- Takes the idempotency keys of what is planned, one key once. A key in use waits here for the transaction that holds it;
--- one older than a day is free again. In one order for everybody, so that two calls with the same keys cannot wait for each
--- other in a ring.
+-- Takes the idempotency keys of the planned events, each key once. If another transaction is using a key, this waits for it; a
+-- key older than a day is free again. All callers take keys in the same order, so that two calls cannot deadlock.
 create function posthorn.take_keys(plan posthorn.planned[], moment timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -348,8 +347,8 @@ begin
     where k.created_at <= moment - interval '24 hours';
 end $$;
 
--- What is planned once its keys are looked at: those that are taken by others make duplicates and refusals of it. A key that
--- another transaction holds is waited for; unless `patient`, no longer than `lock_timeout`, and then refused with 55P03.
+-- The plan after looking at its keys: an event whose key is taken becomes a duplicate or a refusal. A key that another
+-- transaction is using is waited for; unless `patient`, at most for `lock_timeout`, and then the event is refused with 55P03.
 create function posthorn.keyed(plan posthorn.planned[], moment timestamptz, patient boolean) returns posthorn.planned[]
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -362,7 +361,7 @@ begin
     begin
       perform posthorn.take_keys(plan, moment);
     exception when lock_not_available then
-      -- Which of them are held? Nobody waits for those a second time.
+      -- Which of them are locked? Those are not waited for again.
       perform set_config('lock_timeout', '1ms', true);
       for one in
         select p.* from unnest(plan) p where p.key is not null and (p.refusal).code is null
@@ -381,7 +380,7 @@ begin
       case when k.event_id <> p.id then k.delivery_ids else p.delivery_ids end, p.missed_ids,
       coalesce(k.event_id <> p.id, false),
       case
-        -- The row that this event has just made needs no comparing: of 1 MiB the fingerprint takes as long as all the rest.
+        -- The row that this event has just made is not compared: the fingerprint of 1 MiB takes as long as everything else.
         when k.event_id <> p.id and k.fingerprint <> posthorn.fingerprint(p.event_type, p.payload)
           then row('PH409', 'The idempotency key was used for another event', null)::posthorn.refusal
         when k.event_id is not null then null
@@ -393,14 +392,14 @@ begin
     left join lateral (
       select k.event_id, k.fingerprint, k.delivery_ids from posthorn.idempotency_keys k
       where k.workspace_id = p.workspace_id and k.key = p.key and k.created_at > moment - interval '24 hours'
-        -- Too many deliveries are none for an event that was published before, and neither is a quota used up by it.
+        -- A duplicate makes no deliveries: so it neither has too many of them, nor is it refused for a used-up quota.
         and coalesce((p.refusal).code, 'PH413') in ('PH413', 'PH429') offset 0
     ) k on true
     order by p.place
   );
 end $$;
 
--- The one way: what is planned, with what came of it. Each caller below gives it in a shape of its own.
+-- The one way to publish: the planned events with their outcomes. Each caller below returns them in its own shape.
 create function posthorn.carry_out(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, patient boolean, actors text[]
@@ -408,7 +407,7 @@ create function posthorn.carry_out(
 declare
   plan posthorn.planned[] := posthorn.plan(workspaces, event_types, payloads, idempotency_keys, trace_ids, most_deliveries,
     actors);
-  -- After the workers were woken: what they see of a transaction before this moment is all there is; see wake.
+  -- Taken after waking the workers: a transaction they do not see by this moment has no earlier due times; see wake.
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   one posthorn.planned;
   fit boolean := true;
@@ -427,10 +426,10 @@ end $$;
 
 create type posthorn.published as (id text, event_type text, delivery_ids text[], duplicate boolean);
 
--- One event without a key, which is what nearly all are, and what an application pays for within its own transaction. Gives
--- null, and stores nothing, when the event is refused, would make too many deliveries, or a quota is used up: then the caller goes the other way, which
--- says why, and looks the endpoints up once more. To few endpoints it goes by plain statements, which take half as long as those
--- for arrays of events; but each row costs more so than in a set.
+-- The fast way for one event without a key, as nearly all are: applications pay for it within their own transactions. Returns
+-- null, and stores nothing, if the event is refused, would make too many deliveries, or a quota is used up: then the caller
+-- takes the general way, which finds the reason. For few endpoints it uses plain statements, which take half as long as those
+-- for arrays; for many, sets are cheaper per row.
 create function posthorn.publish_one(
   workspace text, event_type text, payload text, trace_id text, most_deliveries integer, actor text
 ) returns posthorn.published language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -449,7 +448,7 @@ begin
   if audience.used_up is not null then return null; end if;
   if audience.enabled is null or cardinality(audience.enabled) > most_deliveries then
     if audience.enabled is not null then return null; end if;
-    -- With no endpoint locked, nothing keeps the workspace from being deleted.
+    -- Without a locked endpoint, nothing keeps the workspace from being deleted.
     perform from posthorn.workspaces w where w.id = audience.workspace_id for key share;
     if not found then return null; end if;
   end if;
@@ -481,11 +480,11 @@ create type posthorn.outcome as (
   place integer, id text, event_type text, delivery_ids text[], duplicate boolean, code text, message text, hint text
 );
 
--- Publishes events that have nothing to do with each other, of any workspaces, named by their ids, and gives the outcome of each, by its place
--- from 1 on: `code` is null when it is published, else its SQLSTATE (see above), with message and hint; then nothing of it is
--- stored, and its key is as it was. In `idempotency_keys` and `trace_ids` null means none. `most_deliveries` is for each event.
--- `patient`: wait for keys that other transactions hold; otherwise their events are refused with 55P03.
--- An exception tells nothing about single events: make them again one by one.
+-- Publishes independent events of any workspaces (given by id), and returns the outcome of each, by its position from 1 on.
+-- `code` is null for a published event; otherwise it is the SQLSTATE (see above), with message and hint: then nothing of the
+-- event is stored, and its key is as before. In `idempotency_keys` and `trace_ids` null means none. `most_deliveries` holds for
+-- each event. `patient`: wait for keys that other transactions are using; otherwise their events are refused with 55P03. An
+-- exception says nothing about single events: retry them one by one.
 create function posthorn.publish_each(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, actors text[], patient boolean default true
@@ -509,8 +508,8 @@ begin
       patient, actors)) p;
 end $$;
 
--- Refuses a batch that would make too many deliveries, before anything is made: refusing 120,000 must not cost what making them
--- does. Events under keys that are known are not counted: they make none.
+-- Refuses a batch that would make too many deliveries before making any: refusing 120,000 must not cost as much as making them.
+-- Events with known keys are not counted, because they make none.
 create function posthorn.check_fan_out(
   workspace text, event_types text[], idempotency_keys text[], most_deliveries integer
 ) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp as $$
@@ -533,7 +532,7 @@ begin
   end if;
 end $$;
 
--- Raises what is refused: whatever was stored goes with the exception.
+-- Raises refusals: the exception undoes whatever was stored.
 create function posthorn.answer(one posthorn.planned) returns posthorn.published language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -565,7 +564,7 @@ begin
   end loop;
 end $$;
 
--- The workspace that has this slug. Everything else goes by its id: a slug may be used again.
+-- The workspace with this slug. Everything else uses its id, because a slug may be used again.
 create function posthorn.workspace_of(workspace_slug text) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -577,11 +576,11 @@ begin
   return found_id;
 end $$;
 
--- Who publishes in SQL: the role that the session logged in with.
+-- The actor of a publish in SQL: the role that the session logged in with.
 create function posthorn.sql_actor() returns text language sql stable
   return posthorn.actor_text('system', session_user, 'sql');
 
--- The same for applications. `idempotency_keys` holds null where there is no key.
+-- The same for applications. `idempotency_keys` has null for an event without a key.
 create function posthorn.publish_events(
   workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text default null,
   most_deliveries integer default null
@@ -599,7 +598,7 @@ create function posthorn.publish(
 ) returns posthorn.published
 language plpgsql security definer set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
-  -- Looked up here, because calling a function takes as long; it raises what there is to raise.
+  -- Repeats workspace_of's query, because calling it would take as long again. It is called only to raise the error.
   workspace constant text := coalesce(
     (select w.id from posthorn.workspaces w where w.slug = workspace_slug), posthorn.workspace_of(workspace_slug));
   one posthorn.published;
@@ -612,8 +611,8 @@ begin
     array[trace_id], null, true, array[posthorn.sql_actor()]))[1]);
 end $$;
 
--- `publish_all` for a caller who has few connections: what another transaction holds, such as a key that it published with, is
--- waited for no longer than this; then the call fails with 55P03 and has done nothing, so that it can be made again.
+-- `publish_all` for callers with few connections: it waits at most this long for another transaction's locks, such as a key
+-- that it published with. Then the call fails with 55P03; nothing was changed, so it can be repeated.
 create function posthorn.try_publish_all(
   workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text,
   most_deliveries integer, actor text
@@ -624,8 +623,8 @@ begin
     most_deliveries, actor);
 end $$;
 
--- Here one event's key is waited for no longer than a moment, because all others wait with it. What else may be held, an
--- endpoint or a workspace that is being deleted, fails the call with 55P03.
+-- It waits only briefly for an event's key, because all other events wait with it. If an endpoint or a workspace is locked
+-- because it is being deleted, the call fails with 55P03.
 create function posthorn.try_publish_each(
   workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[],
   most_deliveries integer, actors text[]

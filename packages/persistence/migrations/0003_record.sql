@@ -1,14 +1,15 @@
--- Records attempts: evidence, summaries, streaks, disabling, audit, queue and dead letters, atomically for all observations
--- that finished since the last call.
+-- Records attempts. For all observations since the last call it writes evidence, summaries, streaks, disabling, audit, queue
+-- and dead letters, atomically.
 --
 -- The first observation wins. One is stored only if its ordinal is the next and the delivery is not terminal; otherwise it
--- changes nothing. So a call can be repeated, also when the answer to a COMMIT was lost. If somebody else changes a row
--- between the moment it is found and the moment it is changed here, the whole call is undone, and its worker repeats it.
+-- changes nothing. So a call can be repeated, also when the answer to a COMMIT was lost. If another transaction changes a row
+-- after it was found and before it is changed here, the whole call fails, and its worker repeats it.
 --
--- Observations come each delivery once, ordered by id; `arrivals` is the order in which they finished. Locks are taken
--- endpoint first, then delivery, each by id, so two calls never wait for each other. Deleting an endpoint, or a claim, takes
--- locks in another order and can deadlock with this call. Its `lock_timeout` is below `deadlock_timeout` (1 s), so this call
--- loses, and its worker repeats it. It is a function so that each connection plans it once: planning costs more than running it.
+-- Each delivery has at most one observation; they are ordered by delivery id. `arrivals` is the order in which they finished.
+-- Locks are taken endpoint first, then delivery, each by id, so two calls never wait for each other. Deleting an endpoint, or a
+-- claim, takes locks in another order and can deadlock with this call. Its `lock_timeout` is below `deadlock_timeout` (1 s), so
+-- this call loses, and its worker repeats it. It is a function so that each connection plans it once: planning costs more than
+-- running it.
 create function posthorn.record(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
@@ -18,7 +19,7 @@ create function posthorn.record(
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms' as $$
 declare
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
-  -- Endpoints whose streak may move, and the observations that were stored, by their order.
+  -- Endpoints whose streak may change, and the stored observations, by their order.
   locked text[];
   stored integer[];
 begin
@@ -38,8 +39,8 @@ begin
   return next;
 end $$;
 
--- The evidence of attempts, and what it makes of their deliveries, of the queue and of the dead letters. Gives how many were
--- stored, which (by their order), and the endpoints whose streaks may move; those are locked now.
+-- Stores the evidence of attempts, and updates their deliveries, the queue and the dead letters. Returns how many were stored,
+-- which ones (by their order), and the endpoints whose streaks may change; those are now locked.
 create function posthorn.write_attempts(
   workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[],
   began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[],
@@ -51,12 +52,12 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-  -- What the headers of all these requests begin with. Put together here and not for each row: 0.5 us less of 26.
+  -- The common beginning of all these requests' headers, built once: 0.5 us less of 26 for each row.
   opening constant text := left(fixed_headers, -1) || ',"webhook-id":"';
   changed integer;
 begin
   with touched as materialized (
-    -- A healthy endpoint that stays healthy is not locked and not written.
+    -- A healthy endpoint that stays healthy is neither locked nor written.
     select e.id
     from (select workspace_id, endpoint_id, bool_or(status <> 'delivered') as failing
           from unnest(workspaces, endpoints, statuses) as o(workspace_id, endpoint_id, status) group by 1, 2
@@ -69,10 +70,10 @@ begin
   ), endpoints_first as materialized (
     select array_agg(id) as ids from touched
   ), first as materialized (
-    -- Found row by row through the keys, then changed by where they lie. Joined by key alone, a plan made while the
-    -- statistics hold the tables to be empty, as they do of the queue most of the time, reads a whole index for each
-    -- group: 2 ms a row with 10,000 waiting. What is read most often stands first. The id is named besides the place, so that
-    -- this stays right in partitioned tables, and by `is not distinct from`, which no index is tempted by.
+    -- Rows are looked up by key and then updated by `ctid`. A join by key alone would read a whole index for each group (2 ms a
+    -- row with 10,000 waiting) if it was planned while statistics said that the table is empty, as they mostly do for the
+    -- queue. The id is compared too, so that this is right for partitioned tables, with `is not distinct from`, for which no
+    -- index can be used.
     select d.place, q.place as queue_place, o.ordinal, moment + o.retry_after * interval '1 millisecond' as retry_at,
       o.exhausted, o.status, timestamptz 'epoch' + o.began * interval '1 millisecond' as at, o.duration_ms,
       o.http_status, o.failure_reason, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature,
@@ -108,7 +109,7 @@ begin
         || '","webhook-signature":"' || signature || '","x-trace-id":"' || trace_id || test, '{}'),
       response_headers, response_body, trace_id
     from first
-    -- After the summaries, because those wait for whoever else is recording the same attempt.
+    -- After the summaries, because updating those waits for other transactions that are recording the same attempt.
     where (select count(*) from summaries) = (select count(*) from first)
   ), rescheduled as (
     update posthorn.queue q set due_at = f.retry_at, attempts = f.ordinal, claims = 0, at_once = false
@@ -130,7 +131,7 @@ begin
       - (select count(*) from finished)
   into recorded, dead_lettered, stored, locked, changed
   from first;
-  -- Somebody changed a row since it was found: it no longer lies there, or must not be changed like that any more.
+  -- Another transaction has changed a row since it was found: it has moved, or must no longer be changed this way.
   if changed <> 0 then
     if cardinality(deliveries) > (select count(distinct d) from unnest(deliveries) as d) then
       raise exception 'posthorn.record: a delivery is there twice' using errcode = 'cardinality_violation';
@@ -139,8 +140,8 @@ begin
   end if;
 end $$;
 
--- The observations that are not on record, by when they arrived: another one of the same attempt was first, or the delivery was
--- over before, or is gone. What an earlier call stored whose answer was lost is on record, under the same attempt id.
+-- The observations that are not recorded, by arrival: another one of the same attempt was first, or the delivery was already
+-- over, or is gone. An observation that an earlier call stored, whose answer was lost, is recorded, under the same attempt id.
 create function posthorn.too_late(
   workspaces text[], deliveries text[], ordinals smallint[], attempt_ids text[], arrivals integer[]
 ) returns integer[] language plpgsql set search_path = pg_catalog, posthorn, pg_temp
@@ -159,8 +160,8 @@ begin
   );
 end $$;
 
--- What the stored attempts make of the streaks of the locked endpoints, in the order in which they finished. Gives those that
--- are disabled by it.
+-- Updates the streaks of the locked endpoints by the stored attempts, in the order in which these finished. Returns the
+-- endpoints that this disables.
 create function posthorn.count_failures(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], arrivals integer[],
   stored integer[], locked text[], failure_limit integer, moment timestamptz
@@ -217,8 +218,8 @@ begin
   return disabled;
 end $$;
 
--- Endpoints of which `record` would have to wait for a row that somebody holds, in one look at all of them: nothing is waited
--- for, and what is locked here is free again when the call ends.
+-- Endpoints with locked rows for which `record` would have to wait, found in one query. It waits for nothing, and its own locks
+-- end with the call.
 create function posthorn.held(workspaces text[], deliveries text[], endpoints text[], statuses text[]) returns setof text
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -266,10 +267,10 @@ begin
     union select endpoint_id from held_rows;
 end $$;
 
--- What else happens when an endpoint is disabled by its failures: audit, notification, and Posthorn's own event. The
--- notification says what is lost so far and hands out the call that sends it again; `losses` is of 0007_replays.sql.
--- An endpoint that wants to hear of it may be locked by somebody, which `held` cannot foresee. That is waited for only a
--- moment, because everybody's recording waits here: the call fails, and its worker makes it again for this endpoint alone.
+-- The consequences of disabling an endpoint for its failures: audit event, notification, and Posthorn's own event. The
+-- notification says what has been lost so far, and contains the call that replays it; `losses` is in 0007_replays.sql. Another
+-- transaction may have locked an endpoint that subscribes to Posthorn's event, which `held` cannot foresee. Because all
+-- recording waits here, it waits only briefly for that: then the call fails, and its worker repeats it for this endpoint alone.
 create function posthorn.endpoint_stopped(
   workspace text, endpoint text, delivery text, failures integer, trace text
 ) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '10ms' as $$
@@ -282,7 +283,7 @@ begin
     json_build_object('fields', json_build_array('enabled', 'disabledReason'), 'consecutiveFailures', failures,
       'deliveryId', delivery), trace);
   select l.stopped, l.more_stopped, l.missed, l.more_missed, w.slug,
-    -- The delivery that failed last may be given up yet.
+    -- The delivery that failed last may still be dead-lettered.
     to_char(least(l.stopped_since, l.missed_since, d.created_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as since
   into lost
   from posthorn.losses(workspace, endpoint, most) l
@@ -302,9 +303,9 @@ begin
     posthorn.actor_text('system', 'worker', 'worker'));
 end $$;
 
--- The dead-letter consumer: looks at up to `batch` spent deliveries, marks them terminal and tells the workspace; gives how many
--- it looked at, and how many it marked. Idempotent; adds no attempt, counts no failure, keeps the last HTTP evidence, and never
--- touches the endpoint. A notification that cannot be written undoes nothing.
+-- The dead-letter consumer: processes up to `batch` dead letters, marks their deliveries terminal and notifies the workspace.
+-- Returns how many it processed, and how many it marked. It is idempotent, adds no attempt, counts no failure, keeps the last
+-- HTTP evidence, and never changes the endpoint. A notification that cannot be written undoes nothing.
 create function posthorn.dead_letter(batch integer, out looked integer, out marked integer)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -315,7 +316,7 @@ begin
   looked := 0;
   marked := 0;
   for letter in
-    -- The deliveries first, as everybody else does. One that somebody holds, or is deleting, is left for the next time.
+    -- Locks deliveries first, as all others do. Locked ones are left for the next call.
     with due as materialized (
       select l.workspace_id, l.delivery_id from posthorn.dead_letters l
       join posthorn.deliveries d on d.workspace_id = l.workspace_id and d.id = l.delivery_id
@@ -329,7 +330,7 @@ begin
     update posthorn.deliveries
       set status = 'dead_lettered', next_attempt_at = null, dead_letter_reason = letter.reason
       where workspace_id = letter.workspace_id and id = letter.delivery_id and status in ('pending', 'failed');
-    -- An owner that was taken for dead may have recorded it meanwhile: then there is nothing to tell.
+    -- An owner that seemed dead may have recorded it meanwhile: then there is nothing to notify of.
     continue when not found;
     marked := marked + 1;
     begin

@@ -1,17 +1,16 @@
--- What the delivery worker reads, and the little it writes besides `record`. Functions, so that their plans are made
--- once per connection. Taking work up writes nothing: one worker owns a shard, and remembers what it holds.
+-- What the delivery worker reads, and the little it writes besides `record`. These are functions, so that they are planned once
+-- per connection. A claim usually writes nothing: a shard's owner remembers in memory what it holds.
 
--- Times cross to the worker as microseconds since 1970: exact (a double holds them until the year 2255), and plain to
--- compare. Declared stable, as the functions they use are: PostgreSQL then writes them into the statement instead of
--- calling them, 1 us a row.
+-- Times are passed to the worker as microseconds since 1970: exact (a double holds them until the year 2255), and easy to
+-- compare. These functions are declared stable like the ones they call, so that PostgreSQL inlines them: 1 us a row.
 create function posthorn.micros(moment timestamptz) returns bigint language sql stable parallel safe
   return (date_part('epoch', moment) * 1000000)::bigint;
 
 create function posthorn.from_micros(micros bigint) returns timestamptz language sql stable parallel safe
   return timestamptz 'epoch' + micros * interval '1 microsecond';
 
--- Rows of one endpoint that wait, from the oldest due, with as many attempts and claims each; `at_once` go out although the
--- endpoint's lane pauses. Ids and due times are lists: a row for each delivery would cost the worker 2 us more to read.
+-- A run of waiting rows of one endpoint, by due time, with equal numbers of attempts and claims; `at_once` ones go out although
+-- the endpoint's lane pauses. Ids and due times are lists: one row for each delivery would cost the worker 2 us more to read.
 create type posthorn.waiting as (
   workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean,
   delivery_ids text, dues text
@@ -28,13 +27,13 @@ begin
   ), '');
 end $$;
 
--- What has become due in these shards past each one's watermark, at most `per_shard` of each, the oldest; `skip` are
--- endpoints of whose rows the caller wants only those that are `at_once`. With those it looks at no more than `look_most` rows
--- of a shard, so that no call takes long however many they have. Rows without an endpoint tell where it looked: for a shard in which it stopped
--- before the end, one holds the last row it looked at. One has no shard either: its `dues` is the time up to which was looked,
--- its `delivery_ids` are the transactions that are `publishing`. They are looked up before the rows are, each time anew (so this is
--- no stable function): whoever is not among them is seen, or has published later than that time, cut to the millisecond.
--- Without sorting, so that rows are gathered in the order in which they are found.
+-- Rows that became due in these shards past each shard's watermark: the oldest, at most `per_shard` of each. Of the endpoints
+-- in `skip` the caller wants only rows that are `at_once`. If `skip` is not empty, at most `look_most` rows of a shard are
+-- scanned, so that no call takes long. Rows without an endpoint tell where reading stopped: for a shard whose end was not
+-- reached, one has the last row that was read. One has no shard either: its `dues` is the time up to which was read, and its
+-- `delivery_ids` are the transactions that are `publishing`. These are looked up before the rows (so this function is not
+-- stable). A transaction that is not among them either is visible to this read, or has due times after that time, truncated to
+-- milliseconds. Rows are not sorted, but gathered in the order in which they are found.
 create function posthorn.due(
   shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, look_most integer
 ) returns setof posthorn.waiting
@@ -47,7 +46,7 @@ begin
   return query
     select null, null, null::smallint, null::smallint, null::smallint, null::boolean, open, posthorn.micros(moment)::text
     union all
-    -- Looked at without skipping anything, `per_shard` rows end it first.
+    -- Without `skip`, the limit `per_shard` ends the scan first.
     (select null, null, w.shard, null, null, null, stop.delivery_id, posthorn.micros(stop.due_at)::text
       from unnest(shards, past_due, past_ids) as w(shard, due, id)
       cross join lateral (
@@ -72,7 +71,7 @@ begin
       group by 1, 2, 3, 4, 5, 6);
 end $$;
 
--- When the next row becomes due.
+-- When the next row will become due.
 create function posthorn.next_due(shards smallint[]) returns bigint
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -85,7 +84,7 @@ begin
   );
 end $$;
 
--- The same for single endpoints, each from a row on: refills lanes that could not be held in memory whole.
+-- The same for single endpoints, each from a given row on: refills lanes that did not fit into memory.
 create function posthorn.due_of(
   workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]
 ) returns setof posthorn.waiting
@@ -105,9 +104,9 @@ begin
     group by 1, 2, 3, 4, 5, 6;
 end $$;
 
--- The first row of each endpoint past this one, in the order of the keys, at most `most`: one step in the index for each
--- endpoint, however many rows it has. So everything that waits can be found without passing the rows of endpoints that are
--- disabled. What is not due yet comes too, as it says where the next call goes on.
+-- The first row of each endpoint after the given one, by key, at most `most`: one index step for each endpoint, however many
+-- rows it has. So every waiting row can be found without reading past the rows of disabled endpoints. Rows that are not due yet
+-- are returned too, because they tell where the next call continues.
 create function posthorn.heads(after_workspace text, after_endpoint text, most integer)
 returns table (workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean,
   delivery_id text, due bigint, is_due boolean)
@@ -139,13 +138,13 @@ create type posthorn.loaded as (
   version text, url text, enabled boolean, generation integer, secret bytea, previous_secret bytea
 );
 
--- All that a post needs, read at dispatch; `place` counts from 1 in the arrays. A delivery that is gone, or was recorded
--- meanwhile, is left out. An endpoint's version is a hash of what is read of it: those of which the caller has the `known`
--- version come without that. So a version means the same for ever, also in a database that was restored to an earlier
--- day, which a counter or a transaction's id does not. The streak is no part of it, as it changes with each failure.
+-- Everything a post needs, read at dispatch; `place` is the index in the arrays, from 1. A delivery that is gone, or was
+-- recorded meanwhile, is left out. An endpoint's version is a hash of its columns here; endpoints whose `known` version is
+-- current come without these columns. So a version always means the same, even after the database was restored to an earlier
+-- day, unlike a counter or a transaction id. The streak is not part of it, because it changes with each failure.
 --
--- Row by row through the primary keys, whatever the statistics say: the lateral steps fix the order, because the queue is
--- mostly empty when PostgreSQL counts it, and a plan made for an empty table takes 10 ms per row when it is full.
+-- Looks up each row by primary key, whatever the statistics say: the lateral joins fix the order. The queue is mostly empty
+-- when PostgreSQL analyses it, and a plan made for an empty table takes 10 ms a row when it is full.
 create function posthorn.load(workspaces text[], deliveries text[], attempts smallint[], known bigint[])
 returns setof posthorn.loaded
 language plpgsql stable set search_path = pg_catalog, pg_temp
@@ -179,18 +178,18 @@ begin
     ) n on true;
 end $$;
 
--- Whether this version of a row was there for whoever looked at that moment; true when there is no moment.
+-- Whether this version of a row was visible at that moment; true if the moment is null.
 create function posthorn.was_visible(version xid, moment pg_snapshot) returns boolean language sql stable
   return moment is null or (
     select pg_visible_in_snapshot((latest - ((latest - version::text::bigint) & 4294967295))::text::xid8, moment)
     from (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint) as now(latest)
   );
 
--- Writes down that deliveries are claimed: before they are sent, when a dead worker may have held them (`sending`), or
--- afterwards, when a claim ended without an observation. `counts` is what the caller counts up to, so a call that is
--- repeated because its answer was lost counts nothing twice. One that stands at the limit already goes to the dead-letter
--- queue instead. Nobody is waited for: what somebody else holds is 'held', and is left as it is. What is gone, or was
--- recorded meanwhile, is not returned.
+-- Stores claims of deliveries: before they are sent, if a dead worker may have been sending them (`sending`), or afterwards, if
+-- a claim ended without an observation. `counts` has the totals up to which the caller counts, so repeating a call whose answer
+-- was lost counts nothing twice. A delivery that is already at the limit goes to the dead-letter queue instead. It waits for
+-- nobody: locked rows are returned as 'held' and not changed. Deliveries that are gone, or were recorded meanwhile, are not
+-- returned.
 create function posthorn.claim(
   workspaces text[], deliveries text[], attempts smallint[], counts smallint[], claim_limit integer, sending boolean
 ) returns table (delivery_id text, outcome text)
@@ -204,7 +203,8 @@ begin
     select * from unnest(workspaces, deliveries, attempts, counts) as w(workspace_id, delivery_id, attempts, count)
   ), wanted as materialized (
     select q.workspace_id, q.delivery_id, q.attempts, q.claims, q.maybe_sent,
-      -- Two, with the one that is assumed of the dead owner: but that one cannot have seen what was committed since.
+      -- Two claims, including one that the dead owner is assumed to have made; but the dead owner cannot have seen rows
+      -- committed since.
       case when w.count = 2 and sending
         and not (select posthorn.was_visible(q.xmin, s.suspect_snapshot) from posthorn.shards s where s.shard = q.shard)
         then 1 else w.count end as count
@@ -213,7 +213,7 @@ begin
       on q.workspace_id = w.workspace_id and q.delivery_id = w.delivery_id and q.attempts = w.attempts
     order by q.workspace_id, q.delivery_id for update of q skip locked
   ), poison as materialized (
-    -- A delivery that is being deleted is locked before its row in the queue is.
+    -- Deleting a delivery locks it before its row in the queue.
     select w.* from wanted w
     join posthorn.deliveries d on d.workspace_id = w.workspace_id and d.id = w.delivery_id
     where w.claims >= claim_limit and w.count > w.claims for key share of d skip locked
@@ -242,10 +242,10 @@ begin
   where q.delivery_id not in (select delivery_id from done);
 end $$;
 
--- Who has each shard, and whether its last owner gave it back. `owner` is still set when a worker takes a shard over:
--- then that worker died, froze or lost its connection, and may have been sending what was due by then (`suspect_until`)
--- and committed (`suspect_snapshot`).
--- One that takes back its own shard, after the database was away, remembers what it sent.
+-- The owner of each shard, and whether its last owner gave it back. If `owner` is still set when a worker takes the shard over,
+-- the last owner died, froze or lost its connection. It may have been sending rows that were due (`suspect_until`) and
+-- committed (`suspect_snapshot`) by then. A worker that takes its own shard back, after the database was unavailable, remembers
+-- what it sent.
 create table posthorn.shards (
   shard smallint primary key,
   owner text,
@@ -254,7 +254,7 @@ create table posthorn.shards (
 ) with (fillfactor = 50);
 insert into posthorn.shards (shard) select generate_series(0, posthorn.shard_count() - 1);
 
--- The last owner's due horizon when it was not given back cleanly, else null.
+-- If the last owner did not give the shard back: the moment up to which its rows are in doubt. Otherwise null.
 create function posthorn.take_shard(wanted smallint, new_owner text) returns bigint language sql
 set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards
@@ -265,8 +265,8 @@ set search_path = pg_catalog, pg_temp as $$
   returning suspect_until
 $$;
 
--- Ends the suspicion of those of the owner's shards in which nothing is left that a dead one may have held, and gives them:
--- what was due by then is recorded or gone. What is committed since with such a due time, it cannot have seen.
+-- Clears the doubt in those of the owner's shards in which every row that was due by then is recorded or gone, and returns
+-- these shards. Rows committed since with such a due time do not count: the dead owner cannot have seen them.
 create function posthorn.clear_suspicion(shards smallint[], present_owner text) returns setof smallint language sql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
   update posthorn.shards s set suspect_until = null, suspect_snapshot = null
@@ -281,16 +281,16 @@ set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards set owner = null where shard = given and owner = last_owner
 $$;
 
--- Work that no due time tells of begins at once: the waiting deliveries of an endpoint that is enabled again, whoever did
--- it, and replay jobs that were started.
+-- Wakes workers for work that has no due time: the waiting deliveries of an endpoint that is enabled again, whoever enabled it,
+-- and new replay jobs.
 create function posthorn.tell_workers() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due', '');
   return null;
 end $$;
 
--- Whoever has mended a receiver, or says where it is now, sees within a moment whether it works: its lane probes at once, and
--- goes on from this streak.
+-- When an endpoint is enabled or its URL changes, its lane probes at once, and continues from this streak. So whoever has
+-- repaired a receiver sees within a moment whether it works.
 create function posthorn.tell_mended() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due',

@@ -1,5 +1,5 @@
--- What history is kept, and the statements of the daily run that removes the rest. Each pass is a statement of its own,
--- small enough never to be in anybody's way; the run repeats them until a pass finds less than it may take.
+-- The daily run that removes old history. Each pass is one statement, small enough not to block others; the run repeats passes
+-- until one finds less than its limit.
 
 create table posthorn.daily_runs (
   job text collate "C" not null,
@@ -9,8 +9,7 @@ create table posthorn.daily_runs (
   primary key (job, day)
 );
 
--- Whether the caller is the one who runs this job today. A run that was begun and not finished within 15 minutes is
--- taken for dead.
+-- Whether the caller is to run this job today. A run that does not finish within 15 minutes counts as dead.
 create function posthorn.begin_daily_run(wanted_job text) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -26,14 +25,14 @@ set search_path = pg_catalog, pg_temp as $$
   delete from posthorn.daily_runs where job = done_job and day < (now() at time zone 'UTC')::date - 30
 $$;
 
--- The smallest id of its kind that could be made at this moment: ids sort by creation. From 1970 until 2112, as far as their
--- digits go; earlier is the first, later the last.
+-- The smallest id with this prefix for this moment: ids sort by creation. Moments outside of 1970 to 2112, the range of an id's
+-- digits, give the first or the last id.
 create function posthorn.id_at(prefix text, moment timestamptz) returns text language sql stable parallel safe
   return prefix || lpad(to_hex(least(greatest(posthorn.micros(moment), 0), 4503599627370495)), 13, '0');
 
--- Workspaces with something older than the limits: the oldest of each kind tells, one step in an index each. As `exists`,
--- PostgreSQL 15 looks through all deliveries and events once for each workspace: 44.6 s for 500 idle ones beside one with 246,000
--- deliveries, so the run never ended.
+-- Workspaces with rows older than the limits, judged by the oldest row of each kind: one index step each. With `exists`,
+-- PostgreSQL 15 reads all deliveries and events once for each workspace: 44.6 s for 500 idle ones beside one with 246,000
+-- deliveries, so that the run never ended.
 create function posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns setof text
 language sql stable set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -45,8 +44,9 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
       < now() - keys_kept
 $$;
 
--- Removes up to `most` old deliveries past the given position, with their attempts; never one that is in the queue,
--- however old: it still has work to do. Nor one that waits in the dead-letter queue: its workspace has not been told. Gives how many, and the position to go on from, past those that had to stay.
+-- Removes up to `most` old deliveries past the given position, with their attempts. Deliveries in the queue stay, however old:
+-- they still have work to do. So do those in the dead-letter queue: their workspace has not been notified. Returns how many
+-- were removed, and the position from which to continue.
 create function posthorn.remove_old_deliveries(
   workspace text, kept interval, most integer, inout past_id text, out removed integer
 )
@@ -63,9 +63,10 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   select coalesce(max(old.id), past_id), (select count(*)::integer from gone) from old
 $$;
 
--- Removes up to `most` old events past the given one; never one that a delivery refers to, because it holds its payload. Missed
--- ones go with it. Gives how many were looked at, and the position to go on from. In two statements: a replay locks its event,
--- so what is made of an event before it is locked here is seen by the second, and nothing is made of it afterwards.
+-- Removes up to `most` old events past the given one, with their missed-event rows. Events that a delivery refers to stay,
+-- because they hold its payload. Returns how many were read, and the position from which to continue. It takes two statements:
+-- the first locks the events; a replay locks its event too, so the second sees all replays made before, and none can be made
+-- afterwards.
 create function posthorn.remove_old_events(
   workspace text, kept interval, most integer, inout past_id text, out looked integer, out removed integer
 )
@@ -104,7 +105,7 @@ language sql set search_path = pg_catalog, pg_temp as $$
   select count(*)::integer from gone
 $$;
 
--- The workspace is null for what the operator did outside of workspaces.
+-- The workspace is null for the operator's calls outside of workspaces.
 create function posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
 language sql set search_path = pg_catalog, pg_temp as $$
   with gone as (
@@ -117,7 +118,7 @@ language sql set search_path = pg_catalog, pg_temp as $$
   select count(*)::integer from gone
 $$;
 
--- Answers that hold a secret are given again for so long only.
+-- Answers that contain a secret are repeated only for this long.
 create function posthorn.erase_sealed_answers(kept interval) returns integer
 language sql set search_path = pg_catalog, pg_temp as $$
   with erased as (

@@ -1,17 +1,17 @@
--- Signing in to the console: links that open it once, and the sessions they open. Only hashes of codes and of cookies are kept.
+-- Signing in to the console: one-time links, and the sessions they open. Only hashes of codes and cookies are stored.
 --
--- Whose rights a link or session has, read afresh at each request:
+-- Whose rights a link or session has; they are read anew for each request:
 --   member_id                 the member's role
 --   token_id alone            the token's scopes
---   permissions, if not null  these, as far as the member or the token named beside them has them
+--   permissions, if not null  these, as far as the row's member or token also has them
 --   neither id                the operator's link: permissions, or everything
 --
--- What stands behind it:
---   token_id                  the nearest token: when that is revoked or expires, this ends
---   session_id                the session in which the link was made: when that ends, this ends, and never later
---   operator_epoch            which OPERATOR_TOKEN began the chain, where the operator did: with another one this ends
---   made_by_…, root_…         who made the link, or signed in; and what the chain began with
--- A session that was ended keeps its row until its time is over, so that what it made can still be found.
+-- The chain behind it:
+--   token_id                  the nearest token: this ends when that is revoked or expires
+--   session_id                the session in which the link was made: this ends with it at the latest
+--   operator_epoch            the OPERATOR_TOKEN at the chain's root, if any: this ends when that is changed
+--   made_by_…, root_…         who made the link, or signed in; and the root of the chain
+-- An ended session keeps its row until it would have expired, so that what was made in it can still be found.
 
 create table posthorn.console_sessions (
   workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
@@ -43,7 +43,7 @@ create index console_sessions_member on posthorn.console_sessions (workspace_id,
 create index console_sessions_session on posthorn.console_sessions (workspace_id, session_id);
 create index console_sessions_expiry on posthorn.console_sessions (workspace_id, expires_at);
 create index console_sessions_newest on posthorn.console_sessions (workspace_id, created_at desc, id desc);
--- How many sessions somebody has opened.
+-- For counting a maker's sessions.
 create index console_sessions_made_by on posthorn.console_sessions (workspace_id, made_by_type, made_by_id, created_at desc, id desc)
   where ended_at is null;
 
@@ -66,7 +66,7 @@ create table posthorn.console_links (
   foreign key (workspace_id, member_id) references posthorn.members on delete cascade,
   foreign key (workspace_id, session_id) references posthorn.console_sessions on delete cascade
 );
--- Cannot lead with the workspace: the code is what tells it.
+-- It cannot lead with the workspace: the code determines it.
 create unique index console_links_lookup on posthorn.console_links (code_hash);
 create index console_links_token on posthorn.console_links (workspace_id, token_id);
 create index console_links_member on posthorn.console_links (workspace_id, member_id);

@@ -1,12 +1,11 @@
--- Getting back what was lost: which deliveries failed, jobs that replay all of them, and the steps a job is made in.
+-- Replays: the record of failed deliveries, jobs that replay all of them, and the steps of a job.
 --
--- A job is a row. A worker makes it in steps, each one transaction that holds the new deliveries, their audit events, and
--- the place up to which the job has come: so a crash repeats nothing and leaves nothing out, and who holds the row's lock
--- is who makes the step.
+-- A job is a row. A worker makes it in steps. Each step is one transaction with the new deliveries, their audit events, and the
+-- position of the job, so a crash repeats nothing and omits nothing. Whoever holds the row's lock makes the step.
 
--- Deliveries that failed and were not delivered since, so that they can be counted and walked without reading the others:
--- a million are counted in 0.2 s. Kept by the triggers below, whoever changes the deliveries. Each begins as pending: whoever
--- writes failed ones from elsewhere writes these rows too.
+-- Deliveries that failed and were not delivered since, so that they can be counted and walked without reading the others: a
+-- million are counted in 0.2 s. The triggers below maintain it, whoever changes deliveries. They fire on updates only: code
+-- that inserts deliveries that have already failed must insert these rows too.
 create table posthorn.failed_deliveries (
   workspace_id text collate "C" not null,
   endpoint_id text collate "C" not null,
@@ -14,8 +13,7 @@ create table posthorn.failed_deliveries (
   created_at timestamptz(3) not null,
   delivery_id text collate "C" not null,
   status text collate "C" not null check (status in ('failed', 'failed_permanent', 'dead_lettered')),
-  -- The transaction of the first failure, and the one that gave the delivery up: what a job was started over is what
-  -- its snapshot sees.
+  -- The transaction of the first failure, and the one that gave the delivery up: a job covers what its snapshot sees.
   failed_by xid8 not null default pg_current_xact_id(),
   ended_by xid8,
   primary key (workspace_id, endpoint_id, created_at, delivery_id) include (status)
@@ -38,8 +36,8 @@ begin
   return null;
 end $$;
 
--- The condition is all that a delivery costs that is delivered at once. None for inserts: it took 20 us of each lone publish,
--- and would never be true.
+-- A delivery that succeeds at once costs only this condition. There is no trigger for inserts: it took 20 us of each lone
+-- publish, and its condition would never be true.
 create trigger deliveries_fail after update of status on posthorn.deliveries for each row
   when (old.status <> new.status and (old.status = 'failed' or new.status in ('failed', 'failed_permanent', 'dead_lettered')))
   execute function posthorn.note_failure();
@@ -61,19 +59,19 @@ create table posthorn.replays (
   workspace_id text collate "C" not null references posthorn.workspaces on delete cascade,
   id text collate "C" not null,
   endpoint_id text collate "C" not null,
-  -- The endpoint's shard: the worker that sends for it also makes its jobs.
+  -- The endpoint's shard: the worker that delivers to it also makes its jobs.
   shard smallint not null,
   statuses text[] not null check (statuses <@ '{failed,failed_permanent,dead_lettered}' and cardinality(statuses) > 0),
   since timestamptz(3) not null,
   until timestamptz(3),
   include_missed boolean not null,
   state text collate "C" not null default 'running' check (state in ('running', 'done', 'cancelled')),
-  -- Deliveries and missed events at the start; `missed` of them are missed events.
+  -- The number of deliveries and missed events at the start; `missed` of them are missed events.
   matched bigint not null,
   missed bigint not null,
   replayed bigint not null default 0,
   failed bigint not null default 0,
-  -- What was there when the job was started, and nothing later, is what it replays.
+  -- The job replays what existed when it was started, and nothing later.
   snapshot pg_snapshot not null default pg_current_snapshot(),
   -- The last source looked at: deliveries first, then, once they are done, missed events.
   past_at timestamptz(3) not null default '-infinity',
@@ -96,11 +94,11 @@ create index replays_endpoint on posthorn.replays (workspace_id, endpoint_id);
 create index replays_newest on posthorn.replays (workspace_id, created_at desc, id desc);
 -- Workers look for jobs of all workspaces at once.
 create index replays_running on posthorn.replays (shard) where state = 'running';
--- Those of one workspace, in the order in which they get their turns.
+-- The jobs of one workspace, in the order of their turns.
 create index replays_turns on posthorn.replays (workspace_id, id) where state = 'running';
 create trigger replays_started after insert on posthorn.replays for each statement execute function posthorn.tell_workers();
 
--- Deliveries and missed events that a job over this range would be about.
+-- Deliveries and missed events that a job over this range would cover.
 create function posthorn.count_replay(
   workspace text, endpoint text, wanted text[], since timestamptz, until timestamptz, include_missed boolean,
   out deliveries bigint, out missed bigint
@@ -118,9 +116,8 @@ begin
   end if;
 end $$;
 
--- What an endpoint lost and has not got back: deliveries that were given up and not replayed, and events that it missed.
--- Looks at the newest `most` of its failures, and of what it missed, however many there are: where it reached that end, there
--- may be more. About 8 ms for 1,000.
+-- What an endpoint has lost and not got back: deliveries that were given up and not replayed, and missed events. Of each it
+-- reads only the newest `most`; if it reached that limit, there may be more. About 8 ms for 1,000.
 create function posthorn.losses(
   workspace text, endpoint text, most integer,
   out stopped integer, out stopped_since timestamptz, out newest_id text, out never_sent integer, out more_stopped boolean,
@@ -156,9 +153,9 @@ begin
   ) m;
 end $$;
 
--- The one way a replay is made: for each source a pending delivery, due now, with the same payload, event type and event,
--- and its audit event. A source is a delivery, or, where `sources` is null, an event that the endpoint missed. What is
--- gone, or cannot be replayed as it stands, is left out. The caller has made sure that the endpoint is enabled.
+-- The one way to make replays: for each source a pending delivery, due now, with the same payload, event type and event, and
+-- its audit event. A source is a delivery, or, if `sources` is null, an event that the endpoint missed. Sources that are gone,
+-- or whose state does not allow a replay, are left out. The caller has ensured that the endpoint is enabled.
 create function posthorn.replay(
   workspace text, endpoint text, sources text[], missed_events text[], job text,
   actor_type text, actor_id text, via text, trace text, root_type text default null, root_id text default null
@@ -181,7 +178,7 @@ begin
         and d.status in ('failed', 'failed_permanent', 'dead_lettered') offset 0
     ) d
     left join lateral (
-      -- So that retention does not remove it, and the payload with it; see remove_old_events.
+      -- Locked so that retention does not remove the event with its payload; see remove_old_events.
       select e.id from posthorn.events e where e.workspace_id = workspace and e.id = d.event_id offset 0 for key share
     ) e on true
     where d.event_id is null or e.id is not null
@@ -214,12 +211,12 @@ begin
   select m.source_id, m.event_id, m.delivery_id from made m order by m.place;
 end $$;
 
--- How many index entries a step looks at at most: it reads so many whether they match or not, so they must cost little
--- beside what a step makes.
+-- Most index entries that a step scans. It scans this many even if few match, so they must cost little compared with the
+-- replays of a step.
 create function posthorn.replay_scan_limit() returns integer language sql immutable parallel safe return 500;
 
--- Whether a running job waits for earlier ones of its workspace: three at a time are made. One whose endpoint is disabled takes
--- nobody's turn. Nothing is stored of it, so nothing has to be put right when a job or its worker ends.
+-- Whether a running job waits for earlier ones of its workspace: three run at a time. A job whose endpoint is disabled does not
+-- count. This is computed and not stored, so nothing has to be cleaned up when a job or its worker ends.
 create function posthorn.replay_is_queued(workspace text, replay text) returns boolean language sql stable
 begin atomic
   select count(*) = 3 from (
@@ -228,9 +225,9 @@ begin atomic
   ) earlier;
 end;
 
--- Makes the next step of a job: up to `batch` replays, and no more than bring the endpoint's waiting deliveries to `room`, so
--- that what is published now never waits behind more than that. Says what came of it: `stepped` (call again), `waiting`
--- (the endpoint is disabled, or has enough waiting), `finished`, or `idle` (not running, or somebody else makes it).
+-- Makes the next step of a job: up to `batch` replays, as long as the endpoint has at most `room` deliveries waiting, so that
+-- new events never wait behind more. Returns the outcome: `stepped` (call again), `waiting` (the endpoint is disabled, or has
+-- enough deliveries waiting), `finished`, or `idle` (not running, or another worker makes the step).
 create function posthorn.replay_step(workspace text, replay text, batch integer, room integer, out outcome text, out made integer)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -257,7 +254,7 @@ begin
   if not job.deliveries_done then
     with looked as materialized (
       select f.created_at, f.delivery_id,
-        -- As the delivery stood when the job was started. What has not ended was never seen to end.
+        -- The delivery's state when the job was started. A delivery without an end was not over.
         case when pg_visible_in_snapshot(f.ended_by, job.snapshot) then f.status = any (job.statuses)
              else 'failed' = any (job.statuses) and pg_visible_in_snapshot(f.failed_by, job.snapshot) end as matches
       from posthorn.failed_deliveries f
@@ -268,7 +265,7 @@ begin
     ), numbered as (
       select l.*, count(*) filter (where matches) over (order by created_at, delivery_id) as hits from looked l
     ), reached as (
-      -- As many as are wanted: what comes after them is for the next step.
+      -- As many as this step may make; the rest is for the next one.
       select * from numbered where hits <= wanted
     )
     select coalesce(array_agg(delivery_id order by created_at, delivery_id) filter (where matches), '{}'), count(*),
@@ -295,7 +292,7 @@ begin
         and m.created_at >= job.since and m.created_at < coalesce(job.until, 'infinity')
       order by m.created_at, m.event_id limit wanted
     ), taken as (
-      -- Made up for once, whoever asks: two jobs over the same events wait here, and the second finds nothing.
+      -- A missed event is replayed once: two jobs over the same events wait here for each other, and the second finds nothing.
       delete from posthorn.missed_events m using looked l
       where l.matches and m.workspace_id = workspace and m.endpoint_id = job.endpoint_id and m.created_at = l.created_at
         and m.event_id = l.event_id

@@ -1,23 +1,23 @@
--- What statistics keep of hours that are over, so that they need not read every delivery again: by endpoint, and for all
--- endpoints of a workspace together. Made by a worker, minutes after the hour; publishing and recording write nothing more.
+-- Sums of finished hours, so that statistics need not read every delivery again: by endpoint, and for all endpoints of a
+-- workspace together. A worker makes them minutes after the hour; publishing and recording write nothing extra.
 --
--- Whoever asks gets what the rows say: an hour is counted once no transaction can add deliveries to it any more; an endpoint
--- is in the sums once all its deliveries of that hour have come to their end, for they never change then; and what is removed
--- is written down with its outcomes, so that it can be taken from the sums without reading what is still there.
+-- The answers are always exact. An hour is counted only when no transaction can add deliveries to it any more. An endpoint is
+-- included only when all its deliveries of that hour are over, since those never change. Removed deliveries are noted with
+-- their outcomes, so that they can be subtracted from the sums without reading the remaining ones.
 
 create table posthorn.hourly_rollups (
   workspace_id text collate "C" not null,
-  -- Its beginning; deliveries belong to the hour in which they were made.
+  -- The beginning of the hour. Deliveries belong to the hour in which they were created.
   hour timestamptz(3) not null,
   -- Empty: all endpoints together, without those in `open`.
   endpoint_id text collate "C" not null,
   delivered integer not null,
   failed_permanent integer not null,
   dead_lettered integer not null,
-  -- The last attempts' durations, each once and ascending, and how many deliveries have it.
+  -- The distinct durations of last attempts, ascending, and the number of deliveries with each.
   durations integer[] not null,
   times integer[] not null,
-  -- Endpoints with deliveries that still have work to do.
+  -- Endpoints with deliveries that are not over.
   open text[] not null,
   counted_at timestamptz(3) not null,
   primary key (workspace_id, endpoint_id, hour)
@@ -25,8 +25,8 @@ create table posthorn.hourly_rollups (
 create index hourly_rollups_hour on posthorn.hourly_rollups (hour);
 create index hourly_rollups_open on posthorn.hourly_rollups (workspace_id, hour) where open <> '{}';
 
--- What was removed of hours that are counted, or being counted: until it has been taken from the sums, the endpoint and the
--- sums of all endpoints are read row by row.
+-- Deliveries removed from hours that are counted or being counted. Until they are subtracted from the sums, these endpoints,
+-- and the sums of all endpoints, are read row by row.
 create table posthorn.stale_hours (
   workspace_id text collate "C" not null,
   hour timestamptz(3) not null,
@@ -40,18 +40,19 @@ create table posthorn.stale_hours (
 create index stale_hours_of on posthorn.stale_hours (workspace_id, hour, endpoint_id);
 create index stale_hours_hour on posthorn.stale_hours (hour);
 
--- Hours that are over, each with a transaction that began after its end.
+-- Finished hours, each with a transaction that began after its end.
 create table posthorn.ended_hours (
   hour timestamptz(3) primary key,
   seen_by xid8 not null
 );
 
--- The class of advisory locks under which hours of a workspace are counted; its objects are hashes of workspaces.
+-- The class of the advisory locks for counting a workspace's hours; the objects are hashes of workspaces.
 create function posthorn.rollup_class() returns integer language sql immutable parallel safe
   return 7067004;
 
--- The newest hour to which no transaction can add any more; null when none is known. A publish takes its time once it has a
--- transaction id; the minute is for what makes deliveries without one, and for a clock that is set back a little; one of an hour that is still to come is not kept. A mark of a transaction that is still to come is another server's.
+-- The newest hour to which no transaction can add any more; null if none is known. A publish takes its time after it has a
+-- transaction id. The extra minute covers deliveries made without one, and a clock that is set back a little. Marks of future
+-- hours are not kept. A mark with a future transaction id comes from another server.
 create function posthorn.hours_over() returns timestamptz language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 declare
@@ -62,14 +63,14 @@ begin
   insert into posthorn.ended_hours values (ended, pg_current_xact_id()) on conflict do nothing;
   select max(e.hour) into over from posthorn.ended_hours e where e.seen_by <= pg_snapshot_xmin(pg_current_snapshot());
   delete from posthorn.ended_hours where hour < over;
-  -- Counted before the clock was set back: they are not over, and are counted once they are.
+  -- Counted before the clock was set back: these hours are not over, and are counted again when they are.
   delete from posthorn.hourly_rollups where hour > ended;
   return over;
 end $$;
 
--- Hours to be counted now, one of each workspace at most that was not counted yet, the oldest first; then those of which
--- something was removed, and every ten minutes those that had work to do, some of them at a time. Nobody asks for what is older than
--- 30 days.
+-- Hours to count now: first, for each workspace, at most one hour that was not counted yet, the oldest first; then hours from
+-- which deliveries were removed; and every ten minutes some of the hours with deliveries that were not over. Hours older than
+-- 30 days are never shown.
 create function posthorn.hours_to_roll_up(over timestamptz) returns table (workspace_id text, hour timestamptz)
 language sql stable set search_path = pg_catalog, posthorn, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -93,8 +94,8 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
    where c.open <> '{}' and c.counted_at < now() - interval '10 minutes' limit 100)
 $$;
 
--- The deliveries of some times, each by endpoint, status and duration: of all endpoints (null), or of one for each time. In the
--- order of the index that leads to them, so that no plan takes another one and reads the whole history.
+-- The deliveries of some time ranges, by endpoint, status and duration: of all endpoints (null), or of one for each range. They
+-- are ordered like the index that finds them, so that no plan takes another index and reads the whole history.
 create function posthorn.deliveries_of(workspace text, since timestamptz[], lasting interval, endpoints text[])
 returns table (hour timestamptz, endpoint_id text, status posthorn.delivery_status, ms integer, n integer) language plpgsql stable
 set search_path = pg_catalog, posthorn, pg_temp set plan_cache_mode = force_generic_plan
@@ -119,13 +120,13 @@ begin
   end if;
 end $$;
 
--- Counts an hour that is over: all of it, or only what was still open when it was counted last, and takes away what was removed
--- since. False when it could not be had, because somebody is removing deliveries of the workspace, or the workspace, or is
--- counting. An endpoint with few deliveries gets no row of its own, because reading those few costs no more; nor does one of
--- which something was removed.
+-- Counts a finished hour: all of it, or only the endpoints that were open at the last count; and subtracts what was removed
+-- since. False if another transaction is removing deliveries of the workspace, or the workspace itself, or is counting. An
+-- endpoint with few deliveries gets no row, because reading those costs no more; nor does one from which deliveries were
+-- removed.
 --
--- One statement reads the deliveries and takes what was removed, hence from one snapshot: a removal that it sees is gone from
--- both; one that it does not see is in the sums, and stays written down until the next time.
+-- One statement reads the deliveries and consumes the notes of removals, so both come from one snapshot. A removal that it sees
+-- is in neither. One that it does not see is still in the sums, and its note stays until the next count.
 create function posthorn.roll_up_hour(workspace text, wanted timestamptz) returns boolean language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 #variable_conflict use_column
@@ -188,15 +189,16 @@ begin
   on conflict (workspace_id, endpoint_id, hour) do update
     set delivered = excluded.delivered, failed_permanent = excluded.failed_permanent, dead_lettered = excluded.dead_lettered,
         durations = excluded.durations, times = excluded.times, open = excluded.open, counted_at = excluded.counted_at;
-  -- Whoever deletes the workspace from here on waits, and finds what was counted; if somebody does already, nothing was.
+  -- From here on, deleting the workspace waits for this transaction and then deletes these rows. If it is already being
+  -- deleted, nothing is counted.
   select id into strict present from posthorn.workspaces where id = workspace for key share skip locked;
   return true;
 exception when no_data_found then return false;
 end $$;
 
--- Waits for nobody: whoever removes holds locks that others wait for, and counting an hour may take long. While nobody counts the
--- workspace's hours, nobody begins to until the removal is committed, and hours that are not counted need nothing written down.
--- While somebody does, or in a transaction that sees only what was there when it began, everything is.
+-- Waits for nobody, because a removal holds locks that others wait for, and counting an hour may take long. If nobody is
+-- counting the workspace's hours, this lock keeps others from beginning until the removal is committed; then hours that are not
+-- counted need no notes. If somebody is counting, or this transaction has an older snapshot, every removal is noted.
 create function posthorn.stale_rollups() returns trigger language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 #variable_conflict use_column
@@ -227,7 +229,7 @@ end $$;
 create trigger rollups_become_stale after delete on posthorn.deliveries
   referencing old table as removed for each statement execute function posthorn.stale_rollups();
 
--- No foreign keys: they would make whoever counts wait for whoever deletes the workspace, who waits for the former.
+-- No foreign keys: they would make counting wait for the deletion of the workspace, which itself waits for counting.
 create function posthorn.remove_rollups() returns trigger language plpgsql
 set search_path = pg_catalog, posthorn, pg_temp as $$
 begin
@@ -239,16 +241,16 @@ end $$;
 create trigger rollups_follow after delete on posthorn.workspaces
   referencing old table as removed for each statement execute function posthorn.remove_rollups();
 
--- Counts that nobody can ask for any more. Asked for every minute, so it must never read the others.
+-- Removes sums that are too old to be shown. It runs every minute, so it must not read the others.
 create function posthorn.remove_old_rollups() returns void language sql set search_path = pg_catalog, posthorn, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off as $$
   delete from posthorn.hourly_rollups where hour < now() - interval '32 days';
   delete from posthorn.stale_hours where hour < now() - interval '32 days'
 $$;
 
--- The last `many` hours up to a moment, its own included, oldest first, then the whole time (hour null): of one endpoint, or of
--- the workspace (null). Of an hour that has been counted only the endpoints are read that were open then; the others are read
--- delivery by delivery. The whole time is hour `infinity` until the end, so that everything joins by equality.
+-- The last `many` hours up to a moment, including its own, oldest first, then their sum (hour null): of one endpoint, or of the
+-- workspace (null). In a counted hour only endpoints that were open then are read delivery by delivery; in other hours, all
+-- are. Internally the sum is hour `infinity`, so that everything joins by equality.
 create function posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamptz)
 returns table (hour timestamptz, pending integer, delivered integer, failed integer, failed_permanent integer,
   dead_lettered integer, p50_ms integer, p95_ms integer) language plpgsql stable

@@ -1,7 +1,8 @@
--- How much a workspace may let wait, and keep. Counted beside publishing, about once a second: a publish only reads the verdict
--- in its workspace's row, which it reads anyway. So a flood may pass its quota by what it makes until the next count.
+-- Quotas: how many deliveries of a workspace may wait, and how many bytes it may keep. They are counted in the background,
+-- about once a second; a publish only reads the result in its workspace's row, which it reads anyway. So a flood may exceed its
+-- quota by what it publishes until the next count.
 
--- The installation's quotas, for workspaces that have none of their own; null is none. `serve` and `migrate` write them.
+-- The installation's quotas, for workspaces without their own; null means no quota. `serve` and `migrate` write them.
 create table posthorn.default_quotas (
   only_row boolean primary key default true check (only_row),
   waiting bigint,
@@ -9,7 +10,7 @@ create table posthorn.default_quotas (
 );
 insert into posthorn.default_quotas default values;
 
--- Payload bytes of a workspace that has a quota of them: of its events up to `up_to`, since it was counted anew.
+-- Payload bytes of a workspace with a byte quota: of its events up to `up_to`.
 create table posthorn.kept_bytes (
   workspace_id text collate "C" primary key references posthorn.workspaces on delete cascade,
   bytes bigint not null,
@@ -17,8 +18,8 @@ create table posthorn.kept_bytes (
   counted_at timestamptz(3) not null
 );
 
--- Adds what was published since the last count; once an hour counts anew, because history is removed, and because an event may
--- commit after a younger one was counted.
+-- Adds events published since the last count. Once an hour it counts everything anew, because history is removed, and because
+-- an event may commit after a younger one was counted.
 create function posthorn.count_bytes(workspace text) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -37,8 +38,8 @@ begin
   return coalesce(known.bytes, 0) + added;
 end $$;
 
--- Writes down which workspaces have used up a quota; gives how many have. Looks only at workspaces for which something waits, that
--- have a quota of bytes, or that had used one up, and of each at no more rows than it may have. One caller at a time.
+-- Stores which workspaces have used up a quota, and returns how many. It checks only workspaces with waiting deliveries, with a
+-- byte quota, or with a quota already used up, and for each counts no more rows than its quota. One caller at a time.
 create function posthorn.check_quotas() returns integer
 language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
