@@ -7,15 +7,15 @@ import { MembersRepo } from "@posthorn/persistence/repositories/MembersRepo"
 import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { Effect } from "effect"
 
-const OPERATOR = {
+const operatorNamed = (name = "operator") => ({
   type: "operator" as const,
   id: "operator",
-  name: "operator",
+  name,
   workspace: null,
   scopes: ["admin"] as ReadonlyArray<Scope>,
   permissions,
   expiresAt: null
-}
+})
 
 const held = (principal: Principal) =>
   permissions.filter((permission) => principal.permissions.has(permission))
@@ -37,7 +37,7 @@ export class Callers extends Effect.Service<Callers>()("@posthorn/capabilities/C
         return {
           type: actor.type === "member" ? ("member" as const) : ("operator" as const),
           id: actor.id,
-          name: member?.name ?? "operator",
+          name: member?.name ?? actor.name ?? "operator",
           workspace: { slug, name },
           scopes: allowed as ReadonlyArray<Scope>,
           permissions: allowed,
@@ -47,7 +47,7 @@ export class Callers extends Effect.Service<Callers>()("@posthorn/capabilities/C
 
     const describe = Effect.gen(function* () {
       const principal = yield* CurrentCaller
-      if (!("workspaceId" in principal)) return OPERATOR
+      if (!("workspaceId" in principal)) return operatorNamed(principal.actor.name)
       if (principal.actor.type !== "api_token") return yield* describeSession(principal)
       const token = yield* tokens.findCaller(principal.workspaceId, principal.actor.id)
       if (token === undefined) return yield* new Unauthorized()

@@ -23,7 +23,6 @@ import { ConsoleRepo, type Grant } from "@posthorn/persistence/repositories/Cons
 import { MembersRepo } from "@posthorn/persistence/repositories/MembersRepo"
 import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { Effect } from "effect"
-import { OperatorEpoch } from "./OperatorEpoch.ts"
 import { transactional } from "./Transaction.ts"
 
 export const LINK_SECONDS = 600
@@ -39,17 +38,13 @@ export interface NewConsoleLink {
 export const hashOf = (secret: string) => createHash("sha256").update(secret).digest()
 
 /** What the link stands on: the caller, and whatever stands behind that. Their end is its end too. */
-const ownGrant = ({ actor, lineage }: Principal, epoch: string): Grant => {
-  const root = rootOf(actor)
-  return {
-    ...lineage,
-    memberId: actor.type === "member" ? actor.id : null,
-    permissions: null,
-    operatorEpoch: root.type === "operator" ? epoch : null,
-    madeBy: makerOf(actor),
-    root
-  }
-}
+const ownGrant = ({ actor, lineage }: Principal): Grant => ({
+  ...lineage,
+  memberId: actor.type === "member" ? actor.id : null,
+  permissions: null,
+  madeBy: makerOf(actor),
+  root: rootOf(actor)
+})
 
 export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capabilities/ConsoleLinks", {
   dependencies: [
@@ -66,7 +61,6 @@ export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capa
     const members = yield* MembersRepo
     const tokens = yield* ApiTokensRepo
     const workspaces = yield* WorkspacesRepo
-    const epoch = yield* OperatorEpoch
 
     const held = (principal: Principal, granted: ReadonlySet<Permission>) => {
       const permission = firstMissing(granted, principal.permissions)
@@ -75,7 +69,7 @@ export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capa
 
     const grantOf = (principal: Principal, { memberId, role, scopes }: NewConsoleLink) =>
       Effect.gen(function* () {
-        const own = ownGrant(principal, epoch)
+        const own = ownGrant(principal)
         if (memberId !== undefined) {
           const member = yield* members.lock(principal.workspaceId, memberId)
           if (member === undefined) return yield* new MemberNotFound()

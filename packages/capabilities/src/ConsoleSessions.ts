@@ -36,7 +36,7 @@ import { ApiTokens } from "./ApiTokens.ts"
 import { hashOf } from "./ConsoleLinks.ts"
 import { Identities } from "./Identities.ts"
 import { type ListQuery, listPast } from "./Lists.ts"
-import { OperatorEpoch } from "./OperatorEpoch.ts"
+import { Operators } from "./Operators.ts"
 import { transactional } from "./Transaction.ts"
 
 const SECRET_BYTES = 32
@@ -51,7 +51,9 @@ export interface ConsoleSession {
   readonly actor: Omit<Acting, "via">
   /** The token that it stands on. */
   readonly tokenId: TokenId | null
-  /** Of the member or the token; null for the operator's. */
+  /** Of the operator's token that it began with. */
+  readonly operatorEpoch: string | null
+  /** Of the member, the token or the operator; null for an operator without one. */
   readonly name: string | null
   readonly permissions: ReadonlySet<Permission>
   /** When the session ends at the latest. */
@@ -87,19 +89,24 @@ const actorOf = ({ memberId, root, tokenId }: Grant): ConsoleSession["actor"] =>
   return { ...actor, root: isSame(root, actor) ? null : root }
 }
 
-const sessionOf = (row: SessionRow): ConsoleSession => {
+const sessionOf = (operators: Operators["Type"], row: SessionRow): ConsoleSession => {
   const most = maximum(row)
-  const { endsAt, expiresAt, id, name, tokenId, workspaceId, workspaceName, workspaceSlug } = row
+  const actor = actorOf(row)
+  const { endsAt, expiresAt, id, operatorEpoch, tokenId, workspaceId, workspaceName, workspaceSlug } = row
   return {
     id,
     workspaceId,
     workspaceSlug,
     workspaceName,
-    name,
+    name:
+      actor.type === "operator"
+        ? (operators.find(({ epoch }) => epoch === operatorEpoch)?.name ?? null)
+        : row.name,
     tokenId,
+    operatorEpoch,
     endsAt,
     expiresAt,
-    actor: actorOf(row),
+    actor,
     permissions:
       row.permissions === null
         ? most
@@ -148,7 +155,8 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
       const tokens = yield* ApiTokensRepo
       const identities = yield* Identities
       const workspaces = yield* WorkspacesRepo
-      const epoch = yield* OperatorEpoch
+      const operators = yield* Operators
+      const epochs = operators.map(({ epoch }) => epoch)
 
       const record = (
         action: "console.session_ended" | "console.session_opened",
@@ -196,7 +204,7 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
           return { workspaceSlug, secret } satisfies Opened
         })
 
-      const isPresent = ({ operatorEpoch }: Grant) => operatorEpoch === null || operatorEpoch === epoch
+      const isPresent = ({ operatorEpoch }: Grant) => operatorEpoch === null || epochs.includes(operatorEpoch)
 
       /** Whom a code would sign in, and where; undefined when it is unknown, used or too old. */
       const findLink = (code: string) =>
@@ -246,14 +254,14 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
           secretHash: hashOf(secret)
         }))
         if (asked.length === 0) return Effect.succeed([])
-        return Effect.flatMap(repo.findSessions(asked, epoch), (rows) =>
+        return Effect.flatMap(repo.findSessions(asked, epochs), (rows) =>
           Effect.as(
             Effect.forEach(
               rows.filter(({ isStale }) => isStale),
               ({ id, workspaceId }) => repo.touch(workspaceId, id),
               { discard: true }
             ),
-            rows.map(sessionOf)
+            rows.map((row) => sessionOf(operators, row))
           )
         )
       }
@@ -268,7 +276,7 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
       const list = Effect.fn("ConsoleSessions.list")(function* (query: ListQuery) {
         const { workspaceId } = yield* CurrentPrincipal
         const page = yield* listPast(byTime, query, (from) =>
-          repo.list(workspaceId, epoch, query.limit, from)
+          repo.list(workspaceId, epochs, query.limit, from)
         )
         return { ...page, items: page.items.map(listed) }
       })

@@ -29,9 +29,9 @@ const given = (name: string) =>
     Option.filter((text) => text.trim() !== "")
   )
 
-const operatorOf = ({ dataDir, operatorToken }: Settings) =>
-  Option.isSome(operatorToken)
-    ? Effect.succeed(Redacted.value(operatorToken.value))
+const operatorOf = ({ dataDir, operatorTokens }: Settings) =>
+  Option.isSome(operatorTokens)
+    ? Effect.succeed(Redacted.value(operatorTokens.value[0]!.token))
     : Effect.flatMap(LocalSecrets.find(dataDir), (kept) =>
         kept === undefined
           ? refuse(

@@ -73,7 +73,9 @@ const resolve = (
   encryptionKeys: Option.getOrElse(given.encryptionKeys, () => [
     Redacted.make(new Uint8Array(Buffer.from(kept.encryptionKey, "base64")))
   ]),
-  operatorToken: Option.getOrElse(given.operatorToken, () => Redacted.make(kept.operatorToken)),
+  operatorTokens: Option.getOrElse(given.operatorTokens, () => [
+    { name: null, token: Redacted.make(kept.operatorToken) }
+  ]),
   allowedTargets: Option.getOrElse(given.allowedTargets, () => loopbackTargets),
   port,
   drainSeconds: 0
@@ -88,7 +90,7 @@ const hereOf = ({ port, settings: { host } }: Resolved) => {
 /** Demo workspace and token; and, where its receiver may be reached, endpoint and first delivery. */
 const demonstrate = Effect.fnUntraced(function* (resolved: Resolved, kept: LocalSecrets.Kept) {
   const baseUrl = hereOf(resolved)
-  const operatorToken = Redacted.value(resolved.operatorToken)
+  const operatorToken = Redacted.value(resolved.operatorTokens[0]!.token)
   if (Option.isSome(resolved.settings.allowedTargets)) {
     const demo = yield* Demo.ensure(baseUrl, { ...kept, operatorToken }, undefined)
     yield* row(

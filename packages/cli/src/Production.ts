@@ -8,7 +8,7 @@ import { keepsSessions } from "@posthorn/persistence/operations/Checkup"
 import { keyWarning } from "@posthorn/persistence/operations/KeyCheck"
 import { standing } from "@posthorn/persistence/operations/Migrator"
 import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
-import { Data, Effect, Option, Redacted } from "effect"
+import { Data, Effect, Option } from "effect"
 import type { Resolved } from "./Resolved.ts"
 import { InvalidEnvironment, lineOf } from "./settings/Environment.ts"
 import type { Settings } from "./settings/Settings.ts"
@@ -35,7 +35,7 @@ export const required = (given: Settings, names: ReadonlyArray<RequiredName>) =>
   const values = {
     DATABASE_URL: given.databaseUrl,
     ENCRYPTION_KEY: given.encryptionKeys,
-    OPERATOR_TOKEN: given.operatorToken
+    OPERATOR_TOKEN: given.operatorTokens
   }
   const lines = names
     .filter((name) => Option.isNone(values[name] as Option.Option<unknown>))
@@ -55,7 +55,7 @@ export const resolve = (given: Settings): Resolved => ({
   settings: given,
   databaseUrl: Option.getOrThrow(given.databaseUrl),
   encryptionKeys: Option.getOrElse(given.encryptionKeys, () => []),
-  operatorToken: Option.getOrElse(given.operatorToken, () => Redacted.make("")),
+  operatorTokens: Option.getOrElse(given.operatorTokens, () => []),
   allowedTargets: Option.getOrElse(given.allowedTargets, () => nothingAllowed),
   port: given.port,
   drainSeconds: given.drainSeconds

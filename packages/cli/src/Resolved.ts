@@ -1,4 +1,5 @@
 /** What a role needs once everything optional has been decided, and the parts that server and worker both make of it. */
+import type { OperatorToken } from "@posthorn/capabilities/Operators"
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/client/Database"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
@@ -9,7 +10,7 @@ export interface Resolved {
   readonly settings: Settings
   readonly databaseUrl: Redacted.Redacted
   readonly encryptionKeys: ReadonlyArray<Redacted.Redacted<Uint8Array>>
-  readonly operatorToken: Redacted.Redacted
+  readonly operatorTokens: ReadonlyArray<OperatorToken>
   readonly allowedTargets: AllowedTargets
   readonly port: number
   /** See `ServerConfig`. */

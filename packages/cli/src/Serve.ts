@@ -39,7 +39,7 @@ export const serverOf = (resolved: Resolved) =>
         host: resolved.settings.host,
         port: resolved.port,
         baseUrl: baseUrlOf(resolved),
-        operatorToken: resolved.operatorToken,
+        operatorTokens: resolved.operatorTokens,
         quotas: resolved.settings.quotas,
         drainSeconds: resolved.drainSeconds,
         trustedProxies: resolved.settings.trustedProxies,

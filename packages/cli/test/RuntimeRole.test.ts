@@ -112,7 +112,7 @@ const start = (url: string) =>
       settings: given,
       databaseUrl: Redacted.make(url),
       encryptionKeys: [Redacted.make(new Uint8Array(Buffer.from(KEY, "base64")))],
-      operatorToken: Redacted.make(OPERATOR_TOKEN),
+      operatorTokens: [{ name: null, token: Redacted.make(OPERATOR_TOKEN) }],
       drainSeconds: 0,
       allowedTargets: loopbackTargets,
       port

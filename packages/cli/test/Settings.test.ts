@@ -160,6 +160,33 @@ describe("Settings", () => {
     })
   )
 
+  it.effect("§5.1 reads one operator's token or several, newest first, by name or without one", () =>
+    Effect.gen(function* () {
+      const [old, present] = ["a".repeat(24), "b:".repeat(12)]
+      const of = (OPERATOR_TOKEN: string) =>
+        Effect.map(read({ OPERATOR_TOKEN }), ({ operatorTokens }) =>
+          Option.getOrThrow(operatorTokens).map(({ name, token }) => [name, Redacted.value(token)])
+        )
+
+      assert.deepStrictEqual(yield* of(old), [[null, old]])
+      assert.deepStrictEqual(yield* of(`ci-2:${present}, ${old}`), [
+        ["ci-2", present],
+        [null, old]
+      ])
+      for (const [value, problem] of [
+        [`${old},short`, "must be 24 to 512 visible ASCII characters"],
+        [`${old},`, "must be 24 to 512 visible ASCII characters"],
+        [`a:${old},b:${old}`, "has the same token twice"],
+        [`a:${old},a:${present}`, "has the same name twice"]
+      ] as const) {
+        const lines = yield* linesOf({ OPERATOR_TOKEN: value })
+        assert.strictEqual(lines.length, 1, value)
+        assert.include(lines[0], problem)
+        assert.notInclude(lines[0], "aaaa")
+      }
+    })
+  )
+
   it.effect("§10 stops a production start that could deliver to this machine or to a wide network", () =>
     Effect.gen(function* () {
       for (const targets of ["127.0.0.1", "[::1]", "localhost", "10.0.0.0/8", "[fd00::]/48"]) {

@@ -28,6 +28,8 @@ export type Maker = typeof Maker.Type
 /** Who acts, and what the chain of tokens, links and sessions behind it began with; null where there is none. */
 export interface Acting extends Actor {
   readonly root: Maker | null
+  /** Of one operator among several. */
+  readonly name?: string
 }
 
 /** What stands behind a caller and goes on to whatever it makes: its end is the end of that as well. */
@@ -35,6 +37,8 @@ export interface Lineage {
   /** The nearest token: the caller's own, or the one that its session stands on. */
   readonly tokenId: TokenId | null
   readonly sessionId: ConsoleSessionId | null
+  /** Of the operator's token that a session began with, or that calls. */
+  readonly operatorEpoch: string | null
 }
 
 /** The maker of what this caller makes. Nothing is made in the system's name. */

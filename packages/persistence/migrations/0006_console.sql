@@ -9,7 +9,7 @@
 -- The chain behind it:
 --   token_id                  the nearest token: this ends when that is revoked or expires
 --   session_id                the session in which the link was made: this ends with it at the latest
---   operator_epoch            the OPERATOR_TOKEN at the chain's root, if any: this ends when that is changed
+--   operator_epoch            the token of OPERATOR_TOKEN at the chain's root, if any: this ends when that is gone
 --   made_by_…, root_…         who made the link, or signed in; and the root of the chain
 -- An ended session keeps its row until it would have expired, so that what was made in it can still be found.
 

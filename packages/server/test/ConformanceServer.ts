@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net"
 import { HttpServerRequest } from "@effect/platform"
 import { defaultQuotas } from "@posthorn/domain/Bucket"
 import { stringify } from "@posthorn/domain/JsonText"
-import { Effect, Either, Layer, ManagedRuntime, Redacted } from "effect"
+import { Effect, Either, Layer, ManagedRuntime } from "effect"
 import {
   argumentsOf,
   INVALID_PARAMS,
@@ -153,7 +153,7 @@ const config = Layer.succeed(ServerConfig, {
   host: "127.0.0.1",
   port: 0,
   baseUrl: "http://127.0.0.1",
-  operatorToken: Redacted.make(""),
+  operatorTokens: [],
   quotas: defaultQuotas,
   trustedProxies: [],
   drainSeconds: 0,
@@ -168,7 +168,7 @@ const runtime = ManagedRuntime.make(
 )
 
 const context = {
-  caller: { kind: "operator" as const },
+  caller: { kind: "operator" as const, operator: { name: null, epoch: "" } },
   traceId: "0".repeat(32),
   request: HttpServerRequest.fromWeb(new Request("http://127.0.0.1/mcp"))
 }

@@ -2,7 +2,7 @@
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { SESSIONS_OF_A_MAKER } from "@posthorn/capabilities/ConsoleSessions"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { codeOf, cookieOf, enterConsole, linkFor, OURS, openConsole, signIn } from "./ConsoleSignIn.ts"
 import { unknown } from "./Fixtures.ts"
 import {
@@ -175,7 +175,9 @@ layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
   it.scoped("§11 the operator's links and sessions end with the operator's token", () =>
     Effect.gen(function* () {
       const ws = yield* entered
-      const { call } = yield* anotherServer({ operatorToken: "another-operators-token-now" })
+      const { call } = yield* anotherServer({
+        operatorTokens: [{ name: null, token: Redacted.make("another-operators-token-now") }]
+      })
       const ofToken = yield* enterConsole(ws)
       const ofOperator = yield* enterConsole(ws, { role: "admin" }, OPERATOR_TOKEN)
       const link = yield* ofOperator.use("POST", "/console-links", {})
@@ -196,6 +198,48 @@ layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
       ])
       expect(signedIn.status).toBe(401)
       expect(seen.body.items).toHaveLength(1)
+    })
+  )
+
+  it.scoped("§5.1 what came from one of several operators' tokens ends with it, and with no other", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const [old, present] = [
+        { name: "ada", token: Redacted.make("the-older-operators-token") },
+        { name: "bob-2", token: Redacted.make("the-newer-operators-token") }
+      ]
+      const both = yield* anotherServer({ operatorTokens: [present, old] })
+      const after = yield* anotherServer({ operatorTokens: [present] })
+      const signInWith = ({ token }: typeof old) =>
+        Effect.gen(function* () {
+          const asOperator = { token: Redacted.value(token), body: {} }
+          const link = yield* both.call("POST", `/workspaces/${ws.slug}/console-links`, asOperator)
+          const body = { code: codeOf(link.body.url) }
+          return cookieOf((yield* both.call("POST", "/console/session", { body, headers: OURS })).headers)
+        })
+      const named = ({ call }: typeof both) =>
+        Effect.forEach([old, present], ({ token }) =>
+          Effect.map(call("GET", "/caller", { token: Redacted.value(token) }), ({ body }) => body.name)
+        )
+      const cookies = yield* Effect.forEach([old, present], signInWith)
+      const signedIn = ({ call }: typeof both) =>
+        Effect.forEach(cookies, (cookie) =>
+          Effect.map(
+            call("GET", "/console/api/caller", { headers: { ...OURS, "x-console": ws.slug, cookie } }),
+            ({ body, status }) => [status, body.name]
+          )
+        )
+
+      expect(yield* named(both)).toEqual(["ada", "bob-2"])
+      expect(yield* named(after)).toEqual([undefined, "bob-2"])
+      expect(yield* signedIn(both)).toEqual([
+        [200, "ada"],
+        [200, "bob-2"]
+      ])
+      expect(yield* signedIn(after)).toEqual([
+        [401, undefined],
+        [200, "bob-2"]
+      ])
     })
   )
 

@@ -9,6 +9,7 @@ import { expect, layer } from "@effect/vitest"
 import { OperatorGate, WorkspaceGate } from "@posthorn/api-contract/Gates"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
 import type { ConsoleSession } from "@posthorn/capabilities/ConsoleSessions"
+import * as Operators from "@posthorn/capabilities/Operators"
 import { issue } from "@posthorn/capabilities/TokenText"
 import { newId } from "@posthorn/domain/Ids"
 import { permissions, permissionsOf as permissionsOfScopes } from "@posthorn/domain/Permission"
@@ -30,7 +31,7 @@ const config = Layer.succeed(ServerConfig, {
   host: "127.0.0.1",
   port: 0,
   baseUrl: BASE_URL,
-  operatorToken: Redacted.make(OPERATOR_TOKEN),
+  operatorTokens: [],
   trustedProxies: [],
   drainSeconds: 0,
   quotas: {
@@ -47,7 +48,11 @@ const config = Layer.succeed(ServerConfig, {
 /** Fresh each time: nothing is counted yet. */
 const gate = Effect.provide(
   Effect.all({ gate: Gate, authentication: Authentication }),
-  Layer.merge(Gate.Default, Authentication.Default).pipe(Layer.provide(memoryLive), Layer.provide(config))
+  Layer.merge(Gate.Default, Authentication.Default).pipe(
+    Layer.provide(Operators.layer([{ name: null, token: Redacted.make(OPERATOR_TOKEN) }])),
+    Layer.provide(memoryLive),
+    Layer.provide(config)
+  )
 )
 
 const makeToken = (...scopes: ReadonlyArray<string>) =>
@@ -63,7 +68,7 @@ const makeToken = (...scopes: ReadonlyArray<string>) =>
   }).pipe(Effect.orDie)
 
 const operation = (name: string): ContractEntry => entries.find((entry) => entry.name === name)!
-const OPERATOR: Caller = { kind: "operator" }
+const OPERATOR: Caller = { kind: "operator", operator: { name: null, epoch: "" } }
 
 const sessionIn = ({ slug, workspaceId }: { slug: string; workspaceId: string }): Caller => {
   const session: ConsoleSession = {
@@ -73,6 +78,7 @@ const sessionIn = ({ slug, workspaceId }: { slug: string; workspaceId: string })
     workspaceName: "W",
     actor: { type: "member", id: "mem_1", root: null },
     tokenId: null,
+    operatorEpoch: null,
     name: "Ada",
     permissions: permissionsOfScopes(["webhook:list"]),
     endsAt: ENDS,
@@ -135,8 +141,14 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
         (each) => enter(each)
       )
 
-      expect(yield* enter(`Bearer ${OPERATOR_TOKEN}`)).toEqual(OPERATOR)
-      expect(yield* enter(`bearer   ${OPERATOR_TOKEN}`)).toEqual(OPERATOR)
+      expect(yield* enter(`Bearer ${OPERATOR_TOKEN}`)).toMatchObject({
+        kind: "operator",
+        operator: { name: null }
+      })
+      expect(yield* enter(`bearer   ${OPERATOR_TOKEN}`)).toMatchObject({
+        kind: "operator",
+        operator: { name: null }
+      })
       expect(known).toMatchObject({ kind: "token", identity: { tokenId, workspaceId } })
       expect(refused).toEqual(refused.map(() => "Unauthorized"))
     })
@@ -208,7 +220,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
           ...principal,
           connection: null,
           actor: { type: "api_token", id: own.tokenId, via: "rest", root: null },
-          lineage: { tokenId: own.tokenId, sessionId: null },
+          lineage: { tokenId: own.tokenId, sessionId: null, operatorEpoch: null },
           callerKey: own.tokenId,
           expiresAt: ENDS
         })
@@ -216,7 +228,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
           ...principal,
           connection: null,
           actor: { type: "member", id: "mem_1", via: "rest", root: null },
-          lineage: { tokenId: null, sessionId: "ses_1" },
+          lineage: { tokenId: null, sessionId: "ses_1", operatorEpoch: null },
           callerKey: "ses_1",
           expiresAt: null
         })
@@ -238,7 +250,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
           workspaceId,
           workspaceSlug: slug,
           actor: { type: "operator", id: "operator", via: "rest", root: null },
-          lineage: { tokenId: null, sessionId: null },
+          lineage: { tokenId: null, sessionId: null, operatorEpoch: "" },
           callerKey: "operator",
           permissions: new Set(permissions),
           expiresAt: null,

@@ -111,7 +111,9 @@ describe("the tools", () => {
       "list_operator_audit_events",
       "list_workspaces"
     ])
-    expect(shown({ kind: "operator" })).toEqual(entries.map(({ rules }) => rules.tool))
+    expect(shown({ kind: "operator", operator: { name: null, epoch: "" } })).toEqual(
+      entries.map(({ rules }) => rules.tool)
+    )
     expect(shown(admin)).toEqual(operations.map(({ rules }) => rules.tool))
   })
 

@@ -82,7 +82,7 @@ export const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
 
 export interface TestServerOptions {
   /** Default: `OPERATOR_TOKEN`. */
-  readonly operatorToken?: string
+  readonly operatorTokens?: ServerConfig["Type"]["operatorTokens"]
   readonly quotas?: Partial<Record<Bucket, Quota | null>>
   /** Default: 0. */
   readonly drainSeconds?: number
@@ -156,7 +156,7 @@ const configOf = (options: TestServerOptions) =>
     host: "127.0.0.1",
     port: 0,
     baseUrl: BASE_URL,
-    operatorToken: Redacted.make(options.operatorToken ?? OPERATOR_TOKEN),
+    operatorTokens: options.operatorTokens ?? [{ name: null, token: Redacted.make(OPERATOR_TOKEN) }],
     quotas: { ...noLimits, ...options.quotas },
     drainSeconds: options.drainSeconds ?? 0,
     trustedProxies: options.trustedProxies ?? [],

@@ -2,6 +2,8 @@
  * The settings: how each variable of `Variables.ts` is checked, and what comes of it. Read once, with Effect's `Config`;
  * all problems are told at once (Environment.ts). Source: spec §10.
  */
+
+import type { OperatorToken } from "@posthorn/capabilities/Operators"
 import {
   type AllowedTargets,
   nothingAllowed,
@@ -77,10 +79,20 @@ const otlpHeaders: Parse<Readonly<Record<string, Redacted.Redacted>>> = (raw) =>
   }
 }
 
-const operatorToken: Parse<Redacted.Redacted> = (raw) =>
-  /^[\x21-\x7e]{24,512}$/.test(raw)
-    ? Either.right(Redacted.make(raw))
-    : Either.left("must be 24 to 512 visible ASCII characters without spaces")
+const OPERATOR = /^(?:([a-z0-9-]{1,32}):)?([\x21-\x7e]{24,512})$/
+const hasTwice = (all: ReadonlyArray<string>) => new Set(all).size < all.length
+
+const operatorTokens: Parse<ReadonlyArray<OperatorToken>> = (raw) => {
+  const read = raw.split(",").map((one) => OPERATOR.exec(one.trim()))
+  const found = read.flatMap((one) => (one === null ? [] : [{ name: one[1] ?? null, text: one[2]! }]))
+  if (found.length < read.length)
+    return Either.left(
+      "must be 24 to 512 visible ASCII characters without spaces (several separated by commas, newest first, each token or name:token)"
+    )
+  if (hasTwice(found.map(({ text }) => text))) return Either.left("has the same token twice")
+  if (hasTwice(found.flatMap(({ name }) => name ?? []))) return Either.left("has the same name twice")
+  return Either.right(found.map(({ name, text }) => ({ name, token: Redacted.make(text) })))
+}
 
 const encryptionKeys: Parse<ReadonlyArray<Redacted.Redacted<Uint8Array>>> = (raw) => {
   const keys = raw.split(",").map((key) => Buffer.from(key.trim(), "base64"))
@@ -170,7 +182,7 @@ const all = Config.all({
   host: standard("HOST", text),
   port: standard("PORT", integer(0, 65_535)),
   baseUrl: variable("BASE_URL", webAddress),
-  operatorToken: variable("OPERATOR_TOKEN", operatorToken),
+  operatorTokens: variable("OPERATOR_TOKEN", operatorTokens),
   encryptionKeys: variable("ENCRYPTION_KEY", encryptionKeys),
   allowedTargets,
   retryDelay: standard("DELIVERY_RETRY_DELAY", duration(millisecond, Duration.days(1))),

@@ -41,7 +41,8 @@ export const variables = {
     example: "https://hooks.example.com"
   },
   OPERATOR_TOKEN: {
-    about: "the platform's own key, for serve; dev makes one",
+    about:
+      "the platform's own key, for serve; several by commas, newest first, each token or name:token; dev makes one",
     example: "$(openssl rand -hex 32)",
     isSecret: true
   },

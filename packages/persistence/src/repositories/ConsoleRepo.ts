@@ -169,16 +169,16 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           least(clock_timestamp() + interval '7 days', ${latestEnd(workspaceId, session)}))`
 
       /** The tables of a session `s`, its token `t` and its member `m`, and that it lives. */
-      const living = (operatorEpoch: string) => sql`
+      const living = (operatorEpochs: ReadonlyArray<string>) => sql`
         left join posthorn.api_tokens t on t.workspace_id = s.workspace_id and t.id = s.token_id
         left join posthorn.members m on m.workspace_id = s.workspace_id and m.id = s.member_id
         where s.ended_at is null
           and s.expires_at > clock_timestamp() and s.last_seen_at > clock_timestamp() - interval '12 hours'
           and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())
-          and (s.operator_epoch is null or s.operator_epoch = ${operatorEpoch})`
+          and (s.operator_epoch is null or s.operator_epoch = any(${operatorEpochs as Array<string>}::text[]))`
 
       /** Those that live, in one statement however many are asked for. */
-      const findSessions = (asked: ReadonlyArray<Asked>, operatorEpoch: string) =>
+      const findSessions = (asked: ReadonlyArray<Asked>, operatorEpochs: ReadonlyArray<string>) =>
         all(sql, SessionRow)`
         select s.id, w.id as "workspaceId", w.slug as "workspaceSlug", w.name as "workspaceName",
           ${ofSession}, t.scopes as "tokenScopes",
@@ -188,12 +188,12 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           ${asked.map(({ secretHash }) => secretHash.toString("hex"))}::text[]) as asked(slug, secret)
         join posthorn.workspaces w on w.slug = asked.slug
         join posthorn.console_sessions s on s.workspace_id = w.id and s.secret_hash = decode(asked.secret, 'hex')
-        ${living(operatorEpoch)}`
+        ${living(operatorEpochs)}`
 
       /** Newest first, strictly past the position. */
       const list = (
         workspaceId: WorkspaceId,
-        operatorEpoch: string,
+        operatorEpochs: ReadonlyArray<string>,
         limit: number,
         from: Option.Option<TimePosition>
       ) =>
@@ -204,7 +204,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           select s.id, s.member_id as "memberId", m.role as "memberRole", s.permissions, s.via, s.created_at,
             json_build_object('type', s.made_by_type, 'id', s.made_by_id) as "madeBy",
             s.last_seen_at as "lastSeenAt", s.expires_at as "expiresAt"
-          from posthorn.console_sessions s ${living(operatorEpoch)} and s.workspace_id = ${workspaceId}
+          from posthorn.console_sessions s ${living(operatorEpochs)} and s.workspace_id = ${workspaceId}
         ) s where ${newestFirst(sql, limit, from)}`
 
       /** A session, also one that has ended. */

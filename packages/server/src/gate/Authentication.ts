@@ -1,15 +1,15 @@
 /**
- * Who sends an `Authorization` header: a bearer token opens one workspace, the operator's token all of them.
+ * Who sends an `Authorization` header: a bearer token opens one workspace, an operator's token all of them.
  *
  * Nothing else is looked at for a token, neither cookies nor the query. Whoever is not known counts against the client's
  * address. Source: spec §5 and §5.1.
  */
 import { hash, timingSafeEqual } from "node:crypto"
 import { Identities } from "@posthorn/capabilities/Identities"
+import { Operators } from "@posthorn/capabilities/Operators"
 import { type RateLimited, Unauthorized } from "@posthorn/domain/Errors"
 import { elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { Effect, Redacted } from "effect"
-import { ServerConfig } from "../ServerConfig.ts"
 import type { Caller } from "./Caller.ts"
 import { clientKey, RateLimits } from "./RateLimits.ts"
 
@@ -22,14 +22,17 @@ const EXHAUSTED_ADDRESSES = 10_000
 export class Authentication extends Effect.Service<Authentication>()("@posthorn/server/Authentication", {
   dependencies: [Identities.Default, RateLimits.Default],
   effect: Effect.gen(function* () {
-    const config = yield* ServerConfig
     const limits = yield* RateLimits
     const identities = yield* Identities
-    const operatorDigest = digest(Redacted.value(config.operatorToken))
-    const operatorLength = Redacted.value(config.operatorToken).length
+    const operators = (yield* Operators).map(({ epoch, name, token }) => {
+      const text = Redacted.value(token)
+      return { operator: { name, epoch }, length: text.length, digest: digest(text) }
+    })
 
-    const isOperator = (token: string) =>
-      token.length === operatorLength && timingSafeEqual(digest(token), operatorDigest)
+    /** Compares with each of them, whichever it is. */
+    const operatorWith = (token: string) =>
+      operators.filter((one) => one.length === token.length && timingSafeEqual(digest(token), one.digest))[0]
+        ?.operator
 
     /** Until when an address has failed too often. A hint for `mayTry`: the bucket itself is counted in `RateLimits`. */
     const exhausted = new Map<string, number>()
@@ -65,7 +68,8 @@ export class Authentication extends Effect.Service<Authentication>()("@posthorn/
       Effect.suspend(() => {
         const token = BEARER.exec(authorization ?? "")?.[1]
         if (token === undefined) return unauthorized(address)
-        if (isOperator(token)) return Effect.succeed<Caller>({ kind: "operator" })
+        const operator = operatorWith(token)
+        if (operator !== undefined) return Effect.succeed<Caller>({ kind: "operator", operator })
         return Effect.flatMap(identities.identify(token), (identity) =>
           identity === undefined ? unauthorized(address) : Effect.succeed<Caller>({ kind: "token", identity })
         )

@@ -16,7 +16,7 @@ import {
   Path
 } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
-import { epochOf, OperatorEpoch } from "@posthorn/capabilities/OperatorEpoch"
+import * as Operators from "@posthorn/capabilities/Operators"
 import { Stopping } from "@posthorn/domain/Errors"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Context, Effect, Layer, Runtime, RuntimeFlags, RuntimeFlagsPatch, Scope } from "effect"
@@ -78,9 +78,8 @@ const application = Effect.gen(function* () {
   return yield* makeRequests(app, makeRouteTable(router.routes))
 })
 
-const operatorEpochLive = Layer.effect(
-  OperatorEpoch,
-  Effect.flatMap(ServerConfig, ({ operatorToken }) => epochOf(operatorToken))
+const operatorsLive = Layer.unwrapEffect(
+  Effect.map(ServerConfig, ({ operatorTokens }) => Operators.layer(operatorTokens))
 )
 
 /** What a request's fiber begins with. Each step that adds to it copies all of it. */
@@ -119,7 +118,7 @@ export const serverLive = Layer.scoped(
 ).pipe(
   Layer.provide([routesLive, Authentication.Default, Failures.Default, Readiness.Default]),
   Layer.provide(HttpApiBuilder.Router.Live),
-  Layer.provide(operatorEpochLive),
+  Layer.provide(operatorsLive),
   Layer.provide(NodeHttpServer.layerContext),
   HttpMiddleware.withTracerDisabledWhen(() => true)
 )
