@@ -2,16 +2,17 @@
  * The receiver's half of the signature.
  *
  * Takes the raw body, before any parsing: JSON written anew has another signature. Tries each secret against each
- * `v1` entry, so a rotation needs no moment in which both sides change, and skips entries of other versions. Compares
- * in constant time, as text: a digest in another spelling (hex, URL-safe base64) is another digest. Refuses a
+ * `v1` entry and each public key against each `v1a` entry, so a rotation needs no moment in which both sides change, and
+ * skips entries of other versions. Compares in constant time, as text: a digest in another spelling (hex, URL-safe base64) is another digest. Refuses a
  * timestamp more than five minutes off in either direction.
  *
  * Throws instead of answering false: a receiver that forgets to look at an answer would accept everything.
  * Does not deduplicate: remember the id durably, at least as long as the sender retries. Source: spec §4.1, rule 5.
  */
-import { timingSafeEqual } from "node:crypto"
+import { verify as ed25519, KeyObject, timingSafeEqual } from "node:crypto"
+import { decodePublicKey, PUBLIC_KEY_PREFIX } from "./KeyPair.ts"
 import { decodeStandardSecret } from "./Secret.ts"
-import { signWithKeys } from "./Sign.ts"
+import { signedBytes, signWithKeys } from "./Sign.ts"
 
 export const TOLERANCE_SECONDS = 300
 
@@ -21,7 +22,7 @@ export type HeadersLike =
   | Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 
 export interface ToVerify {
-  /** `whsec_` secrets that may have signed: after a rotation the new one and the old one. */
+  /** `whsec_` secrets and `whpk_` public keys that may have signed: after a rotation the new one and the old one. */
   readonly secrets: string | ReadonlyArray<string>
   readonly headers: HeadersLike
   /** The raw body. Prefer bytes: text that was decoded with replacement characters has lost what was signed. */
@@ -61,7 +62,7 @@ const TIMESTAMP = /^(?:0|[1-9]\d{0,14})$/
 
 /** Throws `VerificationError` when the request is refused; `InvalidSecret` or `TypeError` when the receiver is set up wrongly. */
 export const verify = (request: ToVerify): Verified => {
-  const keys = [request.secrets].flat().map(decodeStandardSecret)
+  const keys = [request.secrets].flat().map(decodeVerifyingKey)
   if (keys.length === 0) throw new TypeError("Verifying needs at least one secret.")
   const id = header(request.headers, "webhook-id")
   const timestamp = header(request.headers, "webhook-timestamp")
@@ -75,7 +76,12 @@ export const verify = (request: ToVerify): Verified => {
     )
   }
   checkClock(Number(timestamp), request)
-  const expected = keys.map((key) => Buffer.from(signWithKeys(id, timestamp, request.body, [key])))
+  const prefix = `${id}.${timestamp}.`
+  const expected = keys.map((key) =>
+    key instanceof KeyObject
+      ? byPublicKey(key, signedBytes(prefix, request.body))
+      : equalTo(Buffer.from(signWithKeys(id, timestamp, request.body, [key])))
+  )
   if (!anyMatches(signature, expected)) {
     throw new VerificationError(
       "signature_mismatch",
@@ -98,17 +104,36 @@ const checkClock = (timestamp: number, request: ToVerify): void => {
     : new VerificationError("timestamp_too_old", "The timestamp is too old: a late or repeated request.")
 }
 
+/** Whether an entry of the header is right. */
+type Fits = (entry: string) => boolean
+
+const equalTo =
+  (one: Buffer): Fits =>
+  (entry) => {
+    const given = Buffer.from(entry)
+    return given.length === one.length && timingSafeEqual(given, one)
+  }
+
+const byPublicKey =
+  (key: KeyObject, signed: Buffer): Fits =>
+  (entry) => {
+    if (!entry.startsWith("v1a,")) return false
+    const base64 = entry.slice("v1a,".length)
+    const signature = Buffer.from(base64, "base64")
+    return signature.toString("base64") === base64 && ed25519(null, signed, key, signature)
+  }
+
 /** Looks at every pair, whatever matched before. */
-const anyMatches = (signature: string, expected: ReadonlyArray<Buffer>): boolean => {
+const anyMatches = (signature: string, expected: ReadonlyArray<Fits>): boolean => {
   let matches = 0
   for (const entry of signature.split(" ")) {
-    const given = Buffer.from(entry)
-    for (const one of expected) {
-      if (given.length === one.length && timingSafeEqual(given, one)) matches += 1
-    }
+    for (const fits of expected) if (fits(entry)) matches += 1
   }
   return matches > 0
 }
+
+const decodeVerifyingKey = (secret: string): Buffer | KeyObject =>
+  secret.startsWith(PUBLIC_KEY_PREFIX) ? decodePublicKey(secret) : decodeStandardSecret(secret)
 
 const header = (headers: HeadersLike, name: string): string => {
   const values =
