@@ -1,4 +1,4 @@
-/** What this installation lets its workspaces do; whoever starts the program reads it from the environment. */
+/** What this installation allows its workspaces. Whoever starts the program reads it from the environment. */
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import type { Limits } from "@posthorn/domain/Limits"
 import { Context } from "effect"
@@ -6,12 +6,13 @@ import { Context } from "effect"
 export class InstallationPolicy extends Context.Tag("@posthorn/capabilities/InstallationPolicy")<
   InstallationPolicy,
   {
-    /** Targets that deliveries may go to besides public ones: the same at create, update and dispatch. */
+    /** Targets that deliveries may go to besides public ones: the same at create, update and dispatch. Defaults to none. */
     readonly allowedTargets: AllowedTargets
+    /** The limits of each workspace. Defaults to `defaultLimits`. */
     readonly limits: Limits
-    /** How long a receiver has to answer: what a diagnosis says of timeouts. */
+    /** How long a receiver has to answer; diagnoses of timeouts name it. Defaults to 10,000. */
     readonly requestTimeoutMs: number
-    /** The unit of retries, and of the pauses between probes. */
+    /** The unit of retries, and of the pauses between probes. Defaults to 30,000. */
     readonly retryDelayMs: number
   }
 >() {}

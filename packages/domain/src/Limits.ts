@@ -1,17 +1,17 @@
 /**
- * How much one workspace may take up: so that one customer's mistake or malice stays with that customer. An installation
- * may set other numbers. Source: spec §5.2.
+ * Limits of one workspace, so that one customer's mistake or malice affects no other. An installation may set other numbers.
+ * Source: spec §5.2.
  */
 export interface Limits {
-  /** Endpoints of a workspace, disabled ones included. */
+  /** Most endpoints of a workspace, including disabled ones. Defaults to 500. */
   readonly endpoints: number
-  /** Tokens of a workspace that are neither revoked nor expired. */
+  /** Most tokens of a workspace that are neither revoked nor expired. Defaults to 1,000. */
   readonly tokens: number
-  /** Deliveries that one publish or batch may make. */
+  /** Most deliveries that one publish or batch may make. Defaults to 20,000. */
   readonly fanOut: number
-  /** Deliveries that wait, retries and those of disabled endpoints included; null is no limit. */
+  /** Most waiting deliveries, including retries and those of disabled endpoints; null is no limit. Defaults to 1,000,000. */
   readonly waiting: number | null
-  /** Bytes of payloads that are kept; null is no limit. */
+  /** Most bytes of stored payloads; null is no limit. Defaults to null. */
   readonly bytes: number | null
 }
 

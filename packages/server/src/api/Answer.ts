@@ -2,9 +2,9 @@
  * Answers that are more than a value for the library to encode: JSON text that is ready, an `ETag`, a secret that no cache
  * may keep.
  *
- * What an operation's answer carries is an annotation of the contract. Values are written as they stand: `wire` takes only
- * what has the shape of this operation's answer, or the JSON of one, so another does not compile; tests read each answer
- * back by its schema. Payloads keep their text.
+ * The contract's annotations say which of these an operation's answer has. Values are written without encoding: `wire` accepts
+ * only the type of this operation's answer, so another does not compile, and tests decode each answer by its schema. Payloads
+ * keep their text.
  */
 import { type HttpApi, type HttpApiEndpoint, type HttpApiGroup, HttpServerResponse } from "@effect/platform"
 import type { Api } from "@posthorn/api-contract/Api"
@@ -39,7 +39,7 @@ const operations = new Map<string, ContractEntry>(entries.map((entry) => [entry.
 
 export const operationNamed = (name: OperationName): ContractEntry => operations.get(name)!
 
-/** An answer as it travels, and as it is kept under an idempotency key. */
+/** An answer as it is sent, and as it is kept under an idempotency key. */
 export interface Written {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

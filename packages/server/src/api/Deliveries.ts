@@ -1,4 +1,4 @@
-/** Deliveries and their attempts; what they carry goes out as the text it was published as. */
+/** Deliveries and their attempts. Payloads are returned as the text that was published. */
 import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
 import { filled } from "@posthorn/api-contract/Wire"

@@ -1,4 +1,4 @@
-/** Webhook endpoints, what is known of each, and trying one out. */
+/** Webhook endpoints, their statistics and diagnosis, and test sends. */
 import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
 import { SendTestEvent } from "@posthorn/api-contract/TestSends"

@@ -1,11 +1,11 @@
 /**
- * Entity tags of endpoints: one strong tag stands for what a PATCH may change, not for counters,
- * so that a failing attempt does not refuse somebody's change. Source: spec §4.3.
+ * Entity tags of endpoints: a strong tag over the members that a PATCH may change. Counters are not included, so that a failing
+ * attempt does not cause somebody's change to be refused. Source: spec §4.3.
  */
 import { createHash } from "node:crypto"
 import type { WebhookEndpoint } from "@posthorn/api-contract/EndpointShapes"
 
-/** What a tag stands for. */
+/** The members that a tag covers. */
 export type Settings = Pick<
   WebhookEndpoint,
   "url" | "eventTypes" | "description" | "externalId" | "metadata" | "enabled"
@@ -27,7 +27,7 @@ export const entityTagOf = ({
 
 const TAGS = /(W\/)?("[\x21\x23-\x7e\x80-\uffff]*")/g
 
-/** Whether the endpoint is what the `If-Match` header asks for: any for `*`, else one of its strong tags. */
+/** Whether the endpoint matches the `If-Match` header: `*`, or one of its strong tags. */
 export const matching = (ifMatch: string | undefined) =>
   ifMatch === undefined
     ? undefined

@@ -1,4 +1,4 @@
-/** Publishing events, and what was published. Payloads are kept and given back as the text that was sent. */
+/** Publishing events, and reading them back. Payloads are stored and returned as the text that was sent. */
 import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
 import { PublishEvent, PublishEvents } from "@posthorn/api-contract/Events"
@@ -13,7 +13,7 @@ import { IdempotentExecution } from "./IdempotentExecution.ts"
 const eventBody = exactBody("publishEvent", sent(PublishEvent))
 const eventsBody = exactBody("publishEvents", PublishEvents)
 
-/** The key of a publish: in the body, in the header, or the same in both. */
+/** The idempotency key of a publish: in the body, in the header, or the same in both. */
 const oneKey = (member: string | undefined, header: string | undefined) =>
   member !== undefined && header !== undefined && member !== header
     ? Effect.fail(invalid("/idempotencyKey", "differs from the Idempotency-Key header: send one of them"))

@@ -1,6 +1,6 @@
 /**
- * Bodies with a payload that survives to the byte: decoded by the contract's schema, with the payload as the text that was
- * sent. For `handleRaw` only; every other body is decoded by the library.
+ * Decodes bodies with a payload by the contract's schema, and keeps the payload byte for byte as the text that was sent. For
+ * `handleRaw` only; the library decodes all other bodies.
  */
 import { HttpApiError, type HttpServerRequest } from "@effect/platform"
 import { type InvalidRequest, invalid } from "@posthorn/domain/Errors"
@@ -9,7 +9,7 @@ import { Effect, Either, Schema } from "effect"
 import { parseBody } from "../http/Admission.ts"
 import { type OperationName, operationNamed } from "./Answer.ts"
 
-/** What is sent to this operation. `schema` is its contract's. */
+/** The decoded body. `schema` is the contract's. */
 export const exactBody = <A, I>(name: OperationName, schema: Schema.Schema<A, I>) => {
   const { optionalBody = false, raw = [] } = operationNamed(name).rules
   const decode = Schema.decodeUnknownEither(schema)
@@ -18,7 +18,7 @@ export const exactBody = <A, I>(name: OperationName, schema: Schema.Schema<A, I>
     if (Either.isLeft(parsed)) return Effect.fail(parsed.left)
     const body = decode(parsed.right)
     if (Either.isLeft(body)) return HttpApiError.HttpApiDecodeError.refailParseError(body.left)
-    // Last, because it is the dearest: a payload of 1 MiB takes up to 80 ms.
+    // Last, because it is the most expensive step: a payload of 1 MiB takes up to 80 ms.
     const wrong = rawProblem(parsed.right, raw)
     return wrong === undefined ? Effect.succeed(body.right) : Effect.fail(invalid(wrong.path, wrong.message))
   }

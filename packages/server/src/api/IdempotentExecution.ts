@@ -1,9 +1,9 @@
 /**
- * Executing an operation once under its caller's idempotency key: the change and its answer in one transaction, or the
- * answer that is kept. Whatever is repeated says so with `Idempotent-Replayed: true`.
+ * Executes an operation once under its caller's idempotency key: it makes the change and stores its answer in one transaction,
+ * or returns the stored answer, with `Idempotent-Replayed: true`.
  *
- * The same call is: operation, path, and the text of the body without insignificant white space. REST and MCP come to the
- * same fingerprint. Source: spec §10 (`Idempotency-Key`).
+ * Calls are the same if their operation, path, and body without insignificant white space are the same. REST and MCP calls have
+ * the same fingerprint. Source: spec §10 (`Idempotency-Key`).
  */
 import { createHash } from "node:crypto"
 import type { HttpServerRequest } from "@effect/platform"
@@ -29,16 +29,16 @@ interface Request {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-/** What goes on once the change is committed; whoever repeats the call gets its end. */
+/** Work that continues after the change is committed. A repeated call gets its final answer. */
 export interface Afterwards<A, R> {
   readonly seconds: number
   readonly run: (made: A) => Effect.Effect<A, never, R>
 }
 
-/** The body has been parsed once: it is bounded already. */
+/** The body has already been parsed within bounds. */
 const UNBOUNDED = { rawDepth: 100_000, values: Number.POSITIVE_INFINITY }
 
-/** The body's members, each as its exact text; white space aside. */
+/** The body's members, each as its exact text without white space. */
 const compacted = (json: string): string => {
   const names = Object.keys(JSON.parse(json) as object)
   const cut = parseJson(

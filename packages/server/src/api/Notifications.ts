@@ -1,4 +1,4 @@
-/** What a workspace should look at. */
+/** A workspace's notifications. */
 import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
 import { filled } from "@posthorn/api-contract/Wire"

@@ -1,8 +1,8 @@
 /**
  * Every operation of the contract, one file for each group, each operation a line or a few over a capability.
  *
- * REST, the console and MCP call these and no others. An operation without a handler does not compile, nor does an error
- * that is not declared, an answer of another shape, or a need that the operation's gate does not provide.
+ * REST, the console and MCP call these and no others. It does not compile if an operation has no handler, fails with an
+ * undeclared error, answers in another shape, or needs a service that its gate does not provide.
  */
 import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"

@@ -1,4 +1,4 @@
-/** Replay jobs: getting back what an endpoint did not receive. */
+/** Replay jobs: sending again what an endpoint did not receive. */
 import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
 import { filled } from "@posthorn/api-contract/Wire"

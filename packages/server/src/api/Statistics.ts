@@ -1,4 +1,4 @@
-/** A workspace at a glance. An endpoint hour by hour is in `Endpoints.ts`, whose group publishes it. */
+/** The overview of a workspace. An endpoint's hourly statistics are in `Endpoints.ts`, with their group. */
 import { HttpApiBuilder } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
 import { Statistics } from "@posthorn/capabilities/Statistics"

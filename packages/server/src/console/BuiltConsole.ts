@@ -1,8 +1,8 @@
 /**
- * The built console in memory, with what the build compressed beside each file.
+ * The built console in memory, with the compressed files that the build made.
  *
- * Read when the first browser asks, and again when it was built again: a server that nobody opens the console of spends
- * nothing on it, and one that was started before the build ended shows the console as soon as it is there.
+ * It is read at the first request, and again after a new build. So an unused console costs nothing, and a server that started
+ * before the build ended shows the console as soon as it is there.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -49,7 +49,7 @@ const readAll = (folder: string): BuiltFiles => {
   )
 }
 
-/** The files by their names under `/console/`; undefined while there are none. */
+/** The files by their path under `/console/`; undefined while there are none. */
 export const readBuiltConsole = (folder: string | null) => {
   let files: BuiltFiles | undefined
   let builtAt = 0

@@ -1,4 +1,4 @@
-/** What the operator decides about the console. The cli reads it from the environment; tests leave it as it is. */
+/** The console's settings. The cli reads them from the environment; tests use the defaults. */
 import { Context } from "effect"
 
 export interface Logo {
@@ -7,12 +7,13 @@ export interface Logo {
 }
 
 export interface ConsoleSettings {
-  /** Shown in its head and title. */
+  /** The name in its header and title. Defaults to Posthorn. */
   readonly name: string
-  /** `#rrggbb`; null for Posthorn's own. */
+  /** The accent colour, `#rrggbb`. Defaults to null: Posthorn's own. */
   readonly accent: string | null
+  /** The logo in its header. Defaults to null: Posthorn's own. */
   readonly logo: Logo | null
-  /** Where the built application lies; null where there is none. */
+  /** The folder of the built application. Defaults to null: there is none. */
   readonly folder: string | null
 }
 

@@ -1,8 +1,8 @@
 /**
  * The pages under `/console`: the application, its files, and the logo.
  *
- * A path that names no file is a place in the application: it gets `index.html`, so that links into it work. The policy
- * allows what comes from here and nothing written into the page; a receiver's answer shown there stays text.
+ * A path that names no file is a page of the application: it gets `index.html`, so that links into it work. The content
+ * security policy allows only this server's files and nothing inline, so a receiver's answer that is shown there stays text.
  */
 import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { RouteNotFound } from "@posthorn/domain/Errors"
@@ -40,7 +40,7 @@ const FOR_EVER = "public, max-age=31536000, immutable"
 const BUILDING = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Posthorn</title>
 <p>The console is being built. It appears here by itself, in a few seconds.</p></html>`
 
-/** Shown while `npm start` still builds the application; it keeps the link's fragment while it waits. */
+/** Shown while `npm start` is still building the application. It reloads until then, and keeps the link's fragment. */
 const building = HttpServerResponse.text(BUILDING, {
   status: 503,
   contentType: "text/html; charset=utf-8",
@@ -74,7 +74,7 @@ export const consolePagesLive = HttpApiBuilder.Router.use((router) =>
             }
           })
 
-    /** A file, or the application; undefined for a file that is not there. */
+    /** A file, or the application; undefined for a missing file. */
     const page = (name: string, accepted: string) => {
       if (name === "logo" && logoResponse !== undefined) return logoResponse
       const files = folder === null ? undefined : current()

@@ -1,25 +1,25 @@
 /**
- * The console's cookies: one for each workspace that the browser is signed in to, so that two can be open beside each
- * other. The public API looks at none of them. Source: spec §11.
+ * The console's cookies: one for each workspace that the browser is signed in to, so that two can be open at once. The public
+ * API ignores them. Source: spec §11.
  *
- * Over https the name begins with `__Host-`: a browser takes such a cookie from this very host alone, and only with `Secure`
- * and without a domain. On plain loopback, where there is no `Secure`, the cookie exists under `/console` only.
+ * Over https the name begins with `__Host-`: a browser accepts such a cookie only from this exact host, with `Secure` and
+ * without a domain. On plain-HTTP loopback, where `Secure` is impossible, the cookie is limited to `/console`.
  */
 
-/** What a cookie says: whose slug, and the secret of a session. */
+/** A cookie's content: the workspace's slug and the session's secret. */
 export type CookieSecret = readonly [slug: string, secret: string]
 
 export interface Cookies {
   /**
-   * Of every cookie, also of several with one name: whoever planted one beside the right one must not lock anybody out. The
-   * limit on headers (16 KiB) lets through some 200.
+   * Reads all cookies, even several with one name: a planted cookie beside the right one must not lock anybody out. The limit
+   * on headers (16 KiB) allows some 200.
    */
   readonly read: (header: string | undefined) => ReadonlyArray<CookieSecret>
   readonly set: (slug: string, secret: string) => string
   readonly clear: (slug: string) => string
 }
 
-/** The lifetime of a session; the server ends it by its own clock. */
+/** The lifetime of a session. The server also enforces it by its own clock. */
 const MAX_AGE_SECONDS = 7 * 24 * 3600
 const SECRET = /^[A-Za-z0-9_-]{43}$/
 

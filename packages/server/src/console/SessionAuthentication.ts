@@ -1,8 +1,8 @@
 /**
- * Who is calling through the console: its cookie becomes a caller, for the very operations that REST runs.
+ * Authenticates calls of the console: the cookie determines the caller of REST's operations.
  *
- * A page of another origin gets nowhere: browsers say where a request comes from (`Sec-Fetch-Site`), and a write also
- * needs the header `x-console`, which no foreign page can send. A bearer token opens nothing here. Source: spec §11.
+ * Pages of other origins are refused: browsers tell where a request comes from (`Sec-Fetch-Site`), and a write also needs the
+ * header `x-console`, which no foreign page can send. Bearer tokens are not accepted here. Source: spec §11.
  */
 
 import type { HttpServerRequest } from "@effect/platform"
@@ -18,13 +18,13 @@ type Headers = HttpServerRequest.HttpServerRequest["headers"]
 
 const isSafe = (method: string) => method === "GET" || method === "HEAD"
 
-/** Whether the console's own page sent it. */
+/** Whether the console's own page sent the request. */
 export const isOurs = ({ headers, method }: HttpServerRequest.HttpServerRequest) =>
   headers["sec-fetch-site"] === "same-origin" && (isSafe(method) || headers["x-console"] !== undefined)
 
 /**
- * Which workspace's session is meant: the one in the path; for operations without one what `x-console` names, or the
- * only one there is.
+ * The workspace whose session is meant: the one in the path. For operations without one: the one that `x-console` names, or the
+ * only one with a session.
  */
 const slugMeant = (slug: string | undefined, headers: Headers, secrets: ReadonlyArray<CookieSecret>) => {
   if (slug !== undefined) return slug
@@ -43,7 +43,7 @@ export class SessionAuthentication extends Effect.Service<SessionAuthentication>
       const sessions = yield* ConsoleSessions
       const cookies = makeCookies(baseUrl)
 
-      /** The living session in this workspace. */
+      /** The live session in this workspace. */
       const findIn = (slug: string, secrets: ReadonlyArray<CookieSecret>) =>
         Effect.map(sessions.identify(secrets.filter(([each]) => each === slug)), ([session]) => session)
 
@@ -58,7 +58,7 @@ export class SessionAuthentication extends Effect.Service<SessionAuthentication>
         return findIn(slugMeant(slug, headers, secrets) ?? "", secrets)
       }
 
-      /** Who sends this request to an operation. */
+      /** The caller of an operation. */
       const authenticate = (
         { headers, remoteAddress }: HttpServerRequest.HttpServerRequest,
         slug: string | undefined

@@ -1,5 +1,5 @@
 /**
- * Signing in to the console and out of it, and what its page must know before it shows anything:
+ * Signing in to the console and out of it, and what its page needs before it can show anything:
  *
  *   POST   /console/link      `{code}` from a link: whom it signs in, and where; the link stays
  *   POST   /console/session   `{code}` from a link, or `{token}`: answers with the cookie
@@ -30,7 +30,7 @@ const credentialOf = (text: string): Effect.Effect<Credential, InvalidRequest> =
     if (Object.keys(more).length === 0 && isText(token) && code === undefined)
       return Effect.succeed({ token: token.trim() })
   } catch {
-    // Falls through: not JSON is as wrong as another shape.
+    // Falls through: text that is not JSON is refused like any other wrong shape.
   }
   return Effect.fail(
     invalid("", 'Send {"code": "…"} from a console link, or {"token": "…"} with an API token')
@@ -44,7 +44,7 @@ const shownSession = (session: ConsoleSession) => ({
   expiresAt: session.endsAt
 })
 
-/** A request that a foreign page made says so in one of these. Without either it comes from no browser. */
+/** A request from a foreign page shows that in one of these headers. A request with neither does not come from a browser. */
 const comesFromElsewhere = ({ headers }: HttpServerRequest.HttpServerRequest) => {
   const site = headers["sec-fetch-site"]
   if (site !== undefined) return site !== "same-origin"

@@ -1,8 +1,8 @@
 /**
- * Who sends an `Authorization` header: a bearer token opens one workspace, an operator's token all of them.
+ * Authenticates by the `Authorization` header: an API token opens one workspace, an operator's token all of them.
  *
- * Nothing else is looked at for a token, neither cookies nor the query. Whoever is not known counts against the client's
- * address. Source: spec §5 and §5.1.
+ * Neither cookies nor the query are searched for a token. A failure counts against the client's address. Source: spec §5 and
+ * §5.1.
  */
 import { hash, timingSafeEqual } from "node:crypto"
 import { Identities } from "@posthorn/capabilities/Identities"
@@ -16,7 +16,7 @@ import { clientKey, RateLimits } from "./RateLimits.ts"
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 const digest = (text: string) => hash("sha256", text, "buffer")
 
-/** Remembered at once; beyond, all are forgotten, which costs each of them one look-up. */
+/** Most addresses remembered. Beyond that all are forgotten, which costs each of them one look-up. */
 const EXHAUSTED_ADDRESSES = 10_000
 
 export class Authentication extends Effect.Service<Authentication>()("@posthorn/server/Authentication", {
@@ -29,12 +29,15 @@ export class Authentication extends Effect.Service<Authentication>()("@posthorn/
       return { operator: { name, epoch }, length: text.length, digest: digest(text) }
     })
 
-    /** Compares with each of them, whichever it is. */
+    /** Compares with all of them, so that the time does not tell which one matched. */
     const operatorWith = (token: string) =>
       operators.filter((one) => one.length === token.length && timingSafeEqual(digest(token), one.digest))[0]
         ?.operator
 
-    /** Until when an address has failed too often. A hint for `mayTry`: the bucket itself is counted in `RateLimits`. */
+    /**
+     * Addresses that have failed too often, and until when they are blocked. This is a shortcut for `mayTry`; `RateLimits`
+     * counts the bucket itself.
+     */
     const exhausted = new Map<string, number>()
 
     const remember = (client: string, until: number) => {
@@ -51,8 +54,8 @@ export class Authentication extends Effect.Service<Authentication>()("@posthorn/
       )
 
     /**
-     * Before a code is looked up: an address that has failed too often is refused without a statement. The bucket decides, as
-     * whole seconds are told: its window may be over before they are.
+     * Called before a code is looked up: an address that has failed too often is refused without a query. The bucket has the
+     * final say: callers are told whole seconds, and its window may end before these are over.
      */
     const mayTry = (address: string): Effect.Effect<void, RateLimited> =>
       Effect.flatMap(elapsedNow, (now) =>

@@ -1,4 +1,4 @@
-/** Somebody known, before it is known what they want: an API token, a console session, or the operator's token. */
+/** An authenticated caller, before it is known what it wants: an API token, a console session, or the operator's token. */
 import type { ConsoleSession } from "@posthorn/capabilities/ConsoleSessions"
 import type { Identity } from "@posthorn/capabilities/Identities"
 import type { Operator } from "@posthorn/capabilities/Operators"
@@ -12,11 +12,11 @@ export type Caller =
 
 const EVERYTHING: ReadonlySet<(typeof allPermissions)[number]> = new Set(allPermissions)
 
-/** What a caller's calls are counted under: a session's for the token that it stands on. */
+/** The key under which a caller's calls are counted. A session counts under the token it is based on. */
 export const countedAs = (caller: Caller) =>
   caller.kind === "session" ? (caller.session.tokenId ?? caller.session.id) : keyOf(caller)
 
-/** What a caller's idempotency keys are kept under. */
+/** The owner of a caller's idempotency keys. */
 export const keyOf = (caller: Caller) =>
   caller.kind === "operator"
     ? "operator"
@@ -24,11 +24,11 @@ export const keyOf = (caller: Caller) =>
       ? caller.session.id
       : caller.identity.tokenId
 
-/** The one workspace that a token or a session opens. */
+/** The workspace of a token or a session. */
 export const openTo = (caller: Exclude<Caller, { readonly kind: "operator" }>) =>
   caller.kind === "session" ? caller.session : caller.identity
 
-/** Whose ceiling its calls count against; the operator has none. */
+/** The workspace against whose limit its calls count; none for the operator. */
 export const workspaceIdOf = (caller: Caller): string | null =>
   caller.kind === "operator" ? null : openTo(caller).workspaceId
 

@@ -1,8 +1,8 @@
 /**
- * What the gate has to know of a call: how it came, under which trace, and how its caller proves who it is.
+ * What the gate needs to know of a call: its transport, its trace, and how its caller is authenticated.
  *
- * Each transport gives it: REST (`http/Requests`), the console (`console/ConsoleApi`) and MCP (`mcp/ToolCalls`). It is the
- * only thing in which they differ; the gate and the operations behind it are the same.
+ * Each transport provides it: REST (`http/Requests`), the console (`console/ConsoleApi`) and MCP (`mcp/ToolCalls`). This is all
+ * in which they differ; the gate and the operations behind it are the same.
  */
 import { type InvalidRequest, type RateLimited, Unauthorized } from "@posthorn/domain/Errors"
 import type { Via } from "@posthorn/domain/Principal"
@@ -13,17 +13,17 @@ import type { Caller } from "./Caller.ts"
 export interface Call {
   readonly via: Via
   readonly traceId: string
-  /** The connection that it came on, whose publishes keep their order; null where there is no such promise. */
+  /** The connection whose publishes keep their order; null if the transport does not promise that. */
   readonly connection: string | null
   /** When it arrived, by `telemetry/Elapsed`. */
   readonly began: number
-  /** Who calls. `slug` is the workspace in the path, if there is one. */
+  /** Authenticates the caller. `slug` is the workspace in the path, if there is one. */
   readonly authenticate: (slug: string | undefined) => Effect.Effect<Caller, RateLimited | Unauthorized>
-  /** When its operation is given up; null where the transport has a deadline of its own. */
+  /** The operation's deadline; null if the transport has its own. */
   readonly deadline: Deadline | null
-  /** A tool call is counted with its message, not by its operation's bucket and meters. */
+  /** Whether it is a tool call. Those are counted with their message, not in their operation's bucket and meters. */
   readonly isTool: boolean
-  /** What is wrong with a tool's arguments: told once the gate is passed. */
+  /** What is wrong with a tool's arguments. It is reported only after the gate is passed. */
   readonly fault: InvalidRequest | null
 }
 

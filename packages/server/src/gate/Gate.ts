@@ -3,8 +3,8 @@
  *
  *   who are you (401) → which workspace (404) → not too often (429) → may you (403)
  *
- * It stands before anything of the request is decoded (400). Permission and bucket are annotations of the operation that
- * the router has matched. A token opens one workspace; any other slug looks exactly like one that does not exist.
+ * It runs before anything of the request is decoded (400). Permission and bucket are annotations of the matched operation. A
+ * token opens one workspace; to it, any other slug looks exactly like one that does not exist.
  * Source: spec §5 and §5.1.
  */
 import { HttpApp, HttpRouter, HttpServerRequest } from "@effect/platform"
@@ -42,10 +42,13 @@ const isForbidden = ({ gate, rules: { permission } }: ContractEntry, caller: Cal
     ? caller.kind !== "operator"
     : permission !== "any" && !permissionsOf(caller).has(permission)
 
-/** An operation that takes no query refuses all of it; one that takes some judges it itself, unless there is too much of it. */
+/**
+ * An operation without query parameters refuses any. One with query parameters validates them itself, unless there are too
+ * many.
+ */
 const unknownQuery = ({ querySchema }: ContractEntry, query: object) => {
   const names = Object.keys(query)
-  // The library passes over a member of this name.
+  // The library ignores a member of this name.
   const isJudged =
     names.length <= (Option.isNone(querySchema) ? 0 : MAX_ISSUES) && !names.includes("__proto__")
   if (isJudged) return undefined
@@ -90,7 +93,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
     const workspaces = yield* Workspaces
     const clock = yield* Effect.clock
 
-    /** The workspace that is meant: a token has one of its own, which a slug can only repeat. */
+    /** The workspace of the call. A token has its own, which the slug can only repeat. */
     const workspaceOf = (
       caller: Caller,
       slug: string | undefined
@@ -113,7 +116,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
         return response.status < 400 ? trouble.passing(response) : Effect.succeed(response)
       })
 
-    /** Lets a call in, and gives what `admit` makes of its caller. `locate` finds the workspace. */
+    /** Lets a call pass, and returns the result of `admit`. `locate` finds the workspace. */
     const pass = <W, E, A>(
       locate: (caller: Caller, slug: string | undefined) => Effect.Effect<W, E>,
       admit: (call: Call, caller: Caller, where: W) => A
@@ -148,7 +151,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
         }
       )
 
-    /** Any valid caller: in its own workspace, or the operator in none. */
+    /** Any valid caller: a token in its own workspace, or the operator in none. */
     const caller = pass(
       (caller) => Effect.succeed(caller.kind === "operator" ? undefined : homeOf(caller)),
       (call, caller, where) =>
@@ -161,7 +164,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
   })
 }) {}
 
-/** The contract's gates. Each looks at the `Authorization` header itself: the library takes other schemes for a bearer, too. */
+/** The contract's gates. They do not use the library's bearer decoding, which accepts other schemes too. */
 export const gatesLive = Layer.mergeAll(
   Layer.effect(
     CallerGate,

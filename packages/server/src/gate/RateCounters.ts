@@ -1,16 +1,16 @@
 /**
  * Counts calls per key in fixed windows: the first call opens a window, and the window ends `windowMs` later.
  *
- * Two counters: this process's own, and Redis's (`RedisCounters.ts`). Not `@effect/experimental`'s limiter, which was
- * tried: its window grows by one refill per call, so a quota of 5 in 10 s let 6 calls through in 2 s; its memory store
- * forgets no key; its Redis store sends fractional lifetimes, which Redis refuses. Not `lru-cache`: whoever calls from many
- * addresses would push out the windows that are still open. Source: spec §8.1, ADR 0004.
+ * There are two implementations: in this process, and in Redis (`RedisCounters.ts`). `@effect/experimental`'s limiter was
+ * tried: its window grows by one refill per call, so a quota of 5 in 10 s allowed 6 calls in 2 s; its memory store never
+ * forgets a key; its Redis store sends fractional lifetimes, which Redis refuses. `lru-cache` does not fit either: a client
+ * with many addresses would evict windows that are still open. Source: spec §8.1, ADR 0004.
  */
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { type Clock, Context, Effect, Layer } from "effect"
 
 export interface Count {
-  /** Calls in this window, this one included. */
+  /** Calls in this window, including this one. */
   readonly count: number
   /** Until the window ends. */
   readonly leftMs: number
@@ -23,12 +23,12 @@ export interface Counters {
 
 export class RateCounters extends Context.Tag("@posthorn/server/RateCounters")<RateCounters, Counters>() {}
 
-/** Keys kept at most: some 20 MB. Beyond, ended windows go, and then the oldest. */
+/** Most keys, some 20 MB. Beyond that, ended windows are dropped, then the oldest ones. */
 export const MAX_KEYS = 100_000
 
 interface Window {
   count: number
-  /** By the clock that only goes forward: a wall clock that is set back would keep it open for as long. */
+  /** By the monotonic clock: setting the wall clock back would extend the window. */
   readonly endsAt: number
 }
 

@@ -2,8 +2,8 @@
  * Rate limits: one bucket per kind of operation, counted per caller and per workspace, or per client address before
  * authentication.
  *
- * The first `quota` calls of a window pass and every further one is refused, exactly. Every answer to a call that was
- * counted says so in the headers of the IETF draft, refusals included. Source: spec §8 and §8.1.
+ * Exactly the first `quota` calls of a window pass; further ones are refused. Every answer to a counted call, including
+ * refusals, has the headers of the IETF draft. Source: spec §8 and §8.1.
  */
 import { HttpApp, HttpServerResponse } from "@effect/platform"
 import type { Bucket, Quota } from "@posthorn/domain/Bucket"
@@ -19,11 +19,11 @@ export interface BucketState {
   readonly windowSeconds: number
   readonly remaining: number
   readonly resetSeconds: number
-  /** Whether the call is one too many. */
+  /** Whether the call exceeds the quota. */
   readonly isOver: boolean
 }
 
-/** Times the quota of a caller. */
+/** A workspace's quota, as a multiple of a caller's. */
 const WORKSPACE_SHARE = 5
 
 export class RateLimits extends Effect.Service<RateLimits>()("@posthorn/server/RateLimits", {
@@ -35,9 +35,9 @@ export class RateLimits extends Effect.Service<RateLimits>()("@posthorn/server/R
       counters.hit(`${bucket}:${key}`, windowSeconds * 1000)
 
     /**
-     * Counts one call of this caller; `RateLimited` when the bucket is empty. In a workspace it is counted for that as well,
-     * which has `WORKSPACE_SHARE` times the quota: more tokens are no way around the limits. A call that its own bucket
-     * refuses is not counted there. The answer reports the tighter of the two.
+     * Counts one call of this caller; fails with `RateLimited` if the bucket is empty. A call in a workspace also counts for
+     * the workspace, which has `WORKSPACE_SHARE` times the quota, so that more tokens are no way around the limits. A call that
+     * the caller's own bucket refuses is not counted there. The answer reports the tighter of the two.
      */
     const take = (
       bucket: Bucket,
@@ -70,7 +70,7 @@ const stateOf = (bucket: Bucket, { limit, windowSeconds }: Quota, { count, leftM
   isOver: count > limit
 })
 
-/** Every answer to a call that was counted says so. */
+/** Adds the headers to every answer to a counted call. */
 const report = (state: BucketState): Effect.Effect<void, RateLimited> =>
   Effect.zipRight(
     HttpApp.appendPreResponseHandler((_, response) =>
@@ -88,7 +88,7 @@ export const headersOf = (state: BucketState): Record<string, string> => ({
   ratelimit: `"${state.bucket}";r=${state.remaining};t=${state.resetSeconds}`
 })
 
-/** What an address counts as: an IPv6 client has a whole /64 to itself, so that counts as one. */
+/** The key for an address. An IPv6 client usually has a whole /64, so a /64 counts as one. */
 export const clientKey = (address: string): string => {
   const plain = address.startsWith("::ffff:") ? address.slice(7) : address
   if (!plain.includes(":")) return plain

@@ -1,9 +1,9 @@
 /**
- * Counts calls in Redis, so that all processes share one quota; in this process while Redis is away.
+ * Counts calls in Redis, so that all processes share one quota; in this process while Redis is unavailable.
  *
- * A request never waits long for Redis: a command has `COMMAND_MS`, and after a failure nobody asks again for
- * `RETRY_MS`, when one call tries. While Redis is away each process grants the quota on its own. The client is loaded
- * only here, so an installation without REDIS_URL never pays for it. Source: spec §8 and §8.1.
+ * A request never waits long for Redis: a command has `COMMAND_MS`, and after a failure no call uses Redis for `RETRY_MS`; then
+ * one call tries again. Meanwhile each process grants the full quota by itself. The client library is loaded only here, so
+ * installations without REDIS_URL do not load it. Source: spec §8 and §8.1.
  */
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { type Clock, Effect, Layer, Redacted, Schema } from "effect"
@@ -15,7 +15,7 @@ const START_MS = 500
 const RETRY_MS = 1_000
 const PREFIX = "posthorn:rate:"
 
-/** One step, so that no window is left without an end. */
+/** One atomic step, so that no window is left without an expiry. */
 const HIT = `
 local count = redis.call("INCR", KEYS[1])
 local left = redis.call("PTTL", KEYS[1])
@@ -37,9 +37,9 @@ const connect = (url: Redacted.Redacted) =>
       disableOfflineQueue: true,
       socket: { connectTimeout: CONNECT_MS, reconnectStrategy: (tries) => Math.min(tries * 100, RETRY_MS) }
     })
-    // An outage is logged below, once; without a listener it would end the process.
+    // Outages are logged below, once. Without a listener the error would end the process.
     client.on("error", () => {})
-    // Tries until it succeeds; a start waits a moment for it, so that the first calls are shared already.
+    // Retries until it succeeds. The start waits a moment for it, so that even the first calls are counted together.
     const connected = client.connect().catch(() => {})
     await Promise.race([connected, new Promise((resolve) => setTimeout(resolve, START_MS).unref())])
     const hit: Hit = async (key, windowMs) => {
@@ -50,7 +50,7 @@ const connect = (url: Redacted.Redacted) =>
     return { hit, end: () => client.destroy() }
   })
 
-/** Redis's counters, with this process's own behind them. */
+/** Counters in Redis, with this process's own as the fallback. */
 const sharedCounters = (hit: Hit, clock: Clock.Clock): Counters => {
   const own = memoryCounters(clock)
   let askAgainAt = 0

@@ -1,13 +1,13 @@
 /**
- * The guides of `docs/` as one text, for `/llms-full.txt`: what a program needs to publish, receive and connect, without
- * following a link. Read once at start.
+ * The guides of `docs/` as one text, for `/llms-full.txt`: everything a program needs to publish, receive and connect, without
+ * following links. Read once at start.
  */
 import { readFileSync } from "node:fs"
 import { llmsText } from "./Llms.ts"
 
 const folder = new URL("../../../../docs/", import.meta.url)
 
-/** In the order in which they are needed. */
+/** In the order in which readers need them. */
 export const guides = [
   "first-endpoint",
   "publish",

@@ -1,7 +1,7 @@
 /**
  * `/llms.txt`: what this service is and how to connect, for a program that reads before it acts.
  *
- * Operations are listed off the contract, so the text cannot miss one. Source: spec §4.7.
+ * The list of operations is made from the contract, so it is complete. Source: spec §4.7.
  */
 import { OpenApi } from "@effect/platform"
 import { entries } from "@posthorn/api-contract/Walk"

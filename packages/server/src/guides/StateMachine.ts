@@ -1,7 +1,7 @@
 /**
  * The delivery state machine in words and tables, for agents and for docs/state-machine.md, which is this text.
  *
- * What the tables say is computed by `judge` and its constants, so they cannot say anything else than the worker does.
+ * The tables are computed with `judge` and its constants, so they always agree with the worker.
  * Source: spec §3.1, §3.2 and §3.4.
  */
 import { LONGEST_PAUSE_UNITS, leastUnitsTo, PROBES_AFTER, pauseUnits } from "@posthorn/domain/Probing"

@@ -1,10 +1,10 @@
 /**
- * What of a request is let in: a body of at most 1 MiB (4 KiB for signing in), JSON in UTF-8 that is really UTF-8, in time.
+ * Which request bodies are accepted: at most 1 MiB (4 KiB for signing in), valid UTF-8, JSON, and complete in time.
  *
- * A body that is announced too large is refused before it is read. The bytes are counted as they come, so a body without a
- * length, or with a wrong one, is stopped at the limit too. A body that takes longer than its deadline is 408, and not
- * the 503 of a server that is slow itself. Every handler reads its body from here: `bounded` puts it in the place of the
- * platform's own, which knows no media types, ends the connection at the limit, and parses whatever comes.
+ * A body that announces a larger size is refused before it is read. Bytes are counted as they arrive, so a body without a
+ * length, or with a wrong one, is stopped at the limit too. A body that misses its deadline is 408, unlike the 503 of a slow
+ * server. Every handler reads its body from here: `bounded` replaces the platform's own body, which checks no media type,
+ * closes the connection at the limit, and parses anything.
  * Source: spec §2.7.
  */
 import type { IncomingMessage } from "node:http"
@@ -28,7 +28,7 @@ export const BODY_LIMIT = 1_048_576
 const JSON_TYPE = /^application\/json\s*(;|$)/i
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i
 
-/** Whether a body is JSON as it can be read here: UTF-8, and not compressed. */
+/** Whether a body is JSON that this server accepts: UTF-8, not compressed. */
 const isJson = (headers: IncomingMessage["headers"]) => {
   const type = headers["content-type"] ?? ""
   const charset = CHARSET.exec(type)?.[1] ?? "utf-8"
@@ -62,7 +62,7 @@ const decode = (chunks: ReadonlyArray<Buffer>) =>
 
 const tooLarge = (limitBytes: number) => Effect.fail(new PayloadTooLarge({ limitBytes }))
 
-/** What holds for a request's body. */
+/** The limits for a request's body. */
 export interface BodyBounds {
   readonly limitBytes: number
   readonly deadlineMs: number
@@ -110,8 +110,8 @@ export const readBody = (message: IncomingMessage, bounds: BodyBounds, deadline:
 }
 
 /**
- * Values in a body: several times what the largest operation has, so that refusing them costs little. The schema library takes
- * 0.1 ms for each that is wrong. A batch of events may have more.
+ * Most values in a body: several times as many as the largest operation needs, so that refusing is cheap. The schema library
+ * takes 0.1 ms for each wrong value. A batch of events may have more.
  */
 const FEW_VALUES = 300
 
@@ -120,7 +120,7 @@ export const boundsOf = (raw: ReadonlyArray<ReadonlyArray<string>>) => ({
   values: raw.some((path) => path.includes("*")) ? MAX_VALUES : FEW_VALUES
 })
 
-/** JSON with the values at the `raw` paths as `JsonText`, whose syntax is not judged yet. */
+/** Parsed JSON, with the values at the `raw` paths as `JsonText`, whose syntax is not checked yet. */
 export const parseBody = (
   text: string,
   raw: ReadonlyArray<ReadonlyArray<string>> = []
@@ -129,7 +129,7 @@ export const parseBody = (
   return Either.mapLeft(parseJson(text, raw, boundsOf(raw)), ({ message, path }) => invalid(path, message))
 }
 
-/** The platform's request with another body, and for a tool's call another method and target. */
+/** The platform's request with another body, and, for a tool call, with another method and target. */
 class BoundedRequest implements HttpServerRequest.HttpServerRequest {
   readonly [HttpServerRequest.TypeId]: HttpServerRequest.TypeId = HttpServerRequest.TypeId
   readonly [HttpIncomingMessage.TypeId]: HttpIncomingMessage.TypeId = HttpIncomingMessage.TypeId
@@ -216,7 +216,7 @@ interface Changes {
   readonly url?: string
 }
 
-/** The request with this body; everything but JSON is refused. */
+/** The request with this body; anything but JSON is refused. */
 export const bounded = (
   request: HttpServerRequest.HttpServerRequest,
   body: Effect.Effect<string, BodyRefusal>,

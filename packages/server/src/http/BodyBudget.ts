@@ -1,7 +1,7 @@
 /**
- * How many bytes of bodies a process holds at once: those that are still coming, and those of requests under way.
+ * Bounds the bytes of request bodies that a process holds at once: those still arriving, and those of requests under way.
  *
- * At most a quarter is one caller's; an address stands for whoever has not proven who they are. Above, a body is refused
+ * One caller gets at most a quarter; unauthenticated callers are told apart by address. Beyond the limits a body is refused
  * with 503 and `Retry-After`. Source: spec §7.1.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -18,7 +18,7 @@ export class BodyBudget {
     this.most = bytes
   }
 
-  /** False when there is no room. Whoever takes gives back as much. */
+  /** False if there is no room. The caller must give back what it takes. */
   take(key: string, bytes: number): boolean {
     const own = (this.held.get(key) ?? 0) + bytes
     if (this.all + bytes > this.most || own > this.most / SHARE) return false
@@ -36,13 +36,13 @@ export class BodyBudget {
 }
 
 /**
- * Whose share a body counts in. Behind the gate a body is read once the credential is proven; signing in has no gate, so
- * that counts for its address.
+ * Whose share a body counts against. Behind the gate a body is read after authentication, so it counts for the caller; signing
+ * in has no gate, so it counts for the address.
  */
 export const holderOf = ({ headers }: IncomingMessage, client: string, isProven: boolean) =>
   (isProven ? (headers.authorization ?? headers.cookie) : undefined) ?? clientKey(client)
 
-/** What one request holds, until its answer has gone out or its connection is closed. */
+/** The bytes that one request holds, until its answer is sent or its connection is closed. */
 export class Holding {
   private readonly budget: BodyBudget
   private readonly key: string

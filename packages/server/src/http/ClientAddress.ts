@@ -1,10 +1,10 @@
 /**
- * Which address a request comes from: the peer of its connection or, when that is a proxy of `TRUSTED_PROXIES`, the client
- * that its proxies name.
+ * The client address of a request: the connection's peer or, if that is one of `TRUSTED_PROXIES`, the client that the proxies
+ * name.
  *
  * Every proxy appends the address it was called from, so the list is read from the right: the client is the last address
- * that is not trusted. Whatever stands further left the client has written itself. `Forwarded` wins over `X-Forwarded-For`;
- * where an entry is no address, the peer counts as the client. Source: spec §7.1.
+ * that is not trusted. Anything further left was written by the client itself. `Forwarded` wins over `X-Forwarded-For`. If an
+ * entry is not an address, the peer counts as the client. Source: spec §7.1.
  */
 import type { IncomingHttpHeaders } from "node:http"
 import { contains, type Network, parseAddress } from "@posthorn/domain/IpAddress"
@@ -16,7 +16,7 @@ const plainAddress = (text: string): string => {
   return bracketed ?? dotted ?? unquoted
 }
 
-/** What each element of `Forwarded` (RFC 7239) says after `for=`. */
+/** The `for=` value of each element of `Forwarded` (RFC 7239). */
 const forwardedFor = (header: string): ReadonlyArray<string> =>
   header.split(",").map((element) => /(?:^|;)\s*for\s*=\s*("[^"]*"|[^;]*)/i.exec(element)?.[1] ?? "")
 
@@ -25,7 +25,7 @@ const hopsOf = ({ forwarded, "x-forwarded-for": list }: IncomingHttpHeaders): Re
   return list === undefined ? [] : String(list).split(",")
 }
 
-/** An IPv4 client of a socket for both families is written `::ffff:192.0.2.1`. */
+/** On a dual-stack socket an IPv4 client appears as `::ffff:192.0.2.1`. */
 const unmapped = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, "")
 
 export const clientAddress = (

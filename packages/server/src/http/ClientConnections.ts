@@ -1,6 +1,6 @@
 /**
- * At most so many connections from one address: a further one is closed at once, and leaves the others' alone. The whole /64
- * of an IPv6 client counts as one. Source: spec §7.1.
+ * Bounds the connections from one address: further ones are closed at once, without affecting other clients. The whole /64 of
+ * an IPv6 client counts as one address. Source: spec §7.1.
  */
 import type { Server } from "node:http"
 import type { Socket } from "node:net"

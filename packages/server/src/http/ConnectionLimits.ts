@@ -1,25 +1,27 @@
 /**
- * What one connection, and all of them together, may take up. Tests set smaller ones.
+ * Limits of one connection, and of all connections together. Tests set smaller ones.
  *
- * Connections: with none to spare a new one is closed at once, before file descriptors run out and the database can no
- * longer be reached either. Requests at once: a client may write the next request before it has its answer; beyond this
- * many nothing more is read from it until answers have gone out (see `Pipelining.ts`).
+ * At the limit of connections, a new one is closed at once: otherwise file descriptors would run out, and the database could no
+ * longer be reached either. A client may write requests before it has their answers; beyond the limit of requests, nothing more
+ * is read from it until answers have been sent (see `Pipelining.ts`).
  */
 import { CONNECTIONS_PER_ADDRESS } from "@posthorn/domain/Limits"
 import { Context } from "effect"
 
 export interface Limits {
-  /** From the first byte, or the connection, to the end of the headers. */
+  /** Deadline for a request's headers, from its first byte, or from connecting. Defaults to 10,000. */
   readonly headersMs: number
-  /** From there to the end of the body. */
+  /** Deadline for a request's body, from the end of its headers. Defaults to 30,000. */
   readonly bodyMs: number
+  /** Most connections. Defaults to 4,096. */
   readonly connections: number
-  /** Of one address. */
+  /** Most connections of one address. Defaults to 1,024. */
   readonly connectionsPerAddress: number
+  /** Most requests of one connection under way. Defaults to 64. */
   readonly requestsAtOnce: number
-  /** Held for bodies at once. */
+  /** Most bytes held for bodies at once. Defaults to 64 MiB. */
   readonly bodyBytes: number
-  /** An answer that makes no progress for so long is cut off. */
+  /** An answer that makes no progress for this long is cut off. Defaults to 30,000. */
   readonly stalledMs: number
 }
 

@@ -1,8 +1,8 @@
 /**
- * When a request is given up: the one place that interrupts a fiber from outside of Effect.
+ * The deadline of a request. Only this file interrupts a fiber from outside of Effect.
  *
- * `Effect.timeout` would run each request in a fiber more, 10 us each. Here a timer answers the request and interrupts its
- * fiber. The time in which a body arrives does not count: that has a deadline of its own.
+ * `Effect.timeout` would run each request in another fiber, at 10 us each. Here a timer answers the request and interrupts its
+ * fiber. The time in which the body arrives does not count: that has its own deadline.
  */
 import { Effect, Fiber } from "effect"
 
@@ -23,12 +23,12 @@ export class Deadline {
     this.timer = setTimeout(this.giveUp, ms)
   }
 
-  /** The body is waited for. */
+  /** Waiting for the body begins. */
   pause() {
     clearTimeout(this.timer)
   }
 
-  /** The body has come; the whole time begins anew. */
+  /** The body has arrived; the deadline starts anew. */
   resume() {
     if (this.ms > 0) this.timer = setTimeout(this.giveUp, this.ms)
   }
@@ -39,7 +39,7 @@ export class Deadline {
   }
 }
 
-/** Runs what takes the deadline. When the time is over `late` is called, which has to answer, and the fiber is interrupted. */
+/** Runs an effect with a deadline. When the time is over, `late` is called to answer, and the fiber is interrupted. */
 export const withDeadline = <A, E, R>(
   late: () => void,
   run: (deadline: Deadline) => Effect.Effect<A, E, R>

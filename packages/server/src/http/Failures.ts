@@ -1,9 +1,9 @@
 /**
- * The one place where what goes wrong becomes an answer: `application/problem+json` by the contract's table.
+ * The one place that turns failures into answers: `application/problem+json` by the contract's table.
  *
- * Errors of the contract, requests that do not decode, bodies that cannot be read, paths that do not exist, and whatever
- * nobody foresaw. Of a defect the answer tells nothing but the trace id, under which the log has the cause; a database
- * that is away is 503. Source: spec §7.1.
+ * It handles the contract's errors, requests that do not decode, unreadable bodies, unknown paths, and defects. The answer to a
+ * defect contains nothing but the trace id, under which the log has the cause. An unavailable database is 503. Source: spec
+ * §7.1.
  */
 import { HttpApiError, HttpServerError, HttpServerResponse } from "@effect/platform"
 import { PROBLEM_JSON, problems, toProblem } from "@posthorn/api-contract/Problem"
@@ -23,19 +23,19 @@ import { issuesOf } from "./Messages.ts"
 
 const RETRY_AFTER_SECONDS = 2
 
-/** Tells in the log, once, that the database is away, and when it answers again. */
+/** Logs, once each, that the database is unavailable, and that it answers again. */
 export class DatabaseTrouble extends Effect.Service<DatabaseTrouble>()("@posthorn/server/DatabaseTrouble", {
   sync: () => makeTrouble("The database is away", "The database answers again")
 }) {}
 
-/** Head and text of a refusal, for whoever writes it to a socket. */
+/** Head and text of a refusal, to be written to a socket. */
 export const problemOf = (error: PublicError, baseUrl: string, traceId: string) => {
   const headers: Record<string, string> = {}
   if (error._tag === "Unauthorized") headers["www-authenticate"] = "Bearer"
   if (error._tag === "RateLimited" || error._tag === "ServiceUnavailable")
     headers["retry-after"] = String(error.retryAfterSeconds)
   if (error._tag === "MethodNotAllowed") headers.allow = error.allow
-  // What is still to come of it cannot be told from a next request.
+  // The rest of the body could not be told from the next request.
   if (error._tag === "RequestTimeout") headers.connection = "close"
   const body = JSON.stringify(toProblem(error, { baseUrl, traceId }))
   return { status: problems[error._tag].status, headers, body }
@@ -47,10 +47,10 @@ const isPublic = (error: unknown): error is PublicError =>
   String(error._tag) in problems &&
   !HttpServerError.isServerError(error)
 
-/** How the library names a response that it is about to encode. */
+/** The library's type name for a response that it is about to encode. */
 const RESPONSE = "(<declaration schema> <->"
 
-/** A failure as the refusal that it stands for; undefined for what nobody foresaw. */
+/** The refusal for a failure; undefined for a defect. */
 const refusalOf = (failure: unknown, missing: () => PublicError): PublicError | undefined => {
   if (isPublic(failure)) return failure
   if (HttpServerError.isServerError(failure) && failure._tag === "RouteNotFound") return missing()
@@ -92,7 +92,7 @@ export class Failures extends Effect.Service<Failures>()("@posthorn/server/Failu
       if (isWorkspaceGone(defect)) return Effect.succeed(new WorkspaceNotFound())
       const unavailable = new ServiceUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS })
       if (isDatabaseAway(defect)) return Effect.as(trouble.failed(reasonOf(defect)), unavailable)
-      // Given up by its deadline, or its client is gone: the answer is for the books.
+      // Interrupted by its deadline, or because its client has gone: the answer only appears in the meters.
       if (Cause.isInterruptedOnly(cause)) return Effect.succeed(unavailable)
       return Effect.as(
         Effect.annotateLogs(Effect.logError("Unforeseen", cause), { traceId }),
@@ -100,7 +100,7 @@ export class Failures extends Effect.Service<Failures>()("@posthorn/server/Failu
       )
     }
 
-    /** The answer to what went wrong. `missing` says what is wrong with a request that no route is for. */
+    /** The answer to a failure. `missing` gives the error for a request without a route. */
     const answer = (
       cause: Cause.Cause<unknown>,
       traceId: string,

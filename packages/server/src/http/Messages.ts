@@ -1,15 +1,15 @@
-/** What the schema library finds wrong, in sentences for people that repeat nothing of what was sent. */
+/** Turns the schema library's findings into sentences for people that repeat nothing of the input. */
 import { entries } from "@posthorn/api-contract/Walk"
 import type { Issue } from "@posthorn/domain/Errors"
 import { Option, SchemaAST } from "effect"
 
 export const UNKNOWN = "is not known here: check the spelling, or leave it out"
 
-/** One step of a JSON pointer; of a very long name the beginning. */
+/** One step of a JSON pointer; a very long name is cut. */
 export const pointer = (key: PropertyKey) =>
   `/${String(key).slice(0, 100).replace(/~/g, "~0").replace(/\//g, "~1")}`
 
-/** At most this many are told. */
+/** Most findings in an answer. */
 export const MAX_ISSUES = 50
 
 interface Found {
@@ -18,10 +18,10 @@ interface Found {
   readonly message: string
 }
 
-/** What the library found, one sentence for each place. */
+/** The library's findings, one sentence for each position. */
 export const issuesOf = (found: ReadonlyArray<Found>): ReadonlyArray<Issue> => {
   const places = new Map<string, Set<string>>()
-  // What is unknown comes last: it may be what is missing, misspelt.
+  // Unknown members come last: one may be a missing member, misspelt.
   const inOrder = [
     ...found.filter(({ _tag }) => _tag !== "Unexpected"),
     ...found.filter(({ _tag }) => _tag === "Unexpected")
@@ -35,7 +35,7 @@ export const issuesOf = (found: ReadonlyArray<Found>): ReadonlyArray<Issue> => {
   return [...places].map(([path, said]) => ({ path, message: joined([...said]) }))
 }
 
-/** Names of types as a person would say them. */
+/** Names of types for people. */
 const KIND: ReadonlyArray<readonly [RegExp, string]> = [
   [/^\{ .*\}$/s, "an object"],
   [/^boolean$/, "true or false"],
@@ -48,7 +48,7 @@ const COUNT = /^an? string (at (?:least|most)) (\d+) character\(s\) long$/
 
 const ITEMS = /^an array of (at (?:least|most)) (\d+) item\(s\)$/
 
-/** Bodies are known to the library by names of their own. */
+/** The library's names for bodies. */
 const bodies: ReadonlySet<string> = new Set(
   entries.flatMap(({ bodySchema }) =>
     Option.toArray(Option.flatMap(bodySchema, ({ ast }) => SchemaAST.getIdentifierAnnotation(ast)))
@@ -64,7 +64,7 @@ const kindOf = (type: string) => {
   return KIND.find(([pattern]) => pattern.test(type))?.[1] ?? type
 }
 
-/** Without the received value that the formatter adds. */
+/** Without the received value, which the formatter adds. */
 const sentence = (tag: string, message: string) => {
   if (tag === "Missing") return "is missing"
   if (tag === "Unexpected") return UNKNOWN
@@ -72,7 +72,7 @@ const sentence = (tag: string, message: string) => {
   return cut < 0 ? message : `Expected ${kindOf(message.slice("Expected ".length, cut))}`
 }
 
-/** Alternatives in one sentence; that a member may be left out goes without saying. */
+/** Alternatives in one sentence, without `undefined` for an optional member. */
 const joined = (messages: ReadonlyArray<string>) => {
   const said = messages.filter((message) => message !== "Expected undefined")
   return said.length < 2

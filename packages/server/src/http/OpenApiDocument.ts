@@ -1,9 +1,9 @@
 /**
  * The OpenAPI document, derived from the contract that the handlers run. Source: spec §9.
  *
- * `OpenApi.fromApi` gives the operations' schemas, as the contract annotates them, and which error stands at which status. What
- * an annotation cannot say is added here: names of operations, what they need, headers, the webhook itself, and only the
- * errors that can occur.
+ * `OpenApi.fromApi` generates the operations' schemas with the contract's annotations, and the errors by status. This file adds
+ * what annotations cannot express: operation names, required permissions, headers and the webhook itself; and it removes errors
+ * that cannot occur.
  */
 import { OpenApi } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"

@@ -1,8 +1,7 @@
 /**
- * What is served without a token: the OpenAPI document, the reference, the texts for agents, the two health checks,
- * and the meters.
+ * The pages without a token: the OpenAPI document, the reference, the texts for agents, the two health checks, and the meters.
  *
- * All but the last three is made once at start and served from memory; nothing on these pages asks another host for anything.
+ * All but the last three are made once at start and served from memory. None of these pages loads anything from another host.
  */
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { CONTENT_TYPE, makePrometheusText } from "@posthorn/telemetry/PrometheusText"

@@ -1,23 +1,23 @@
 /**
- * Bounds how many requests of one connection are under way: without it 20,000 that were written at once all ran at once.
+ * Bounds how many requests of one connection are under way. Without it, 20,000 requests written at once all ran at once.
  *
- * Beyond the bound the socket is read no further until half of them are answered; nothing is refused and order stays.
- * What one read has brought (64 KiB) is still parsed, so a few hundred small ones can be under way. Node wakes the
- * socket after each message and for each body, so it is put back to sleep each time. A body that is waited for is the
- * last of what was read: those before it are answered, and then the socket wakes.
+ * Beyond the bound, the socket is not read until half of them are answered; nothing is refused and the order stays. The last
+ * read (64 KiB) is still parsed, so a few hundred small requests can be under way. Node resumes the socket after each message
+ * and for each body, so it is paused again each time. This cannot block a body: a request that waits for its body is the last
+ * that was read, so the ones before it are answered, and then the socket resumes.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
 interface Traffic {
-  /** Still to come, the oldest first. */
+  /** Pending answers, the oldest first. */
   readonly answers: Array<ServerResponse>
   asleep: boolean
 }
 
 /**
- * Gives what makes each connection end with the answers that are under way. They are in lists by connection: one `Set` of them
- * all is built anew, by V8, after each few dozen requests.
+ * Returns a function that lets each connection end after its pending answers. They are kept in lists by connection: V8 would
+ * rebuild one `Set` of them all after every few dozen requests.
  */
 export const boundPipelining = (server: Server, atOnce: number): (() => void) => {
   const connections = new Map<Socket, Traffic>()

@@ -1,8 +1,8 @@
 /**
- * Whether this process wants traffic: it can serve, and it is not about to stop.
+ * Whether this process should get traffic: it can serve, and is not about to stop.
  *
- * On the way out it says no first and goes on serving for `drainSeconds`, so that a load balancer that asks regularly sends
- * nothing to a process that has stopped. Each answer of that time ends its connection: the next request goes elsewhere.
+ * When stopping, it first reports not ready and keeps serving for `drainSeconds`, so that a load balancer notices before the
+ * process has stopped. Each answer in that time closes its connection, so that the next request goes elsewhere.
  */
 import { Health } from "@posthorn/capabilities/Health"
 import { Duration, Effect } from "effect"
@@ -15,10 +15,10 @@ export class Readiness extends Effect.Service<Readiness>()("@posthorn/server/Rea
     const { drainSeconds } = yield* ServerConfig
     let draining = false
 
-    /** Null, or why not. */
+    /** Null if ready, otherwise the reason. */
     const unready = Effect.suspend(() => (draining ? Effect.succeed("draining" as const) : health.unready))
 
-    /** Says no from now on, and returns when the time to drain is over. */
+    /** Reports not ready from now on, and returns when the drain time is over. */
     const drain = Effect.suspend(() => {
       draining = true
       return Effect.sleep(Duration.seconds(drainSeconds))

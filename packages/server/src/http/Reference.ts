@@ -1,10 +1,9 @@
 /**
- * The interactive reference at `/reference`: Scalar, served by ourselves with its script inlined, over our document.
+ * The interactive reference at `/reference`: Scalar over our document, served by this process with its script inlined.
  *
- * No request goes to another host: fonts come from the system, nothing is loaded from a CDN, and the page's own policy
- * forbids the rest. It is 3.3 MB of HTML, so it is made and compressed once, at the first visit. It needs its script
- * inline and hence a looser policy than anything else that is served here. So it runs in a sandbox, under an origin of its own:
- * it holds no secret, and sends no request.
+ * No request goes to another host: fonts come from the system, nothing is loaded from a CDN, and the page's policy forbids
+ * everything else. The page is 3.3 MB of HTML, so it is made and compressed once, at the first visit. Its inline script needs a
+ * looser policy than any other page here. So it runs in a sandbox with its own origin: it has no secret, and sends no request.
  */
 import { HttpApiScalar, HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
@@ -12,7 +11,7 @@ import { problems } from "@posthorn/api-contract/Problem"
 import { Effect } from "effect"
 import { staticText } from "./StaticText.ts"
 
-/** Without its maker's fonts, and without the buttons that lead to its maker's cloud. */
+/** Without Scalar's fonts, and without the buttons that lead to Scalar's cloud. */
 const options = {
   withDefaultFonts: false,
   showToolbar: "never",
@@ -26,7 +25,7 @@ const scalar = HttpApiScalar.layerHttpLayerRouter({ api: Api, path: "/reference"
 
 const EMBEDDED = /(<script id="api-reference" type="application\/json">)[\s\S]*?(<\/script>)/
 
-/** Safe inside a script element. */
+/** Escaped for use inside a script element. */
 const embedded = (document: object) =>
   JSON.stringify(document).replace(
     /[<\u2028\u2029]/g,
@@ -34,11 +33,11 @@ const embedded = (document: object) =>
   )
 
 /**
- * The `type` of a problem is this page with its tag as fragment: leads to the heading of that name under "Errors", which
- * Scalar writes, under an id of its own making, once it has started.
+ * A problem's `type` is this page's address with the error's tag as fragment. This script scrolls to the heading of that name
+ * under "Errors", which Scalar renders with its own ids after it has started.
  */
 const anchors = `<script>
-// In a sandbox there is no storage, and reading it raises an error that the page does not survive.
+// A sandbox has no storage, and reading it raises an error that breaks the page.
 const memory = () => {
   const kept = new Map()
   return {
@@ -61,7 +60,7 @@ const lead = () => {
     const heading = headingOf(tag)
     if (heading === null) return
     observer.disconnect()
-    // What stands above it may still grow.
+    // Content above it may still grow.
     for (const wait of [0, 250, 1000]) setTimeout(() => heading.scrollIntoView(), wait)
   })
   observer.observe(document, { childList: true, subtree: true })
@@ -72,11 +71,11 @@ addEventListener("hashchange", lead)
 </script>
 `
 
-/** Without one the browser asks for /favicon.ico, and says in its console that there is none. */
+/** Without an icon the browser requests /favicon.ico and logs that there is none. */
 const icon = '<link rel="icon" href="/console/favicon.svg">'
 
 const POLICY = [
-  // An origin of its own: whatever runs here has no session of the console, and cannot act in its name.
+  // A separate origin: scripts here have no session of the console, and cannot act in its name.
   "sandbox allow-scripts allow-popups",
   "default-src 'none'",
   "script-src 'unsafe-inline' 'unsafe-eval'",
@@ -89,7 +88,7 @@ const POLICY = [
   "form-action 'none'"
 ].join("; ")
 
-/** The page over this document, made for what a client says it accepts. */
+/** The page for this document, in an encoding that the client accepts. */
 export const referencePage = (document: object) =>
   Effect.gen(function* () {
     const app = yield* HttpLayerRouter.toHttpEffect(scalar)

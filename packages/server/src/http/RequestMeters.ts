@@ -1,4 +1,4 @@
-/** Calls of operations, counted as they are answered, whatever transport they came through. */
+/** Counts calls of operations when they are answered, for all transports. */
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
 import type { Via } from "@posthorn/domain/Principal"
 import { counter, histogram, SECONDS } from "@posthorn/telemetry/Meters"
@@ -22,7 +22,6 @@ const durations = histogram(
   "operation"
 )
 
-/** It took so many milliseconds. */
 export const answered = ({ name }: ContractEntry, via: Via, status: number, tookMs: number): void => {
   requests.add(1, name, via, String(status))
   durations.observe(tookMs / 1000, name)

@@ -1,8 +1,8 @@
 /**
- * A span for each call of an operation, when somebody takes spans: in the trace that the call continues, or begins.
+ * A span for each call of an operation, if an exporter is configured, in the trace that the call continues or begins.
  *
- * At most `MOST` a second are traced, with the statements each makes, so that tracing costs little however many calls there are; a
- * caller who says that its trace is not sampled is obeyed. What is answered with 5xx is a span that failed.
+ * At most `MOST` calls a second are traced, with their SQL statements, so that tracing stays cheap at any rate. A caller's
+ * decision not to sample its trace is respected. A 5xx answer makes a failed span.
  */
 import type { HttpServerResponse } from "@effect/platform"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
@@ -16,7 +16,7 @@ const MOST = 100
 
 type Answering<R> = Effect.Effect<HttpServerResponse.HttpServerResponse, never, R>
 
-/** What a span fails with when the fault is ours. */
+/** The failure of a span whose answer is 5xx. */
 class Fault {
   readonly answer: HttpServerResponse.HttpServerResponse
   constructor(answer: HttpServerResponse.HttpServerResponse) {
@@ -33,7 +33,7 @@ const told = (answer: HttpServerResponse.HttpServerResponse) =>
     answer.status >= 500 ? Effect.fail(new Fault(answer)) : Effect.succeed(answer)
   )
 
-/** Undefined while nobody takes spans. */
+/** Undefined when no exporter is configured. */
 export const requestSpans = Effect.zipWith(isTracing, Effect.clock, (on, clock) => {
   if (!on) return undefined
   const budget = new SpanBudget(MOST)

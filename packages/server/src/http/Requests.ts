@@ -1,6 +1,6 @@
 /**
- * What every request goes through, whoever answers it: it gets its trace id, its body's bounds and its deadline, and
- * whatever comes of it is an answer of the common shape.
+ * What every request passes, whoever answers it: it gets its trace id, its body's limits and its deadline, and every failure
+ * becomes an answer of the common shape.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import {
@@ -40,10 +40,10 @@ type Response = HttpServerResponse.HttpServerResponse
 
 type Services = HttpRouter.HttpRouter.DefaultServices
 
-/** What is answered there may hold a secret that is shown once, or what a session sees: no cache may keep it. */
+/** Answers there may contain a secret that is shown once, or a session's data, so no cache may store them. */
 const PRIVATE = /^\/(?:mcp$|console\/(?:api\/|session$|link$))/
 
-/** Bodies that are read before anybody has proven who they are: a code or a token fits in. */
+/** Paths whose bodies are read before authentication: a code or a token fits into the limit. */
 const SIGN_IN = /^\/console\/(?:session|link)\/?$/
 const SIGN_IN_LIMIT = 4_096
 
@@ -53,7 +53,7 @@ const OAUTH =
 
 const LINGER = "2 seconds"
 
-/** So much may still be on its way and be thrown away without ending the connection. */
+/** Up to this many bytes of an unread body are discarded without closing the connection. */
 const HARMLESS_BYTES = 65_536
 
 const isStillSending = ({ complete, headers }: IncomingMessage) =>
@@ -67,8 +67,8 @@ const ended = (message: IncomingMessage) =>
   })
 
 /**
- * An answer to somebody who is still sending. The connection ends with it, but only after a moment in which what comes is
- * thrown away: otherwise the kernel would reset the connection, and the answer would be lost.
+ * An answer to a client that is still sending. It closes the connection, but first discards incoming data for a moment:
+ * otherwise the kernel would reset the connection, and the answer would be lost.
  */
 const lingering = (message: IncomingMessage, response: Response): Response => {
   const { body } = response
@@ -81,10 +81,10 @@ const lingering = (message: IncomingMessage, response: Response): Response => {
   )
 }
 
-/** What Node takes for a request and is none here. */
+/** Requests that Node accepts and this server refuses. */
 const oddity = ({ httpVersion, url = "" }: IncomingMessage): PublicError | undefined => {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return invalid("", UNKNOWN_VERSION)
-  // Programs disagree on whether it ends the path: one that checks a path must not see another than the one answered.
+  // Programs disagree on whether it ends the path: a proxy that checks the path must not see another one than this server.
   if (url.includes("#")) return invalid("", "The request target holds a #: write it as %23")
   return undefined
 }
@@ -98,7 +98,7 @@ const readableSegment = (segment: string) => {
   }
 }
 
-/** Of a query member that is repeated the last counts. */
+/** If a query member is repeated, the last one counts. */
 const lastOfEach = (query: string) => {
   const members = [...new URLSearchParams(query)]
   const last = new Map(members)
@@ -106,8 +106,8 @@ const lastOfEach = (query: string) => {
 }
 
 /**
- * The target as the router is to see it. A segment that does not decode is an id that nothing has; a `;` belongs to its
- * segment, and is encoded because the router would end the path there.
+ * The target for the router. A segment that does not decode is an id that nothing has. A `;` belongs to its segment; it is
+ * encoded, because the router would end the path there.
  */
 const readable = (url: string) => {
   if (!/[;%&]/.test(url)) return url
@@ -121,10 +121,10 @@ const hasBody = (method: string) => method === "POST" || method === "PATCH"
 
 const tooLate = new ServiceUnavailable({ retryAfterSeconds: 2 })
 
-/** The platform's way to tell that nobody waits for an answer. */
+/** The platform's status for a client that no longer waits for an answer. */
 const CLIENT_GONE = 499
 
-/** All requests on their way to `app`. */
+/** Wraps `app` for all requests. */
 export const makeRequests = (app: HttpApp.Default<unknown, Services>, routes: RouteTable) =>
   Effect.gen(function* () {
     const { bearer } = yield* Authentication

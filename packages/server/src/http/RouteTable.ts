@@ -1,14 +1,14 @@
-/** What the router's routes are, for whoever has a path and no route: which methods it answers, which operation it names. */
+/** The router's routes by path: which methods a path answers, and which operation it is. */
 import type { HttpRouter } from "@effect/platform"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
 
 export interface RouteTable {
   /**
-   * Whether a route has exactly this path. The router itself takes doubled slashes, capitals and escaped letters for the plain
-   * spelling: a proxy that checks a path would see another than the one that is answered.
+   * Whether a route has exactly this path. The router also accepts doubled slashes, capitals and escaped letters: then a proxy
+   * that checks paths would see another path than the one that is answered.
    */
   readonly has: (pathname: string) => boolean
-  /** The methods that this path answers, for `Allow`; undefined when it answers none. */
+  /** The methods of this path, for `Allow`; undefined if there are none. */
   readonly allowed: (pathname: string) => string | undefined
   readonly operation: (method: string, pathname: string) => ContractEntry | undefined
 }

@@ -1,9 +1,9 @@
 /**
  * The HTTP server: the contract's operations, MCP, the console and the pages on one router, served by the platform.
  *
- * Everything is built before it listens, so that no request finds nobody. Stopping is graceful: first it says that it is no
- * longer ready and goes on (Readiness.ts), then takes no new connections; what is in flight is answered, and what still comes
- * on a connection that was kept alive is 503.
+ * Everything is built before it listens, so that every request is served. Stopping is graceful: first it reports not ready and
+ * keeps serving (Readiness.ts); then it accepts no new connections, requests in flight are answered, and new requests on
+ * kept-alive connections get 503.
  */
 import {
   Etag,
@@ -36,12 +36,12 @@ import { Readiness } from "./Readiness.ts"
 import { makeRequests } from "./Requests.ts"
 import { makeRouteTable } from "./RouteTable.ts"
 
-/** More than a request line can have: a long id is an unknown id, not an unknown path. */
+/** Longer than any request line, so that a long id is an unknown id and not an unknown path. */
 const MAX_PARAM_LENGTH = 20_000
 
 const SAID_EVERY_MS = 60_000
 
-/** Says, once a minute at most, that connections are turned away: nobody could tell from outside. */
+/** Logs, at most once a minute, that connections are refused, which would otherwise be invisible. */
 const sayWhenFull = (server: ReturnType<typeof makeNodeServer>, mostOfOne: number) =>
   Effect.zipWith(Effect.runtime<never>(), Effect.clock, (runtime, clock) => {
     let saidAt = Number.NEGATIVE_INFINITY
@@ -61,7 +61,7 @@ const sayWhenFull = (server: ReturnType<typeof makeNodeServer>, mostOfOne: numbe
     )
   })
 
-/** Every route. The console and MCP call the operations, so those come first. */
+/** All routes. The console and MCP call the operations, so those are provided to them. */
 const routesLive = Layer.mergeAll(
   consoleApiLive,
   mcpLive,
@@ -82,7 +82,7 @@ const operatorsLive = Layer.unwrapEffect(
   Effect.map(ServerConfig, ({ operatorTokens }) => Operators.layer(operatorTokens))
 )
 
-/** What a request's fiber begins with. Each step that adds to it copies all of it. */
+/** The context in which a request's fiber begins. It is kept small, because each step that adds to it copies all of it. */
 const onlyNeeded = Context.pick(
   Etag.Generator,
   FileSystem.FileSystem,
@@ -109,7 +109,7 @@ export const serverLive = Layer.scoped(
       Effect.mapInputContext((all: Context.Context<HttpRouter.HttpRouter.DefaultServices | Scope.Scope>) =>
         onlyNeeded(all)
       ),
-      // Nobody reads the platform's counts of fibers.
+      // The platform's counts of fibers are not used.
       Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))
     )
     yield* Effect.addFinalizer(() => readiness.drain)

@@ -1,20 +1,20 @@
 /**
- * Cuts connections whose client does not take its answer: an answer that makes no progress for `stalledMs` is given up,
- * with whatever memory it holds. Source: spec §7.1.
+ * Closes connections whose client does not read its answer: an answer without progress for `stalledMs` is given up, which frees
+ * its memory. Source: spec §7.1.
  */
 import type { Server } from "node:http"
 import type { Socket } from "node:net"
 
-/** How late a stalled answer is noticed, in parts of its time. */
+/** A stalled answer is noticed at most 1/`CHECKS` of its time late. */
 const CHECKS = 6
 
 interface Progress {
-  /** What was left to send when it last changed. */
+  /** Bytes left to send when that number last changed. */
   left: string
   checks: number
 }
 
-/** Bytes of the answer that the kernel has not taken. Node tells how much of a chunk has gone only here. */
+/** Bytes of the answer that the kernel has not accepted. Only here does Node tell how much of a chunk has been sent. */
 const leftOf = (socket: Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null }) =>
   `${socket.bytesWritten} ${socket.writableLength} ${socket._handle?.writeQueueSize}`
 

@@ -1,8 +1,8 @@
 /**
- * A page that never changes while the server runs: compressed once, and not sent again to who has it.
+ * A page that does not change while the server runs: compressed once, and not sent again to clients that have it.
  *
- * Sent as brotli or gzip to who takes it; its `ETag` is a hash of the text, one for each encoding, and a request whose
- * `If-None-Match` has it is answered 304.
+ * It is sent as brotli or gzip to clients that accept it. Each encoding has its own `ETag`, a hash of the text; a request with
+ * a matching `If-None-Match` is answered 304.
  */
 import { createHash } from "node:crypto"
 import { promisify } from "node:util"
@@ -15,13 +15,13 @@ export interface StaticTextOptions {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Of 11: in a tenth of a second what the last steps take ten for, and 5 % larger. */
+/** Of 11 levels. Level 11 takes ten seconds instead of a tenth, for a result that is 5 % smaller. */
 const BROTLI_QUALITY = 6
 
 const brotli = (bytes: Buffer) =>
   promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } })
 
-/** How much each encoding is wanted, by name. */
+/** The quality value of each encoding, by name. */
 const weightsOf = (accepted: string) =>
   new Map(
     accepted.split(",").map((each) => {
@@ -30,7 +30,7 @@ const weightsOf = (accepted: string) =>
     })
   )
 
-/** The smallest of the encodings that a client takes; who says nothing gets the plain text. */
+/** The smallest encoding that a client accepts; without `Accept-Encoding`, plain text. */
 export const encodingFor = (accepted = ""): "br" | "gzip" | "identity" => {
   const weights = weightsOf(accepted)
   const takes = (name: string) => (weights.get(name) ?? weights.get("*") ?? 0) > 0
@@ -42,7 +42,7 @@ const hasTag = (ifNoneMatch: string | undefined, tag: string) =>
   (ifNoneMatch.trim() === "*" ||
     ifNoneMatch.split(",").some((each) => each.trim().replace(/^W\//, "") === tag))
 
-/** Answers GET and HEAD for this text; compresses it when it is first asked for. */
+/** Answers GET and HEAD for this text; compresses it at the first request. */
 export const staticText = (text: string, { contentType, headers }: StaticTextOptions) =>
   Effect.gen(function* () {
     const plain = Buffer.from(text)

@@ -1,4 +1,4 @@
-/** What a client is told of this server before it calls a tool. */
+/** The server's instructions, which a client gets before it calls a tool. */
 export const INSTRUCTIONS = `Posthorn delivers this platform's webhooks: events published to a workspace are posted, signed, to every webhook endpoint that subscribes to their type. Use these tools to set up endpoints, publish events, see what became of each delivery, and repair what fails.
 
 When a webhook does not arrive: list_webhook_endpoints, then diagnose_webhook_endpoint with the id, then its nextSteps in order. A step without a tool is for a person: tell the user. A step with an empty fillIn is safe to run as it stands; otherwise find out or ask for what fillIn names.

@@ -1,8 +1,8 @@
 /**
- * JSON-RPC as MCP uses it: the text of one request becomes messages, a tool's arguments staying text.
+ * JSON-RPC as MCP uses it: parses the text of one request into messages, but leaves a tool's arguments as text.
  *
- * Arguments are cut out unparsed, because only the tool knows which of its members must be carried to the letter; the
- * tool parses them. A text that is no JSON, or holds no message, is the protocol's own error.
+ * The tool parses its arguments, because only it knows which members must be kept as exact text. A text that is not JSON, or
+ * has no message, is a protocol error.
  */
 import { type JsonText, parseJson } from "@posthorn/domain/JsonText"
 import { Data, Either } from "effect"
@@ -14,13 +14,13 @@ export const INVALID_PARAMS = -32_602
 export const INTERNAL_ERROR = -32_603
 export const RESOURCE_NOT_FOUND = -32_002
 
-/** An error of the protocol, as opposed to a refusal of an operation. */
+/** A protocol error, as opposed to an operation's refusal. */
 export class RpcError extends Data.TaggedError("RpcError")<{
   readonly code: number
   readonly message: string
 }> {}
 
-/** One message, not looked into but for what tells requests from notifications. */
+/** One message, examined only as far as needed to tell requests from notifications. */
 export interface Message {
   readonly id?: unknown
   readonly method?: unknown
@@ -28,12 +28,12 @@ export interface Message {
 }
 
 export interface Incoming {
-  /** More than one message, or one in an array: answered by an array. */
+  /** An array of messages, even of one: answered by an array. */
   readonly isBatch: boolean
   readonly messages: ReadonlyArray<Message>
 }
 
-/** Text cut out here is parsed by its tool, which has the real limit. */
+/** A generous limit: the tool, which parses the arguments, has the real one. */
 const ARGUMENT_DEPTH = 100_000
 const MAX_BATCH = 50
 const RAW = [
@@ -69,14 +69,14 @@ const isMessage = (value: unknown): value is Message => {
   )
 }
 
-/** An error that belongs to no request. */
+/** An error without a request id. */
 export const errorWithoutId = ({ code, message }: RpcError) => ({
   jsonrpc: "2.0",
   id: null,
   error: { code, message }
 })
 
-/** Arguments as they were sent; undefined when there were none, which some clients write as null. */
+/** The arguments' text; undefined if there are none, or they are null, as some clients write. */
 export const argumentsOf = (params: unknown): JsonText | undefined => {
   const given = (params as { readonly arguments?: JsonText } | undefined)?.arguments
   return given?.text === "null" ? undefined : given

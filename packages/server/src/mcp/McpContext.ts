@@ -1,7 +1,7 @@
 import type { HttpServerRequest } from "@effect/platform"
 import type { Caller } from "../gate/Caller.ts"
 
-/** Who calls, under which trace, and by which HTTP request. */
+/** The caller of a message, its trace, and its HTTP request. */
 export interface McpContext {
   readonly caller: Caller
   readonly traceId: string

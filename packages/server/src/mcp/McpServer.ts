@@ -1,11 +1,10 @@
 /**
- * The adapter to `@modelcontextprotocol/sdk`, and the only file that knows it: its next major is a change of this file.
+ * The adapter to `@modelcontextprotocol/sdk`, and the only file that imports it: a new major version changes only this file.
  *
- * The SDK negotiates the revisions of the protocol that begin with a handshake (`Protocol20260728` answers the one without); everything
- * else goes to `Methods`. One fresh server per HTTP
- * request, because nothing is kept between two. The SDK's own HTTP transport is not used: it writes answers with
- * `JSON.stringify`, which respells the numbers of a payload in structured content, and it answers a bad parameter with
- * a dump of its validator.
+ * The SDK negotiates the protocol revisions that begin with a handshake (`Protocol20260728` answers the one without);
+ * everything else goes to `Methods`. Each HTTP request has a new server, because no state is kept between requests. The SDK's
+ * own HTTP transport is not used: it writes answers with `JSON.stringify`, which changes the spelling of numbers in payloads,
+ * and it answers a bad parameter with a dump of its validator.
  */
 import { Server } from "@modelcontextprotocol/sdk/server/index.js"
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
@@ -31,7 +30,7 @@ import { Methods } from "./Methods.ts"
 /** Revisions with a handshake, the newest first. */
 export const legacyVersions: ReadonlyArray<string> = SUPPORTED_PROTOCOL_VERSIONS
 
-/** One HTTP request as the SDK sees it: messages go in together, and answers are collected until each has one. */
+/** A transport for one HTTP request: it passes all messages to the SDK, and collects answers until each request has one. */
 class RequestTransport implements Transport {
   onmessage?: Transport["onmessage"]
   onclose?: () => void
@@ -59,11 +58,11 @@ class RequestTransport implements Transport {
 
   ask(messages: ReadonlyArray<Message>): Promise<ReadonlyArray<object>> {
     this.open = messages.filter(isRequest).length
-    // A cancellation would have the SDK drop an answer that this transport waits for. What is under way in another HTTP
-    // request is cancelled by closing that one.
+    // A cancellation would make the SDK drop an answer that this transport waits for. A call in another HTTP request is
+    // cancelled by closing that one.
     const heard = messages.filter(({ method }) => method !== "notifications/cancelled")
     for (const message of heard) {
-      // A request that the SDK does not take for one it passes over in silence, and this transport would wait for ever.
+      // The SDK silently ignores messages that it does not recognise as requests; this transport would then wait forever.
       if (isRequest(message) && !isJSONRPCRequest(message)) void this.send(notARequest(message))
       else this.onmessage?.(message as JSONRPCMessage)
     }
@@ -77,7 +76,7 @@ const notARequest = ({ id }: Message): JSONRPCMessage => ({
   error: { code: INVALID_REQUEST, message: "This is not a JSON-RPC 2.0 request with params of MCP's shape." }
 })
 
-/** Errors of our own are marked; what is left is the SDK's validator, whose text says more than it should. */
+/** Our own errors are marked. The others come from the SDK's validator, whose text reveals too much. */
 const OURS = Symbol("of this server")
 
 const tidy = (message: object) => {
@@ -112,7 +111,7 @@ export class McpServer extends Effect.Service<McpServer>()("@posthorn/server/Mcp
       return server
     }
 
-    /** Answers to the messages of one HTTP request, none for notifications. */
+    /** Answers to the messages of one HTTP request; notifications have none. */
     const answer = (messages: ReadonlyArray<Message>, context: McpContext) =>
       Effect.acquireUseRelease(
         Effect.promise(async () => {

@@ -1,10 +1,10 @@
 /**
  * The MCP transport: streamable HTTP at `/mcp`, stateless, JSON answers.
  *
- * The transport gate has REST's statuses and bodies: 403 for a page of another origin, 401 without a valid token, 429
- * when bucket `mcp` is empty. Each request of a batch takes one call from that bucket. What a tool refuses is a tool error.
- * No stream is offered, so GET and DELETE are 405. On loopback the `Host` must be this machine's: a name that a web
- * page has pointed at 127.0.0.1 is refused even before its token is looked at. Source: spec §4.7.
+ * It refuses with REST's statuses and bodies: 403 for a page of another origin, 401 without a valid token, 429 when bucket
+ * `mcp` is empty. Each request of a batch takes one call from that bucket. A tool's refusal is a tool error. No stream is
+ * offered, so GET and DELETE are 405. On loopback the `Host` must be this machine's: a DNS name that points at 127.0.0.1 is
+ * refused before its token is checked. Source: spec §4.7.
  */
 import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { ForeignOrigin } from "@posthorn/domain/Errors"

@@ -1,6 +1,6 @@
 /**
- * The methods of the protocol that this server answers, each an effect from parameters to a result. What the SDK does
- * itself (initialize, ping) is not here. Lists come in one piece: they are short, so no cursor is ever given out.
+ * The protocol's methods, each a function from parameters to an effect. The SDK itself handles initialize and ping. Lists are
+ * short and come in one piece, so there are no cursors.
  */
 
 import { parseJson } from "@posthorn/domain/JsonText"
@@ -22,7 +22,7 @@ const PromptGet = Schema.Struct({ name: Schema.String })
 const PromptArguments = Schema.Record({ key: Schema.String, value: Schema.String })
 const List = Schema.Struct({ cursor: Schema.optional(Schema.Undefined) })
 
-/** Parameters of this shape, or the protocol's error with what to do; nothing of what was sent is repeated. */
+/** Parameters of this shape, or a protocol error that says what to do and repeats nothing of the input. */
 const withParams =
   <A, I>(
     schema: Schema.Schema<A, I>,
@@ -75,7 +75,7 @@ export class Methods extends Effect.Service<Methods>()("@posthorn/server/McpMeth
         : () =>
             Effect.fail(new RpcError({ code: METHOD_NOT_FOUND, message: "This server has no such method." }))
 
-    /** The result of a method; what nobody foresaw is an error with nothing in it but the trace id. */
+    /** The result of a method; a defect becomes an error with nothing but the trace id. */
     const run = (method: string, params: unknown, context: McpContext) =>
       Effect.catchAllCause(
         Effect.suspend(() => find(method)(params, context)),

@@ -1,6 +1,4 @@
-/**
- * Prompts: ways of working that take several tools, in the order that saves the reader most. Source: spec §4.7.
- */
+/** Prompts: procedures with several tools, in the most economical order. Source: spec §4.7. */
 import { Effect } from "effect"
 import { INVALID_PARAMS, RpcError } from "./JsonRpc.ts"
 
@@ -76,7 +74,7 @@ export const listedPrompts = prompts.map(({ text: _, ...prompt }) => prompt)
 
 const invalidParams = (message: string) => Effect.fail(new RpcError({ code: INVALID_PARAMS, message }))
 
-/** The messages of a prompt, its arguments filled in. */
+/** The messages of a prompt with its arguments. */
 export const getPrompt = (name: string, args: Arguments) => {
   const prompt = prompts.find((each) => each.name === name)
   if (prompt === undefined) return invalidParams("There is no prompt of this name: see prompts/list.")

@@ -1,10 +1,9 @@
 /**
- * Protocol revision 2026-07-28, answered by hand: the SDK of our line ends with the revision before it.
+ * Protocol revision 2026-07-28, implemented here: our version of the SDK ends with the revision before it.
  *
- * There is no handshake: each request says its revision and its client's capabilities in `_meta`, and repeats in headers
- * what a proxy may want to know. Headers that say something else than the body are refused, because somebody on the way
- * may have decided by them. Requests without this `_meta` are served as before. Not offered, as nothing here changes while
- * a client looks: `subscriptions/listen`.
+ * There is no handshake: each request has its revision and its client's capabilities in `_meta`, and repeats in headers what
+ * proxies may need. Headers that contradict the body are refused, because a proxy may have decided by them. Requests without
+ * this `_meta` are served as before. `subscriptions/listen` is not offered, since no list changes during a connection.
  */
 import { Effect, Either } from "effect"
 import { ServerConfig } from "../ServerConfig.ts"
@@ -60,7 +59,7 @@ const metaOf = ({ params }: Message): Fields => {
 
 const bad = (code: number, message: string): Refusal => ({ status: 400, code, message })
 
-/** The revision is not one of ours: says which are, so that the client can come again. */
+/** The revision is not supported: lists those that are, so that the client can retry. */
 const unsupported = (requested: unknown): Refusal => ({
   ...bad(
     UNSUPPORTED_VERSION,
@@ -72,7 +71,7 @@ const unsupported = (requested: unknown): Refusal => ({
   }
 })
 
-/** Methods whose headers also name what they are about, and the parameter that is named. */
+/** Methods whose headers repeat a parameter, and which one. */
 const NAMED: Readonly<Record<string, string>> = {
   "tools/call": "name",
   "prompts/get": "name",
@@ -108,7 +107,7 @@ const refusalOf = (message: Message, headers: Headers): Refusal | undefined => {
 const DAY_MS = 86_400_000
 const MINUTES_MS = 300_000
 
-/** How long an answer may be kept, and whether other callers get the same. Tools depend on the token. */
+/** How long an answer may be cached, and whether it is the same for other callers. Tools depend on the token. */
 const CACHEABLE: Readonly<Record<string, object>> = {
   "server/discover": { ttlMs: MINUTES_MS, cacheScope: "public" },
   "tools/list": { ttlMs: MINUTES_MS, cacheScope: "private" },
@@ -160,7 +159,7 @@ export class Protocol20260728 extends Effect.Service<Protocol20260728>()(
         }
       })
 
-      /** A method that does not exist is 404; a resource that does not is a wrong parameter since this revision. */
+      /** An unknown method is 404; an unknown resource is an invalid parameter since this revision. */
       const refused = (id: unknown, { code, message }: RpcError) =>
         failed(id, {
           status: code === METHOD_NOT_FOUND ? 404 : 200,
@@ -168,7 +167,7 @@ export class Protocol20260728 extends Effect.Service<Protocol20260728>()(
           message
         })
 
-      /** The answer to a request of this revision, or of one that nobody knows; undefined for what is older. */
+      /** The answer to a request of this revision or an unknown one; undefined for an older revision. */
       const answer = (
         { isBatch, messages }: Incoming,
         headers: Headers,
@@ -178,7 +177,7 @@ export class Protocol20260728 extends Effect.Service<Protocol20260728>()(
         const given = headers["mcp-protocol-version"]
         if (message === undefined) return undefined
         const said = metaOf(message)[VERSION]
-        // An older client names the newest revision it knows in the header of its handshake, too.
+        // An older client also names its newest revision in the header of its handshake.
         if (said === undefined && messages.some(({ method }) => method === "initialize")) return undefined
         if (said === undefined && given !== undefined && !protocolVersions.includes(given))
           return Effect.succeed(failed(null, unsupported(given)))

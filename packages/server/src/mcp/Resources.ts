@@ -1,6 +1,6 @@
 /**
- * Resources: what helps an agent more as something to read than as something to call. Made once; open to every token,
- * as the same texts are served without one. Source: spec §4.7.
+ * Resources: texts that an agent reads. They are made once, and open to every token, since they are also served without one.
+ * Source: spec §4.7.
  */
 import { Effect } from "effect"
 import { llmsText } from "../guides/Llms.ts"

@@ -1,10 +1,10 @@
 /**
- * Calling a tool: its arguments become the request that REST would get, and the very operation of REST answers it.
+ * Calls a tool: turns its arguments into the request that REST would get, and runs the same operation.
  *
  * Guarantees: a success is the REST answer's text; a refusal is a tool error whose text is the REST error body, and
- * carries no structured content, because clients check that against the output schema whatever the outcome. Payloads
- * are carried to the letter, both ways. An argument that the tool does not have is refused; null for a path or query
- * argument means it was left out, as agents fill in what they do not use. Source: spec §12 (MCP).
+ * carries no structured content, because clients check that against the output schema whatever the outcome. Payloads keep their
+ * exact text in both directions. An unknown argument is refused. Null for a path or query argument means that it was left out,
+ * because agents fill in arguments that they do not use. Source: spec §12 (MCP).
  */
 import {
   Headers,
@@ -37,7 +37,10 @@ export interface ToolResult {
 
 type Arguments = Readonly<Record<string, unknown>>
 
-/** What REST would get. Of arguments that are wrong as a whole `fault` says what, and the rest is enough to find the operation. */
+/**
+ * The request that REST would get. If the arguments are wrong as a whole, `fault` says why, and the rest is enough to find the
+ * operation.
+ */
 interface Dealt {
   readonly url: string
   readonly headers: Record<string, string>
@@ -50,7 +53,7 @@ const refused = (...issues: ReadonlyArray<Issue>) => new InvalidRequest({ issues
 const isObject = (value: unknown): value is Arguments =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The arguments have been parsed once: they are bounded already. */
+/** The arguments have already been parsed within bounds. */
 const UNBOUNDED = { rawDepth: 100_000, rawUnparsed: true, values: Number.POSITIVE_INFINITY }
 
 /** Each argument as its exact text. */
@@ -64,10 +67,10 @@ const textsOf = (text: string, args: Arguments): Readonly<Record<string, unknown
     () => args
   ) as Arguments
 
-/** As a URL would carry it, so that the contract's own decoders clamp and default. */
+/** As text in a URL, so that the contract's decoders apply their limits and defaults. */
 const asText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value))
 
-/** The workspace a call is for: a token has one of its own, the operator must say which. */
+/** The call's workspace: a token has its own, the operator must name one. */
 const slugOf = ({ slug }: Arguments, caller: Caller): string | InvalidRequest => {
   if (typeof slug === "string") return slug
   if (slug !== undefined && slug !== null) return refused({ path: "/slug", message: "Expected a string" })
@@ -78,7 +81,7 @@ const slugOf = ({ slug }: Arguments, caller: Caller): string | InvalidRequest =>
 
 const ownSlug = (caller: Caller) => (caller.kind === "token" ? caller.identity.workspaceSlug : "-")
 
-/** Deals a tool's flat arguments out; what is neither path nor query is the body's, and refused where there is none. */
+/** Distributes a tool's flat arguments over path, query and body. An argument that fits none of them is refused. */
 const dealerOf = (entry: ContractEntry) => {
   const path = membersOf(entry.pathSchema)
   const query = new Set(membersOf(entry.querySchema))
@@ -99,7 +102,7 @@ const dealerOf = (entry: ContractEntry) => {
       const value = given(name)
       if (value !== undefined) search.set(name, asText(value))
     }
-    // A page of payloads can fill a model's memory (one had 9 MB): a tool shows them only when asked to.
+    // A page of payloads can fill a model's context (one had 9 MB), so a tool shows payloads only on request.
     if (query.has("payload") && !search.has("payload")) search.set("payload", "omit")
     const others = Object.entries(hasBody ? textsOf(text, args) : args).filter(
       ([name]) => !elsewhere.has(name)
@@ -142,7 +145,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
     const services = yield* Effect.context<HttpRouter.HttpRouter.DefaultServices>()
     const known = new Map(tools.map(({ entry, listed }) => [listed.name, { entry, deal: dealerOf(entry) }]))
 
-    /** Arguments as an object, members that are carried to the letter still text; text that is no JSON is the protocol's error. */
+    /** The arguments as an object, in which raw members are still text. Text that is not JSON is a protocol error. */
     const parse = (
       entry: ContractEntry,
       text: string
@@ -162,7 +165,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
       )
     }
 
-    /** The operation's answer to these arguments. */
+    /** The operation's answer to this request. */
     const run = (entry: ContractEntry, { body, fault, headers, url }: Dealt, context: McpContext) => {
       const call: Call = {
         via: "mcp",
@@ -192,7 +195,7 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
       return traced === undefined ? answering : traced(entry, call)(answering)
     }
 
-    /** The result of the tool of this name; a name that no tool has is the protocol's error. */
+    /** The result of the named tool; an unknown name is a protocol error. */
     const call = (
       name: string,
       text: JsonText | undefined,
@@ -211,7 +214,8 @@ export class ToolCalls extends Effect.Service<ToolCalls>()("@posthorn/server/Too
           args instanceof InvalidRequest
             ? { ...deal({}, "{}", context.caller), fault: args }
             : deal(args, given, context.caller)
-        // Without a workspace there is no gate to pass; with a token's own, the gate comes first, as in REST.
+        // Without a workspace the gate cannot be passed, so the fault is answered at once. With a token's own workspace, the
+        // gate comes first, as in REST.
         const isNowhere = dealt.fault !== null && context.caller.kind === "operator" && entry.inWorkspace
         const answering = isNowhere
           ? Effect.succeed(failures.refuse(dealt.fault, context.traceId))

@@ -1,7 +1,7 @@
 /**
  * JSON Schemas of tools, made from the contract's schemas: input from path, query and body in one flat object, output
- * from the answer. What the schema library adds for its own use (titles named after filters, `$id`, empty lists) is
- * taken away. Source: spec §4.7.
+ * from the answer. Parts that the schema library adds for itself (titles named after filters, `$id`, empty lists) are removed.
+ * Source: spec §4.7.
  */
 import { type ContractEntry, keepsAnswers } from "@posthorn/api-contract/Walk"
 import { DEFAULT_LIMIT, MAX_LIMIT } from "@posthorn/domain/Page"
@@ -27,12 +27,12 @@ const mapValues = (members: Json, change: (value: unknown) => unknown) =>
 const BY_NAME = new Set(["properties", "patternProperties", "$defs"])
 /** Members whose value is data, not a schema. */
 const DATA = new Set(["enum", "const", "default", "required"])
-/** What only people and generators of documents read. */
+/** Parts for people and document generators only. */
 const NOISE = new Set(["title", "$id", "examples"])
 
 const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0
 
-/** `anyOf` of one plain type and null, as one schema of both types. */
+/** Turns `anyOf` of one plain type and null into one schema with both types. */
 const joinNull = (schema: Json): Json => {
   const { anyOf, ...rest } = schema
   if (!Array.isArray(anyOf) || anyOf.length !== 2 || anyOf[1]?.type !== "null") return schema
@@ -73,7 +73,7 @@ const jsonSchemaOf = (schema: Schema.Schema.Any): ObjectSchema => {
 
 const NOTHING: ObjectSchema = { type: "object", properties: {} }
 
-/** An optional member is a union with undefined. */
+/** Optional members are unions with undefined. */
 const descriptionOf = (type: SchemaAST.AST): Option.Option<string> =>
   SchemaAST.isUnion(type)
     ? Option.orElse(SchemaAST.getDescriptionAnnotation(type), () =>
@@ -81,7 +81,7 @@ const descriptionOf = (type: SchemaAST.AST): Option.Option<string> =>
       )
     : Option.filter(SchemaAST.getDescriptionAnnotation(type), () => !SchemaAST.isUndefinedKeyword(type))
 
-/** Descriptions of a part's members; the library drops them where a JSON Schema is given by hand. */
+/** The descriptions of a part's members. The library drops them for members with a hand-written JSON Schema. */
 const descriptionsOf = ({ ast }: Schema.Schema.Any): Readonly<Record<string, string>> => {
   const from = SchemaAST.isTransformation(ast) ? ast.from : ast
   if (!SchemaAST.isTypeLiteral(from)) return {}
@@ -105,14 +105,14 @@ const describe = (schema: Schema.Schema.Any): ObjectSchema => {
 const partOf = (part: Option.Option<Schema.Schema.Any>): ObjectSchema =>
   Option.match(part, { onNone: () => NOTHING, onSome: describe })
 
-/** A page of payloads can have megabytes: `ToolCalls` leaves them out unless they are asked for. */
+/** A page of payloads can have megabytes: `ToolCalls` omits them unless requested. */
 const PAYLOAD = {
   enum: ["include", "omit"],
   default: "omit",
   description: "Payloads are null unless included."
 }
 
-/** Members that most tools have, in the few words that an agent needs. */
+/** Short descriptions of members that most tools have. */
 const COMMON: Json = {
   limit: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
   cursor: { type: "string", description: "nextCursor of the page before." },
@@ -133,7 +133,7 @@ const KEY: ObjectSchema = {
   properties: { idempotencyKey: { type: "string", description: "Makes it safe to repeat the call." } }
 }
 
-/** Arguments of the tool: one flat object. `slug` is only for callers who have no workspace of their own. */
+/** The tool's arguments, as one flat object. `slug` is only for callers without their own workspace. */
 export const inputSchemaOf = (entry: ContractEntry, needsSlug: boolean): ObjectSchema => {
   const parts = [
     withCommon(partOf(entry.pathSchema), needsSlug),
@@ -152,14 +152,14 @@ export const inputSchemaOf = (entry: ContractEntry, needsSlug: boolean): ObjectS
   }
 }
 
-/** Longer enumerations may grow, and cost more to read than they tell. */
+/** Longer enumerations are omitted: they may grow, and cost more to read than they are worth. */
 const MOST_VALUES = 6
 const LEFT_OUT = new Set(["additionalProperties", "description", "format", "required"])
 
 /**
- * An answer's names and types, open to what is not named: a newer server may add members and values. Every member is
- * there, null when absent: the instructions say so once. What members mean is in the tool's description where it matters,
- * and in `posthorn://openapi`: said here, all this was half of `tools/list`.
+ * The names and types of an answer's members. It is open, since a newer server may add members and values. Every member is
+ * present, possibly null: the instructions say so once. The meaning of members is in the tool's description where it matters,
+ * and in `posthorn://openapi`; repeating it here made up half of `tools/list`.
  */
 const opened = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(opened)
@@ -176,19 +176,20 @@ const opened = (schema: unknown): unknown => {
   )
 }
 
-/** What the tool answers; an operation without an answer gives an empty object. */
+/** The tool's answer; an empty object for an operation without one. */
 export const outputSchemaOf = (entry: ContractEntry): ObjectSchema =>
   SchemaAST.isVoidKeyword(SchemaAST.encodedAST(entry.successSchema.ast))
     ? NOTHING
-    : // The protocol wants the word at the top, also above alternatives.
+    : // The protocol requires `type` at the top, even above alternatives.
       { ...(opened(jsonSchemaOf(entry.successSchema)) as ObjectSchema), type: "object" }
 
-/** Shorter shapes cost less than pointing at them. */
+/** A shorter shape costs less than a reference to it. */
 const WORTH_SHARING = 150
 
 /**
- * Shares shapes among the tools of one list: a shape that an earlier tool's answer has is named by that tool. JSON Schema
- * can only point inside one tool's schema, so the words do it; the schema then takes any object.
+ * Shares shapes among the tools of one list: a shape that an earlier tool's answer already has is described by that tool's
+ * name. JSON Schema references work only within one tool's schema, so the description refers to it in words, and the schema
+ * accepts any object.
  */
 export const sharing = () => {
   const given = new Map<string, string>()

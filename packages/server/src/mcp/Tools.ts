@@ -1,9 +1,9 @@
 /**
- * MCP tools, derived: each contract entry with a tool name is one tool over the very call its REST route makes.
+ * MCP tools, derived from the contract: each entry with a tool name is one tool that makes the same call as its REST route.
  *
- * Name, title, description, schemas and hints all come from the entry; nothing here knows a single operation. A tool
- * without a declared name does not exist, and a test fails when a workspace's operation has none. The whole list is read
- * by a model before it does anything, so it is kept short: a test bounds it. Source: spec §1, §4 and §4.7.
+ * Name, title, description, schemas and hints come from the entry; this file names no operation. An entry without a tool name
+ * has no tool; a test fails if that is an operation of a workspace. A model reads the whole list before it does anything, so a
+ * test bounds its length. Source: spec §1, §4 and §4.7.
  */
 import { OpenApi } from "@effect/platform"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
@@ -11,7 +11,7 @@ import { Context, Option } from "effect"
 import { type Caller, permissionsOf } from "../gate/Caller.ts"
 import { inputSchemaOf, type ObjectSchema, outputSchemaOf, sharing } from "./ToolSchemas.ts"
 
-/** As `tools/list` shows it. */
+/** A tool in `tools/list`. */
 export interface ListedTool {
   readonly name: string
   readonly title: string
@@ -20,7 +20,7 @@ export interface ListedTool {
   readonly outputSchema: ObjectSchema
   readonly annotations: {
     readonly readOnlyHint: boolean
-    /** Means nothing of a tool that only reads. */
+    /** Meaningless for a tool that only reads. */
     readonly destructiveHint?: boolean
     readonly idempotentHint?: boolean
     readonly openWorldHint: boolean
@@ -30,7 +30,7 @@ export interface ListedTool {
 export interface Tool {
   readonly entry: ContractEntry
   readonly listed: ListedTool
-  /** The same for the operator's token, which must name a workspace. */
+  /** For the operator's token, which must name a workspace. */
   readonly listedForOperator: ListedTool
 }
 
@@ -39,7 +39,7 @@ const annotation = (entry: ContractEntry, tag: typeof OpenApi.Summary | typeof O
 
 const sentence = (text: string) => (text === "" || /[.!?]$/.test(text) ? text : `${text}.`)
 
-/** What it is for, when to use it, and what to do next. */
+/** Its purpose, when to use it, and what to do next. */
 const descriptionOf = (entry: ContractEntry) =>
   [
     sentence(annotation(entry, OpenApi.Summary)),
@@ -49,7 +49,7 @@ const descriptionOf = (entry: ContractEntry) =>
     .filter((part) => part !== "")
     .join(" ")
 
-/** Whether it makes Posthorn send something to a receiver. */
+/** Whether it makes Posthorn send something to receivers. */
 const REACHES_OUT: ReadonlySet<string> = new Set(["event:publish", "webhook:replay", "webhook:test"])
 
 const annotationsOf = (entry: ContractEntry): ListedTool["annotations"] => {
@@ -90,7 +90,7 @@ const visibleTo = (caller: Caller): ReadonlyArray<ListedTool> =>
         )
         .map((tool) => tool.listed)
 
-/** What this caller may call, in the order of the contract. */
+/** The tools that this caller may call, in the order of the contract. */
 export const toolsFor = (caller: Caller): ReadonlyArray<ListedTool> => {
   const share = sharing()
   return visibleTo(caller).map((tool) => ({ ...tool, outputSchema: share(tool.outputSchema, tool.name) }))

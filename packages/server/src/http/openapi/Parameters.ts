@@ -1,10 +1,10 @@
 /**
- * Parameters, those that several operations have alike told once. The library always writes a parameter where it stands; an
- * identifier would make its schema a component, and a `$defs` of every tool that takes it. So what is equal is shared.
+ * Shares parameters that several operations have in common. The library always writes parameters inline. An identifier would
+ * not help: it would make the schema a component, and a `$defs` in every tool. So equal parameters are found and shared here.
  */
 import { type Json, nameOfRef, tidy } from "./Schemas.ts"
 
-/** What is said of the schema is said of the parameter: the reference page shows it only there. */
+/** Moves the schema's description to the parameter: the reference page shows it only there. */
 export const parameterOf = (generated: unknown, components: Json): Json => {
   const { schema, ...rest } = tidy(generated, false) as Json & { readonly schema: Json }
   const { description, examples, ...bare } = schema
@@ -20,7 +20,7 @@ export const parameterOf = (generated: unknown, components: Json): Json => {
 const nameOf = (parameter: Json) =>
   String(parameter.name).replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** Gives those that are told more than once, and puts references to them in their place. */
+/** Returns the parameters that occur more than once, and replaces them by references. */
 export const shareParameters = (operations: ReadonlyArray<{ parameters: ReadonlyArray<Json> }>) => {
   const told = new Set<string>()
   const shared: Record<string, Json> = {}

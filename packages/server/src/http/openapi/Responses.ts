@@ -2,8 +2,8 @@
  * The answers of one operation: its success with an example and its headers, and every refusal it can give, grouped by
  * status, each as `application/problem+json` with an example.
  *
- * The contract says which errors stand at which status. Headers of answers, and that an error declared for all operations
- * cannot occur in one, the library has no annotation for: they are said here.
+ * The contract gives the status of each error. The library has no annotations for headers of answers, nor for an error that is
+ * declared for all operations and cannot occur in one: this file adds those.
  */
 import type { OpenApi } from "@effect/platform"
 import { TRACE_ID } from "@posthorn/api-contract/Examples"
@@ -45,7 +45,7 @@ export const headers = {
   WwwAuthenticate: text("Always `Bearer`.", "Bearer")
 }
 
-/** `rules` are those of an operation that succeeds. */
+/** `rules` are the operation's. */
 const headersOf = (status: number, rules?: OperationRules) => ({
   "x-trace-id": header("TraceId"),
   ...(status === 404
@@ -60,20 +60,20 @@ const headersOf = (status: number, rules?: OperationRules) => ({
 const OF_BODIES = ["PayloadTooLarge", "RequestTimeout", "UnsupportedMediaType"]
 
 /**
- * Errors that the contract declares for all operations, and that this one cannot give. `InvalidRequest` is none of them: a
- * query parameter that an operation does not know is 400.
+ * Errors that the contract declares for all operations, and that this one cannot give. Every operation can give
+ * `InvalidRequest`: an unknown query parameter is 400.
  */
 const impossible = ({ bodySchema }: ContractEntry) => (Option.isSome(bodySchema) ? [] : OF_BODIES)
 
 const schemaOf = ({ content }: OpenApi.OpenApiSpecResponse) => Object.values(content ?? {})[0]?.schema
 
-/** The refusals that the schema is of; the library adds one of its own, which we never give. */
+/** The refusals in the schema, without the library's own, which is never given. */
 const tagsOf = (schema: ReturnType<typeof schemaOf>): ReadonlyArray<Tag> => {
   const choices = schema !== undefined && "anyOf" in schema ? schema.anyOf : [schema ?? {}]
   return choices.map((choice) => nameOfRef(choice) ?? "").filter((name): name is Tag => name in problems)
 }
 
-/** Parts that several operations answer alike: told once, in `components`. */
+/** Parts of answers that several operations share: written once, in `components`. */
 export interface Shared {
   readonly responses: Record<string, unknown>
   readonly examples: Record<string, unknown>
@@ -84,7 +84,7 @@ const exampleOfTag = (tag: Tag) => ({
   value: toProblem(sampleOf(tag), { baseUrl: "https://posthorn.example.net", traceId: TRACE_ID })
 })
 
-/** Every refusal in words; the `type` of a problem leads to its heading here. */
+/** A text on every refusal; the `type` of a problem links to its heading here. */
 export const errorsText = (Object.keys(problems) as ReadonlyArray<Tag>)
   .map((tag) => {
     const { status, title } = problems[tag]
@@ -116,7 +116,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   204: "Done; there is nothing to say."
 }
 
-/** Not with `example`: the reference page passes that over. */
+/** Not as `example`, which the reference page ignores. */
 const successContent = (schema: unknown, components: Json) => ({
   content: {
     "application/json": { schema, examples: { success: { value: exampleOf(schema, components) } } }

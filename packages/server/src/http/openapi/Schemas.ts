@@ -1,10 +1,10 @@
 /**
- * Makes the schemas that the library generates fit for readers and code generators, where no annotation can.
+ * Adapts the generated schemas for readers and code generators, where annotations cannot.
  *
- * Each filter's name becomes a title (`maxLength(128)`), each built-in schema has an `$id`, and lists are written though they
- * are empty: these go. Every object is closed; answers may grow members in a later version, so only what callers send stays
- * closed. An answer is shown whole with its operation, so its members' examples are not told again: the document would be
- * 4 % longer. And the library's own refusals, which we never give, are among the components: what nothing points at goes.
+ * It removes titles made from filters (`maxLength(128)`), the `$id` of built-in schemas, and empty lists. The library closes
+ * every object; since answers may gain members in later versions, only request schemas stay closed. An operation shows an
+ * example of its whole answer, so the members' examples are removed, which saves 4 % of the document. Components that nothing
+ * refers to, such as the library's own refusals, are removed too.
  */
 export type Json = { readonly [key: string]: unknown }
 
@@ -19,17 +19,17 @@ export const nameOfRef = (node: unknown): string | undefined => {
 
 const isEmpty = (value: unknown) => typeof value === "object" && Object.keys(value ?? {}).length === 0
 
-/** Members of an object may have these names too: then they hold a schema, and not what is judged here. */
+/** An object's members may have these names too; then they hold a schema. */
 const isNoise = (key: string, value: unknown) =>
   key === "$id" ||
   (key === "title" && typeof value === "string") ||
   ((key === "required" || key === "properties") && isEmpty(value))
 
-/** What is told of what callers send alone. */
+/** Kept only in request schemas. */
 const isOfRequests = (key: string, value: unknown) =>
   (key === "additionalProperties" && value === false) || (key === "examples" && Array.isArray(value))
 
-/** The schema without what only means something inside this program; that of an answer also open to further members. */
+/** The schema without parts that are meaningful only inside this program; an answer's schema also allows further members. */
 export const tidy = (node: unknown, isAnswer: boolean): unknown => {
   if (Array.isArray(node)) return node.map((each) => tidy(each, isAnswer))
   if (typeof node !== "object" || node === null) return node
@@ -41,7 +41,7 @@ export const tidy = (node: unknown, isAnswer: boolean): unknown => {
   )
 }
 
-/** The names of all components that can be reached from here. */
+/** The names of all components that are referred to from here, directly or indirectly. */
 export const reachable = (start: unknown, components: Json, into = new Set<string>()): Set<string> => {
   if (typeof start !== "object" || start === null) return into
   const name = nameOfRef(start)

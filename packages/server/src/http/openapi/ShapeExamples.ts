@@ -1,10 +1,10 @@
 /**
- * An example of a whole shape, put together from the examples that the contract gives its members. Nothing is made up: a test
- * fails for a member without one, and decodes what comes out.
+ * An example of a whole shape, built from its members' examples in the contract. A test fails for a member without one, and
+ * decodes the results.
  */
 import { type Json, nameOfRef } from "./Schemas.ts"
 
-/** The shape's own example; else its members', its items', its first value, or its default. */
+/** The shape's own example; otherwise one built from its members, its items, its first value, or its default. */
 export const exampleOf = (schema: unknown, components: Json): unknown => {
   const name = nameOfRef(schema)
   const node = (name === undefined ? schema : components[name]) as Json

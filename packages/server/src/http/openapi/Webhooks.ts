@@ -1,6 +1,6 @@
 /**
- * The `webhooks` section of the document, of which the library knows nothing: what a receiver gets, and how it verifies it.
- * Its example verifies with the example of a secret; a test holds that. Source: spec §2.4 and §4.1.
+ * The `webhooks` section of the document, which the library cannot generate: the request to a receiver, and how to verify it. A
+ * test verifies its example with the example secret. Source: spec §2.4 and §4.1.
  */
 import { DELIVERED, SIGNED, TRACE_ID } from "@posthorn/api-contract/Examples"
 import { refOf } from "./Schemas.ts"
