@@ -1,7 +1,7 @@
 /**
  * The contract: every operation, its shapes, errors, permission, bucket and tool, declared once.
  *
- * The REST routes, the OpenAPI document, the typed client and the MCP tools are all read off this value.
+ * The REST routes, the OpenAPI document, the typed client and the MCP tools are all derived from this value.
  * Source: spec §4, §9 and §4.2.
  */
 import { HttpApi, OpenApi } from "@effect/platform"

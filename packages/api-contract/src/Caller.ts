@@ -1,4 +1,4 @@
-/** Who a token is: the one question that any valid token may ask. Source: spec §5.2. */
+/** Identifying the caller: the one operation that any valid token may call. Source: spec §5.2. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { permissions, Scope } from "@posthorn/domain/Permission"
 import { Schema } from "effect"

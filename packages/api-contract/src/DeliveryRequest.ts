@@ -1,4 +1,4 @@
-/** What a receiver gets: no answer of an operation, but part of the OpenAPI document. Source: spec §2.4. */
+/** The request that a receiver gets. No operation answers it; it is part of the OpenAPI document. Source: spec §2.4. */
 import { Schema } from "effect"
 import { exampleId, PAYLOAD } from "./Examples.ts"
 import { Text } from "./Fields.ts"

@@ -1,4 +1,4 @@
-/** What a delivery and an attempt look like. Source: spec §2.2, §2.3 and §4.5. */
+/** The shapes of a delivery and an attempt. Source: spec §2.2, §2.3 and §4.5. */
 import * as States from "@posthorn/domain/States"
 import * as Verdict from "@posthorn/domain/Verdict"
 import { Schema } from "effect"

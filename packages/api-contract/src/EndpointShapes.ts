@@ -1,4 +1,4 @@
-/** What a webhook endpoint looks like, and what may be asked of one. Source: spec §2.1 and §4.5. */
+/** The shapes of a webhook endpoint, and of requests about one. Source: spec §2.1 and §4.5. */
 import { EventTypePattern } from "@posthorn/domain/EventType"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Schema } from "effect"
@@ -103,7 +103,7 @@ export const Metadata = Schema.Record({
     message: () => "Expected at most 20 members: names of 1 to 64 characters, values texts of at most 500"
   })
 
-/** The URL is any text here: the capability judges it, so that a bad one is `InvalidWebhookUrl`. */
+/** The URL is any text here; the capability validates it, so that a bad one is `InvalidWebhookUrl`. */
 export const Url = Schema.String.annotations({
   description: "A public https URL without credentials; at most 2,048 characters.",
   examples: [URL_OF_RECEIVER]

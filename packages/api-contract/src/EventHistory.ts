@@ -1,4 +1,4 @@
-/** What was published: events and their types, read back. Source: spec §4.5. */
+/** Reading back published events and their types. Source: spec §4.5. */
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
 import { EventNotFound } from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"

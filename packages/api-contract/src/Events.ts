@@ -71,7 +71,7 @@ export const PublishEvents = Schema.Struct({
     })
 }).annotations({
   identifier: "PublishEvents",
-  // Of thousands of events the first fault is told: the library needs 0.1 ms for each.
+  // Of thousands of events only the first fault is reported: the library needs 0.1 ms for each.
   parseOptions: { errors: "first", exact: true, onExcessProperty: "error" }
 })
 

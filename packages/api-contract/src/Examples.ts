@@ -1,6 +1,6 @@
 /**
- * What things look like in examples: the same endpoint, delivery, trace and moment in all of them, so that they fit together.
- * None of these ever existed.
+ * Values for examples: the same endpoint, delivery, trace and moment in all of them, so that they fit together. None of them
+ * ever existed.
  */
 import { type Noun, prefixes } from "@posthorn/domain/Ids"
 import { requestBody } from "@posthorn/domain/RequestBody"
@@ -9,7 +9,7 @@ export const exampleId = (noun: Noun): string => `${prefixes[noun]}64401b2c93f5e
 
 export const TIME = "2026-11-21T13:00:00.000Z"
 
-/** When a rotated secret, or a range of time, that begins at `TIME` ends. */
+/** The end of a rotated secret, or of a time range, that begins at `TIME`. */
 export const A_DAY_LATER = "2026-11-22T13:00:00.000Z"
 
 export const A_YEAR_LATER = "2027-11-21T13:00:00.000Z"
@@ -24,7 +24,7 @@ export const URL_OF_RECEIVER = "https://example.com/webhooks"
 
 export const PAYLOAD = { invoice: 7, amount: "12.99", currency: "EUR" }
 
-/** What the receiver got, as it came, and the headers that sign it with the secret above; a test verifies them. */
+/** The exact body that the receiver got, and the headers that sign it with the secret above; a test verifies them. */
 export const DELIVERED = requestBody(exampleId("delivery"), "invoice.paid", JSON.stringify(PAYLOAD))
 
 export const SIGNED = {

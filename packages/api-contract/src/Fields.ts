@@ -1,7 +1,6 @@
 /**
- * Members that many answers have: what each means and what it looks like. OpenAPI's descriptions and examples are read off
- * these annotations; tools leave them out (`server/mcp/ToolSchemas`). A member that means something else in one shape says
- * so there.
+ * Members that many answers share, with their meaning and an example. OpenAPI's descriptions and examples come from these
+ * annotations; tools omit them (`server/mcp/ToolSchemas`). A shape in which a member means something else says so there.
  */
 import type { Noun } from "@posthorn/domain/Ids"
 import { Role } from "@posthorn/domain/Permission"
@@ -56,7 +55,7 @@ export const TraceId = Text(
 
 export const ExpiresAt = NullOr(Timestamp, "When it ends; null when it does not.", A_YEAR_LATER)
 
-/** Who did something, and how it came. */
+/** Who did something, and through which transport. */
 export const actorFields = {
   type: ActorType.annotations({ description: "Its kind." }),
   id: Text("Id of the token or the member; of others a word such as `operator`.", exampleId("token")),

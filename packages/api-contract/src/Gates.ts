@@ -1,9 +1,9 @@
 /**
- * The gates in front of operations: what each tells the operation it lets a caller into.
+ * The gates in front of operations, and what each provides to its operations.
  *
- * Every operation stands behind exactly one. Because a gate provides what its operations may read, one that reads the
- * workspace's principal does not compile behind the operator's gate. `server/Gate` implements them; what a caller must
- * hold, and which bucket the call counts in, is in the operation's rules. Source: spec §5.1.
+ * Every operation is behind exactly one gate. A gate provides what its operations may read, so an operation that reads the
+ * workspace's principal does not compile behind the operator's gate. `server/gate/Gate` implements them. The operation's rules
+ * name the required permission and the rate-limit bucket. Source: spec §5.1.
  */
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "@effect/platform"
 import {
@@ -26,25 +26,25 @@ const security = {
   )
 }
 
-/** Declared for all operations; the gate gives it for a query that its operation does not take. */
+/** Declared for all operations: the gate fails with it for query parameters that its operation does not have. */
 export const invalidRequest = failure(InvalidRequest)
 
 const refusals = [failure(Unauthorized), failure(Forbidden), failure(RateLimited), invalidRequest] as const
 
-/** For what any valid token may ask. */
+/** For operations that any valid token may call. */
 export class CallerGate extends HttpApiMiddleware.Tag<CallerGate>()("@posthorn/api-contract/CallerGate", {
   provides: CurrentCaller,
   failure: Schema.Union(...refusals),
   security
 }) {}
 
-/** For the operator, outside every workspace. */
+/** For the operator, outside of workspaces. */
 export class OperatorGate extends HttpApiMiddleware.Tag<OperatorGate>()(
   "@posthorn/api-contract/OperatorGate",
   { provides: CurrentOperator, failure: Schema.Union(...refusals), security }
 ) {}
 
-/** Into the workspace that the path names with `:slug`. */
+/** For operations in the workspace that `:slug` in the path names. */
 export class WorkspaceGate extends HttpApiMiddleware.Tag<WorkspaceGate>()(
   "@posthorn/api-contract/WorkspaceGate",
   { provides: CurrentPrincipal, failure: Schema.Union(...refusals, failure(WorkspaceNotFound)), security }

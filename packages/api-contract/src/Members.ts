@@ -23,7 +23,7 @@ export type Member = typeof Member.Type
 
 export const MemberPage = PageOf("Member", Member)
 
-/** Not more than tells an address from something else: only mail can tell whether it exists. */
+/** Only as strict as needed to tell an address from other text: only sending mail can tell whether it exists. */
 const Email = Schema.String.pipe(
   Schema.maxLength(254),
   Schema.pattern(/^[^\s@\p{Cc}]{1,64}@[^\s@\p{Cc}]+$/u)

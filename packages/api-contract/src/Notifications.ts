@@ -1,4 +1,4 @@
-/** Notifications: what a workspace should look at. Source: spec §3.1, §4 and §4.5. */
+/** A workspace's notifications. Source: spec §3.1, §4 and §4.5. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { IdempotencyKeyInUse, IdempotencyKeyReused, NotificationNotFound } from "@posthorn/domain/Errors"
 import { NotificationKind } from "@posthorn/domain/States"

@@ -1,5 +1,6 @@
 /**
- * What the contract says of an operation beyond HTTP: who may call it, what it costs, its MCP tool, what its answer is.
+ * The contract's rules for an operation beyond HTTP: who may call it, its rate-limit bucket, its MCP tool, and the kind of its
+ * answer.
  *
  * REST, MCP, OpenAPI and the tests that walk the contract all read these rules; none of them has a list of its own.
  */
@@ -13,36 +14,36 @@ export interface OperationRules {
   readonly bucket: Bucket
   /** Name of its MCP tool. */
   readonly tool: string
-  /** For agents, after the description: when to use the tool, and which to call next. */
+  /** For agents, after the description: when to use the tool, and which tool to call next. */
   readonly guidance?: string
-  /** For agents: may it remove or stop something. Default false. */
+  /** For agents: whether it may remove or stop something. Defaults to false. */
   readonly destructive?: boolean
-  /** For agents: changes nothing, as every GET does. Default: only for GET. */
+  /** For agents: whether it changes nothing. Defaults to true for GET only. */
   readonly readOnly?: boolean
-  /** For agents: does calling it again change nothing more. Default: only for GET. */
+  /** For agents: whether calling it again changes nothing more. Defaults to true for GET only. */
   readonly idempotent?: boolean
-  /** The answer holds a secret that is shown once: no cache may keep it. */
+  /** The answer contains a secret that is shown once, so no cache may keep it. */
   readonly secret?: boolean
-  /** Path of what was created, for the `Location` header, under BASE_URL; null when this answer created nothing. */
+  /** The path of what was created, under BASE_URL, for the `Location` header; null if this call created nothing. */
   readonly location?: (
     path: Readonly<Record<string, string>>,
     answer: { readonly id?: string }
   ) => string | null
-  /** For an operation with answers of several statuses. Default: the one status of its answer. */
+  /** For an operation with several success statuses. Defaults to the one status of its answer. */
   readonly statusOf?: (answer: object) => number
   /** The answer is an endpoint and comes with its `ETag`. */
   readonly tagged?: boolean
-  /** It has a rule of its own for idempotency keys: its answer is not kept by the common one. */
+  /** It handles idempotency keys itself: the common rule does not keep its answer. */
   readonly ownKeys?: boolean
-  /** Whether a call with this body changes nothing: its answer is not kept under a key. */
+  /** Whether a call with this body changes nothing. Then its answer is not kept under a key. */
   readonly changesNothing?: (body: never) => boolean
-  /** What is given to whoever repeats the call under its idempotency key. Default: the answer itself. */
+  /** The answer to a repeated call with the same idempotency key. Defaults to the first answer. */
   readonly repeated?: (answer: never) => unknown
-  /** A call without a body is one with an empty object. */
+  /** A missing body counts as an empty object. */
   readonly optionalBody?: boolean
-  /** How much longer than others it may take to answer. */
+  /** How much longer than other operations it may take to answer. */
   readonly waitsMs?: number
-  /** Members of the body that are carried as the exact text that was sent. */
+  /** Members of the body that keep their exact text. */
   readonly raw?: ReadonlyArray<ReadonlyArray<string>>
 }
 

@@ -1,9 +1,8 @@
 /**
  * The one table from error tag to HTTP status and title, and the wire shape of every refusal.
  *
- * On the wire: RFC 9457 `application/problem+json` that also carries the tag and the error's own facts. REST, OpenAPI,
- * the client and MCP read this file. `satisfies` makes an error without a status a compile error. Source: spec §7,
- * spec §7.1.
+ * On the wire: RFC 9457 `application/problem+json` that also carries the tag and the error's own facts. REST, OpenAPI, the
+ * client and MCP use this file. Because of `satisfies`, an error without a status does not compile. Source: spec §7 and §7.1.
  */
 import { HttpApiSchema } from "@effect/platform"
 import type * as Errors from "@posthorn/domain/Errors"
@@ -50,13 +49,13 @@ export const problems = {
   ServiceUnavailable: { status: 503, title: "The service is not available just now" }
 } as const satisfies Problems
 
-/** What a refusal says of the call that it answers. */
+/** The call-specific members of a refusal. */
 export class ProblemContext extends Context.Reference<ProblemContext>()(
   "@posthorn/api-contract/ProblemContext",
   { defaultValue: () => ({ baseUrl: "", traceId: "" }) }
 ) {}
 
-/** A refusal as it travels: the common members, then the error's own facts. */
+/** A refusal on the wire: the common members, then the error's own facts. */
 export const toProblem = (error: Errors.PublicError, context: ProblemContext["Type"]) => {
   const { _tag, ...facts } = error as Errors.PublicError & Record<string, unknown>
   const { status, title } = problems[error._tag]
@@ -80,7 +79,7 @@ const factsOf = (error: Errors.PublicError, facts: Record<string, unknown>) => {
   )
 }
 
-/** Declare a domain error on an operation: `.addError(failure(WebhookEndpointDisabled))`. */
+/** Declares a domain error on an operation: `.addError(failure(WebhookEndpointDisabled))`. */
 export const failure = <
   Self extends Errors.PublicError,
   Tag extends Self["_tag"],

@@ -1,4 +1,4 @@
-/** Replay jobs: all that an endpoint did not receive in a time, sent again. Source: spec §4.6. */
+/** Replay jobs: sending again everything that an endpoint did not receive in a time range. Source: spec §4.6. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import {
   IdempotencyKeyInUse,

@@ -1,4 +1,4 @@
-/** One of each refusal, for documents: made of the examples that its facts carry, and said by the error itself. */
+/** One example of each refusal, for documents, made from the examples of its facts. The error itself writes its message. */
 import * as Errors from "@posthorn/domain/Errors"
 import { Option, type Schema, SchemaAST } from "effect"
 
@@ -8,7 +8,7 @@ type Classes = Readonly<
   Record<Tag, (new (facts: object) => Errors.PublicError) & { readonly fields: Schema.Struct.Fields }>
 >
 
-/** A test fails for a fact without an example: the error refuses to be made. */
+/** A fact without an example fails a test, because the error cannot be constructed. */
 export const sampleOf = (tag: Tag): Errors.PublicError => {
   const Refusal = (Errors as unknown as Classes)[tag]
   const { _tag, ...facts } = Refusal.fields

@@ -1,4 +1,4 @@
-/** Explaining a signature that a receiver does not accept. Source: spec §4.1 and §4.6. */
+/** Explaining why a receiver does not accept a signature. Source: spec §4.1 and §4.6. */
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"
@@ -17,7 +17,7 @@ const isHeaders = (value: unknown): value is Readonly<Record<string, string>> =>
   Object.keys(value).length <= MOST_HEADERS &&
   Object.values(value).every((each) => typeof each === "string")
 
-/** Judged as a whole: a hundred thousand members are refused as fast as one. */
+/** Checked as a whole: refusing a hundred thousand members is as fast as refusing one. */
 const ReceivedHeaders = Schema.declare(isHeaders).annotations({
   description:
     "The request's headers as your receiver got them, by name in any case; at least the three that begin with `webhook-`.",

@@ -1,8 +1,8 @@
 /**
- * Statistics: a workspace at a glance, and an endpoint's deliveries hour by hour. Source: spec §4 and §4.5.
+ * Statistics: the overview of a workspace, and an endpoint's deliveries hour by hour. Source: spec §4 and §4.5.
  *
- * A delivery counts in the hour of its `createdAt`, under its present status, so the counts of an hour still move while
- * its deliveries are retried. Pending ones are not counted. Percentiles are over the last attempt of each.
+ * A delivery counts in the hour of its `createdAt` and under its present status, so an hour's counts change while its
+ * deliveries are retried. Pending deliveries are not counted. Percentiles are over each delivery's last attempt.
  */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
@@ -139,7 +139,7 @@ const getOverview = HttpApiEndpoint.get("getOverview", "/workspaces/:slug/overvi
     })
   )
 
-/** Published as the group `overview`; `getEndpointStats` is published in the group `endpoints`. */
+/** The group `overview`. `getEndpointStats` belongs to the group `endpoints`. */
 export class StatisticsApi extends HttpApiGroup.make("overview")
   .add(getOverview)
   .middleware(WorkspaceGate)

@@ -1,4 +1,4 @@
-/** Test sends: trying an endpoint out. Source: spec §3.1 and §4.3. */
+/** Test sends, to try an endpoint. Source: spec §3.1 and §4.3. */
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
 import {
   IdempotencyKeyInUse,

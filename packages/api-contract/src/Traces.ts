@@ -1,4 +1,4 @@
-/** One id to follow: all that became of an event, in order of time. Source: spec §4.6. */
+/** Traces: everything that became of an event, in order of time, found by any of its ids. Source: spec §4.6. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { TraceNotFound } from "@posthorn/domain/Errors"
 import { Schema } from "effect"

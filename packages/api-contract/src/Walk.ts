@@ -1,7 +1,7 @@
 /**
- * Walks the contract: every operation as plain data, for whoever derives something from all of them.
+ * Walks the contract: every operation as plain data, for code that derives something from all of them.
  *
- * Walking forgets the types of requests and answers; the builder checks them where the operations are implemented.
+ * The types of requests and answers are lost here; the builder checks them where the operations are implemented.
  */
 import type { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { HttpApiSchema } from "@effect/platform"
@@ -31,7 +31,7 @@ export interface ContractEntry {
   readonly endpoint: Endpoint
 }
 
-/** Of several answers the one that is declared first: the usual one. */
+/** The answer that is declared first, which is the usual one. */
 const firstOf = (success: Schema.Schema.Any): Schema.Schema.Any =>
   SchemaAST.isUnion(success.ast) ? Schema.make(success.ast.types[0]) : success
 
@@ -62,7 +62,7 @@ const entryOf = (group: Group, endpoint: Endpoint): ContractEntry => ({
   endpoint
 })
 
-/** The names of a part's members, as they are sent. */
+/** The names of the members of path, query or body, as sent. */
 export const membersOf = (part: Option.Option<Schema.Schema.Any>): ReadonlyArray<string> =>
   Option.match(part, {
     onNone: () => [],

@@ -1,4 +1,4 @@
-/** Pieces that many shapes on the wire are made of. Plain strings and numbers: what a JSON client sees is what is typed. */
+/** Building blocks of the shapes on the wire. They are plain strings and numbers: the types are what a JSON client sees. */
 import { HttpApiSchema } from "@effect/platform"
 import type { Id, Noun } from "@posthorn/domain/Ids"
 import { type Bounds, clampInteger, DEFAULT_LIMIT, MAX_LIMIT } from "@posthorn/domain/Page"
@@ -7,18 +7,18 @@ import { Option, ParseResult, Schema, SchemaAST } from "effect"
 import { exampleId, PAYLOAD, TIME } from "./Examples.ts"
 import { NullOr } from "./Fields.ts"
 
-/** A schema that is annotated anew would lose its name. */
+/** A schema would lose its name by further annotations. */
 const identifierOf = ({ ast }: Schema.Schema.Any) =>
   Option.match(SchemaAST.getIdentifierAnnotation(ast), {
     onNone: () => ({}),
     onSome: (identifier) => ({ identifier })
   })
 
-/** This shape, answered with this status. */
+/** This shape with this status. */
 export const withStatus = <A, I>(status: number, schema: Schema.Schema<A, I>): Schema.Schema<A, I> =>
   schema.annotations({ ...identifierOf(schema), ...HttpApiSchema.annotations({ status }) })
 
-/** What a caller sends in one part of a request: all that is wrong with it is told at once, and unknown members are refused. */
+/** A part of a request: everything that is wrong with it is reported at once, and unknown members are refused. */
 export const sent = <A, I>(schema: Schema.Schema<A, I>): Schema.Schema<A, I> =>
   schema.annotations({
     ...identifierOf(schema),
@@ -32,7 +32,10 @@ export const JsonValue = Schema.Unknown.annotations({
   examples: [PAYLOAD]
 })
 
-/** A client puts these into a path as they are, so what could lead elsewhere (`../`, `?`) is sent as what nothing has. */
+/**
+ * Clients put ids into a path unescaped. So the typed client sends an id that could change the path (`../`, `?`) as one that
+ * nothing has.
+ */
 const inPath = (text: string) => (/^[\w-]+$/.test(text) ? text : "-")
 
 export const Slug = Schema.transform(Schema.String, Schema.String, {
@@ -49,7 +52,7 @@ export const Slug = Schema.transform(Schema.String, Schema.String, {
   }
 })
 
-/** A time as a caller writes it: any RFC 3339; decoded to UTC with milliseconds. */
+/** A time from a caller: any RFC 3339 text, decoded to UTC with milliseconds. */
 export const Moment = (description: string, example = TIME) =>
   Schema.transformOrFail(Schema.String, Schema.String, {
     strict: true,
@@ -67,8 +70,8 @@ export const Moment = (description: string, example = TIME) =>
   })
 
 /**
- * Text without NUL and halves of surrogate pairs: PostgreSQL cannot hold them. Not shown in OpenAPI: few languages'
- * patterns can say it.
+ * Text without NUL and unpaired surrogates, which PostgreSQL cannot store. Not shown in OpenAPI: few languages' patterns can
+ * express it.
  */
 export const Storable = Schema.String.pipe(Schema.pattern(/^[^\0\p{Cs}]*$/u, { jsonSchema: {} }))
 
@@ -82,7 +85,7 @@ export const Label = (max: number, description: string, example: string) =>
 
 const PLAIN = /^[\x21-\x7e]{1,64}$/
 
-/** An id that is asked for. Any text is taken: a malformed id is an unknown id, here one that nothing has. */
+/** An id in a request. Any text is accepted: a malformed id is decoded to one that nothing has, so it is simply unknown. */
 export const IdParam = <N extends Noun>(noun: N, description = `Id of the ${noun}.`) =>
   Schema.transform(Schema.String, Schema.String as Schema.Schema<Id<N>, string>, {
     strict: true,
@@ -97,7 +100,10 @@ export const IdParam = <N extends Noun>(noun: N, description = `Id of the ${noun
     }
   })
 
-/** A whole number in a query that is never wrong: what is no integer is the default, what is out of range is clamped. */
+/**
+ * A whole number in a query that is never refused: anything but an integer means the default, and out-of-range values are
+ * clamped.
+ */
 export const Clamped = (description: string, bounds: Bounds) =>
   Schema.transform(Schema.String, Schema.Number, {
     strict: true,
@@ -114,7 +120,7 @@ export const Clamped = (description: string, bounds: Bounds) =>
     }
   })
 
-/** A choice in a query: `true` or `false`, false when it is left out. */
+/** A boolean in a query: `true` or `false`. Defaults to false. */
 export const Flag = (description: string) =>
   Schema.optionalWith(
     Schema.transform(Schema.Literal("true", "false"), Schema.Boolean, {
@@ -134,26 +140,26 @@ const Limit = Clamped(
   { min: 1, max: MAX_LIMIT, otherwise: DEFAULT_LIMIT }
 )
 
-/** Marks, for the compiler alone, a member that callers may leave out and operations always find: see `Filled`. */
+/** Marks, only for the compiler, a member that callers may omit and operations always get: see `Filled`. */
 export interface FilledIn {
   readonly "there is no such value": never
 }
 
-/** A member that is the given value when it is left out, by callers over HTTP and by callers of the typed client alike. */
+/** A member with a default, for callers over HTTP and of the typed client alike. */
 export const withDefault = <A, I>(schema: Schema.Schema<A, I>, value: A) =>
   Schema.optionalToOptional(schema, Schema.typeSchema(schema) as Schema.Schema<A | FilledIn, A>, {
     decode: Option.orElseSome(() => value),
     encode: (given) => given as Option.Option<A>
   })
 
-/** What an operation finds: members with a default are always there. */
+/** A request as its operation gets it: members with a default are always present. */
 export type Filled<T> = {
   readonly [K in keyof T as K extends Defaulted<T> ? never : K]: T[K]
 } & {
   readonly [K in Defaulted<T>]-?: Exclude<T[K], FilledIn | undefined>
 }
 
-/** The same request as its operation finds it. */
+/** Converts a request to `Filled`. */
 export function filled<T>(given: T): Filled<T>
 export function filled(given: unknown) {
   return given
@@ -173,7 +179,7 @@ export const pageQuery = {
   )
 }
 
-/** Whether a list shows payloads. Agents, whose memory is short, get the other default: `server/mcp/ToolCalls`. */
+/** Whether a list shows payloads. Agents, whose context is small, get the other default: `server/mcp/ToolCalls`. */
 export const PayloadChoice = Schema.optional(
   Schema.Literal("include", "omit").annotations({
     description:
@@ -182,7 +188,7 @@ export const PayloadChoice = Schema.optional(
   })
 )
 
-/** For every POST that changes something: the same call again gives the first answer and changes nothing. */
+/** For POSTs that change something: repeating the call returns the first answer and changes nothing. */
 export const idempotencyKey = {
   "idempotency-key": Schema.optional(
     Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{1,255}$/)).annotations({
@@ -194,7 +200,7 @@ export const idempotencyKey = {
   )
 }
 
-/** For operations that change what is there, if it still is what the caller has read. */
+/** For changes that apply only if the caller has read the present version. */
 export const ifMatch = {
   "if-match": Schema.optional(
     Schema.String.annotations({

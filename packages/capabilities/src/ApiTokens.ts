@@ -1,8 +1,7 @@
 /**
- * API tokens: making, listing and revoking them. `Identities.ts` knows one again.
+ * API tokens: making, listing and revoking them. `Identities.ts` verifies them.
  *
- * A token never grants more than its creator may do, nor for longer, and knows who that was. Source: spec §5.1 and §5.2
- * (Tokens).
+ * A token never grants more, or for longer, than its creator has, and records its creator. Source: spec §5.1 and §5.2 (Tokens).
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import {
@@ -34,7 +33,7 @@ export interface NewToken {
   readonly expiresAt?: string | null | undefined
 }
 
-/** A token ends when its maker does at the latest. Null is no end. */
+/** A token expires with its maker at the latest. Null means never. */
 const earlier = (wished: string | null, makers: string | null) =>
   wished === null || (makers !== null && Date.parse(makers) < Date.parse(wished)) ? makers : wished
 
@@ -65,7 +64,7 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
         if (typeof request.expiresAt === "string" && (yield* tokens.isPast(request.expiresAt)))
           return yield* invalid("/expiresAt", "Expected a time in the future")
         if (!(yield* workspaces.hold(workspaceId))) return yield* new WorkspaceNotFound()
-        // Ended since the gate let it in: what it made now would escape the revocation of its descendants.
+        // The caller has ended since the gate: a token made now would escape the revocation of its descendants.
         if (!(yield* tokens.isOpen(workspaceId, lineage))) return yield* new Unauthorized()
         if ((yield* tokens.countOpen(workspaceId)) >= limit)
           return yield* new LimitReached({ limit, of: "tokens" })
@@ -122,7 +121,7 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
         )
       })
 
-    /** The tokens that were made in these sessions, with their descendants. The workspace must be held. */
+    /** Revokes the tokens that were made in these sessions, with their descendants. The workspace must be locked. */
     const revokeMadeIn = (sessionIds: ReadonlyArray<ConsoleSessionId>) =>
       Effect.flatMap(CurrentPrincipal, ({ workspaceId }) =>
         Effect.flatMap(
@@ -132,8 +131,9 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
       )
 
     /**
-     * For good; again changes nothing. With `descendants` also every token made by it, directly or through links,
-     * sessions and other tokens, those revoked already included, as itself may be. In this process it is effective when this returns.
+     * Revokes it permanently; idempotent. With `descendants`, also revokes every token made by it, directly or through links,
+     * sessions and other tokens, even if some of these, or the token itself, are already revoked. In this process it takes
+     * effect before this returns.
      */
     const revoke = (tokenId: TokenId, descendants: boolean) =>
       Effect.gen(function* () {

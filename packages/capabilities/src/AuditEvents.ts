@@ -15,7 +15,7 @@ export class AuditEvents extends Effect.Service<AuditEvents>()("@posthorn/capabi
       return yield* listPast(byTime, query, (from) => audit.list(workspaceId, query.limit, from))
     })
 
-    /** What the operator did to workspaces, those that are gone included. */
+    /** The operator's acts on workspaces, including deleted ones. */
     const listOperator = Effect.fn("AuditEvents.listOperator")(function* (query: ListQuery) {
       return yield* listPast(byTime, query, (from) => audit.listOperator(query.limit, from))
     })

@@ -1,4 +1,4 @@
-/** Who is calling, as the caller may know it: the first question of an agent that was handed a token. Source: spec §5.2. */
+/** Tells callers who they are: the first call of an agent that was handed a token. Source: spec §5.2. */
 import { Unauthorized } from "@posthorn/domain/Errors"
 import { permissions, type Scope } from "@posthorn/domain/Permission"
 import { CurrentCaller, type Principal } from "@posthorn/domain/Principal"
@@ -27,7 +27,7 @@ export class Callers extends Effect.Service<Callers>()("@posthorn/capabilities/C
     const tokens = yield* ApiTokensRepo
     const workspaces = yield* WorkspacesRepo
 
-    /** Through the console: a member, or whom the operator let in. */
+    /** Through the console: a member, or somebody the operator let in. */
     const describeSession = (principal: Principal) =>
       Effect.gen(function* () {
         const { actor, workspaceId, workspaceSlug: slug } = principal

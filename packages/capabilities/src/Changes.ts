@@ -1,14 +1,13 @@
 /**
- * What a PATCH really changes: the members that were sent and differ from what is there.
- *
- * Nothing different means nothing written, no audit event and no event. Source: spec §4.3.
+ * What a PATCH really changes: the members that were sent and differ from the stored ones. If none differs, nothing is written,
+ * and there is no audit event and no event. Source: spec §4.3.
  */
 import { isDeepStrictEqual } from "node:util"
 
-/** The members of an update, each of which may be left out. */
+/** The members of an update; each may be omitted. */
 export type Sent<A> = { readonly [K in keyof A]?: A[K] | undefined }
 
-/** Only these members of an update. */
+/** Picks these members of an update. */
 export const pick = <A>(sent: Sent<A>, names: ReadonlyArray<keyof A>): Sent<A> =>
   Object.fromEntries(names.map((name) => [name, sent[name]])) as Sent<A>
 

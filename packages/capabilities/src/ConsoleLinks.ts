@@ -1,8 +1,8 @@
 /**
- * Links that open the console once, for oneself, for a member, a role or a list of scopes.
+ * One-time links that open the console: for the caller, a member, a role, or a list of scopes.
  *
- * Nobody gives more than they hold: every permission that the link would grant must be the caller's. The code is 192
- * random bits, stored hashed. Source: spec §11 and §5.2.
+ * The caller must have every permission that the link grants. The code is 192 random bits, stored as a hash. Source: spec §11
+ * and §5.2.
  */
 import { createHash, randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -37,7 +37,7 @@ export interface NewConsoleLink {
 
 export const hashOf = (secret: string) => createHash("sha256").update(secret).digest()
 
-/** What the link stands on: the caller, and whatever stands behind that. Their end is its end too. */
+/** The link's chain: the caller and the caller's own chain. The link ends with any of them. */
 const ownGrant = ({ actor, lineage }: Principal): Grant => ({
   ...lineage,
   memberId: actor.type === "member" ? actor.id : null,
@@ -86,7 +86,7 @@ export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capa
         return { ...own, permissions: [...granted] }
       })
 
-    /** The code of a new link, shown this once, and when it ends. */
+    /** The code of a new link, shown only once, and when it expires. */
     const create = (request: NewConsoleLink) =>
       Effect.gen(function* () {
         const principal = yield* CurrentPrincipal
@@ -96,7 +96,7 @@ export class ConsoleLinks extends Effect.Service<ConsoleLinks>()("@posthorn/capa
           return yield* invalid(`/${chosen[1]![0]}`, "Name a member, a role or scopes: one of them, or none")
         }
         if (!(yield* workspaces.hold(principal.workspaceId))) return yield* new WorkspaceNotFound()
-        // Ended since the gate let it in: a link made now would escape the end of what stands behind it.
+        // The caller has ended since the gate: a link made now would outlive its chain.
         if (!(yield* tokens.isOpen(principal.workspaceId, principal.lineage)))
           return yield* new Unauthorized()
         const grant = yield* grantOf(principal, request)

@@ -1,10 +1,9 @@
 /**
- * Sessions of the console: opened by a link's code or by an API token, known again by a secret that only the browser
- * has, ended by signing out, by who may, by age, or with what they stand on.
+ * Sessions of the console. A link's code or an API token opens one; a secret that only the browser has identifies it; it ends
+ * by signing out, by a caller with the permission, by age, or with its chain.
  *
- * The secret is made anew at each sign-in and never taken from the browser, so that nobody can plant one. Rights are
- * read afresh at each request. A session that was opened by a link made in another one ends with that, and at its latest
- * moment. Source: spec §11.
+ * Each sign-in makes a new secret and never accepts one from the browser, so that nobody can plant one. Rights are read anew
+ * for each request. A session opened by a link from another session ends with that one at the latest. Source: spec §11.
  */
 import { randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -40,7 +39,7 @@ import { Operators } from "./Operators.ts"
 import { transactional } from "./Transaction.ts"
 
 const SECRET_BYTES = 32
-/** With one more, the oldest ends. */
+/** Most sessions of one maker; with one more, the oldest ends. */
 export const SESSIONS_OF_A_MAKER = 20
 
 export interface ConsoleSession {
@@ -49,26 +48,26 @@ export interface ConsoleSession {
   readonly workspaceSlug: string
   readonly workspaceName: string
   readonly actor: Omit<Acting, "via">
-  /** The token that it stands on. */
+  /** The token it is based on. */
   readonly tokenId: TokenId | null
   /** Of the operator's token that it began with. */
   readonly operatorEpoch: string | null
   /** Of the member, the token or the operator; null for an operator without one. */
   readonly name: string | null
   readonly permissions: ReadonlySet<Permission>
-  /** When the session ends at the latest. */
+  /** When the session expires at the latest. */
   readonly endsAt: string
-  /** When the token that it stands on expires; null when it stands on none, or that never does. */
+  /** When its token expires; null if it has none, or that never expires. */
   readonly expiresAt: string | null
 }
 
 export interface Opened {
   readonly workspaceSlug: string
-  /** For the cookie; kept nowhere else. */
+  /** For the cookie; stored nowhere else. */
   readonly secret: string
 }
 
-/** What the member or the token may do now; everything for the operator. */
+/** The member's or the token's present permissions; all for the operator. */
 const maximum = ({ memberRole, tokenScopes }: SessionRow): ReadonlySet<Permission> =>
   memberRole !== null
     ? permissionsOfRole(memberRole)
@@ -114,7 +113,7 @@ const sessionOf = (operators: Operators["Type"], row: SessionRow): ConsoleSessio
   }
 }
 
-/** The role whose rights these are, if it is one. */
+/** The role with exactly these rights, if there is one. */
 const roleWith = (granted: ReadonlyArray<string>): Role | null => {
   const held = permissionsOf(granted)
   return (
@@ -130,7 +129,7 @@ const listed = ({ memberRole, permissions: granted, ...session }: ListedSession)
   role: granted === null ? memberRole : roleWith(granted)
 })
 
-/** A member's own are those that sign in as this member; a token's those that it made; a session's itself. */
+/** A caller's own sessions: a member's are those signed in as that member; a token's are those it made; a session's is itself. */
 const isOwn = ({ actor, lineage }: Principal, sessionId: string, memberId: string | null, madeBy: Maker) =>
   sessionId === lineage.sessionId ||
   (actor.type === "member" && actor.id === memberId) ||
@@ -173,7 +172,7 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
           changes: { fields: [], ...facts }
         })
 
-      /** Ends a session and what was opened from it; gives the ids of all of these. The workspace must be held. */
+      /** Ends a session and those opened from it; returns their ids. The workspace must be locked. */
       const endChain = (
         by: Pick<Principal, "actor" | "traceId" | "workspaceId">,
         sessionId: ConsoleSessionId
@@ -185,7 +184,7 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
           return chain.map(({ id }) => id)
         })
 
-      /** Undefined when what it would stand on has ended. The workspace must be held. */
+      /** Undefined if its chain has ended. The workspace must be locked. */
       const open = (
         { workspaceId, workspaceSlug }: Pick<OpenLink, "workspaceId" | "workspaceSlug">,
         grant: Grant,
@@ -206,13 +205,13 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
 
       const isPresent = ({ operatorEpoch }: Grant) => operatorEpoch === null || epochs.includes(operatorEpoch)
 
-      /** Whom a code would sign in, and where; undefined when it is unknown, used or too old. */
+      /** Whom a code would sign in, and where; undefined if the code is unknown, used or expired. */
       const findLink = (code: string) =>
         Effect.map(repo.findLinks([hashOf(code)]), ([link]) =>
           link === undefined || !isPresent(link) ? undefined : { ...link, actor: actorOf(link) }
         )
 
-      /** Undefined when the code is unknown, used or too old. Whatever happens, it opens nothing a second time. */
+      /** Undefined if the code is unknown, used or expired. In any case the code cannot be used again. */
       const openByCode = (code: string, traceId: string) =>
         Effect.gen(function* () {
           const link = yield* findLink(code)
@@ -225,7 +224,7 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
           }).pipe(transactional(sql))
         }).pipe(Effect.withSpan("ConsoleSessions.openByCode"))
 
-      /** Undefined when the token is no good. */
+      /** Undefined if the token is not valid. */
       const openByToken = (token: string, traceId: string) =>
         Effect.gen(function* () {
           const identity = yield* identities.identify(token)
@@ -266,7 +265,7 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
         )
       }
 
-      /** Signing out: what was opened from the session ends with it; tokens that were made in it stay. */
+      /** Signing out: sessions opened from this one end with it; tokens made in it stay valid. */
       const close = ({ actor, id, workspaceId }: ConsoleSession, traceId: string) =>
         Effect.zipRight(
           workspaces.hold(workspaceId),
@@ -282,8 +281,8 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
       })
 
       /**
-       * Ends a session with all that came of it: sessions, links and tokens, those with their descendants. Again changes
-       * nothing. Others' sessions need `member:manage`.
+       * Ends a session with everything made from it: sessions, links, and tokens with their descendants. Idempotent. Other
+       * callers' sessions need `member:manage`.
        */
       const end = (sessionId: ConsoleSessionId) =>
         Effect.gen(function* () {

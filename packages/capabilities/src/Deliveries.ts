@@ -1,4 +1,4 @@
-/** What a workspace may see of its deliveries, and sending one again. Source: spec §2.2, §2.3, §3.1. */
+/** Reading a workspace's deliveries, and replaying one. Source: spec §2.2, §2.3, §3.1. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import {
@@ -44,7 +44,7 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
     const endpoints = yield* EndpointsRepo
     const replays = yield* ReplaysRepo
 
-    /** Deliveries of one endpoint, newest first. One that has some is there: only an empty page has to ask. */
+    /** Deliveries of one endpoint, newest first. Only for an empty page is it checked whether the endpoint exists. */
     const listByEndpoint = (endpointId: EndpointId, query: DeliveryQuery) =>
       Effect.flatMap(CurrentPrincipal, ({ workspaceId }) => {
         const { eventType, status } = query
@@ -94,8 +94,8 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
     })
 
     /**
-     * Send a stopped delivery again, as a new row due now; the source stays as it was. A disabled endpoint refuses
-     * before the delivery's own state is looked at.
+     * Sends a stopped delivery again, as a new row due now; the source stays as it was. A disabled endpoint is refused before
+     * the delivery's own state is checked.
      */
     const replay = (deliveryId: DeliveryId) =>
       Effect.gen(function* () {
@@ -109,7 +109,7 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
           return yield* new WebhookDeliveryNotReplayable({ deliveryId, deliveryStatus: source.status })
         }
         const id = yield* replays.replayOne(workspaceId, source, { actor, traceId })
-        // Looked up in the transaction that made it. Without an id the source was delivered a moment ago.
+        // Read in the transaction that made it. If there is no id, the source was delivered a moment ago.
         const copy = id === undefined ? undefined : yield* deliveries.find(workspaceId, id)
         if (copy === undefined)
           return yield* new WebhookDeliveryNotReplayable({ deliveryId, deliveryStatus: "delivered" })

@@ -1,8 +1,8 @@
 /**
- * Diagnosing an endpoint: gathers what is recorded and lets the rules of the domain judge it.
+ * Diagnosing an endpoint: gathers the recorded evidence, which the domain's rules then judge.
  *
- * Reads only; sends nothing to the receiver. Whether the URL would be accepted is judged by the rule that dispatch uses,
- * and whether the secret can be opened by the master keys of this process.
+ * It only reads, and sends nothing to the receiver. The URL is checked by dispatch's own rule, and the secret by trying this
+ * process's master keys.
  * Source: spec §4.6.
  */
 

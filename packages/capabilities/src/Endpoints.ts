@@ -41,7 +41,7 @@ export interface EndpointQuery extends ListQuery {
   readonly externalId?: string | undefined
 }
 
-/** Whether the endpoint still is what the caller has read; undefined when the caller does not mind. */
+/** Checks that the endpoint is still what the caller has read; undefined if the caller set no condition. */
 export type Precondition = ((present: EndpointSettings) => boolean) | undefined
 
 const REMOVED_AT_ONCE = 2000
@@ -156,7 +156,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         )
       })
 
-    /** The endpoint as it is, held until the transaction ends. */
+    /** The endpoint, locked until the transaction ends. */
     const hold = (endpointId: EndpointId, precondition: Precondition) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
@@ -166,7 +166,10 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         return present
       })
 
-    /** Change what was sent. The URL is judged first, so that a bad one changes nothing. Source: spec §3.2 and §4. */
+    /**
+     * Changes the members that were sent. The URL is validated first, so that a bad one changes nothing. Source: spec §3.2 and
+     * §4.
+     */
     const update = (endpointId: EndpointId, sent: Sent<EndpointSettings>, precondition?: Precondition) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
@@ -177,10 +180,11 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.update"))
 
     /**
-     * With its deliveries and attempts. Most of a long history goes in steps before the endpoint itself: half a million
-     * deliveries take 11 s, and for so long nobody could publish to it. Idempotent: if it is interrupted, call it again.
-     * While a publisher's transaction is open the endpoint cannot go; that is found out before any history goes, and so is
-     * whether the precondition holds. Somebody who changes the endpoint while a long history goes keeps the endpoint.
+     * Deletes it with its deliveries and attempts. A long history is removed in steps before the endpoint itself: half a
+     * million deliveries take 11 s, and in one step nobody could publish to it meanwhile. Idempotent: if it is interrupted,
+     * call it again. While a publisher's transaction is open the endpoint cannot be deleted. That, and the precondition, are
+     * checked before any history is removed. If somebody changes the endpoint while its history is being removed, the endpoint
+     * stays.
      */
     const remove = Effect.fn("Endpoints.remove")(function* (
       endpointId: EndpointId,
@@ -206,7 +210,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       }).pipe(transactional(sql))
     })
 
-    /** Make a new signing secret, shown this once; the old one signs too for 24 hours. Source: spec §3.3. */
+    /** Makes a new signing secret, shown only once; the old one also signs for 24 hours. Source: spec §3.3. */
     const rotateSecret = (endpointId: EndpointId) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal

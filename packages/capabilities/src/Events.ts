@@ -1,4 +1,4 @@
-/** Publishing domain events, and what was published. Source: spec §6, §3.4 and §4.4. */
+/** Publishing events, and reading them back. Source: spec §6, §3.4 and §4.4. */
 
 import { EventNotFound, InvalidRequest, invalid } from "@posthorn/domain/Errors"
 import { isReserved } from "@posthorn/domain/EventType"
@@ -28,7 +28,7 @@ export interface EventQuery extends ListQuery, Times {
 
 const RESERVED = "The prefixes webhook., member. and api_token. are Posthorn's own"
 
-/** A session of the console publishes nothing but test sends. */
+/** A session of the console may publish only test sends. */
 const PUBLISHING = [["rest"], ["mcp"]] as const
 
 const published = counter(
@@ -44,7 +44,7 @@ const made = counter(
   PUBLISHING
 )
 
-/** An event that was there already counts no second time. */
+/** A duplicate does not count again. */
 const count = (via: Via, answers: ReadonlyArray<Published>) => {
   const fresh = answers.filter(({ duplicate }) => !duplicate)
   published.add(fresh.length, via)
@@ -60,7 +60,7 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
     const events = yield* EventsRepo
     const { fanOut } = (yield* InstallationPolicy).limits
 
-    /** Store the event and queue a delivery for each enabled endpoint that wants it. Answered means durable. */
+    /** Stores the event and queues a delivery for each enabled endpoint that matches. When this returns, they are durable. */
     const publish = ({ eventType, idempotencyKey, payload }: NewEvent) =>
       Effect.flatMap(CurrentPrincipal, ({ actor, connection, traceId, workspaceId }) => {
         if (isReserved(eventType)) return Effect.fail(invalid("/eventType", RESERVED))
@@ -78,7 +78,7 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
         })
       }).pipe(withCheapSpan("Events.publish"))
 
-    /** Store all events, or none if one is refused. The answers come in the order of the events. */
+    /** Stores all events, or none if one is refused. The answers have the order of the events. */
     const publishAll = Effect.fn("Events.publishAll")(function* (batch: ReadonlyArray<NewEvent>) {
       const { actor, traceId, workspaceId } = yield* CurrentPrincipal
       const issues = batch.flatMap(({ eventType }, index) =>
@@ -91,7 +91,7 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
       return { items }
     })
 
-    /** What was published, newest first. */
+    /** Published events, newest first. */
     const list = Effect.fn("Events.list")(function* (query: EventQuery) {
       const { workspaceId } = yield* CurrentPrincipal
       const { eventType, since, until } = query
@@ -105,7 +105,7 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
       return yield* shown((yield* events.find(workspaceId, eventId)) ?? (yield* new EventNotFound()))
     })
 
-    /** Every type that was published, by name. */
+    /** All published event types, by name. */
     const listTypes = Effect.fn("Events.listTypes")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
       return yield* listPast(byType, query, (from) => events.listTypes(workspaceId, query.limit, from))

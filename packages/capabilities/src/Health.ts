@@ -1,6 +1,6 @@
 /**
- * Whether this process can do its work: its database takes what is written, and is at the migration this program knows. A worker
- * in the same process has not stopped because of its clock.
+ * Whether this process can do its work: its database accepts writes and has this program's migrations, and a worker in the same
+ * process has not stopped because of its clock.
  */
 import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import { pending } from "@posthorn/persistence/operations/Migrator"
@@ -9,7 +9,7 @@ import { Effect } from "effect"
 
 export { isDatabaseAway, isWorkspaceGone } from "@posthorn/persistence/client/Statement"
 
-/** A database of another build is not at its migration either. */
+/** A database of another build does not have this program's migrations either. */
 const behind = pending.pipe(
   Effect.map((missing) => (missing.length === 0 ? null : ("migrations" as const))),
   Effect.catchTag("MigrationFailed", () => Effect.succeed("migrations" as const))
@@ -21,7 +21,7 @@ export class Health extends Effect.Service<Health>()("@posthorn/capabilities/Hea
     const clock = yield* DatabaseClock
     const notWriting = yield* makeWriteProbe(behind)
     return {
-      /** Null, or why not. It asks the database at most once a second. */
+      /** Null if healthy, otherwise the reason. It queries the database at most once a second. */
       unready: Effect.map(notWriting, (reason) => reason ?? clock.unready())
     } as const
   })

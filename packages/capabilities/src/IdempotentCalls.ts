@@ -1,7 +1,6 @@
 /**
- * Calls with an idempotency key: the change is made once, and its answer is given again to whoever repeats the call.
- *
- * A refusal is not kept: mend what was wrong and use the key again. Source: spec §4.3.
+ * Calls with an idempotency key: the change is made once, and repeating the call returns its answer. Refusals are not kept: the
+ * key can be used again after the error is fixed. Source: spec §4.3.
  */
 import { IdempotencyKeyInUse, IdempotencyKeyReused } from "@posthorn/domain/Errors"
 import { SecretBox } from "@posthorn/persistence/client/SecretBox"
@@ -12,7 +11,7 @@ import {
 } from "@posthorn/persistence/repositories/IdempotencyRepo"
 import { Effect, Option, Redacted } from "effect"
 
-/** An answer as it goes to the caller. */
+/** An answer as it is sent to the caller. */
 export interface Given {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -20,15 +19,15 @@ export interface Given {
 }
 
 export interface KeyedCall extends KeyOwner {
-  /** Of operation, path, query and body: what another call under the key must equal. */
+  /** Hash of operation, path, query and body: a repeated call must have the same. */
   readonly fingerprint: Buffer
-  /** The answer holds a secret. */
+  /** The answer contains a secret. */
   readonly isSecret: boolean
-  /** How long the call goes on after its change; 0 for most. */
+  /** How long the call goes on after its change; usually 0. */
   readonly afterSeconds: number
 }
 
-/** An answer, and the body to give to whoever repeats the call. */
+/** An answer, and the body for repeated calls. */
 export interface Made<A> {
   readonly value: A
   readonly given: Given
@@ -39,7 +38,7 @@ export type Outcome<A> =
   | { readonly kind: "made"; readonly value: A; readonly given: Given }
   | { readonly kind: "repeated"; readonly given: Given }
 
-/** A caller who is late by so much is taken for gone, and the first part of its answer is given instead. */
+/** A call that is this late counts as lost; then repeated calls get the first part of its answer. */
 const SLACK_SECONDS = 2
 
 export class IdempotentCalls extends Effect.Service<IdempotentCalls>()(
@@ -65,7 +64,7 @@ export class IdempotentCalls extends Effect.Service<IdempotentCalls>()(
           runningSeconds: call.afterSeconds === 0 ? null : call.afterSeconds + SLACK_SECONDS
         })
 
-      /** None when a secret answer is too old, or its master key is gone. */
+      /** None if an answer with a secret is too old, or its master key is gone. */
       const bodyOf = (call: KeyedCall, { body, sealed }: FoundAnswer): Option.Option<string> => {
         if (sealed === null) return Option.fromNullable(body)
         return Option.liftThrowable(() => Redacted.value(box.open(boxRow(call), sealed)))()
@@ -81,7 +80,7 @@ export class IdempotentCalls extends Effect.Service<IdempotentCalls>()(
           return { kind: "repeated", given: { status, headers, body: body.value } } as const
         })
 
-      /** Makes the change and keeps its answer, in one transaction; or gives the answer that is kept. */
+      /** Makes the change and stores its answer in one transaction, or returns the stored answer. */
       const once = <A, E, R>(call: KeyedCall, make: Effect.Effect<Made<A>, E, R>) =>
         repo
           .transaction(

@@ -1,18 +1,16 @@
 /**
- * Knowing an API token again, at a cost that forged ones cannot raise.
+ * Verifies API tokens, at a cost that forged tokens cannot raise.
  *
- * What a token opens is remembered for `REMEMBERED_MS`, so that revoking is effective everywhere within a second and a
- * busy token costs two look-ups a second. Tokens that are not remembered are looked up together: whatever arrives while
- * `STATEMENTS` are under way waits for the next one, and shares it with up to `TOKENS_AT_ONCE` others. So 20,000 forged
- * tokens cost 20 statements on two connections, and a valid one among them is let in with its own. Unknown tokens are not
- * remembered: they would push out the known.
+ * A token's identity is cached for `REMEMBERED_MS`, so that revoking takes effect everywhere within a second, and a busy token
+ * costs two look-ups a second. Other tokens are looked up together: those that arrive while `STATEMENTS` statements are under
+ * way wait for the next one, which takes up to `TOKENS_AT_ONCE`. So 20,000 forged tokens cost 20 statements on two connections,
+ * and a valid one among them passes with its statement. Unknown tokens are not cached: they would evict known ones.
  *
- * What is refused costs one look-up and the same comparisons, whether the id is nobody's, revoked, expired, in use at this moment, or
- * comes with a wrong secret: how long a refusal takes does not tell which tokens there are.
+ * Every refusal costs one look-up and the same comparisons, whether the id is unknown, revoked, expired, in use, or has a wrong
+ * secret. So the time of a refusal does not reveal which tokens exist.
  *
- * Whether a token has expired is for the database's clock to say, as with everything that is due; how long it is remembered
- * is measured by a clock that only goes forward. So a server whose wall clock is wrong, or is set back, refuses nobody who
- * has a good token, and lets nobody in with one that is over. Source: spec §5.1.
+ * The database's clock decides whether a token has expired; a monotonic clock measures how long it is cached. So a server with
+ * a wrong wall clock neither refuses a valid token nor accepts an expired one. Source: spec §5.1.
  */
 import type { TokenId } from "@posthorn/domain/Ids"
 import { permissionsOf } from "@posthorn/domain/Permission"
@@ -23,7 +21,7 @@ import { LRUCache } from "lru-cache"
 import * as TokenText from "./TokenText.ts"
 
 const REMEMBERED_MS = 500
-/** While it is asked for again, calls go on with what is known: no busy token's call waits, and none overtakes another. */
+/** During a refresh, calls use the cached identity: no call of a busy token waits, and none overtakes another. */
 const KNOWN_AT_MOST_MS = 900
 const REMEMBERED_TOKENS = 10_000
 const MINUTE_MS = 60_000
@@ -36,32 +34,32 @@ export interface Identity extends TokenIdentity {
 
 interface Remembered {
   readonly identity: Identity
-  /** When it was asked for. */
+  /** When it was looked up. */
   readonly readAt: number
-  /** When it expires; never for a token without an end, nor for one that was over when it was asked for, and stays so. */
+  /** When it expires. Infinite for a token without an expiry, and for one that had already expired at the look-up. */
   readonly openUntil: number
-  /** When to ask again; never while that is under way. */
+  /** When to refresh it; never while a refresh is under way. */
   readonly until: number
 }
 
-/** Tokens that one statement will look up; it takes more until it starts. */
+/** The tokens of one statement; more can be added until it starts. */
 interface Batch {
   readonly tokenIds: Set<string>
   readonly rows: Deferred.Deferred<ReadonlyMap<string, TokenIdentity>>
 }
 
-/** A look-up under way, and what was forgotten when it began. */
+/** A look-up under way, and the count of invalidations when it began. */
 interface Asking {
   readonly before: number
   readonly answer: Deferred.Deferred<Identity | undefined>
 }
 
-/** Stands in for what a token is compared with when nothing is found. */
+/** Compared with if nothing is found. */
 const NOTHINGS_HASH = TokenText.hashSecret("")
 
 const isOpen = ({ leftMs, revokedAt }: Identity) => revokedAt === null && (leftMs === null || leftMs > 0)
 
-/** Whether this secret opens what was found. It is compared whatever was found: that takes no less time. */
+/** Whether this secret matches the row. It is compared in any case, so that the time is the same. */
 const opens = (found: Identity | undefined, secret: string): found is Identity => {
   const isProven = TokenText.matches(secret, found?.secretHash ?? NOTHINGS_HASH)
   return found !== undefined && isProven && isOpen(found)
@@ -78,7 +76,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
     let filling: Batch | undefined
     const asking = new Map<TokenId, Asking>()
 
-    /** What was looked up before is not trusted again, nor is what is being looked up now. */
+    /** Discards cached identities, and the results of look-ups under way. */
     const forgetAll = Effect.sync(() => {
       forgotten++
       remembered.clear()
@@ -94,7 +92,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
       })
     }
 
-    /** `lastUsedAt` is to the minute: more than one write a minute would change nothing. */
+    /** `lastUsedAt` has minute precision, so more than one write a minute would change nothing. */
     const isFirstThisMinute = (tokenId: TokenId) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const minute = Math.floor(now / MINUTE_MS)
@@ -113,7 +111,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
         Effect.intoDeferred(batch.rows)
       )
 
-    /** The row of this token, with as many others as are asked for until the statement starts. */
+    /** The row of this token, looked up together with others that are requested until the statement starts. */
     const find = (tokenId: TokenId) =>
       Effect.gen(function* () {
         const isNew = filling === undefined || filling.tokenIds.size >= TOKENS_AT_ONCE
@@ -122,7 +120,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
           : filling!
         filling = batch
         batch.tokenIds.add(tokenId)
-        // A fiber of its own: who asked first may go away, and the others still wait for the answer.
+        // In its own fiber: the first caller may be interrupted while others still wait for the answer.
         if (isNew) yield* Effect.forkDaemon(send(batch))
         return (yield* Deferred.await(batch.rows)).get(tokenId)
       })
@@ -137,7 +135,10 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
         return identity
       })
 
-    /** Joins a look-up of this token that is under way: of two, the later might be answered first, and its caller overtake. */
+    /**
+     * Joins a look-up of this token that is under way. With two, the later one might be answered first, and its caller would
+     * overtake the other.
+     */
     const lookUp = (tokenId: TokenId) =>
       Effect.gen(function* () {
         const asked = asking.get(tokenId)
@@ -151,7 +152,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
         return yield* Deferred.await(mine.answer)
       })
 
-    /** What is remembered of a token, while it may be used. */
+    /** The cached identity of a token, while it is valid. */
     const recall = (tokenId: TokenId, now: number) => {
       const known = remembered.get(tokenId)
       return known !== undefined && now < Math.min(known.readAt + KNOWN_AT_MOST_MS, known.openUntil)
@@ -159,10 +160,10 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
         : undefined
     }
 
-    /** Runs on when the caller has gone. */
+    /** Continues when the caller is interrupted. */
     const beside = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkDaemon(Effect.ignore(effect))
 
-    /** Asks again in good time; calls use what is remembered meanwhile. */
+    /** Refreshes in time; meanwhile calls use the cached identity. */
     const refresh = (tokenId: TokenId, known: Remembered, now: number) => {
       if (now < known.until) return Effect.void
       remembered.set(tokenId, { ...known, until: Number.POSITIVE_INFINITY })
@@ -176,7 +177,7 @@ export class Identities extends Effect.Service<Identities>()("@posthorn/capabili
           : Effect.succeed(identity)
       )
 
-    /** Whose token this is; undefined when it is malformed, unknown, revoked or expired, or its secret is wrong. */
+    /** The identity of this token; undefined if it is malformed, unknown, revoked or expired, or its secret is wrong. */
     const identify = (token: string): Effect.Effect<Identity | undefined> =>
       Effect.flatMap(elapsedNow, (now) => {
         const parts = TokenText.read(token)

@@ -1,4 +1,4 @@
-/** What every list is asked with: how many, and from where. Source: spec §8. */
+/** The parameters of every list: limit and cursor. Source: spec §8. */
 import { emptyPage, type Order, type Page, pageOf, positionIn } from "@posthorn/domain/Page"
 import { Effect, Option } from "effect"
 
@@ -7,7 +7,7 @@ export interface ListQuery {
   readonly cursor?: string | undefined
 }
 
-/** The page that `read` gives past the cursor; an empty one when the cursor does not decode. */
+/** The page that `read` returns past the cursor; an empty one if the cursor does not decode. */
 export const pagePast = <P, A, E, R>(
   order: Order<never, P>,
   { cursor }: ListQuery,
@@ -15,7 +15,7 @@ export const pagePast = <P, A, E, R>(
 ): Effect.Effect<Page<A>, E, R> =>
   Option.match(positionIn(order, cursor), { onNone: () => Effect.succeed(emptyPage), onSome: read })
 
-/** The same of rows, of which `read` gives one more than the page may hold, if there are so many. */
+/** The same from rows: `read` returns one row more than fits on the page, if there is one. */
 export const listPast = <P, A, E, R>(
   order: Order<A, P>,
   query: ListQuery,

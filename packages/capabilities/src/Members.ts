@@ -45,13 +45,13 @@ export class Members extends Effect.Service<Members>()("@posthorn/capabilities/M
         })
       )
 
-    /** Tells the workspace's endpoints. */
+    /** Publishes it to the workspace's endpoints. */
     const announce = (type: "member.added" | "member.removed", { id, ...facts }: MemberRow) =>
       Effect.flatMap(CurrentPrincipal, (by) =>
         events.announce(by.workspaceId, { type, payload: { memberId: id, ...facts } }, by)
       )
 
-    /** A role is given, changed and taken away only by who may do all that it allows. Source: spec §5.2. */
+    /** Only a caller with all of a role's permissions may grant, change or remove it. Source: spec §5.2. */
     const mayGive = (...roles: ReadonlyArray<Role>) =>
       Effect.flatMap(CurrentPrincipal, ({ permissions }) =>
         Option.match(

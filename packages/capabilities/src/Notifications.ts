@@ -18,7 +18,7 @@ export class Notifications extends Effect.Service<Notifications>()("@posthorn/ca
       return yield* listPast(byTime, query, (from) => notifications.list(workspaceId, query.limit, from))
     })
 
-    /** For everybody in the workspace; again changes nothing. */
+    /** Marks it as read for everybody in the workspace; idempotent. */
     const markRead = Effect.fn("Notifications.markRead")(function* (notificationId: NotificationId) {
       const { workspaceId } = yield* CurrentPrincipal
       const marked = yield* notifications.markRead(workspaceId, notificationId)

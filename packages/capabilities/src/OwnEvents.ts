@@ -1,6 +1,6 @@
 /**
- * Payloads of Posthorn's own events about members and tokens: shown only to callers who may see the list of these. To
- * others they are null, wherever events and deliveries are read back. Source: spec §6.1.
+ * Hides payloads of Posthorn's own events about members and tokens from callers who may not list those: wherever events and
+ * deliveries are read, these payloads are null for them. Source: spec §6.1.
  */
 import type { Page } from "@posthorn/domain/Page"
 import type { Permission } from "@posthorn/domain/Permission"
@@ -23,11 +23,11 @@ const shownTo = (permissions: ReadonlySet<Permission>) => {
     hidden.some(([prefix]) => row.eventType.startsWith(prefix)) ? { ...row, payload: null } : row
 }
 
-/** This row as the caller may see it. */
+/** The row as this caller may see it. */
 export const shown = <A extends WithPayload>(row: A) =>
   Effect.map(CurrentPrincipal, ({ permissions }) => shownTo(permissions)(row))
 
-/** The same of a page. */
+/** The same for a page. */
 export const shownPage = <A extends WithPayload>(page: Page<A>) =>
   Effect.map(
     CurrentPrincipal,

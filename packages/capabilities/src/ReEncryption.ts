@@ -1,8 +1,8 @@
 /**
- * Changing the master key: seals every signing secret anew with the newest key.
+ * Changing the master key: re-encrypts every signing secret with the newest key.
  *
- * In batches, in the order of the keys, and a secret that the newest key sealed is passed over: it can be stopped at any
- * time and run again. A rotation that comes between wins. What no key opens is left as it is and named.
+ * It works in batches, by key, and skips secrets that the newest key sealed, so it can be stopped at any time and run again. A
+ * concurrent rotation wins. Secrets that no key opens are left unchanged and reported.
  * Source: spec §10 (ENCRYPTION_KEY) and §3.4 (Secrets).
  */
 import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
@@ -12,17 +12,17 @@ import { Effect } from "effect"
 const BATCH = 500
 
 export interface ReEncrypted {
-  /** Endpoints looked at. */
+  /** Endpoints processed. */
   readonly endpoints: number
-  /** Those whose secrets are sealed anew. */
+  /** Endpoints whose secrets were re-encrypted. */
   readonly sealed: number
-  /** Those with a secret that no key opens. */
+  /** Endpoints with a secret that no key opens. */
   readonly unreadable: ReadonlyArray<string>
 }
 
 type Outcome = "current" | "sealed" | "unreadable"
 
-/** Seals the secrets of every endpoint of every workspace. */
+/** Re-encrypts the secrets of all endpoints of all workspaces. */
 export const reEncryptAll = Effect.gen(function* () {
   const box = yield* SecretBox
   const secrets = yield* SecretsRepo

@@ -1,8 +1,8 @@
 /**
- * Replay jobs: all that an endpoint did not receive in a time, sent again by one call, with a count first.
+ * Replay jobs: one call sends again everything that an endpoint did not receive in a time range; a dry run counts it first.
  *
- * A job is a row that a worker makes step by step; it survives restarts without replaying one source twice, and goes no
- * faster than the endpoint takes it. Source: spec §3.1 and §4.6.
+ * A job is a row, which a worker executes step by step. It survives restarts without replaying a source twice, and is no faster
+ * than the endpoint. Source: spec §3.1 and §4.6.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -42,7 +42,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
       includeMissed: request.includeMissed
     })
 
-    /** How many there are; nothing is stored, and the endpoint may be disabled. */
+    /** Only counts; nothing is stored, and the endpoint may be disabled. */
     const count = (endpointId: EndpointId, request: ReplayRequest) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
@@ -70,7 +70,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
         return replay
       }).pipe(transactional(sql))
 
-    /** Starts the job, or only counts what it would be about. */
+    /** Starts the job, or only counts what it would cover. */
     const start = (endpointId: EndpointId, request: ReplayRequest) =>
       Effect.withSpan(
         request.dryRun ? count(endpointId, request) : begin(endpointId, request),
@@ -88,7 +88,7 @@ export class Replays extends Effect.Service<Replays>()("@posthorn/capabilities/R
       return (yield* replays.find(workspaceId, replayId)) ?? (yield* new ReplayNotFound())
     })
 
-    /** Ends it; what it made so far stays. One that has ended is left as it is. */
+    /** Cancels it; the replays made so far stay. A job that has ended is not changed. */
     const cancel = (replayId: ReplayId) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal

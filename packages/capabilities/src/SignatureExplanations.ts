@@ -1,4 +1,4 @@
-/** Explaining a signature to whoever receives an endpoint's deliveries. Nothing is stored. Source: spec §4.6. */
+/** Explains a signature to the receiver of an endpoint's deliveries. Nothing is stored. Source: spec §4.6. */
 
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
@@ -21,7 +21,7 @@ export class SignatureExplanations extends Effect.Service<SignatureExplanations>
       const deliveries = yield* DeliveriesRepo
       const secrets = yield* SecretsRepo
 
-      /** The body that was sent under the id which the receiver got, if it was sent to this endpoint. */
+      /** The body that was sent under this `webhook-id`, if it was sent to this endpoint. */
       const sentUnder = (workspaceId: WorkspaceId, endpointId: EndpointId, { headers }: Received) =>
         Effect.gen(function* () {
           const [, id = ""] =

@@ -1,8 +1,8 @@
 /**
- * Why a delivery's signature is or is not right, from what a receiver got and what was sent. Pure.
+ * Explains why a delivery's signature is right or wrong, from what the receiver got and what was sent. Pure.
  *
- * It says whether a signature that was given fits a body that was given, or that was sent: it makes none, and says
- * nothing of the secrets, so nobody can sign with its help. Source: spec §4.1 and §4.6.
+ * It only says whether a given signature fits the given body, or the body that was sent. It makes no signature, and reveals
+ * nothing about the secrets, so nobody can sign with its help. Source: spec §4.1 and §4.6.
  */
 import { compact } from "@posthorn/domain/JsonText"
 import { TOLERANCE_SECONDS, VerificationError, verify } from "@posthorn/signature"
@@ -16,10 +16,10 @@ export interface Received {
 
 export interface Known {
   readonly secret: Redacted.Redacted
-  /** The one before, also when its grace is over. */
+  /** The previous one, even after its grace window. */
   readonly previous: Redacted.Redacted | null
   readonly previousExpiresAt: string | null
-  /** The body of the delivery that `webhook-id` names; null when it is none of this endpoint's, or gone. */
+  /** The body of the delivery with this `webhook-id`; null if it is gone, or not this endpoint's. */
   readonly sent: string | null
   readonly now: Date
 }
@@ -39,7 +39,7 @@ export interface SignatureExplanation {
 
 const NAMES = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const
 
-/** The three headers by their names in lower case; of one that came more than once the last. */
+/** The three headers by lower-case name; of a repeated header, the last. */
 const threeOf = (headers: Received["headers"]) => {
   const lower = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.trim()]))
   return Object.fromEntries(NAMES.map((name) => [name, lower.get(name) ?? ""])) as Record<
@@ -74,13 +74,13 @@ const missing = (headers: Three): string | undefined => {
     : undefined
 }
 
-/** Ways in which a body is often written anew; of each the text that may have been sent. */
+/** Common ways in which a body is re-serialised; each returns the text that may have been sent. */
 const respelled = (body: string): ReadonlyArray<string> => {
   const texts = [body.trim(), `${body}\n`, body.replaceAll("\r\n", "\n"), body.replace(/^\uFEFF/, "")]
   try {
     texts.push(compact(body.trim()), JSON.stringify(JSON.parse(body)))
   } catch {
-    // No JSON: then it was not written anew.
+    // Not JSON, so it was not re-serialised.
   }
   return texts.filter((text) => text !== body)
 }

@@ -1,4 +1,4 @@
-/** A workspace at a glance, and an endpoint hour by hour. Source: spec §4.5. */
+/** The overview of a workspace, and an endpoint's hourly statistics. Source: spec §4.5. */
 
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId } from "@posthorn/domain/Ids"
@@ -14,7 +14,7 @@ import { Effect } from "effect"
 
 type Counts = Pick<HourRow, "pending" | "delivered" | "failed" | "failedPermanent" | "deadLettered">
 
-/** Of the last 24 hours: the whole hours of the clock, and what lies before the first of them. */
+/** The last 24 hours, as the whole clock hours and the part before the first of them. */
 const added = (before: Counts, hours: Counts): Counts => ({
   pending: before.pending + hours.pending,
   delivered: before.delivered + hours.delivered,
@@ -23,7 +23,7 @@ const added = (before: Counts, hours: Counts): Counts => ({
   deadLettered: before.deadLettered + hours.deadLettered
 })
 
-/** Delivered among all that were tried; to four digits, null when none was. */
+/** The share of delivered among attempted deliveries, to four digits; null if there were none. */
 const successRate = ({ deadLettered, delivered, failed, failedPermanent }: Counts) => {
   const tried = delivered + failed + failedPermanent + deadLettered
   return tried === 0 ? null : Math.round((delivered / tried) * 10_000) / 10_000
@@ -31,7 +31,7 @@ const successRate = ({ deadLettered, delivered, failed, failedPermanent }: Count
 
 const figures = ({ hour: _, pending: __, ...row }: HourRow) => row
 
-/** Hour by hour, and the whole time. */
+/** Hour by hour, and the sum. */
 const byHour = (rows: ReadonlyArray<HourRow>) => ({
   hours: rows.slice(0, -1).map((row) => ({ hour: row.hour!, ...figures(row) })),
   totals: figures(rows[rows.length - 1]!)

@@ -1,5 +1,5 @@
 /**
- * Test sends: a synthetic event for one endpoint, whatever it subscribes to, and waiting for what becomes of it.
+ * Test sends: a synthetic event for one endpoint, whatever it subscribes to, and waiting for its outcome.
  * Source: spec §3.1, §3.4 (Test event) and §4.3.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -24,7 +24,7 @@ const MESSAGE = new JsonText(
   JSON.stringify({ message: "This is a test event from Posthorn. If you can read it, the endpoint works." })
 )
 
-/** Looks again after 50 ms, then ever later, at most half a second: holding no connection in between. */
+/** Polls after 50 ms, then at growing intervals of at most half a second. It holds no connection in between. */
 const looks = Schedule.exponential("50 millis").pipe(Schedule.union(Schedule.spaced("500 millis")))
 
 export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabilities/TestSends", {
@@ -37,7 +37,7 @@ export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabiliti
     const send = (endpointId: EndpointId, { eventType = TEST_EVENT, payload = MESSAGE }: TestSend) =>
       Effect.gen(function* () {
         const { actor, permissions, traceId, workspaceId } = yield* CurrentPrincipal
-        // Signed like the real one: whoever may not publish it may not pretend it either.
+        // It is signed like a real event, so a caller who may not publish a type may not test-send it either.
         if (eventType !== TEST_EVENT && !permissions.has("event:publish")) {
           return yield* new Forbidden({ permission: "event:publish" })
         }
@@ -56,7 +56,7 @@ export class TestSends extends Effect.Service<TestSends>()("@posthorn/capabiliti
         })
       }).pipe(transactional(sql), Effect.withSpan("TestSends.send"))
 
-    /** The delivery once its first attempt is recorded, or as it is when the time is over. */
+    /** The delivery once its first attempt is recorded, or its state when the time is over. */
     const outcome = (sent: DeliveryRow, seconds: number) =>
       Effect.gen(function* () {
         if (seconds === 0) return sent

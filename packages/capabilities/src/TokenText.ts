@@ -1,8 +1,8 @@
 /**
  * The text of an API token: `phk_<id>_<secret>_<checksum>`.
  *
- * The id finds the row, the 256-bit secret proves possession, the CRC-32 tells a typing error (or a scanner) at once
- * without asking the database. A random 256-bit secret needs no slow hash: SHA-256 of it is what is stored.
+ * The id finds the row, and the 256-bit secret proves possession. The CRC-32 reveals a typing error at once without the
+ * database, and helps secret scanners. A random 256-bit secret needs no slow hash: its SHA-256 is stored.
  * Source: spec §5.1.
  */
 import { hash, randomBytes, timingSafeEqual } from "node:crypto"

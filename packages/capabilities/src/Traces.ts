@@ -1,4 +1,4 @@
-/** One id to follow, from a publish to its last attempt. Source: spec §4.6. */
+/** Traces: everything from a publish to its last attempt, found by one id. Source: spec §4.6. */
 import { TraceNotFound } from "@posthorn/domain/Errors"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import { TracesRepo } from "@posthorn/persistence/repositories/TracesRepo"
@@ -9,7 +9,7 @@ export class Traces extends Effect.Service<Traces>()("@posthorn/capabilities/Tra
   effect: Effect.gen(function* () {
     const traces = yield* TracesRepo
 
-    /** Everything of the same event, whichever id of it is given: a trace id, a delivery's, or its own. */
+    /** Everything that belongs to the event of this id: a trace id, a delivery's, or the event's own. */
     const get = Effect.fn("Traces.get")(function* (id: string) {
       const { workspaceId } = yield* CurrentPrincipal
       const found = yield* traces.find(workspaceId, id)

@@ -1,4 +1,4 @@
-/** One transaction around a capability: all of it, or none. A database that fails is a defect, not a refusal. */
+/** Wraps a capability in one transaction. A database failure is a defect, not a refusal. */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"

@@ -21,7 +21,7 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
     const identities = yield* Identities
     const workspaces = yield* WorkspacesRepo
 
-    /** In the operator's own log, which outlives the workspace. */
+    /** Written to the operator's own log, which outlives the workspace. */
     const record = (
       action: "workspace.created" | "workspace.deleted",
       { actor, traceId }: Operator,
@@ -57,8 +57,9 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
     })
 
     /**
-     * With everything in it, its audit log included; the operator's log keeps that it was there. Its tokens open nothing from now on. Its history goes in steps
-     * first: a million deliveries take longer than a request may. Stopped in between, it is asked for again.
+     * Deletes it with everything in it, including its audit log; the operator's log keeps a record of it. Its tokens are
+     * invalid from now on. Its history is removed first, in steps: a million deliveries take longer than a request may.
+     * Idempotent: if it is interrupted, call it again.
      */
     const remove = Effect.gen(function* () {
       const principal = yield* CurrentPrincipal
@@ -74,7 +75,7 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
       yield* identities.forgetAll
     }).pipe(Effect.withSpan("Workspaces.remove"))
 
-    /** The workspace of a slug, or undefined; for the gate. */
+    /** The workspace with this slug, or undefined; for the gate. */
     const findBySlug = workspaces.findBySlug
 
     return { create, findBySlug, list, remove } as const

@@ -13,6 +13,7 @@ const NO_ENDPOINT = { endpointId: "", signingSecret: "", receiverPort: 0 }
 
 const receiverUrl = (port: number) => `http://127.0.0.1:${port}/inbox`
 
+/** The demo workspace could not be made, or its first delivery did not arrive. */
 export class DemoFailed extends Data.TaggedError("DemoFailed")<{ readonly message: string }> {}
 
 type Json = Readonly<Record<string, unknown>>

@@ -15,6 +15,7 @@ import { say } from "./Terminal.ts"
 
 const SHOWN = 10
 
+/** No key of ENCRYPTION_KEY opens some of the secrets. */
 export class SecretsUnreadable extends Data.TaggedError("SecretsUnreadable")<{
   readonly endpointIds: ReadonlyArray<string>
 }> {

@@ -8,6 +8,7 @@ import { writeProbe } from "@posthorn/persistence/operations/WriteProbe"
 import { CONTENT_TYPE, makePrometheusText } from "@posthorn/telemetry/PrometheusText"
 import { Data, Effect, Runtime } from "effect"
 
+/** The worker cannot listen on METRICS_PORT. */
 export class MetricsPortUnusable extends Data.TaggedError("MetricsPortUnusable")<{
   readonly host: string
   readonly port: number

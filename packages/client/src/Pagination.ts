@@ -1,4 +1,4 @@
-/** A list as a stream: pages are asked for as they are needed. Source: spec §2.5 and §8. */
+/** A list as a stream: pages are requested as needed. Source: spec §2.5 and §8. */
 import { Chunk, Effect, Option, Stream } from "effect"
 
 export interface Page<A> {

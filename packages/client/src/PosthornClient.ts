@@ -2,10 +2,9 @@
  * A typed client of the REST API, derived from the contract: one method per operation, answers decoded, refusals as the
  * tagged errors of the domain.
  *
- * Calls that were refused because of haste (429) or an outage (503) are tried again after what `Retry-After` says, a
- * few times and not for long. After a 429 nothing was done; after a 503 something may have been, so publish with an
- * idempotency key. No Node built-ins: it needs an `HttpClient`, for example
- * `FetchHttpClient.layer`. Source: spec §9.
+ * Calls refused with 429 (too many) or 503 (unavailable) are retried a few times, after `Retry-After`. After a 429 nothing was
+ * done; after a 503 something may have been, so publish with an idempotency key. No Node built-ins: it needs an `HttpClient`,
+ * for example `FetchHttpClient.layer`. Source: spec §9.
  */
 import { HttpApiClient, HttpClient, HttpClientRequest, type HttpClientResponse } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
@@ -16,15 +15,15 @@ export interface Options {
   readonly baseUrl: string
   /** An API token, or the operator's. */
   readonly token: Redacted.Redacted
-  /** How often a call is tried again after 429 or 503. Default 3; 0 switches it off. */
+  /** How often a call is retried after 429 or 503; 0 switches it off. Defaults to 3. */
   readonly retries?: number
-  /** The longest wait before one more try; a longer `Retry-After` is given to the caller. Default 10 seconds. */
+  /** The longest wait before a retry; with a longer `Retry-After` the call fails at once. Defaults to 10 seconds. */
   readonly maxWait?: Duration.DurationInput
 }
 
 const RETRIED: ReadonlySet<number> = new Set([429, 503])
 
-/** What `Retry-After` asks for; a second when it says nothing. */
+/** The wait that `Retry-After` demands; a second without it. */
 const waitOf = ({ headers }: HttpClientResponse.HttpClientResponse): Duration.Duration => {
   const seconds = Number(headers["retry-after"] ?? "1")
   return Duration.seconds(Number.isFinite(seconds) && seconds >= 0 ? seconds : 1)

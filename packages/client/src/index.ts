@@ -1,3 +1,3 @@
-/** All of the client in one import. Each part says in its own file what it promises. */
+/** The whole client in one import. Each part's promises are in its own file. */
 export { items, type Page } from "./Pagination.ts"
 export { make, type Options, type PosthornClient } from "./PosthornClient.ts"

@@ -1,13 +1,13 @@
 /**
- * The targets an operator allows although the URL rules refuse them: `DELIVERY_ALLOWED_TARGETS`.
+ * Targets that the operator allows although the URL rules refuse them: `DELIVERY_ALLOWED_TARGETS`.
  *
  * A comma-separated list of networks and host names, each with or without a port: `10.1.2.0/24`, `127.0.0.1:8443`,
  * `[::1]`, `[fd00::]/64`, `[::1]:8443`, `[fd00::]/64:8443`, `receiver.internal`, `localhost:3000`. Without a port an
  * entry stands for every port. An entry waives the host clauses (3 to 5) for exactly this target, and `http:` with
  * `DELIVERY_ALLOW_HTTP`; credentials, length, redirects, deadlines and certificate checks are never waived.
  *
- * A host name is allowed wherever it resolves to; a network, whatever name led there. Nothing here resolves names.
- * Pure, no node: imports. Source: spec §10 and §2.8.
+ * A host name is allowed whatever it resolves to; a network is allowed whatever the name. Nothing here resolves names. Pure, no
+ * node: imports. Source: spec §10 and §2.8.
  */
 import { Either } from "effect"
 import {
@@ -20,22 +20,22 @@ import {
 } from "./IpAddress.ts"
 
 export interface AllowedTarget {
-  /** As the operator wrote it. */
+  /** The entry as written. */
   readonly text: string
   readonly where: Network | string
-  /** Null stands for every port. */
+  /** Null means every port. */
   readonly port: number | null
 }
 
 export interface AllowedTargets {
   readonly entries: ReadonlyArray<AllowedTarget>
-  /** Whether `http:` is let through, to these targets only. */
+  /** Whether `http:` is allowed, for these targets only. */
   readonly allowHttp: boolean
 }
 
 export const nothingAllowed: AllowedTargets = { entries: [], allowHttp: false }
 
-/** Reads the list; left is one line that says of each bad entry what is wrong, with an example. */
+/** Parses the list. Left is one line that says what is wrong with each bad entry, with an example. */
 export const parseAllowedTargets = (
   list: string,
   allowHttp: boolean
@@ -90,18 +90,18 @@ const wholeNetwork = (address: Address, prefixText: string | undefined): Network
   return `names an address inside a network: write the network's first address, or leave out /${prefix} for the one address`
 }
 
-/** The ASCII form in which the URL parser writes a host name; undefined for what is none. */
+/** A host name in the URL parser's ASCII form; undefined if it is not a host name. */
 const hostOf = (name: string): string | undefined => {
   try {
     const host = new URL(`https://${name}`).hostname
-    // A name that the parser turns into an address is an address in disguise, such as 0x7f.1.
+    // The parser turns some names into addresses, such as 0x7f.1: those are addresses in disguise.
     return NAME.test(host) && parseAddress(host) === undefined ? host : undefined
   } catch {
     return undefined
   }
 }
 
-/** Control characters and endless text stay out of a line that a person reads. */
+/** Keeps control characters and very long text out of a line for people. */
 const shown = (text: string): string => {
   const plain = text.replace(/[^\x20-\x7e]/g, "?")
   return plain.length > 80 ? `${plain.slice(0, 77)}...` : plain
@@ -125,7 +125,7 @@ export const allowsHost = (targets: AllowedTargets, host: string, port: number):
   targets.entries.some(({ port: only, where }) => where === host && (only === null || only === port)) ||
   allowsAddress(targets, host.replace(/^\[(.*)\]$/, "$1"), port)
 
-/** Whether a network holds more than a /24 (IPv4) or a /64 (IPv6). */
+/** Whether a network is larger than a /24 (IPv4) or a /64 (IPv6). */
 export const isTooWide = ({ where }: AllowedTarget): boolean =>
   typeof where !== "string" && where.prefix < (where.address.length === 4 ? 24 : 64)
 
@@ -136,7 +136,7 @@ export const isLoopback = ({ where }: AllowedTarget): boolean =>
 const LOOPBACK_NAME =
   /^(?:(?:.+\.)?localhost|ip6-(?:localhost|loopback)|localhost[46]?(?:\.localdomain[46]?)?)$/
 
-/** What stops a start in production, one sentence for each entry. Source: spec §10. */
+/** Entries that prevent a start in production, one sentence each. Source: spec §10. */
 export const productionProblems = ({ entries }: AllowedTargets): ReadonlyArray<string> =>
   entries.flatMap((entry) => {
     if (isLoopback(entry))

@@ -1,4 +1,4 @@
-/** What an audit event can say was done. The console has a label for each. */
+/** The actions of audit events. The console has a label for each. */
 import { Schema } from "effect"
 
 export const AuditAction = Schema.Literal(

@@ -1,7 +1,7 @@
 /**
- * The delivery policy of an endpoint: when a delivery is tried again, how fast attempts are begun, and when the endpoint is
- * disabled. A member that an endpoint leaves out is its workspace's; what that leaves out too is the installation's. With
- * nothing set, deliveries behave to the letter as spec §3.1 and §8 say.
+ * The delivery policy of an endpoint: when a delivery is tried again, how fast attempts begin, and when the endpoint is
+ * disabled. A member that the endpoint omits comes from its workspace, and one that the workspace omits from the installation.
+ * With nothing set, deliveries behave exactly as spec §3.1 and §8 say.
  *
  * Pure. `Verdict` judges attempts by an effective policy.
  */
@@ -15,7 +15,7 @@ const wholeBetween = (least: number, most: number) =>
 
 const WAITS_MOST = 20
 const WAIT_MOST_SECONDS = 604_800
-/** Of all waits of one delivery together: 30 days. */
+/** Most seconds of all waits of one delivery together: 30 days. */
 const WAITS_TOGETHER_SECONDS = 2_592_000
 
 const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((all, one) => all + one, 0)
@@ -112,7 +112,7 @@ export type DeliveryPolicy = typeof DeliveryPolicy.Type
 
 export const EffectivePolicy = Schema.Struct({
   ...members,
-  // The installation's may be any.
+  // The installation's own may be any number.
   timeoutSeconds: Schema.Number.annotations({
     description: "Seconds until the head of the answer has to be there.",
     examples: [10]

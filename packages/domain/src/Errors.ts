@@ -1,6 +1,6 @@
 /**
- * Every refusal Posthorn makes, declared once. Fields are facts, each with an example, of which the example of the whole
- * refusal is made; `message` says what happened and what to do.
+ * Every refusal, declared once. Fields are facts, each with an example, from which the refusal's example is built; `message`
+ * says what happened and what to do.
  *
  * Status and title of each: `@posthorn/api-contract/Problem`. A receiver's failure is not an error but data
  * (`Verdict.ts`); a failing database is a defect, not a refusal. Source: spec §7 and §7.1.
@@ -14,7 +14,7 @@ const fact = (description: string, example: string) =>
 const count = (description: string, example: number) =>
   Schema.Int.annotations({ description, examples: [example] })
 
-/** The URL fails validation at create or update. */
+/** An endpoint is created or updated with a URL that fails validation. */
 export class InvalidWebhookUrl extends Schema.TaggedError<InvalidWebhookUrl>()("InvalidWebhookUrl", {
   reason: fact("The rule that the URL breaks.", "not_https")
 }) {
@@ -33,7 +33,7 @@ export const Issue = Schema.Struct({
 })
 export type Issue = typeof Issue.Type
 
-/** The request does not have the shape the operation asks for. */
+/** A request does not have the shape that its operation requires. */
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("InvalidRequest", {
   issues: Schema.Array(Issue).annotations({
     description: "Each thing that is wrong.",
@@ -57,7 +57,7 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthoriz
   }
 }
 
-/** The token is valid but lacks the permission. */
+/** The token is valid, but lacks the operation's permission. */
 export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", {
   permission: fact("The permission that is missing.", "webhook:create")
 }) {
@@ -75,13 +75,14 @@ export class ForeignOrigin extends Schema.TaggedError<ForeignOrigin>()("ForeignO
   }
 }
 
-/** No such workspace, or not this token's. */
+/** There is no such workspace, or the token belongs to another one. */
 export class WorkspaceNotFound extends Schema.TaggedError<WorkspaceNotFound>()("WorkspaceNotFound", {}) {
   override get message() {
     return "No workspace of this name is open to this token: check the slug."
   }
 }
 
+/** There is no such endpoint in this workspace. */
 export class WebhookEndpointNotFound extends Schema.TaggedError<WebhookEndpointNotFound>()(
   "WebhookEndpointNotFound",
   {}
@@ -91,6 +92,7 @@ export class WebhookEndpointNotFound extends Schema.TaggedError<WebhookEndpointN
   }
 }
 
+/** There is no such delivery in this workspace. */
 export class WebhookDeliveryNotFound extends Schema.TaggedError<WebhookDeliveryNotFound>()(
   "WebhookDeliveryNotFound",
   {}
@@ -100,18 +102,21 @@ export class WebhookDeliveryNotFound extends Schema.TaggedError<WebhookDeliveryN
   }
 }
 
+/** There is no such event in this workspace. */
 export class EventNotFound extends Schema.TaggedError<EventNotFound>()("EventNotFound", {}) {
   override get message() {
     return "This workspace has no event with this id; old ones are removed, usually after 30 days."
   }
 }
 
+/** There is no such API token in this workspace. */
 export class ApiTokenNotFound extends Schema.TaggedError<ApiTokenNotFound>()("ApiTokenNotFound", {}) {
   override get message() {
     return "This workspace has no API token with this id."
   }
 }
 
+/** There is no such console session in this workspace. */
 export class ConsoleSessionNotFound extends Schema.TaggedError<ConsoleSessionNotFound>()(
   "ConsoleSessionNotFound",
   {}
@@ -121,12 +126,14 @@ export class ConsoleSessionNotFound extends Schema.TaggedError<ConsoleSessionNot
   }
 }
 
+/** There is no such member in this workspace. */
 export class MemberNotFound extends Schema.TaggedError<MemberNotFound>()("MemberNotFound", {}) {
   override get message() {
     return "This workspace has no member with this id."
   }
 }
 
+/** There is no such notification in this workspace. */
 export class NotificationNotFound extends Schema.TaggedError<NotificationNotFound>()(
   "NotificationNotFound",
   {}
@@ -150,7 +157,7 @@ export class TraceNotFound extends Schema.TaggedError<TraceNotFound>()("TraceNot
   }
 }
 
-/** No operation lives at this path. */
+/** No operation has this path. */
 export class RouteNotFound extends Schema.TaggedError<RouteNotFound>()("RouteNotFound", {}) {
   override get message() {
     return "Nothing lives at this path: /reference lists every operation."
@@ -164,7 +171,7 @@ export class NoAuthorizationServer extends RouteNotFound {
   }
 }
 
-/** The path exists, the method does not. */
+/** The path exists, but not with this method. */
 export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("MethodNotAllowed", {
   allow: fact("The methods that the path answers.", "GET, HEAD")
 }) {
@@ -185,14 +192,14 @@ export class WebhookEndpointDisabled extends Schema.TaggedError<WebhookEndpointD
   }
 }
 
-/** The endpoint is not, or no longer, what `If-Match` names. */
+/** The endpoint does not, or no longer, match `If-Match`. */
 export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()("PreconditionFailed", {}) {
   override get message() {
     return "It was changed since you read it, or If-Match holds no strong tag of it: read it again, and send its ETag."
   }
 }
 
-/** Only a delivery that stopped can be sent again. */
+/** A replay of a delivery that has not stopped. */
 export class WebhookDeliveryNotReplayable extends Schema.TaggedError<WebhookDeliveryNotReplayable>()(
   "WebhookDeliveryNotReplayable",
   {
@@ -205,7 +212,7 @@ export class WebhookDeliveryNotReplayable extends Schema.TaggedError<WebhookDeli
   }
 }
 
-/** The key was used within 24 hours for another event or call, or its answer held a secret and is not given again. */
+/** The key was used within 24 hours for another event or call, or its answer contained a secret and is not repeated. */
 export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()(
   "IdempotencyKeyReused",
   {}
@@ -225,7 +232,7 @@ export class IdempotencyKeyInUse extends Schema.TaggedError<IdempotencyKeyInUse>
   }
 }
 
-/** The workspace has as many as this installation allows. */
+/** The workspace already has as many of these as the installation allows. */
 export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
   limit: count("How many there may be.", 500),
   of: Schema.Literal("endpoints", "tokens").annotations({
@@ -254,26 +261,28 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("QuotaExc
   }
 }
 
+/** Another workspace has this slug. */
 export class WorkspaceSlugTaken extends Schema.TaggedError<WorkspaceSlugTaken>()("WorkspaceSlugTaken", {}) {
   override get message() {
     return "Another workspace has this slug: choose another."
   }
 }
 
-/** Addresses that differ only in upper and lower case are the same. */
+/** The workspace has a member with this address; upper and lower case do not matter. */
 export class MemberEmailTaken extends Schema.TaggedError<MemberEmailTaken>()("MemberEmailTaken", {}) {
   override get message() {
     return "A member of this workspace has this email address already: update that member, or use another address."
   }
 }
 
+/** Another endpoint of the workspace has this external id. */
 export class ExternalIdTaken extends Schema.TaggedError<ExternalIdTaken>()("ExternalIdTaken", {}) {
   override get message() {
     return "An endpoint of this workspace has this externalId already: update that endpoint, or use another name."
   }
 }
 
-/** The headers or the body were not there in time. */
+/** The headers or the body did not arrive in time. */
 export class RequestTimeout extends Schema.TaggedError<RequestTimeout>()("RequestTimeout", {}) {
   override get message() {
     return "The request did not arrive in time: send the headers within 10 seconds, and the body within 30 more."
@@ -284,7 +293,7 @@ const limitBytes = (example: number) => count("How many bytes are accepted.", ex
 
 const retryAfterSeconds = (example: number) => count("Try again after so many seconds.", example)
 
-/** Request line and headers are larger than accepted. */
+/** The request line and headers are too large. */
 export class HeadersTooLarge extends Schema.TaggedError<HeadersTooLarge>()("HeadersTooLarge", {
   limitBytes: limitBytes(16_384)
 }) {
@@ -293,7 +302,7 @@ export class HeadersTooLarge extends Schema.TaggedError<HeadersTooLarge>()("Head
   }
 }
 
-/** The body is larger than accepted. */
+/** The body is too large. */
 export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("PayloadTooLarge", {
   limitBytes: limitBytes(1_048_576)
 }) {
@@ -302,6 +311,7 @@ export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("Payl
   }
 }
 
+/** The body is not JSON in UTF-8, or is compressed. */
 export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()(
   "UnsupportedMediaType",
   {}
@@ -311,7 +321,7 @@ export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaTyp
   }
 }
 
-/** A rate-limit bucket is empty. */
+/** A rate-limit bucket of the caller is empty. */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
   bucket: fact("The rate limit that is used up.", "rest_read"),
   retryAfterSeconds: retryAfterSeconds(12)
@@ -321,14 +331,14 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited"
   }
 }
 
-/** Something broke on our side; the log has it under the trace id. */
+/** A defect in Posthorn; the log has its cause under the trace id. */
 export class InternalError extends Schema.TaggedError<InternalError>()("InternalError", {}) {
   override get message() {
     return "Something went wrong on our side. Quote the trace id when you ask about it."
   }
 }
 
-/** The database is away or saturated, or somebody else's transaction holds what this call needs. */
+/** The database is unavailable or saturated, or another transaction holds a lock that this call needs. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()("ServiceUnavailable", {
   retryAfterSeconds: retryAfterSeconds(2)
 }) {
@@ -340,7 +350,7 @@ export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()
   }
 }
 
-/** Something is held by a transaction that is still open; `what` says what, without a full stop. */
+/** An open transaction holds a lock that this call needs; `what` names it, without a full stop. */
 class Held extends ServiceUnavailable {
   private readonly what: string
 
@@ -356,7 +366,7 @@ class Held extends ServiceUnavailable {
 
 export const held = (what: string): ServiceUnavailable => new Held(what)
 
-/** This process is on its way out. */
+/** This process is stopping. */
 export class Stopping extends ServiceUnavailable {
   protected override get why() {
     return "This server is stopping"

@@ -2,7 +2,7 @@
  * Event types and the patterns endpoints subscribe with.
  *
  * A type is dotted words, at most 128 characters. A pattern is a type, `*`, or `prefix.*` (any deeper name, not the
- * prefix itself). Posthorn's own events live under reserved prefixes that nobody else may publish.
+ * prefix itself). Posthorn's own events have reserved prefixes that nobody else may publish.
  * Source: spec §2.7 and §4.3. `posthorn.patterns_of(type)` says the same in SQL, where matching happens.
  */
 import { Schema } from "effect"

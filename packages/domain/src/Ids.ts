@@ -2,8 +2,8 @@
  * Identifiers: a prefix that names the noun, and a tail that sorts by creation.
  *
  * Tail: 13 hex digits of microseconds since 1970 and 16 hex digits of randomness. `posthorn.new_id(prefix)` makes the
- * same in SQL. Time-ordered because random keys cost 27 times the WAL on a large table; so "forward on id" is
- * creation order, to the microsecond of the clock of whoever made the id. Source: spec §2.7.
+ * same in SQL. Ids are time-ordered because random keys cost 27 times the WAL on a large table. So ascending ids are in
+ * creation order, to the microsecond of their maker's clock. Source: spec §2.7.
  */
 export const prefixes = {
   workspace: "wsp_",
@@ -23,8 +23,8 @@ export const prefixes = {
 export type Noun = keyof typeof prefixes
 
 /**
- * The id of one noun: it cannot stand where another noun's is wanted. Text of which nothing is known can, so that clients
- * pass what they were given.
+ * The id of one noun, which is not assignable to another noun's. Plain text is assignable, so that clients can pass on ids that
+ * they were given.
  */
 export type Id<N extends Noun> = string & { readonly idOf?: N }
 
@@ -52,7 +52,7 @@ const microseconds = () => {
 
 const TAIL_BYTES = 8
 
-/** Drawn 256 ids at a time: asking for 8 random bytes costs 8 us, as much as for 2,048. */
+/** Drawn for 256 ids at a time: 8 random bytes cost 8 us, as much as 2,048. */
 const pool = new Uint8Array(256 * TAIL_BYTES)
 let drawn = pool.length
 

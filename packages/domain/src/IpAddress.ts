@@ -1,16 +1,15 @@
 /**
- * IP addresses as bytes, networks of them, and which of them Posthorn never delivers to.
+ * IP addresses as bytes, networks, and the addresses that Posthorn never delivers to.
  *
- * Delivered to are globally reachable unicast addresses only. Refused is what the IANA special-purpose registries
- * mark as not globally reachable, multicast, and every IPv6 form that carries an IPv4 address, whatever it carries,
- * because a router may take it apart behind our back. Two public addresses are refused for what clouds serve on them.
- * Stricter than the registries: 192.0.0.0/24 and 2001::/23 as a whole, whose few reachable entries are relays and
- * identifiers, never web servers. More lenient: the documentation ranges pass, as spec §2.1 does not refuse them.
+ * Posthorn delivers only to globally reachable unicast addresses. It refuses addresses that the IANA special-purpose registries
+ * mark as not globally reachable, multicast, and every IPv6 form that embeds an IPv4 address, because a router may unpack it.
+ * Two public addresses are refused because of the services that clouds have on them. It is stricter than the registries for
+ * 192.0.0.0/24 and 2001::/23: both are refused entirely, because their few reachable entries are relays and identifiers, never
+ * web servers. It is more lenient for documentation ranges: they pass, since spec §2.1 does not refuse them.
  *
- * Reading is our own: `ipaddr.js` 2.5.0 takes `::192.0.2.1` for `::ffff:192.0.2.1`, and octal and hexadecimal parts.
- *
- * Reads only plain spellings, as DNS lookups and the WHATWG URL parser write them. Pure, no node: imports: the console
- * uses it as well. Source: spec §2.1 and §2.8 (4).
+ * It has its own parser: `ipaddr.js` 2.5.0 reads `::192.0.2.1` as `::ffff:192.0.2.1`, and accepts octal and hexadecimal parts.
+ * This one accepts only plain spellings, as DNS lookups and the WHATWG URL parser write them. Pure, without node: imports,
+ * because the console uses it too. Source: spec §2.1 and §2.8 (4).
  */
 
 /** 4 or 16 bytes. */
@@ -78,13 +77,13 @@ export const contains = (network: Network, address: Address): boolean =>
 export const overlap = (a: Network, b: Network): boolean =>
   samePrefix(a.address, b.address, Math.min(a.prefix, b.prefix))
 
-/** The first address of the network that a prefix of this length cuts out. */
+/** The first address of the network with this prefix length. */
 export const networkOf = (address: Address, prefix: number): Network => ({
   address: address.map((byte, index) => byte & (0xff00 >> Math.min(8, Math.max(0, prefix - index * 8)))),
   prefix
 })
 
-/** The network that `10.0.0.0/8`, `[fd00::]/8` or an address alone names; undefined for any other text. */
+/** The network of `10.0.0.0/8`, `[fd00::]/8` or a single address; undefined for any other text. */
 export const parseNetwork = (text: string): Network | undefined => {
   const [, v6, plain, prefix] = /^(?:\[([^\]]*)\]|([^/[\]]*))(?:\/(\d{1,3}))?$/.exec(text) ?? []
   const address = parseAddress(v6 ?? plain ?? "")
@@ -113,7 +112,7 @@ const REFUSED_V4 = [
   "240.0.0.0/4" // reserved, and broadcast
 ].map(network)
 
-/** All of IPv6 outside of this is refused: it holds loopback, ULA, link-local, multicast, mapped, NAT64, SIIT. */
+/** All IPv6 outside of this is refused: loopback, ULA, link-local, multicast, mapped, NAT64, SIIT. */
 const UNICAST_V6 = network("2000::/3")
 
 const REFUSED_V6 = [
@@ -132,7 +131,7 @@ export const isRefused = (address: Address): boolean => {
   return REFUSED_V6.some((refused) => contains(refused, address))
 }
 
-/** The same for text, as a DNS lookup returns it; what is no plain address is refused. */
+/** The same for text from a DNS lookup; anything but a plain address is refused. */
 export const isRefusedAddress = (ip: string): boolean => {
   const address = parseAddress(ip)
   return address === undefined || isRefused(address)
@@ -147,6 +146,6 @@ const LOOPBACK = [
   "::ffff:0.0.0.0/128"
 ].map(network)
 
-/** Whether some address of the network leads back to this machine. */
+/** Whether any address of the network leads back to this machine. */
 export const reachesLoopback = (target: Network): boolean =>
   LOOPBACK.some((loopback) => overlap(loopback, target))

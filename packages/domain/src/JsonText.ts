@@ -2,8 +2,8 @@
  * JSON carried as text, losslessly: a payload reaches the receiver as it was published.
  *
  * `JSON.parse` and `JSON.stringify` lose the spelling of numbers (1.0, 1e3, 2^53 + 1) and move integer-like names to
- * the front; a slice of the text keeps everything, escapes and lone surrogates included. `parseJson` cuts the slices
- * out, `stringify` writes them back verbatim. `JSON.parse` stays the judge of the syntax. Pure. Source: spec §2.7.
+ * the front; a slice of the text keeps everything, escapes and lone surrogates included. `parseJson` cuts the slices out, and
+ * `stringify` writes them back verbatim. `JSON.parse` still checks the syntax. Pure. Source: spec §2.7.
  */
 import { Either } from "effect"
 import {
@@ -17,19 +17,19 @@ import {
   TooMany
 } from "./internal/JsonScan.ts"
 
-/** Levels of arrays and objects inside a raw value; a scalar has none. */
+/** Most levels of arrays and objects inside a raw value; a scalar has none. */
 export const MAX_RAW_DEPTH = 100
 
-/** Levels around and beside the raw values. */
+/** Most levels around and beside the raw values. */
 export const MAX_DEPTH = 128
 
 /**
- * Values around and beside the raw ones: several times what the longest batch has. 500,000 of them in 1 MiB cost 300 ms
- * and more before anybody could say that they are too many.
+ * Most values around and beside the raw ones: several times as many as the longest batch has. Without this limit, 500,000
+ * values in 1 MiB would cost 300 ms before they could be refused.
  */
 export const MAX_VALUES = 10_000
 
-/** JSON that is written exactly as it stands. The text must be valid JSON: nobody looks at it again. */
+/** JSON text that is written unchanged. It must be valid JSON: it is not checked again. */
 export class JsonText {
   readonly text: string
 
@@ -37,7 +37,7 @@ export class JsonText {
     this.text = text
   }
 
-  /** Within `stringify` a marker; anywhere else the value, as well as JavaScript can hold it. */
+  /** Within `stringify` a marker; elsewhere the value, as precisely as JavaScript can represent it. */
   toJSON(): unknown {
     if (collected === undefined) return JSON.parse(this.text)
     collected.push(this.text)
@@ -45,14 +45,14 @@ export class JsonText {
   }
 }
 
-/** Random and never given away, so that no caller's string can be taken for it. */
+/** Random and secret, so that no caller's string can equal it. */
 const MARKER = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(15))))
 const WRITTEN_MARKER = `"${MARKER}"`
 
-/** The texts met by the `stringify` that is running. */
+/** The texts that the running `stringify` has met. */
 let collected: Array<string> | undefined
 
-/** As `JSON.stringify`, with each `JsonText` verbatim. What has no JSON (undefined, a function) is `null`. */
+/** Like `JSON.stringify`, with each `JsonText` verbatim. A value without a JSON form (undefined, a function) becomes `null`. */
 export const stringify = (value: unknown): string => {
   if (value instanceof JsonText) return value.text
   const outer = collected
@@ -81,18 +81,18 @@ const splice = (written: string, texts: ReadonlyArray<string>): string => {
 
 export interface JsonProblem {
   readonly reason: "syntax" | "too_deep" | "too_many"
-  /** For a person; repeats nothing of the text. */
+  /** For people; repeats nothing of the text. */
   readonly message: string
-  /** JSON pointer to the raw value that is too deep; "" for the whole. */
+  /** JSON pointer to the raw value that is too deep; "" for the whole text. */
   readonly path: string
 }
 
 export interface ParseOptions {
-  /** How deep a raw value may be. Default `MAX_RAW_DEPTH`. */
+  /** Most levels of a raw value. Defaults to `MAX_RAW_DEPTH`. */
   readonly rawDepth?: number
-  /** How many values there may be around and beside the raw ones. Default `MAX_VALUES`. */
+  /** Most values around and beside the raw ones. Defaults to `MAX_VALUES`. */
   readonly values?: number
-  /** The syntax of the raw values is not judged here: that is left to `rawProblem`, or to whoever parses them. */
+  /** Do not check the syntax of the raw values: `rawProblem`, or whoever parses them, does that. */
   readonly rawUnparsed?: boolean
 }
 
@@ -121,8 +121,8 @@ export const parseJson = (
 }
 
 /**
- * The text with `""` in the place of each slice. It is valid JSON, and so is each slice, exactly when the text is: a
- * string, unlike a number, takes nothing that follows for a part of itself.
+ * The text with `""` in place of each slice. It and each slice are valid JSON exactly if the whole text is. (`""` is safe
+ * because a string, unlike a number, cannot merge with the text that follows.)
  */
 const outline = (text: string, found: Found): string => {
   let out = ""
@@ -137,7 +137,7 @@ const outline = (text: string, found: Found): string => {
 const slicesOf = (found: Found): ReadonlyArray<Slice> =>
   found === undefined ? [] : "start" in found ? [found] : [...found.values()].flatMap(slicesOf)
 
-/** What is wrong with the syntax of the first raw value that is not valid. Costs as much as parsing them. */
+/** The syntax error of the first invalid raw value. Costs as much as parsing them. */
 export const rawProblem = (
   value: unknown,
   raw: ReadonlyArray<ReadonlyArray<string>>
@@ -168,7 +168,7 @@ const problemAt = (
   return undefined
 }
 
-/** The engine's message may quote the text; only the position that ends some of them is passed on. */
+/** The engine's message may quote the text, so only the position at the end of some messages is passed on. */
 const syntaxProblem = (text: string): JsonProblem => {
   let position: RegExpExecArray | null = null
   try {
@@ -180,12 +180,12 @@ const syntaxProblem = (text: string): JsonProblem => {
   return { reason: "syntax", message: `This is not valid JSON${where}.`, path: "" }
 }
 
-/** Puts the slices in the place of the parsed values. */
+/** Replaces the parsed values by their slices. */
 const graft = (text: string, value: unknown, found: Found): unknown => {
   if (found === undefined) return value
   if ("start" in found) return new JsonText(text.slice(found.start, found.end))
   const target = value as Record<string | number, unknown>
-  // Own properties, all of them, `__proto__` included: JSON.parse made them so.
+  // These are all own properties, even `__proto__`: JSON.parse makes them so.
   for (const [key, part] of found) target[key] = graft(text, target[key], part)
   return target
 }

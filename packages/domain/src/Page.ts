@@ -1,9 +1,9 @@
 /**
  * Pages: how many items, and from where.
  *
- * A limit is never wrong: no integer means 50, and it is clamped into [1, 200]. A cursor is an opaque base64 position
- * (sort key and id of the last item); one that does not decode gives an empty page, never an error. It binds to
- * nothing secret and grants nothing: it only moves the caller along rows that are the caller's own. Source: spec §8.
+ * A limit is never refused: anything but an integer means 50, and integers are clamped to [1, 200]. A cursor is an opaque
+ * base64 position (sort key and id of the last item); one that does not decode gives an empty page, never an error. It contains
+ * no secret and grants nothing: it only moves the caller along the caller's own rows. Source: spec §8.
  */
 import { Option, ParseResult, Schema } from "effect"
 
@@ -16,7 +16,7 @@ export interface Bounds {
   readonly otherwise: number
 }
 
-/** A whole number as it came in the query string or from an agent; what is no integer is `otherwise`. */
+/** A whole number from a query string or an agent; anything but an integer is `otherwise`. */
 export const clampInteger = (raw: string, { max, min, otherwise }: Bounds): number => {
   const text = raw.trim()
   return /^[+-]?\d+$/.test(text) ? Math.min(max, Math.max(min, Number(text))) : otherwise
@@ -27,7 +27,7 @@ export const clampLimit = (raw: string | undefined): number =>
 
 const ID = Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,64}$/))
 
-/** 30 February has the shape of a day and is none; PostgreSQL would refuse it. */
+/** 30 February has the form of a date but is none; PostgreSQL would refuse it. */
 const Moment = Schema.String.pipe(
   Schema.pattern(
     /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
@@ -35,7 +35,7 @@ const Moment = Schema.String.pipe(
   Schema.filter((at) => new Date(at).toISOString() === at)
 )
 
-/** A place in a list that is newest first on (createdAt, id). */
+/** A position in a list that is newest first by (createdAt, id). */
 export const TimePosition = Schema.Struct({ at: Moment, id: ID })
 export type TimePosition = typeof TimePosition.Type
 
@@ -56,7 +56,7 @@ const Base64 = Schema.transformOrFail(
   }
 )
 
-/** How a list goes: where its rows are, and how its cursors say that. */
+/** The order of a list: the position of a row, and how cursors encode it. */
 export interface Order<in A, P> {
   readonly cursor: Schema.Schema<P, string>
   readonly positionOf: (row: A) => P
@@ -70,13 +70,13 @@ const order = <A, P>(position: Schema.Schema<P>, positionOf: (row: A) => P): Ord
   positionOf
 })
 
-/** Newest first on (createdAt, id). */
+/** Newest first by (createdAt, id). */
 export const byTime = order(
   TimePosition,
   ({ createdAt, id }: { readonly createdAt: string; readonly id: string }) => ({ at: createdAt, id })
 )
 
-/** On id, forward or newest first. */
+/** By id, ascending or newest first. */
 export const byId = order(Schema.Struct({ id: ID }), ({ id }: { readonly id: string }) => ({ id }))
 
 /** Event types by name. */
@@ -92,14 +92,14 @@ export const byOrdinal = order(
 )
 
 /**
- * Where a list goes on after this position. As the order's schema encodes it, which takes 20 us more: the members are a row's own. The
- * order says only of which type that is.
+ * The cursor after this position. It equals what the order's schema would encode, which takes 20 us longer; the members come
+ * from a row, so they need no checks. `order` only fixes the type.
  */
 export const cursorAt = <P>(_order: Order<never, P>, position: P): string => btoa(JSON.stringify(position))
 
 /**
- * Where this cursor says that the list goes on; inside, `none` is the beginning, for which there is no cursor. `none` outside: it
- * does not decode, which the caller answers with an empty page.
+ * The position that a cursor means. The inner `none` means the beginning: there is no cursor. The outer `none` means that the
+ * cursor does not decode, which the caller answers with an empty page.
  */
 export const positionIn = <P>(
   { cursor }: Order<never, P>,

@@ -1,5 +1,5 @@
 /**
- * What a token may be allowed to do, and the bundles and member roles that stand for several permissions.
+ * Permissions, and the bundles and member roles that stand for several of them.
  *
  * `webhook:list` implies `webhook:read`. The bundle `read` is deliberately not `webhook:list`: attempts show request
  * headers and response bodies. Source: spec §5, §5.1 and §11.
@@ -30,7 +30,7 @@ export const permissions = [
 
 export type Permission = (typeof permissions)[number]
 
-/** What an operation asks for: a permission, the operator's token, or no more than a valid token. */
+/** What an operation requires: a permission, the operator's token, or just any valid token. */
 export type Requirement = Permission | "operator" | "any"
 
 export const Scope = Schema.Literal(...permissions, "read", "admin").annotations({
@@ -50,7 +50,7 @@ export const Role = Schema.Literal("viewer", "developer", "admin").annotations({
 })
 export type Role = typeof Role.Type
 
-/** The permissions that scopes grant, with what they imply. */
+/** The permissions that scopes grant, including implied ones. */
 export const permissionsOf = (scopes: ReadonlyArray<string>): ReadonlySet<Permission> => {
   const granted = new Set<Permission>()
   for (const scope of scopes) {
@@ -62,7 +62,7 @@ export const permissionsOf = (scopes: ReadonlyArray<string>): ReadonlySet<Permis
   return granted
 }
 
-/** The scopes that a member's role stands for. Source: spec §11. */
+/** The scopes of a member's role. Source: spec §11. */
 const roleScopes: Record<Role, ReadonlyArray<string>> = {
   viewer: ["read", "webhook:list"],
   developer: [
@@ -73,10 +73,10 @@ const roleScopes: Record<Role, ReadonlyArray<string>> = {
   admin: ["admin"]
 }
 
-/** What a member with this role may do. */
+/** The permissions of a member with this role. */
 export const permissionsOfRole = (role: Role): ReadonlySet<Permission> => permissionsOf(roleScopes[role])
 
-/** The first permission, in the order of the list above, that is wanted and not held. */
+/** The first permission, in the order of the list above, that is wanted but missing. */
 export const firstMissing = (
   wanted: ReadonlySet<Permission>,
   held: ReadonlySet<Permission>

@@ -1,14 +1,13 @@
 /**
- * Who is calling: one workspace, what is allowed in it, through which transport, under which trace.
- *
- * The gate makes it; capabilities read it. There is no capability without a principal.
+ * The caller: one workspace, the permissions in it, the transport and the trace. The gate makes it, and capabilities read it.
+ * Every capability has a principal.
  */
 
 import { Context, Schema } from "effect"
 import type { ConsoleSessionId, TokenId, WorkspaceId } from "./Ids.ts"
 import type { Permission } from "./Permission.ts"
 
-/** What a change can come through: the transports, and the worker. Stored with each audit event. */
+/** The ways in which a change can come: the transports, and the worker. Stored with each audit event. */
 export const Via = Schema.Literal("rest", "mcp", "console", "worker", "sql")
 export type Via = typeof Via.Type
 
@@ -25,26 +24,26 @@ export const Maker = Schema.Struct({
 })
 export type Maker = typeof Maker.Type
 
-/** Who acts, and what the chain of tokens, links and sessions behind it began with; null where there is none. */
+/** Who acts, and the root of the chain of tokens, links and sessions behind it; null if there is none. */
 export interface Acting extends Actor {
   readonly root: Maker | null
   /** Of one operator among several. */
   readonly name?: string
 }
 
-/** What stands behind a caller and goes on to whatever it makes: its end is the end of that as well. */
+/** The chain behind a caller, which its tokens, links and sessions inherit: they end when a part of the chain ends. */
 export interface Lineage {
-  /** The nearest token: the caller's own, or the one that its session stands on. */
+  /** The nearest token: the caller's own, or the one that its session is based on. */
   readonly tokenId: TokenId | null
   readonly sessionId: ConsoleSessionId | null
   /** Of the operator's token that a session began with, or that calls. */
   readonly operatorEpoch: string | null
 }
 
-/** The maker of what this caller makes. Nothing is made in the system's name. */
+/** The maker of whatever this caller makes. The system itself makes none of these. */
 export const makerOf = ({ id, type }: Actor): Maker => ({ type: type as Maker["type"], id })
 
-/** What the chain of whatever this caller makes began with. */
+/** The root of the chain of whatever this caller makes. */
 export const rootOf = (actor: Acting): Maker => actor.root ?? makerOf(actor)
 
 export interface Principal {
@@ -52,13 +51,13 @@ export interface Principal {
   readonly workspaceSlug: string
   readonly actor: Acting
   readonly lineage: Lineage
-  /** What its idempotency keys are kept under. */
+  /** The owner of its idempotency keys. */
   readonly callerKey: string
   readonly permissions: ReadonlySet<Permission>
-  /** When what lets the caller in ends; null when it does not. */
+  /** When its credential expires; null if never. */
   readonly expiresAt: string | null
   readonly traceId: string
-  /** Whose publishes keep their order; null where the transport promises none. */
+  /** The connection whose publishes keep their order; null if the transport promises no order. */
   readonly connection: string | null
 }
 
@@ -67,7 +66,7 @@ export class CurrentPrincipal extends Context.Tag("@posthorn/domain/CurrentPrinc
   Principal
 >() {}
 
-/** The platform's own key: no workspace of its own, every permission in each. */
+/** The holder of the platform's own key: it has no workspace of its own, and every permission in each. */
 export interface Operator {
   readonly actor: Acting
   readonly callerKey: string
@@ -79,7 +78,7 @@ export class CurrentOperator extends Context.Tag("@posthorn/domain/CurrentOperat
   Operator
 >() {}
 
-/** Whoever it is: what an operation that any valid token may call reads. */
+/** Any caller: what operations read that any valid token may call. */
 export class CurrentCaller extends Context.Tag("@posthorn/domain/CurrentCaller")<
   CurrentCaller,
   Operator | Principal

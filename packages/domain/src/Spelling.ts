@@ -1,6 +1,6 @@
-/** How far two words are apart, for a guess at what somebody meant to write. */
+/** Edit distance of words, to guess what somebody meant to write. */
 
-/** How many letters must be added, removed or changed to make one of the other. */
+/** How many letters must be added, removed or changed to turn one into the other. */
 export const edits = (a: string, b: string): number => {
   let above = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let row = 1; row <= a.length; row++) {
@@ -15,8 +15,8 @@ export const edits = (a: string, b: string): number => {
 }
 
 /**
- * The nearest of the known words, of those within as many edits as are allowed for it. Words whose lengths alone are too far apart
- * are not compared: with all of Posthorn's variables, a start took 20 ms longer.
+ * The nearest of the known words within the number of edits allowed for each. Words whose lengths differ by more are not
+ * compared: with all of Posthorn's variables that took a start 20 ms longer.
  */
 export const nearest = (word: string, known: ReadonlyArray<string>, mostEdits: (other: string) => number) =>
   known

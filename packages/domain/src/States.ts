@@ -1,6 +1,6 @@
 /**
- * The states of things that last, and what puts them there: the same words in rules, in the database's checks
- * (migrations/0001_tables.sql, 0007_replays.sql) and on the wire. Those of one attempt: `Verdict`.
+ * The stored states and their reasons: the same words in rules, in the database's checks (migrations/0001_tables.sql,
+ * 0007_replays.sql) and on the wire. `Verdict` has those of an attempt.
  */
 import { Schema } from "effect"
 
@@ -13,7 +13,7 @@ export const DeliveryStatus = Schema.Literal(
 )
 export type DeliveryStatus = typeof DeliveryStatus.Type
 
-/** Those from which a delivery may be replayed. */
+/** The states in which a delivery may be replayed. */
 export const ReplayableStatus = DeliveryStatus.pipe(
   Schema.pickLiteral("failed", "failed_permanent", "dead_lettered")
 )

@@ -14,14 +14,14 @@ const partsOf = (traceparent: string | undefined) => {
   return match !== null && !ZEROS.test(match[1]!) && !ZEROS.test(match[2]!) ? match : null
 }
 
-/** The tail of an id, and three more of its random digits. */
+/** An id's tail, and three more random digits. */
 export const newTraceId = (): string => newTail() + randomTail().slice(-3)
 
 /** The trace id of a `traceparent` header, or a new one when it is absent or not valid. */
 export const continueTrace = (traceparent: string | undefined): string =>
   partsOf(traceparent)?.[1] ?? newTraceId()
 
-/** The caller's own span, and whether its trace is recorded anywhere. */
+/** The caller's own span, and whether its trace is sampled. */
 export interface CallerSpan {
   readonly spanId: string
   readonly isSampled: boolean

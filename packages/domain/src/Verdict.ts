@@ -1,5 +1,5 @@
 /**
- * What one HTTP attempt means for its delivery. Pure and total: the worker writes down what `judge` says.
+ * What one HTTP attempt means for its delivery. Pure and total: the worker records what `judge` returns.
  *
  *   2xx                                        delivered
  *   4xx but 408 and 429, url refused           failed_permanent
@@ -32,13 +32,13 @@ export const FailureReason = Schema.Literal(
 )
 export type FailureReason = typeof FailureReason.Type
 
-/** What was seen of one attempt. `httpStatus` is null when no usable answer came. */
+/** What was observed of one attempt. `httpStatus` is null if no usable answer came. */
 export interface Observation {
   readonly httpStatus: number | null
   readonly failureReason: Exclude<FailureReason, "http_status"> | null
   readonly durationMs: number
   readonly responseBody: string | null
-  /** The few headers of the answer that are kept, as a JSON object; left out when none of them came. */
+  /** The few headers of the answer that are kept, as a JSON object; absent if the answer has none of them. */
   readonly responseHeaders?: string | undefined
 }
 
@@ -83,7 +83,7 @@ export const retryUnits = (ordinal: number): number => Math.min(ordinal, MAX_RET
 
 const isRejection = (status: number) => status >= 400 && status < 500 && status !== 408 && status !== 429
 
-/** Judge attempt `ordinal` (from 1). */
+/** Judges attempt `ordinal` (from 1). */
 export const judge = (ordinal: number, seen: Observation): Verdict => {
   if (seen.failureReason === "invalid_url") return rejected("invalid_url")
   if (seen.failureReason !== null) return failed(ordinal, seen.failureReason)

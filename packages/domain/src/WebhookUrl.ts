@@ -1,18 +1,18 @@
 /**
  * Which URLs a webhook may be delivered to: one rule for create, update and dispatch.
  *
- * The text is parsed once, by the WHATWG parser. What passes is stored and dispatched in its serialised form, without
- * the fragment, so what was judged is what is connected to; judging that form again gives the same form. The clauses:
+ * The text is parsed once, by the WHATWG parser. A valid URL is stored and dispatched in its serialised form, without the
+ * fragment, so exactly the validated URL is connected to; validating that form again gives the same form. The clauses:
  *
  *   (1) `https:`                                   (4) an address is globally reachable unicast, plainly written
  *   (2) no credentials, not even an empty `@`      (5) a name has two labels or more, and is no internal one
  *   (3) not localhost, nor under `.localhost`      (6) at most 2,048 characters
  *
- * An operator's allowed targets waive (3) to (5), and (1) for `http:`. Where the parser would have to repair the text
- * (missing slashes, backslashes, control characters, disguised letters in the host) programs disagree about its host,
- * and it is refused. Does not resolve names: the worker's connection guard does that, with `isRefusedAddress`.
+ * An operator's allowed targets waive (3) to (5), and (1) for `http:`. If the parser would have to repair the text (missing
+ * slashes, backslashes, control characters, disguised letters in the host), it is refused, because programs disagree about the
+ * host of such a text. Does not resolve names: the worker's connection guard does that, with `isRefusedAddress`.
  *
- * Pure, no node: imports. Source: spec §2.1 and §2.8; test/corpora/urls.json rules where words differ.
+ * Pure, no node: imports. Source: spec §2.1 and §2.8; test/corpora/urls.json decides in case of doubt.
  */
 import { Either } from "effect"
 import { type AllowedTargets, allowsHost } from "./AllowedTargets.ts"
@@ -43,7 +43,7 @@ export type InvalidUrlReason = keyof typeof sentences
 
 export const invalidUrlReasons = Object.keys(sentences) as ReadonlyArray<InvalidUrlReason>
 
-/** What is wrong and what to do, for a person. */
+/** What is wrong and what to do, for people. */
 export const describeReason = (reason: string): string =>
   reason in sentences
     ? sentences[reason as InvalidUrlReason]
@@ -87,7 +87,7 @@ const portOf = (url: URL): number =>
 const schemeReason = (url: URL, allowHttp: boolean): InvalidUrlReason | undefined =>
   url.protocol === "https:" || (allowHttp && url.protocol === "http:") ? undefined : "not_https"
 
-/** What stands between the slashes and the path, as it was written: the parser drops an empty `@`. */
+/** The text between the slashes and the path, as written: the parser drops an empty `@`. */
 const authorityOf = (raw: string): string => {
   const text = raw.replace(/^[\x00-\x20]+|[\x00-\x20]+$|[\t\n\r]+/g, "")
   return /^[^:/?#]+:[\\/]*([^\\/?#]*)/.exec(text)?.[1] ?? ""
@@ -103,10 +103,10 @@ const hostReason = (hostname: string, authority: string): InvalidUrlReason | und
   return authority.replace(/:\d*$/, "") === hostname ? undefined : "address_spelling"
 }
 
-/** Names used only inside networks. `.localdomain6` stands in the /etc/hosts of old distributions. */
+/** Names used only inside networks. `.localdomain6` is in the /etc/hosts of old distributions. */
 const INTERNAL = /\.(?:localdomain6?|local|internal|lan|home|home\.arpa|corp|intranet|svc)$/
 
-/** What DNS and certificates can hold; the parser also lets `*` and other marks through. */
+/** The characters allowed in DNS and certificates; the parser also accepts `*` and others. */
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 
 const nameReason = (hostname: string): InvalidUrlReason | undefined => {
@@ -116,7 +116,7 @@ const nameReason = (hostname: string): InvalidUrlReason | undefined => {
   if (labels.includes("")) return "invalid_host"
   if (labels.length < 2) return "single_label"
   if (INTERNAL.test(host)) return "internal_name"
-  // A final dot is legal DNS, but certificates and virtual hosts do not know it.
+  // A final dot is legal in DNS, but not in certificates and virtual hosts.
   const fits = host === hostname && host.length <= 253 && labels.every((label) => LABEL.test(label))
   return fits ? undefined : "invalid_host"
 }
@@ -127,7 +127,7 @@ const PLAIN_START = /^ *https?:\/\/[^\\/]/i
 /** Invisible in a host; the two joiners, U+200C and U+200D, are letters of some scripts and judged by the parser. */
 const INVISIBLE = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/u
 
-/** Whether the parser had to repair the text; spaces around it, and what it encodes in path and query, are no repair. */
+/** Whether the parser had to repair the text. Trimming spaces and encoding path or query do not count. */
 const isAmbiguous = (raw: string, authority: string): boolean =>
   CONTROL.test(raw) ||
   LONE_SURROGATE.test(raw) ||
@@ -138,5 +138,5 @@ const isAmbiguous = (raw: string, authority: string): boolean =>
   // Fullwidth, circled and other stand-ins for plain letters.
   plainDots(authority).normalize("NFC") !== plainDots(authority).normalize("NFKC")
 
-/** Full stops as East Asian keyboards write them are dots by the rules of international names (UTS 46), and no disguise. */
+/** East Asian full stops are dots by the rules of international names (UTS 46), so they are no disguise. */
 const plainDots = (authority: string) => authority.replace(/[\u3002\uff0e\uff61]/g, ".")

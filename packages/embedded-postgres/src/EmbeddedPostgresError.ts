@@ -3,6 +3,7 @@
  */
 import { Data } from "effect"
 
+/** The embedded PostgreSQL cannot be installed, started or stopped. */
 export class EmbeddedPostgresError extends Data.TaggedError("EmbeddedPostgresError")<{
   readonly reason:
     | "FolderUnwritable"

@@ -12,7 +12,7 @@ import { decodePrivateKey, PRIVATE_KEY_PREFIX } from "./KeyPair.ts"
 import { decodeStandardSecret } from "./Secret.ts"
 
 export interface ToSign {
-  /** Value of `webhook-id`; without a dot, as the dot separates what is signed. */
+  /** The value of `webhook-id`. It has no dot, because dots separate the signed parts. */
   readonly id: string
   /** Value of `webhook-timestamp`: Unix seconds. */
   readonly timestamp: number
@@ -22,7 +22,7 @@ export interface ToSign {
   readonly secrets: ReadonlyArray<string>
 }
 
-/** The value of `webhook-signature`; throws on what no receiver could verify. */
+/** The value of `webhook-signature`. Throws if no receiver could verify it. */
 export const sign = ({ body, id, secrets, timestamp }: ToSign): string => {
   if (id === "" || id.includes("."))
     throw new TypeError("The webhook-id to sign must not be empty or contain a dot.")

@@ -1,13 +1,13 @@
 /**
  * The receiver's half of the signature.
  *
- * Takes the raw body, before any parsing: JSON written anew has another signature. Tries each secret against each
- * `v1` entry and each public key against each `v1a` entry, so a rotation needs no moment in which both sides change, and
- * skips entries of other versions. Compares in constant time, as text: a digest in another spelling (hex, URL-safe base64) is another digest. Refuses a
- * timestamp more than five minutes off in either direction.
+ * Takes the raw body, before any parsing: re-serialised JSON has another signature. Tries each secret against each `v1` entry
+ * and each public key against each `v1a` entry, so a rotation needs no moment in which both sides change, and skips entries of
+ * other versions. Compares in constant time, as text: a digest in another spelling (hex, URL-safe base64) is another digest.
+ * Refuses a timestamp more than five minutes off in either direction.
  *
- * Throws instead of answering false: a receiver that forgets to look at an answer would accept everything.
- * Does not deduplicate: remember the id durably, at least as long as the sender retries. Source: spec §4.1, rule 5.
+ * It throws instead of returning false: a receiver that forgot to check the result would accept everything. Does not
+ * deduplicate: remember the id durably, at least as long as the sender retries. Source: spec §4.1, rule 5.
  */
 import { verify as ed25519, KeyObject, timingSafeEqual } from "node:crypto"
 import { decodePublicKey, PUBLIC_KEY_PREFIX } from "./KeyPair.ts"
@@ -25,7 +25,7 @@ export interface ToVerify {
   /** `whsec_` secrets and `whpk_` public keys that may have signed: after a rotation the new one and the old one. */
   readonly secrets: string | ReadonlyArray<string>
   readonly headers: HeadersLike
-  /** The raw body. Prefer bytes: text that was decoded with replacement characters has lost what was signed. */
+  /** The raw body. Prefer bytes: text that was decoded with replacement characters is no longer what was signed. */
   readonly body: string | Uint8Array
   /** The receiver's clock in Unix seconds. */
   readonly now?: number
@@ -33,7 +33,7 @@ export interface ToVerify {
 }
 
 export interface Verified {
-  /** Deduplicate on this: the same for every automatic retry. */
+  /** Deduplicate by this: it is the same for every automatic retry. */
   readonly id: string
   /** When it was signed, in Unix seconds. */
   readonly timestamp: number
@@ -46,7 +46,7 @@ export type VerificationFailure =
   | "timestamp_too_new"
   | "signature_mismatch"
 
-/** The request is not proven to come from the sender: answer 400 or 401 and do nothing else with it. */
+/** The signature does not prove that the request comes from the sender: answer 400 or 401, and ignore the request. */
 export class VerificationError extends Error {
   override readonly name = "VerificationError"
   readonly reason: VerificationFailure
@@ -57,10 +57,10 @@ export class VerificationError extends Error {
   }
 }
 
-/** Whole seconds without sign, spaces or leading zeros: the one way in which a sender writes them. */
+/** Whole seconds without sign, spaces or leading zeros: the only form that senders write. */
 const TIMESTAMP = /^(?:0|[1-9]\d{0,14})$/
 
-/** Throws `VerificationError` when the request is refused; `InvalidSecret` or `TypeError` when the receiver is set up wrongly. */
+/** Throws `VerificationError` if the request is refused; `InvalidSecret` or `TypeError` if the receiver is misconfigured. */
 export const verify = (request: ToVerify): Verified => {
   const keys = [request.secrets].flat().map(decodeVerifyingKey)
   if (keys.length === 0) throw new TypeError("Verifying needs at least one secret.")
@@ -123,7 +123,7 @@ const byPublicKey =
     return signature.toString("base64") === base64 && ed25519(null, signed, key, signature)
   }
 
-/** Looks at every pair, whatever matched before. */
+/** Compares every pair, even after a match. */
 const anyMatches = (signature: string, expected: ReadonlyArray<Fits>): boolean => {
   let matches = 0
   for (const entry of signature.split(" ")) {

@@ -1,4 +1,4 @@
-/** Milliseconds that only go forward, for durations: the wall clock may be set back by an hour, or by a year. */
+/** Monotonic milliseconds, for durations: the wall clock may be set back by an hour, or by a year. */
 import { Clock, Effect } from "effect"
 
 export const elapsed = (clock: Clock.Clock): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6

@@ -1,15 +1,15 @@
 /**
- * What is counted and measured, on Effect's own metric registry: one for the process, read by `/metrics` and by OTLP.
+ * Counters, gauges and histograms on Effect's metric registry: one for the process, read by `/metrics` and by OTLP.
  *
- * Made once, at the top of a file. Callbacks of drivers and of the worker update them where no effect runs, for which `Metric`
- * has nothing but its unsafe update: it is called here and nowhere else, and takes 0.1 us. Names and units are
- * those of Prometheus: base units, counters end in `_total`. A label's values are few and known beforehand: never an id.
+ * Meters are made once, at the top of a file. Callbacks of drivers and of the worker update them outside of effects, for which
+ * `Metric` has only its unsafe update: it is called only here, and takes 0.1 us. Names and units are those of Prometheus: base
+ * units, counters end in `_total`. A label has few values, which are known beforehand: never an id.
  */
 import { Metric, MetricBoundaries, MetricLabel } from "effect"
 
 type Labels = ReadonlyArray<string>
 
-/** The series of each combination of label values, made when it is first needed. */
+/** The series for each combination of label values, made on first use. */
 const seriesOf = <Type, In, Out>(metric: Metric.Metric<Type, In, Out>, labels: Labels) => {
   const made = new Map<string, Metric.Metric<Type, In, Out>>()
   return (values: Labels): Metric.Metric<Type, In, Out> => {
@@ -30,8 +30,8 @@ export interface Counter {
 }
 
 /**
- * Only grows. `expected` are the label values that can occur: their series are shown from 0 on, as is a counter without labels.
- * Prometheus' `increase()` sees nothing of a series that begins with its first increment.
+ * A counter. `expected` lists the label values that can occur: their series, like a counter without labels, are shown from 0
+ * on, because Prometheus' `increase()` misses the first increment of a series that begins with it.
  */
 export const counter = (
   name: string,
@@ -50,7 +50,7 @@ export interface Gauge {
   readonly set: (value: number, ...values: Labels) => void
 }
 
-/** Goes up and down; set by a collector (`Collectors.ts`) when somebody looks. */
+/** A gauge, set by a collector (`Collectors.ts`) when the meters are read. */
 export const gauge = (name: string, description: string, ...labels: Labels): Gauge => {
   const series = seriesOf(Metric.gauge(name, { description }), labels)
   return { set: (value, ...values) => series(values).unsafeUpdate(value, []) }
@@ -60,7 +60,7 @@ export interface Histogram {
   readonly observe: (value: number, ...values: Labels) => void
 }
 
-/** How often a value was at most each of `bounds`. */
+/** A histogram: how often a value was at most each of `bounds`. */
 export const histogram = (
   name: string,
   description: string,

@@ -1,8 +1,8 @@
 /**
  * Sends meters and spans to an OpenTelemetry collector, by OTLP over HTTP as JSON.
  *
- * A collector that is away loses what it was not there for; nothing waits for it, and one line says so until it is back.
- * `OTEL_RESOURCE_ATTRIBUTES` means what OpenTelemetry says it means; the library reads it.
+ * While a collector is unavailable, its data is lost; nothing waits for it, and one log line reports it. The library reads
+ * `OTEL_RESOURCE_ATTRIBUTES`, with OpenTelemetry's meaning.
  */
 import { randomUUID } from "node:crypto"
 import * as OtlpMetrics from "@effect/opentelemetry/OtlpMetrics"
@@ -15,7 +15,7 @@ import { collect } from "./Collectors.ts"
 import { knowingTraces } from "./Tracing.ts"
 
 export interface OtlpOptions {
-  /** Sent along. */
+  /** Headers for each request to the collector. */
   readonly headers: Readonly<Record<string, Redacted.Redacted>>
   readonly serviceName: string
   /** Without `/v1/…`. */
@@ -29,7 +29,7 @@ const METRICS_EVERY = "10 seconds"
 const SPANS_EVERY = "5 seconds"
 const ON_STOP = "3 seconds"
 
-/** A client that says when the collector goes away and when it is back, once each. */
+/** A client that logs when the collector becomes unavailable and when it is back, once each. */
 const reportingClient = (endpoint: string) =>
   Layer.effect(
     HttpClient.HttpClient,
@@ -54,7 +54,7 @@ const reportingClient = (endpoint: string) =>
     })
   ).pipe(Layer.provide(FetchHttpClient.layer))
 
-/** The library marks each span that failed as interrupted, whatever it failed of. */
+/** The library marks every failed span as interrupted, whatever the failure. */
 const NOT_SO: ReadonlySet<string> = new Set(["span.label", "status.interrupted"])
 
 interface Exported {
@@ -78,7 +78,7 @@ const serialization = Layer.map(OtlpSerialization.layerJson, (context) => {
   })
 })
 
-/** Exports until the scope closes, then what is left. */
+/** Exports until the scope closes, and then the rest. */
 export const otlpLive = ({ endpoint, headers, role, serviceName, version }: OtlpOptions) => {
   const base = endpoint.replace(/\/+$/, "")
   const attributes = { "service.instance.id": randomUUID(), "posthorn.role": role }

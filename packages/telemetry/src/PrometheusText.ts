@@ -1,6 +1,6 @@
 /**
- * The meters in the text format of Prometheus (version 0.0.4). Only Posthorn's own and those of the process: Effect counts its fibers in
- * the same registry.
+ * The meters in the text format of Prometheus (version 0.0.4). Only Posthorn's own and those of the process, without Effect's
+ * counts of fibers in the same registry.
  */
 import { Effect, Metric, type MetricKey, type MetricPair, MetricState, Option } from "effect"
 import { collect } from "./Collectors.ts"
@@ -63,7 +63,7 @@ const render = (pairs: ReadonlyArray<MetricPair.MetricPair.Untyped>): string => 
     .join("")
 }
 
-/** Label by label; the buckets of a histogram stay in the order of their bounds. */
+/** Sorted by labels; a histogram's buckets stay in the order of their bounds. */
 const bySeries = (a: string, b: string) => {
   const [left, right] = [seriesName(a), seriesName(b)]
   return left < right ? -1 : left > right ? 1 : 0
@@ -72,10 +72,10 @@ const seriesName = (sample: string) => sample.slice(0, sample.lastIndexOf(" ")).
 
 const FRESH_MS = 1_000
 
-/** Everything there is to know. */
+/** All meters as text. */
 export const freshText: Effect.Effect<string> = Effect.zipRight(collect, Effect.map(Metric.snapshot, render))
 
-/** The same, at most a second old: anybody may ask, and asking often must cost nothing. */
+/** The same, cached for a second: anybody may request it, and frequent requests must be cheap. */
 export const makePrometheusText: Effect.Effect<Effect.Effect<string>> = Effect.gen(function* () {
   const turn = yield* Effect.makeSemaphore(1)
   let made = { text: "", at: Number.NEGATIVE_INFINITY }

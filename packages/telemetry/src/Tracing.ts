@@ -1,23 +1,23 @@
 /**
- * Spans under trace ids that are known before there is a span.
+ * Spans under trace ids that exist before any span.
  *
- * Posthorn gives each request a trace id, or continues the caller's, keeps it with everything the request makes, and tells
- * the receiver. Spans have to carry it too, so a span is made beneath `inTrace(…)`. Attempts are made days later, in other
- * processes: they are roots of the same trace.
+ * Posthorn gives each request a trace id, or continues the caller's. It stores the id with everything the request makes, and
+ * sends it to the receiver. Spans must have it too, so a span is made beneath `inTrace(…)`. Attempts are made later, perhaps by
+ * days, in other processes: they are roots of the same trace.
  */
 import { Effect, Exit, FiberRef, Option, Tracer } from "effect"
 
-/** What no span has for its id: the trace is known, but no span in it. */
+/** The id of no span: the trace is known, but no span in it. */
 const NO_SPAN = "0000000000000000"
 
-/** What a span lies beneath: the caller's span when there is one, else only the trace. */
+/** The parent of a span: the caller's span if there is one, otherwise only the trace. */
 export const inTrace = (traceId: string, spanId: string = NO_SPAN): Tracer.ExternalSpan =>
   Tracer.externalSpan({ traceId, spanId })
 
 const isTraceOnly = (parent: Option.Option<Tracer.AnySpan>): parent is Option.Some<Tracer.AnySpan> =>
   Option.isSome(parent) && parent.value.spanId === NO_SPAN
 
-/** A tracer that knows what `inTrace` means; a library's own draws a trace id for each root, and cannot be given one. */
+/** A tracer that supports `inTrace`. A library's own tracer draws a trace id for each root and cannot be given one. */
 class KnowingTracer {
   readonly knowsTraces = true
 }
@@ -36,13 +36,16 @@ export const knowingTraces = (inner: Tracer.Tracer): Tracer.Tracer =>
     })
   )
 
-/** Whether spans go anywhere: not while nothing is set up to take them. */
+/** Whether an exporter for spans is configured. */
 export const isTracing: Effect.Effect<boolean> = Effect.map(
   Effect.tracer,
   (tracer) => tracer instanceof KnowingTracer
 )
 
-/** As `Effect.withSpan`, which costs 4 us even while this call is not traced. For what is called thousands of times a second. */
+/**
+ * Like `Effect.withSpan`, which costs 4 us even for a call that is not traced. For functions that are called thousands of times
+ * a second.
+ */
 export const withCheapSpan =
   (name: string) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -52,7 +55,7 @@ export const withCheapSpan =
         : self
     )
 
-/** Lets so many through in each second, so that tracing has an upper cost however much there is to trace. */
+/** Allows `most` in each second, so that the cost of tracing is bounded. */
 export class SpanBudget {
   private second = 0
   private spent = 0
@@ -62,7 +65,7 @@ export class SpanBudget {
     this.most = most
   }
 
-  /** `nowMs` by any clock. */
+  /** `nowMs` may be from any clock. */
   take(nowMs: number): boolean {
     const second = Math.floor(nowMs / 1000)
     if (second !== this.second) {
@@ -80,11 +83,11 @@ export interface Finished {
   readonly startMs: number
   readonly durationMs: number
   readonly attributes: Readonly<Record<string, string | number>>
-  /** Why it failed; null when it did not. */
+  /** Why it failed; null if it did not. */
   readonly failure: string | null
 }
 
-/** Hands over spans of what has happened already. Undefined while nobody exports spans. */
+/** Exports spans of past events. Undefined when no exporter is configured. */
 export const spanWriter: Effect.Effect<((span: Finished) => void) | undefined> = Effect.gen(function* () {
   if (!(yield* isTracing)) return undefined
   const tracer = yield* Effect.tracer
@@ -98,7 +101,7 @@ export const spanWriter: Effect.Effect<((span: Finished) => void) | undefined> =
 
 const nanos = (ms: number) => BigInt(Math.round(ms * 1000)) * 1000n
 
-/** Its name and message are what a viewer shows; it has no stack to show. */
+/** A viewer shows its name and message; it has no stack. */
 class AttemptFailed extends Error {
   override readonly name = "AttemptFailed"
   constructor(why: string) {

@@ -1,20 +1,23 @@
 /**
- * Trouble that goes on is told when it begins, once a minute while it lasts, with a count, and when it is over: an outage of ten
- * minutes is a dozen lines, not a thousand.
+ * Logs recurring failures: when they begin, once a minute with a count while they last, and when they are over. So an outage of
+ * ten minutes is a dozen lines, not a thousand.
  */
 import { Effect, LogLevel } from "effect"
 import { elapsedNow } from "./Elapsed.ts"
 
 const AGAIN_MS = 60_000
-/** What fails for some callers and not for others is not over each time that it works. */
+/** Report recovery after 3 s without a failure: in a partial outage some calls succeed. */
 const QUIET_MS = 3_000
 
 export interface Trouble {
-  /** It went wrong once more. */
+  /** Another failure. */
   readonly failed: (why: string) => Effect.Effect<void>
-  /** It went well; says so when it had not, and has not for some seconds. Costs nothing otherwise. */
+  /**
+   * A success. After failures, it logs the recovery once there has been no failure for some seconds. Otherwise it costs
+   * nothing.
+   */
   readonly over: Effect.Effect<void>
-  /** The same, for what comes of it: `Effect.flatMap(effect, trouble.passing)`. */
+  /** The same, passing a value through: `Effect.flatMap(effect, trouble.passing)`. */
   readonly passing: <A>(outcome: A) => Effect.Effect<A>
 }
 
@@ -53,7 +56,7 @@ export const makeTrouble = (trouble: string, good: string, level = LogLevel.Warn
   }
 }
 
-/** What went wrong, in one line: the messages of an error and of its causes, without a stack. */
+/** The failure in one line: the messages of an error and of its causes, without a stack. */
 export const reasonOf = (error: unknown): string => {
   const said: Array<string> = []
   for (let at = error; at instanceof Error && said.length < 5; at = at.cause)
@@ -61,7 +64,7 @@ export const reasonOf = (error: unknown): string => {
   return said.length === 0 ? String(error) : said.join(": ")
 }
 
-/** Reports each failure and success of an effect to `trouble`, and changes nothing of its outcome. */
+/** Reports each failure and success of an effect to `trouble`, without changing the outcome. */
 export const reporting =
   (trouble: Trouble) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

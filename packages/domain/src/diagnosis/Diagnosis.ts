@@ -1,9 +1,9 @@
 /**
  * What is wrong with an endpoint, from recorded evidence alone: the same evidence always gives the same answer.
  *
- * Each finding says what, since when, how many in a row, which change came before, how sure it is and why, and the next
- * steps as operations. Findings come in the order in which one would act: the cause, the disabled endpoint, what was
- * lost. Asks no receiver and nobody's model; what cannot be told from the evidence is not said. Pure.
+ * Each finding says what is wrong, since when, how often in a row, which change preceded it, how sure it is and why, and the
+ * next steps as operations. Findings are in the order in which one would act: the cause, the disabled endpoint, the losses. No
+ * receiver and no language model is asked, and nothing is said that the evidence does not show. Pure.
  * Source: spec §4.6 and §3.4.
  */
 import type { Evidence } from "./DiagnosisEvidence.ts"
@@ -19,10 +19,10 @@ export { everyStep, type NextStep } from "./internal/Steps.ts"
 
 const present = <A>(value: A | undefined): value is A => value !== undefined
 
-/** What delivers some and fails some, also when the latest attempt failed. */
+/** An endpoint that both delivers and fails, even if the latest attempt failed. */
 const UNSTABLE: ReadonlySet<string> = new Set(["flapping", "some_event_types", "some_deliveries"])
 
-/** What is delivered says nothing of what an endpoint subscribes to in vain. */
+/** Deliveries say nothing about subscriptions that match nothing. */
 const healthOf = (
   { attempts, endpoint }: Evidence,
   failure: Finding | undefined,

@@ -1,5 +1,5 @@
 /**
- * What a diagnosis is made from: recorded facts about one endpoint, few enough to be held in hand.
+ * The evidence for a diagnosis: recorded facts about one endpoint, bounded in number.
  *
  * Times are RFC 3339 in UTC with milliseconds, so they compare as text.
  */
@@ -17,9 +17,9 @@ export interface SeenAttempt {
   readonly failureReason: FailureReason | null
   /** Where it was sent. */
   readonly url: string
-  /** Where the receiver pointed to; its own words. */
+  /** The answer's `Location`, as the receiver wrote it. */
   readonly location: string | null
-  /** Its timestamp was far from the database's time, or the receiver's answer names the timestamp. */
+  /** The signed timestamp was far from the database's time, or the receiver's answer mentions the timestamp. */
   readonly timestampOff: boolean
 }
 
@@ -43,7 +43,7 @@ export interface Evidence {
     readonly createdAt: string
     readonly consecutiveFailures: number
     readonly eventTypes: ReadonlyArray<string>
-    /** Why its URL would be refused now; null when it would not. */
+    /** Why its URL would be refused now; null if it would be accepted. */
     readonly urlRefusal: string | null
     /** Whether a master key of this process opens its signing secret. */
     readonly secretReadable: boolean
@@ -56,24 +56,24 @@ export interface Evidence {
   readonly published: ReadonlyArray<string>
   /** Newest first. */
   readonly attempts: ReadonlyArray<SeenAttempt>
-  /** Whether older attempts exist that were not looked at. */
+  /** Whether there are older attempts beyond these. */
   readonly olderAttempts: boolean
   /** Newest first. */
   readonly changes: ReadonlyArray<SeenChange>
-  /** Whether older changes exist that were not looked at. */
+  /** Whether there are older changes beyond these. */
   readonly olderChanges: boolean
   /** Deliveries that still have work to do. */
   readonly waiting: { readonly count: number; readonly oldestDueAt: string | null }
   /** Deliveries that stopped without being delivered or replayed. */
   readonly stopped: {
     readonly count: number
-    /** So many were looked at that there may be others. */
+    /** The limit was reached, so there may be more. */
     readonly more: boolean
     readonly since: string | null
     readonly newestId: string | null
-    /** How many of them were given up before anything was sent. */
+    /** How many of these were given up before anything was sent. */
     readonly neverSent: number
   }
-  /** Events that it missed, whenever it was disabled, and that were not made up for. */
+  /** Missed events, from any time that it was disabled, that were not replayed. */
   readonly missedEvents: { readonly count: number; readonly more: boolean; readonly since: string | null }
 }

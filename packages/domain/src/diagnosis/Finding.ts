@@ -1,4 +1,4 @@
-/** What a diagnosis says. The contract's schema is held to these shapes by the types. */
+/** The shapes of a diagnosis. The compiler checks that the contract's schema agrees. */
 
 import type { FailureReason } from "../Verdict.ts"
 import type { SeenChange } from "./DiagnosisEvidence.ts"

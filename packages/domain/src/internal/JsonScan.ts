@@ -1,15 +1,15 @@
 /**
  * Walks the text of JSON without parsing it: where the values at given paths begin and end, and whether it is nested
- * too deep. Runs before `JSON.parse`, which a million brackets keep busy for 0.1 s, so it takes any text and ends on
- * any; what it finds means something only once `JSON.parse` has called the text valid. Linear, and recursive only as
- * far as a path is long, never with the depth of the text.
+ * too deep. It runs before `JSON.parse`, which a million brackets keep busy for 0.1 s. So it accepts any text; its results mean
+ * something only if `JSON.parse` then finds the text valid. It takes linear time, and its recursion depth is that of the paths,
+ * never of the text.
  */
 export interface Slice {
   readonly start: number
   readonly end: number
 }
 
-/** What was found of a value: all of it, or parts by member name or index; undefined for nothing. */
+/** The slices found in a value: the whole value, or parts by member name or index; undefined for none. */
 export type Found = Slice | ReadonlyMap<string | number, Found> | undefined
 
 /** What to look for: the value itself, or something in its members (by name) or elements (`*`). */
@@ -20,7 +20,7 @@ export interface Plan {
 
 const plans = new WeakMap<ReadonlyArray<ReadonlyArray<string>>, Plan>()
 
-/** Made once for the same list of paths. */
+/** Cached by the list of paths. */
 export const planOf = (paths: ReadonlyArray<ReadonlyArray<string>>): Plan => {
   const made = plans.get(paths)
   if (made !== undefined) return made
@@ -38,7 +38,7 @@ export const planOf = (paths: ReadonlyArray<ReadonlyArray<string>>): Plan => {
   return top
 }
 
-/** Levels allowed inside a wanted value, and around and beside the wanted ones; and how many values there may be beside. */
+/** Most levels inside a wanted value; most levels, and most values, around and beside the wanted ones. */
 export interface Limits {
   readonly inside: number
   readonly outside: number
@@ -55,7 +55,7 @@ export class TooMany extends Error {
   }
 }
 
-/** Thrown, as it can surface from any step; `path` is the JSON pointer of the wanted value that is too deep, or "". */
+/** Thrown, because it can occur in any step. `path` is the JSON pointer of the wanted value that is too deep, or "". */
 export class TooDeep extends Error {
   readonly limit: number
   readonly path: string
@@ -82,7 +82,7 @@ const opens = (code: number) => code === OPEN_ARRAY || code === OPEN_OBJECT
 const closes = (code: number) => code === CLOSE_ARRAY || code === CLOSE_OBJECT
 const endsScalar = (code: number) => code === COMMA || closes(code) || isSpace(code)
 
-/** From the opening quote at `start` to behind the closing one; the end of the text when there is none. */
+/** Skips from the opening quote at `start` past the closing one, or to the end of the text if there is none. */
 export const endOfString = (text: string, start: number): number => {
   for (let from = start + 1; ; ) {
     const quote = text.indexOf('"', from)
@@ -94,7 +94,7 @@ export const endOfString = (text: string, start: number): number => {
   }
 }
 
-/** The slices that the plan asks for; throws `TooDeep` and `TooMany`. */
+/** The slices of the plan; throws `TooDeep` and `TooMany`. */
 export const cut = (text: string, plan: Plan, limits: Limits): Found =>
   new Scan(text, limits).value(plan, 0, "")
 
@@ -140,7 +140,7 @@ class Scan {
       const name = this.name()
       const next = name === "*" ? undefined : plan.parts.get(name)
       if (next === undefined) this.value(undefined, depth, "")
-      // Of a repeated name the last counts, as for JSON.parse, also when nothing is found in it.
+      // If a name is repeated, the last one counts, as for JSON.parse, even if nothing is found in it.
       else found.set(name, this.value(next, depth, `${path}/${name}`))
     }
     return found
@@ -172,7 +172,7 @@ class Scan {
     return written.includes("\\") ? decoded(written) : written.slice(1, -1)
   }
 
-  /** The next character that is no white space. */
+  /** The next character that is not white space. */
   private next(): number {
     while (isSpace(this.text.charCodeAt(this.at))) this.at++
     return this.text.charCodeAt(this.at)

@@ -29,6 +29,7 @@ export interface Patience {
 
 const PATIENCE: Patience = { seconds: 60 }
 
+/** A migration cannot be applied, or the database is refused; `message` says why. */
 export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
   readonly message: string
   readonly cause?: unknown

@@ -1,9 +1,9 @@
-/** What is likely wrong, what speaks for it, and what to do about it. */
+/** A likely cause, the evidence for it, and what to do about it. */
 import type { NextStep } from "./Steps.ts"
 
 export interface Cause {
   readonly summary: string
-  /** What in the evidence speaks for it; undefined when only the kind of failure does. */
+  /** The evidence for it; undefined if there is only the kind of failure. */
   readonly because?: string
   readonly steps: ReadonlyArray<NextStep>
 }

@@ -1,7 +1,7 @@
 /**
- * From a kind of failure to what is likely wrong and what to do about it.
+ * Maps each kind of failure to its likely cause and what to do about it.
  *
- * Sentences repeat nothing a receiver said, but for the target of a redirect, and that only as a URL.
+ * Sentences repeat nothing that a receiver said, except the target of a redirect, and that only as a URL.
  */
 
 import type { Evidence, SeenAttempt, SeenChange } from "../DiagnosisEvidence.ts"
@@ -10,18 +10,18 @@ import { afterRotation, neverSeen, rotated, unseen } from "./SecretCauses.ts"
 import { compare, fixEventTypes, fixUrl, person } from "./Steps.ts"
 import { type Kind, median } from "./Streak.ts"
 
-/** What a cause is judged from. */
+/** The facts that a cause is derived from. */
 export interface Facts {
   readonly evidence: Evidence
   readonly kind: Kind
   readonly example: SeenAttempt
-  /** The change that came before and may explain it. */
+  /** The preceding change that may explain it. */
   readonly change: SeenChange | undefined
-  /** Delivered attempts before, newest first. */
+  /** Earlier delivered attempts, newest first. */
   readonly successes: ReadonlyArray<SeenAttempt>
-  /** When it began, as far as was looked. */
+  /** When it began, as far as the evidence goes back. */
   readonly since: string
-  /** Nothing was ever delivered to the endpoint. */
+  /** Whether nothing was ever delivered to the endpoint. */
   readonly never: boolean
 }
 
@@ -54,7 +54,7 @@ const wrongAddress =
     }
   }
 
-/** Answers by which a receiver says that a signature does not fit. */
+/** Statuses by which receivers reject a signature. */
 const UNSIGNED: ReadonlySet<number | null> = new Set([400, 401, 403])
 
 const rejected = (facts: Facts): Cause => {
@@ -152,7 +152,7 @@ const urlRefused = ({ evidence }: Facts): Cause => ({
   ]
 })
 
-/** Where a redirect leads, as a URL; nothing when the receiver did not say, or said what is none. */
+/** The target of a redirect, as a URL; empty if the receiver gave none, or not a URL. */
 const targetOf = ({ location, url }: SeenAttempt): string => {
   if (location === null || !URL.canParse(location, url)) return ""
   const { host, pathname, protocol } = new URL(location, url)

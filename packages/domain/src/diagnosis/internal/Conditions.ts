@@ -1,4 +1,4 @@
-/** Findings that are conditions rather than causes: disabled, slow, late, what was lost, or nothing at all. */
+/** Findings that are conditions rather than causes: disabled, slow, late, losses, or nothing wrong. */
 
 import { PROBES_AFTER, pauseUnits } from "../../Probing.ts"
 import { FAILURE_LIMIT } from "../../Verdict.ts"
@@ -21,7 +21,7 @@ import {
 import { hasFailed, median, type Streak } from "./Streak.ts"
 
 const FEWEST_SLOW = 5
-/** A delivery that is due for longer than this, pauses between probes aside, has nobody who takes it up. */
+/** If a delivery is due for longer than this (not counting pauses between probes), no worker is delivering. */
 const LATE_MS = 60_000
 
 type Told = Pick<Finding, "code" | "summary" | "because" | "confidence" | "nextSteps"> & Partial<Finding>
@@ -74,7 +74,7 @@ export const disabled = (evidence: Evidence, streak: Streak | undefined): Findin
       : `The endpoint was disabled after ${FAILURE_LIMIT} failures in a row: it is sent nothing.`,
     since: disabledAt,
     inARow: Math.max(consecutiveFailures, streak?.failures.length ?? 0),
-    // It is disabled now, so the latest change of this field is the one that disabled it.
+    // It is disabled now, so the latest change of this field disabled it.
     changedBefore: evidence.changes.find(({ fields }) => fields.includes("enabled")) ?? null,
     confidence: "high",
     because: "The endpoint's own record says so.",
@@ -104,7 +104,7 @@ export const late = ({ attempts, endpoint, now, retryDelayMs, waiting }: Evidenc
   if (!endpoint.enabled || !endpoint.secretReadable) return undefined
   if (waiting.oldestDueAt === null || waiting.oldestDueAt > before) return undefined
   const idle = attempts.every(({ at }) => at < before)
-  // It probes: what waits for that is no news.
+  // While the lane probes, waiting deliveries are expected.
   if (!idle && consecutiveFailures >= PROBES_AFTER) return undefined
   return finding({
     code: "not_taken_up",
@@ -127,13 +127,13 @@ const neverSent = ({ count, neverSent: unsent }: Evidence["stopped"]): string =>
     ? ""
     : ` ${unsent === count ? "Never sent" : `${unsent} of them ${unsent === 1 ? "was" : "were"} never sent`}: the worker failed each time it prepared the request.`
 
-/** As in "7 events", or "10000 deliveries or more". */
+/** For example "7 events", or "10000 deliveries or more". */
 const counted = ({ count, more }: { count: number; more: boolean }, one: string, many: string): string =>
   `${count} ${count === 1 ? one : many}${more ? " or more" : ""}`
 
 const earlier = (a: string | null, b: string | null) => (a === null || (b !== null && b < a) ? b : a)
 
-/** One call for all that was lost: two over the same time would send twice what both are about. */
+/** One replay for all losses: two over the same time range would send twice what both cover. */
 const getBack = ({ endpoint, missedEvents, stopped }: Evidence): ReadonlyArray<NextStep> => {
   const since = earlier(stopped.since, missedEvents.since)
   const includeMissed = missedEvents.count > 0

@@ -1,4 +1,4 @@
-/** The finding about failures that last: those in a row up to now, unless deliveries come in between. */
+/** The finding about an unbroken row of failures up to now. */
 
 import type { Evidence, SeenChange } from "../DiagnosisEvidence.ts"
 import type { Confidence, Finding } from "../Finding.ts"
@@ -23,7 +23,7 @@ const SECRET_MATTERS: ReadonlySet<Kind> = new Set(["rejected", "refused"])
 /** The change that may explain this kind of failure. */
 const explaining = (kind: Kind, streak: Streak, evidence: Evidence): SeenChange | undefined => {
   const changes = changesBefore(streak, evidence)
-  // What never worked, a rotation did not break.
+  // An endpoint that never worked was not broken by a rotation.
   const rotation =
     SECRET_MATTERS.has(kind) && streak.before !== undefined
       ? (changes.find(rotated) ?? graceEnded(streak, evidence))
@@ -34,7 +34,7 @@ const explaining = (kind: Kind, streak: Streak, evidence: Evidence): SeenChange 
   return changes.find(changedUrl) ?? rotation ?? other
 }
 
-/** How sure a streak lets one be, and why. */
+/** The confidence that a streak allows, and why. */
 const certainty = (
   streak: Streak,
   share: number,

@@ -1,4 +1,4 @@
-/** Findings about subscriptions that nothing published matches: what an endpoint waits for in vain. */
+/** Findings about subscriptions that no published event matches. */
 
 import { isReserved, patternsOf, TEST_EVENT } from "../../EventType.ts"
 import { edits } from "../../Spelling.ts"
@@ -7,15 +7,15 @@ import type { Finding } from "../Finding.ts"
 import { fixEventTypes, person, seeTypes } from "./Steps.ts"
 
 const SHOWN = 5
-/** Letters that may differ between a misspelt type and the one that was meant. */
+/** Most letters in which a misspelt type may differ from the intended one. */
 const SLIPS = 2
 
-/** Words whose lengths alone differ by more need no closer look: there may be thousands of types. */
+/** Words whose lengths differ by more are not compared: there may be thousands of types. */
 const isSlip = (a: string, b: string) => Math.abs(a.length - b.length) <= SLIPS && edits(a, b) <= SLIPS
 
 const ending = /\.\*$/
 
-/** A published type that a pattern nobody matches may have meant. */
+/** The published type that an unmatched pattern may have meant. */
 const meant = (pattern: string, types: ReadonlyArray<string>) => {
   const words = pattern.split(".").length - (ending.test(pattern) ? 1 : 0)
   const wanted = pattern.replace(ending, "").toLowerCase()
@@ -32,7 +32,7 @@ const named = (types: ReadonlyArray<string>) => {
 
 const MATCH = { reason: null, httpStatus: null, inARow: 0, deliveryIds: [] } as const
 
-/** Undefined when something matches and nothing looks misspelt, or when nothing was published. */
+/** Undefined if something matches and nothing seems misspelt, or if nothing was published. */
 export const unmatched = (evidence: Evidence): Finding | undefined => {
   const { attempts, changes, endpoint, published } = evidence
   const types = published.filter((type) => !isReserved(type))

@@ -1,4 +1,4 @@
-/** What a rejection says of signing secrets: never seen, rotated and not yet stored, or stored too late. */
+/** Causes of a rejection that concern signing secrets: never shown, rotated and not yet stored, or stored too late. */
 import type { Evidence, SeenChange } from "../DiagnosisEvidence.ts"
 import type { Cause } from "./Cause.ts"
 import { type NextStep, person, rotate } from "./Steps.ts"
@@ -10,10 +10,10 @@ export const rotated = ({ action }: SeenChange) => action === "webhook.secret_ro
 /** When the secret that a rotation replaced stops signing. */
 export const graceEnd = ({ at }: SeenChange) => new Date(Date.parse(at) + DAY_MS).toISOString()
 
-/** An endpoint's first secret is made unseen: only a rotation shows one. */
+/** An endpoint's first secret is not shown: only a rotation shows one. */
 export const neverSeen = ({ changes, olderChanges }: Evidence) => !olderChanges && !changes.some(rotated)
 
-/** Rotating is harmless only here: nobody can have the secret that it replaces. */
+/** Rotating is harmless only in this case: nobody can have the secret that it replaces. */
 const showOne = rotate(
   "Shows a secret for the first time: endpointId is the endpoint's id. Nobody can have the one it replaces. Give it to the user, who stores it in the receiver."
 )

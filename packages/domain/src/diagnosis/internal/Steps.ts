@@ -1,19 +1,19 @@
 /**
  * Next steps of a diagnosis: an operation with its arguments and why, or a person's work outside of Posthorn.
  *
- * A step whose `fillIn` is empty is safe to run as it stands: it removes nothing, rotates nothing, and sends nothing again
- * that may already have had its effect. Where a step is not, the argument that starts it is left for the caller to fill
- * in. A test holds the names against the contract. Source: spec §4.6.
+ * A step with an empty `fillIn` is safe to run unchanged: it removes nothing, rotates nothing, and sends nothing again that may
+ * already have had an effect. If a step is not safe, the argument that triggers it is left for the caller to fill in. A test
+ * compares the names with the contract. Source: spec §4.6.
  */
 import type { DeliveryId, EndpointId } from "../../Ids.ts"
 
 export interface NextStep {
-  /** Null for a person's step, and so are the tool and the arguments. */
+  /** Null for a person's step, as are the tool and the arguments. */
   readonly operation: string | null
   /** Its MCP tool. */
   readonly tool: string | null
   readonly arguments: Readonly<Record<string, unknown>> | null
-  /** Arguments that the caller must find out, ask for, or decide on. */
+  /** Arguments that the caller must find out, ask for, or decide. */
   readonly fillIn: ReadonlyArray<string>
   readonly why: string
 }
@@ -49,19 +49,19 @@ const listTypes = step("listEventTypes", "list_event_types")
 export const fixUrl = (endpointId: EndpointId, why: string) => changeEndpoint({ endpointId }, why, "url")
 export const fixEventTypes = (endpointId: EndpointId, why: string) =>
   changeEndpoint({ endpointId }, why, "eventTypes")
-/** Lets waiting deliveries go on, so the caller says when. */
+/** It releases waiting deliveries, so the caller decides when. */
 export const enable = (endpointId: EndpointId, why: string) => changeEndpoint({ endpointId }, why, "enabled")
-/** A rotation may drop a secret that is in use, so the caller says of which endpoint. */
+/** A rotation may drop a secret that is in use, so the caller must name the endpoint. */
 export const rotate = (why: string) => rotateSecret({}, why, "endpointId")
-/** The receiver may have had it already, so the caller says which. */
+/** The receiver may already have processed it, so the caller must name the delivery. */
 export const replay = (why: string) => replayDelivery({}, why, "deliveryId")
-/** Counts what a replay of all since then would send, and sends nothing. */
+/** Counts what a replay from then on would send; sends nothing. */
 export const countLost = (endpointId: EndpointId, since: string | null, includeMissed = false) =>
   startReplay(
     { endpointId, since, dryRun: true, ...(includeMissed ? { includeMissed } : {}) },
     "Count what a replay would send; this sends nothing."
   )
-/** The same for all, so the caller says from when on. */
+/** The same for everything, so the caller must say from when on. */
 export const replayAll = (endpointId: EndpointId, why: string, includeMissed = false) =>
   startReplay({ endpointId, ...(includeMissed ? { includeMissed } : {}) }, why, "since")
 export const test = (endpointId: EndpointId) =>
@@ -71,7 +71,7 @@ export const look = (deliveryId: DeliveryId) =>
 export const compare = (endpointId: EndpointId, why: string) => readEndpoint({ endpointId }, why)
 export const seeTypes = (why: string) => listTypes({}, why)
 
-/** One of each that names an operation. */
+/** One of each step with an operation. */
 export const everyStep: ReadonlyArray<NextStep> = [
   changeEndpoint,
   rotateSecret,

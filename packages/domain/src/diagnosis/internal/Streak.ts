@@ -1,4 +1,4 @@
-/** Reading a row of attempts: how many failed in a row, of what kind, and what came before. Pure. */
+/** Analyses a row of attempts: how many failed in a row, with which kind of failure, and what came before. Pure. */
 import type { Evidence, SeenAttempt, SeenChange } from "../DiagnosisEvidence.ts"
 
 /** Kinds of failure that have different causes and remedies. */
@@ -35,7 +35,7 @@ const kinds = {
   invalid_url: "url_refused"
 } as const
 
-/** By which a receiver may say that it does not accept the signature, or when it was signed. */
+/** Statuses by which receivers may reject the signature, or its timestamp. */
 const REFUSING: ReadonlySet<Kind> = new Set(["rejected", "refused"])
 
 export const kindOf = ({ failureReason, httpStatus, timestampOff }: SeenAttempt): Kind => {
@@ -46,7 +46,7 @@ export const kindOf = ({ failureReason, httpStatus, timestampOff }: SeenAttempt)
 
 export const hasFailed = ({ status }: SeenAttempt) => status !== "delivered"
 
-/** The kind most failures are of, and their share; of equally many the newest counts. */
+/** The most frequent kind of failure, and its share; among equals, the newest. */
 export const dominant = (failures: ReadonlyArray<SeenAttempt>) => {
   const counts = new Map<Kind, number>()
   for (const failure of failures) counts.set(kindOf(failure), (counts.get(kindOf(failure)) ?? 0) + 1)
@@ -66,7 +66,7 @@ export interface Streak {
   readonly before: SeenAttempt | undefined
   /** Delivered attempts before it, newest first. */
   readonly successes: ReadonlyArray<SeenAttempt>
-  /** It may have begun earlier than what was looked at. */
+  /** It may have begun before the oldest attempt here. */
   readonly openEnded: boolean
 }
 
@@ -96,7 +96,7 @@ const SHOWN_DELIVERIES = 3
 export const deliveriesOf = (attempts: ReadonlyArray<SeenAttempt>): ReadonlyArray<string> =>
   [...new Set(attempts.map(({ deliveryId }) => deliveryId))].slice(0, SHOWN_DELIVERIES)
 
-/** How often delivered and failed took turns. */
+/** How often attempts changed between delivered and failed. */
 export const switchesIn = (attempts: ReadonlyArray<SeenAttempt>): number =>
   attempts.filter((attempt, index) => index > 0 && hasFailed(attempt) !== hasFailed(attempts[index - 1]!))
     .length

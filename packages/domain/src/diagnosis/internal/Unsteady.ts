@@ -1,6 +1,6 @@
 /**
- * The finding about an endpoint that delivers and fails at the same time: some event types, some deliveries, or now and
- * then. What fails and what is delivered tells these apart.
+ * The finding about an endpoint that both delivers and fails: for some event types, for some deliveries, or now and then.
+ * Comparing failed and delivered attempts distinguishes these.
  */
 import type { Evidence, SeenAttempt } from "../DiagnosisEvidence.ts"
 import type { Finding } from "../Finding.ts"
@@ -11,9 +11,9 @@ import { deliveriesOf, dominant, hasFailed, type Streak, switchesIn } from "./St
 const WINDOW = 30
 const FEWEST_IN_WINDOW = 8
 const SWITCHES = 4
-/** From this many in a row on it is a failure, whatever went before. */
+/** From this many failures in a row on, it counts as failing, whatever came before. */
 const SETTLED = 5
-/** Of each, failures and successes, before it is said that they differ. */
+/** So many failures and so many successes are needed before they are compared. */
 const FEWEST_APART = 3
 const FEW_DELIVERIES = 2
 
@@ -34,7 +34,7 @@ const splitOf = ({ attempts }: Evidence): Split => {
   }
 }
 
-/** Failures in a row, counted once each. One that ended is a thing of the past, not unsteadiness. */
+/** The number of separate rows of failures. A single one that has ended is no unsteadiness. */
 const outagesIn = (window: ReadonlyArray<SeenAttempt>) =>
   window.filter((attempt, index) => hasFailed(attempt) && !(index > 0 && hasFailed(window[index - 1]!)))
     .length
@@ -112,7 +112,7 @@ const flapping = (split: Split, evidence: Evidence): Told => {
   }
 }
 
-/** Undefined when failures are all in a row, or too few to tell. */
+/** Undefined if all failures are in one row, or too few to judge. */
 export const unsteady = (streak: Streak | undefined, evidence: Evidence): Finding | undefined => {
   const split = splitOf(evidence)
   const { failures, successes, turns, window } = split
