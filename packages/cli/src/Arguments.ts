@@ -36,7 +36,7 @@ const sorted = (words: ReadonlyArray<string>) => {
 }
 
 /** Commands that have commands within them. */
-const GROUPS = new Set(["endpoints"])
+const GROUPS = new Set(["endpoints", "workspace"])
 
 /** These stand alone. */
 const ABOUT_ITSELF = new Set(["--version", "--help", "--completions"])

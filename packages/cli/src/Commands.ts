@@ -217,8 +217,44 @@ const verifyCommand = Command.make(
   )
 )
 
-/** Those within `endpoints`, for what is said when it is none of them. */
-const WITHIN = ["list", "create", "enable", "disable", "rotate"]
+const workspaceCommand = Command.make("workspace").pipe(
+  Command.withDescription("Makes or finds a workspace, for set-up scripts."),
+  Command.withSubcommands([
+    Command.make(
+      "ensure",
+      {
+        slug: id("slug", "Slug of the workspace."),
+        name: maybe("name", "Its name, if it is made; default: the slug."),
+        tokenName: maybe("token", "Also a token of this name; its text is shown when it is made."),
+        scopes: text("scopes", "What that token may do, separated by commas.").pipe(
+          Options.withDefault("admin")
+        ),
+        url: where.url
+      },
+      (given) =>
+        loaded(async () => {
+          const { ensure, operatorsToken } = await import("./remote/WorkspaceCommands.ts")
+          const { layer } = await import("./remote/Posthorn.ts")
+          return Effect.flatMap(operatorsToken, (token) =>
+            Effect.provide(
+              ensure(given),
+              layer({ url: given.url, token, workspace: Option.some(given.slug) })
+            )
+          )
+        })
+    ).pipe(
+      Command.withDescription(
+        "Prints one JSON object; may be repeated. Asks with OPERATOR_TOKEN, or POSTHORN_TOKEN."
+      )
+    )
+  ])
+)
+
+/** Those within a command, for what is said when it is none of them. */
+const WITHIN: Readonly<Record<string, ReadonlyArray<string>>> = {
+  endpoints: ["list", "create", "enable", "disable", "rotate"],
+  workspace: ["ensure"]
+}
 /** So much may a mistyped command be off, and half its letters at most. */
 const MOST_EDITS = 2
 const SHELLS = ["bash", "zsh", "fish"]
@@ -233,6 +269,7 @@ const commands = [
   replayCommand,
   recoverCommand,
   endpointsCommand,
+  workspaceCommand,
   diagnoseCommand,
   listenCommand,
   verifyCommand
@@ -267,7 +304,8 @@ const consoleOf = (original: Console.Console, group: string): Console.Console =>
   }
 }
 
-const listOf = (words: ReadonlyArray<string>) => `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`
+const listOf = (words: ReadonlyArray<string>) =>
+  words.length === 1 ? words[0]! : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`
 
 /** What the library would answer with a list of everything there is. */
 const notKnown = (words: ReadonlyArray<string>): string | undefined => {
@@ -280,8 +318,9 @@ const notKnown = (words: ReadonlyArray<string>): string | undefined => {
   }
   if (isRole(name) && word !== undefined && (!/^(--help|-h)$/.test(word) || more.length > 0))
     return `posthorn ${name} takes no arguments: it is set by variables, such as PORT=9000; see posthorn help`
-  if (name === "endpoints" && word !== undefined && !word.startsWith("-") && !WITHIN.includes(word))
-    return `posthorn endpoints knows no command ${word}: use ${listOf(WITHIN)}`
+  const within = WITHIN[name]
+  if (within !== undefined && word !== undefined && !word.startsWith("-") && !within.includes(word))
+    return `posthorn ${name} knows no command ${word}: use ${listOf(within)}`
   const known = optionsOf(name)
   const end = words.includes("--") ? words.indexOf("--") : words.length
   const option = words
@@ -310,7 +349,7 @@ export const run = (given: ReadonlyArray<string>) => {
     Effect.provide(Layer.merge(NodeContext.layer, CliConfig.layer({ showBuiltIns: false }))),
     (effect) =>
       Effect.flatMap(Effect.console, (original) =>
-        Effect.withConsole(effect, consoleOf(original, words[0] === "endpoints" ? "endpoints" : ""))
+        Effect.withConsole(effect, consoleOf(original, (words[0] ?? "") in WITHIN ? words[0]! : ""))
       )
   )
 }

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { verify } from "@posthorn/signature"
 import { ended, runCommand, saying, startCommand } from "@posthorn/testkit/Command"
 import { describe, expect, it } from "vitest"
-import { asked, call, folder, json, posthorn, receiver, runDev, until } from "./Remote.ts"
+import { asked, asOperator, call, folder, json, posthorn, receiver, runDev, until } from "./Remote.ts"
 
 runDev()
 
@@ -56,5 +56,64 @@ describe("posthorn listen", () => {
     expect(verify({ secrets: [secret!], headers: first!.headers, body: first!.body }).id).toMatch(/^whd_/)
     expect(first!.body).toContain('"payload":{"total": 1.10}')
     expect(left.items.map((one: { url: string }) => one.url)).not.toContain(target.url)
+  })
+})
+
+describe("posthorn workspace ensure", () => {
+  const ensure = (...words: ReadonlyArray<string>) =>
+    runCommand(["workspace", "ensure", ...words], asOperator())
+  const answer = async (...words: ReadonlyArray<string>) => JSON.parse((await ensure(...words)).out)
+
+  it("§5.1 makes a workspace and a token, and finds both when it is repeated", async () => {
+    const made = await answer("shop", "--name", "The shop", "--token", "ci", "--scopes", "read,event:publish")
+    const again = await answer("shop", "--token", "ci")
+    const alone = await answer("shop")
+
+    expect(made).toEqual({
+      workspace: {
+        id: expect.stringMatching(/^wsp_/),
+        slug: "shop",
+        name: "The shop",
+        createdAt: expect.any(String)
+      },
+      created: true,
+      token: {
+        id: expect.stringMatching(/^tok_/),
+        name: "ci",
+        created: true,
+        token: expect.stringMatching(/^phk_/)
+      }
+    })
+    expect(again).toEqual({
+      workspace: made.workspace,
+      created: false,
+      token: { id: made.token.id, name: "ci", created: false, token: null }
+    })
+    expect(alone).toEqual({ workspace: made.workspace, created: false, token: null })
+    const known = await runCommand(["workspace", "ensure", "shop"], {
+      ...asked(),
+      POSTHORN_TOKEN: made.token.token
+    })
+    expect([known.code, known.out]).toEqual([1, ""])
+  })
+
+  it("§5.1 succeeds for two at once, which get one workspace and one token", async () => {
+    const [one, other] = await Promise.all([
+      answer("twice", "--token", "ci"),
+      answer("twice", "--token", "ci")
+    ])
+
+    expect([one.created, other.created].sort()).toEqual([false, true])
+    expect(other.workspace.id).toBe(one.workspace.id)
+    expect(other.token.id).toBe(one.token.id)
+    expect([one, other].some(({ token }) => /^phk_/.test(token.token ?? ""))).toBe(true)
+  })
+
+  it("§5.1 ends with 2 for a slug or scopes that are none, and prints nothing", async () => {
+    for (const words of [["No Slug"], ["shop", "--token", "x", "--scopes", "everything"], []]) {
+      const { code, err, out } = await ensure(...words)
+      expect([code, out]).toEqual([2, ""])
+      expect(err).toMatch(/slug|scopes|lower-case/)
+    }
   })
 })

@@ -11,6 +11,11 @@ export const folder = mkdtempSync(join(tmpdir(), "posthorn-remote-"))
 let url = ""
 let token = ""
 
+const OPERATOR_TOKEN = "operator-token-of-these-tests"
+
+/** As the operator. */
+export const asOperator = () => ({ POSTHORN_URL: url, OPERATOR_TOKEN: `ci:${OPERATOR_TOKEN}` })
+
 export const asked = () => ({ POSTHORN_URL: url, POSTHORN_TOKEN: token })
 
 export const posthorn = (...words: ReadonlyArray<string>) => runCommand(words, asked())
@@ -68,6 +73,7 @@ export const runDev = () => {
     dev = startCommand(["dev"], {
       PORT: "0",
       DATA_DIR: join(folder, "data"),
+      OPERATOR_TOKEN,
       DELIVERY_RETRY_DELAY: "50 millis"
     })
     const [, base, key] = await saying(dev)(

@@ -28,7 +28,7 @@ export class Posthorn extends Context.Tag("@posthorn/cli/remote/Posthorn")<
   {
     readonly slug: string
     readonly ask: <A, E>(
-      call: (client: PosthornClient) => Effect.Effect<[A, HttpClientResponse.HttpClientResponse], E>
+      call: (client: PosthornClient) => Effect.Effect<readonly [A, ...ReadonlyArray<unknown>], E>
     ) => Effect.Effect<Answered<A>, CommandFailed>
     /** POST of JSON text as it stands: what a client would parse would lose the spelling of numbers. */
     readonly postText: (path: string, json: string) => Effect.Effect<string, CommandFailed>
@@ -157,7 +157,7 @@ export const layer = (where: Where): Layer.Layer<Posthorn, CommandFailed> =>
         )
 
       const ask = <A, E>(
-        call: (client: PosthornClient) => Effect.Effect<[A, HttpClientResponse.HttpClientResponse], E>
+        call: (client: PosthornClient) => Effect.Effect<readonly [A, ...ReadonlyArray<unknown>], E>
       ) => answered(Effect.map(call(client), ([value]): Answered<A> => ({ value, text: last?.text ?? "" })))
 
       const slug = Effect.gen(function* () {
