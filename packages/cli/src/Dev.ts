@@ -18,12 +18,11 @@ import * as DemoReceiver from "./DemoReceiver.ts"
 import { freePort } from "./ListeningPorts.ts"
 import * as LocalSecrets from "./LocalSecrets.ts"
 import { addressesOf, baseUrlOf, type Resolved } from "./Resolved.ts"
-import { serverOf } from "./Serve.ts"
+import { installationOf } from "./Run.ts"
 import { type Settings, settings } from "./settings/Settings.ts"
 import { telemetryOf } from "./Telemetry.ts"
 import { bold, complain, dim, row, say, timeOfDay } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
-import { workerOf } from "./Work.ts"
 
 /** In production nothing may lead back to this machine, and dev's own targets do. */
 export class DevInProduction extends Data.TaggedError("DevInProduction") {
@@ -165,9 +164,7 @@ export const dev = Effect.gen(function* () {
   )
   yield* row("Migrations", applied.length === 0 ? "up to date" : `${applied.length} applied`)
   const resolved = resolve(given, kept, url, yield* choosePort(given))
-  const built = yield* Layer.build(
-    Layer.provide(Layer.merge(serverOf(resolved), workerOf(resolved)), telemetryOf(given, "dev"))
-  )
+  const built = yield* Layer.build(Layer.provide(installationOf(resolved), telemetryOf(given, "dev")))
   const moved = resolved.port === given.port || given.port === 0 ? "" : ` (port ${given.port} is taken)`
   yield* row("API, console, worker", `${addressesOf(resolved)}${moved}`)
   if (Option.isNone(given.allowedTargets))

@@ -42,6 +42,7 @@ export const roles = {
     async () => (await import("./Serve.ts")).serve
   ),
   work: lasting("Runs a delivery worker.", async () => (await import("./Work.ts")).work),
+  run: lasting("Runs serve and work in one process.", async () => (await import("./Run.ts")).run),
   migrate: configured("Brings the database up to date.", async () => (await import("./Migrate.ts")).migrate),
   "re-encrypt": configured(
     "Seals every signing secret with the newest ENCRYPTION_KEY.",

@@ -1,4 +1,4 @@
-/** What `dev`, `serve` and `work` tell operators: meters of the process, and, where a collector is named, OTLP. */
+/** What `dev`, `run`, `serve` and `work` tell operators: meters of the process, and, where a collector is named, OTLP. */
 import type { OtlpOptions } from "@posthorn/telemetry/Otlp"
 import { processMeters } from "@posthorn/telemetry/ProcessMeters"
 import { Effect, Layer, Option } from "effect"
@@ -16,7 +16,7 @@ const exporting = (options: OtlpOptions) =>
 /** Nothing is traced but what asks for it, such as calls and attempts: a span costs, and what polls would make thousands. */
 export const telemetryOf = (
   { otlpEndpoint, otlpHeaders: headers, otlpServiceName: serviceName }: Settings,
-  role: "dev" | "serve" | "work"
+  role: "dev" | "run" | "serve" | "work"
 ) =>
   Layer.mergeAll(
     Layer.scopedDiscard(processMeters(VERSION, role)),

@@ -16,6 +16,7 @@ Run it; everything is configured through the environment, see docs/settings.md:
   dev         everything in one process, with an embedded PostgreSQL and a demo
   serve       REST, MCP, the console and the reference
   work        the delivery worker; run as many as you like
+  run         both in one process, for a small installation
   migrate     bring the database up to date
   re-encrypt  seal every signing secret with the newest ENCRYPTION_KEY
   doctor      look at everything it stands on, and say what to mend
@@ -29,6 +30,7 @@ Use it; POSTHORN_URL says which one, POSTHORN_TOKEN who is asking, see docs/cli.
   recover ID --since 2h [--include-missed] [--dry-run] [--yes]
                                        send again all that an endpoint did not receive
   endpoints list | create URL --event-types a,b | enable ID | disable ID | rotate ID
+  workspace ensure SLUG [--token NAME] make or find a workspace, and a token in it
   diagnose ID                          what is wrong with an endpoint, and what to do
   listen URL [--endpoint ID]           deliveries on this machine, without a tunnel
   verify --secret S                    is a request on standard input genuine

@@ -18,6 +18,12 @@ const { services } = parse(readFileSync(docker("compose.yaml"), "utf8"), { merge
   readonly services: Readonly<Record<"database" | "migrate" | "serve" | "work", Service>>
 }
 
+const small = parse(readFileSync(docker("small.yaml"), "utf8")) as {
+  readonly services: Readonly<
+    Record<"serve" | "work", Service & { readonly profiles?: ReadonlyArray<string> }>
+  >
+}
+
 interface Container {
   readonly args: readonly [string]
   readonly env?: ReadonlyArray<{
@@ -73,6 +79,17 @@ describe("docker/compose.yaml", () => {
       )
       expect(roles.map(([of]) => of)).toEqual([role])
     }
+  })
+})
+
+describe("docker/small.yaml", () => {
+  it("§10 runs one process in the place of two, with the settings of both", () => {
+    const run = { ...services.serve.environment, ...small.services.serve.environment }
+    expect(small.services.serve.command).toEqual(["run"])
+    expect(small.services.work.profiles).toHaveLength(1)
+    // One port has the meters of both.
+    const missing = Object.keys(services.work.environment).filter((name) => !(name in run))
+    expect(missing).toEqual(["HOST", "METRICS_PORT"])
   })
 })
 

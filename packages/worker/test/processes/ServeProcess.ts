@@ -56,8 +56,8 @@ const request = async (
 }
 
 /** `posthorn serve` at this port. */
-export const serveAt = (port: number, environment: Environment) =>
-  startProcess("serve", { ...environment, PORT: String(port), OPERATOR_TOKEN })
+export const serveAt = (port: number, environment: Environment, command: "run" | "serve" = "serve") =>
+  startProcess(command, { ...environment, PORT: String(port), OPERATOR_TOKEN })
 
 export interface StartedApi extends Api {
   /** Where the server is. */

@@ -25,9 +25,13 @@ export interface WorkerProcess {
   readonly log: () => string
 }
 
-const READY = { work: "posthorn work: delivering", serve: "posthorn serve: listening on" }
+const READY = {
+  work: "posthorn work: delivering",
+  serve: "posthorn serve: listening on",
+  run: "posthorn run: delivering"
+}
 
-/** Starts `posthorn work`, or `serve`, and waits until it says that it is there. */
+/** Starts `posthorn work`, `serve` or `run`, and waits until it says that it is there. */
 export const startProcess = (
   command: keyof typeof READY,
   environment: Environment
