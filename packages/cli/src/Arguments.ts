@@ -1,9 +1,9 @@
 /**
- * Options before or after the arguments, as one types them: the library takes them before only, so they are moved there.
- * What follows `--` stays as it is; a single `-` is an argument.
+ * Allows options before or after the arguments: the library accepts them only before, so they are moved there. Everything after
+ * `--` stays in place; a single `-` is an argument.
  */
 
-/** Options that take no value; every other `--option` takes the word after it. */
+/** Options without a value; every other `--option` takes the next word. */
 const FLAGS = new Set([
   "--json",
   "--watch",
@@ -38,7 +38,7 @@ const sorted = (words: ReadonlyArray<string>) => {
 /** Commands that have commands within them. */
 const GROUPS = new Set(["endpoints", "workspace"])
 
-/** These stand alone. */
+/** Options that are used alone. */
 const ABOUT_ITSELF = new Set(["--version", "--help", "--completions"])
 
 /** The name of the command (and of the one within it), then the options, then the arguments. */

@@ -1,7 +1,7 @@
-/** How a command ends that was refused, or asked in a wrong way. */
+/** The failure of a command that was refused, or called with wrong arguments. */
 import { Data, Effect } from "effect"
 
-/** Why a command ends: the line is for a person, the code for a script (1 refused, 2 wrongly asked). */
+/** The command failed. The line is for a person, the exit code for a script (1: refused, 2: wrong arguments). */
 export class CommandFailed extends Data.TaggedError("CommandFailed")<{
   readonly line: string
   readonly code: 1 | 2

@@ -3,8 +3,8 @@
  *
  * A command's code is loaded when it is run; see Roles.ts.
  *
- * Those that ask a running Posthorn take `--url`, `--token` and `--workspace`, and those that print take `--json`. Wrong
- * arguments are exit code 2, a refusal is 1. `--completions bash|zsh|fish` prints the completion script.
+ * Commands that call a running Posthorn take `--url`, `--token` and `--workspace`, and those that print take `--json`. Wrong
+ * arguments give exit code 2, a refusal 1. `--completions bash|zsh|fish` prints the completion script.
  */
 import { Args, CliConfig, Command, HelpDoc, Options, ValidationError } from "@effect/cli"
 import * as NodeContext from "@effect/platform-node/NodeContext"
@@ -18,7 +18,7 @@ import type { Posthorn, Where } from "./remote/Posthorn.ts"
 import { complain, say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
 
-/** They take no words: `main` runs them without this file when there are none. */
+/** Commands without arguments: `main` runs them without loading this file. */
 const roleCommands = Object.entries(roles).map(([name, { about, run }]) =>
   Command.make(name, {}, () => run).pipe(Command.withDescription(about))
 )
@@ -54,7 +54,7 @@ const consoleLinkCommand = Command.make(
   (given) => loaded(async () => (await import("./ConsoleLink.ts")).consoleLink(given))
 ).pipe(Command.withDescription("Prints a link that opens the console once."))
 
-/** A command that asks a running Posthorn. */
+/** A command that calls a running Posthorn. */
 const asking = <const Name extends string, const Config extends Command.Command.Config>(
   name: Name,
   description: string,
@@ -62,7 +62,7 @@ const asking = <const Name extends string, const Config extends Command.Command.
   run: (
     given: Command.Command.ParseConfig<Config>
   ) => Promise<Effect.Effect<unknown, CommandFailed, Posthorn>>,
-  /** Before anybody is asked anything. */
+  /** Checked before any request is made. */
   first: (given: Command.Command.ParseConfig<Config>) => Promise<Effect.Effect<void, CommandFailed>> = () =>
     Promise.resolve(Effect.void)
 ) =>
@@ -250,12 +250,12 @@ const workspaceCommand = Command.make("workspace").pipe(
   ])
 )
 
-/** Those within a command, for what is said when it is none of them. */
+/** The subcommands, for the message about an unknown one. */
 const WITHIN: Readonly<Record<string, ReadonlyArray<string>>> = {
   endpoints: ["list", "create", "enable", "disable", "rotate"],
   workspace: ["ensure"]
 }
-/** So much may a mistyped command be off, and half its letters at most. */
+/** Most edits of a mistyped command, and at most half of its letters. */
 const MOST_EDITS = 2
 const SHELLS = ["bash", "zsh", "fish"]
 
@@ -277,7 +277,7 @@ const commands = [
 
 const NAMES = commands.flatMap((command) => [...Command.getNames(command as never)])
 
-/** Options of the command, and of those within it. The library would take an unknown one for an argument. */
+/** Options of the command and its subcommands. The library would treat an unknown option as an argument. */
 const optionsOf = (name: string): ReadonlyArray<string> => {
   const command = commands.find((one) => HashSet.has(Command.getNames(one as never), name))!
   const help = HelpDoc.toAnsiText(Command.getHelp(command as never, CliConfig.defaultConfig))
@@ -289,7 +289,7 @@ const tree = Command.make("posthorn").pipe(Command.withSubcommands(commands))
 const ANSI = /\u001b\[[0-9;]*m/g
 const USAGE = /^USAGE$/m
 
-/** What the library has to say, without colour but on a terminal; its complaints on standard error. */
+/** The library's output, coloured only on a terminal; its errors go to standard error. */
 const consoleOf = (original: Console.Console, group: string): Console.Console => {
   const plainFor = (stream: NodeJS.WriteStream, lines: ReadonlyArray<unknown>) =>
     (stream.isTTY ? lines.join(" ") : lines.join(" ").replace(ANSI, "")).trimEnd()
@@ -307,7 +307,7 @@ const consoleOf = (original: Console.Console, group: string): Console.Console =>
 const listOf = (words: ReadonlyArray<string>) =>
   words.length === 1 ? words[0]! : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`
 
-/** What the library would answer with a list of everything there is. */
+/** Errors that the library would answer with a list of all commands. */
 const notKnown = (words: ReadonlyArray<string>): string | undefined => {
   const [name = "", word, ...more] = words
   if (name === "--completions")
@@ -332,7 +332,7 @@ const notKnown = (words: ReadonlyArray<string>): string | undefined => {
 const parsed = (words: ReadonlyArray<string>) =>
   Command.run(tree, { name: "posthorn", version: VERSION })(["node", "posthorn", ...words])
 
-/** Runs the command of these words. Wrong arguments and refusals are told here, and their exit code set. */
+/** Runs the command of these words; reports wrong arguments and refusals, and sets the exit code. */
 export const run = (given: ReadonlyArray<string>) => {
   const words = ordered(given)
   const refused = notKnown(words)
@@ -340,7 +340,7 @@ export const run = (given: ReadonlyArray<string>) => {
     Effect.catchIf(
       (error) => error instanceof CommandFailed || ValidationError.isValidationError(error),
       (error) =>
-        // What the library refuses it has told already.
+        // The library has already reported its own errors.
         Effect.zipRight(
           error instanceof CommandFailed ? complain(error.line) : Effect.void,
           Effect.sync(() => (process.exitCode = error instanceof CommandFailed ? error.code : 2))

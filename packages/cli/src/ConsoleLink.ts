@@ -1,8 +1,8 @@
 /**
- * `posthorn console-link <workspace>`: a link that opens the console once, printed and nothing else.
+ * `posthorn console-link <workspace>`: prints a link that opens the console once, and nothing else.
  *
- * Asks a running `serve` or `dev`. Which one: POSTHORN_URL, or what BASE_URL, HOST and PORT say. As whom:
- * POSTHORN_TOKEN, or the operator's token from the environment or from `dev`'s folder. Source: spec §11.
+ * It calls a running `serve` or `dev`, at POSTHORN_URL or the address of BASE_URL, HOST and PORT, with POSTHORN_TOKEN, or the
+ * operator's token from the environment or from `dev`'s folder. Source: spec §11.
  */
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import * as LocalSecrets from "./LocalSecrets.ts"
@@ -40,7 +40,7 @@ const operatorOf = ({ dataDir, operatorTokens }: Settings) =>
           : Effect.succeed(kept.operatorToken)
       )
 
-/** Where to ask, and as whom. */
+/** The address and the token. */
 const upstream = Effect.gen(function* () {
   const read = yield* settings
   const url = Option.getOrElse(yield* given("POSTHORN_URL"), () =>

@@ -1,13 +1,13 @@
 /**
  * The demo that `dev` shows: a workspace, a token, an endpoint, and one event on its way to the local receiver.
  *
- * It goes through the REST API with the operator's token, as a platform would. Made once; later starts use it again.
+ * It uses the REST API with the operator's token, as a platform would. It is made once; later starts reuse it.
  */
 import { Data, DateTime, Effect, Queue } from "effect"
 import type * as DemoReceiver from "./DemoReceiver.ts"
 import type { Demo, Kept } from "./LocalSecrets.ts"
 
-/** The workspace's slug, the one that the documentation uses too. */
+/** The workspace's slug, also used in the documentation. */
 export const SLUG = "acme"
 const NO_ENDPOINT = { endpointId: "", signingSecret: "", receiverPort: 0 }
 
@@ -70,7 +70,7 @@ const makeEndpoint = Effect.fnUntraced(function* (baseUrl: string, token: string
   return { endpointId, signingSecret: String(rotated.signingSecret) }
 })
 
-/** The workspace, its token, and (when `withEndpoint`) its endpoint; made now or on an earlier start. */
+/** The workspace, its token, and (if `withEndpoint`) its endpoint; made now or at an earlier start. */
 export const ensure = Effect.fnUntraced(function* (
   baseUrl: string,
   kept: Kept,
@@ -105,7 +105,7 @@ export const consoleLink = (baseUrl: string, token: string) =>
     Effect.map(({ url }) => String(url))
   )
 
-/** Publish one event and wait until the receiver has it. */
+/** Publishes one event and waits until the receiver has it. */
 export const firstDelivery = Effect.fnUntraced(function* (
   baseUrl: string,
   demo: Demo,

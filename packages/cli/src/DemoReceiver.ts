@@ -1,8 +1,8 @@
 /**
  * The demo's receiver: a small HTTP server on loopback that verifies each delivery as a customer's would.
  *
- * It reads the raw body first, verifies it against the signing secret, and answers 200, or 401 when the signature is
- * not right. What it saw goes to `seen`.
+ * It reads the raw body, verifies it with the signing secret, and answers 200, or 401 if the signature is wrong. It reports
+ * each request to `seen`.
  */
 import { createServer, type IncomingMessage } from "node:http"
 import { verify } from "@posthorn/signature"
@@ -31,7 +31,7 @@ const receive = async (request: IncomingMessage, secret: Redacted.Redacted | und
   }
 }
 
-/** Listen on the port, or on any when it is taken. The secret may be told later. */
+/** Listens on the port, or on any free one if it is taken. The secret may be set later. */
 export const make = (wishedPort: number) =>
   Effect.gen(function* () {
     const seen = yield* Queue.unbounded<Receipt>()

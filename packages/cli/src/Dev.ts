@@ -1,9 +1,9 @@
 /**
- * `posthorn dev`: everything in one process, with nothing to install: embedded PostgreSQL, migrations, API, console,
- * worker, and a demo whose first webhook is delivered before the prompt is back.
+ * `posthorn dev`: everything in one process, with nothing to install: embedded PostgreSQL, migrations, API, console, worker,
+ * and a demo whose first webhook is delivered at the start.
  *
- * Deliveries to this machine are allowed here, and only here, unless the environment says otherwise; so it is not for
- * production, and warns when the network can reach it. Source: spec §10.
+ * Unless the environment says otherwise, only this command allows deliveries to this machine. So it is not for production, and
+ * warns if the network can reach it. Source: spec §10.
  */
 import { resolve as absolute } from "node:path"
 import { loopbackTargets } from "@posthorn/domain/AllowedTargets"
@@ -24,7 +24,7 @@ import { telemetryOf } from "./Telemetry.ts"
 import { bold, complain, dim, row, say, timeOfDay } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
 
-/** In production nothing may lead back to this machine, and dev's own targets do. */
+/** In production no target may lead back to this machine, but dev's own targets do. */
 export class DevInProduction extends Data.TaggedError("DevInProduction") {
   override get message() {
     return "NODE_ENV is production, but dev delivers to this machine. Run serve and work instead, or unset NODE_ENV."
@@ -45,7 +45,7 @@ const warnOfNetwork = ({ allowedTargets, host }: Settings) =>
         `posthorn: Warning: with HOST=${host} the network can reach this dev instance, which delivers to this machine.`
       )
 
-/** The wished port, or a free one, which the start-up list shows. */
+/** The requested port, or a free one, which the start-up list shows. */
 const choosePort = ({ host, port }: Settings) =>
   Effect.flatMap(freePort(port, host), (free) => (free >= 0 ? Effect.succeed(free) : freePort(0, host)))
 
@@ -80,13 +80,13 @@ const resolve = (
   drainSeconds: 0
 })
 
-/** The API as this machine reaches it, whatever BASE_URL tells others. */
+/** The API's address on this machine, whatever BASE_URL is. */
 const hereOf = ({ port, settings: { host } }: Resolved) => {
   const everywhere = host === "0.0.0.0" || host === "::"
   return `http://${everywhere ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host}:${port}`
 }
 
-/** Demo workspace and token; and, where its receiver may be reached, endpoint and first delivery. */
+/** The demo's workspace and token; and, if its receiver is an allowed target, endpoint and first delivery. */
 const demonstrate = Effect.fnUntraced(function* (resolved: Resolved, kept: LocalSecrets.Kept) {
   const baseUrl = hereOf(resolved)
   const operatorToken = Redacted.value(resolved.operatorTokens[0]!.token)
@@ -145,7 +145,7 @@ const showWays = (
 `)
 }
 
-/** The address with its password stays in the file, off the screen. */
+/** The URL with the password is only in the file, not on the screen. */
 const sqlWay = ({ databaseUrl, dataDir }: Settings) =>
   Option.isSome(databaseUrl)
     ? ""

@@ -1,8 +1,9 @@
 /**
- * `posthorn doctor`: looks at everything this installation stands on, says what is wrong and what to do, and changes nothing.
+ * `posthorn doctor`: checks everything that this installation depends on, says what is wrong and what to do, and changes
+ * nothing.
  *
- * It reads the environment that `serve` or `work` would get: run it where they run. It ends with 1 when something is wrong; what is
- * only worth knowing is no reason to fail. Each question is asked by itself.
+ * It reads the environment that `serve` or `work` would get: run it where they run. It exits with 1 if something is wrong; a
+ * mere note is no failure. Each check is independent of the others.
  */
 
 import * as Database from "@posthorn/persistence/client/Database"
@@ -20,7 +21,7 @@ import { aheadBy } from "./Production.ts"
 import { type Settings, settings } from "./settings/Settings.ts"
 import { dim, green, red, say } from "./Terminal.ts"
 
-/** `well`: as it should be; `note`: worth knowing; `wrong`: to be mended. */
+/** `well`: as it should be; `note`: worth knowing; `wrong`: must be fixed. */
 interface Finding {
   readonly verdict: "well" | "note" | "wrong"
   readonly about: string
@@ -65,7 +66,7 @@ const server = Effect.map(Checkup.serverFacts, (facts): ReadonlyArray<Finding> =
   ]
 })
 
-/** Of several, each by itself: one that is gone shows on the day the primary fails, and that is too late. */
+/** With several hosts, each is checked: a dead standby would otherwise show only when the primary fails, which is too late. */
 const hosts = (given: Settings) => {
   const urls = Option.match(given.databaseUrl, {
     onNone: () => [],
@@ -189,7 +190,7 @@ const settled = <E, R>(about: string, question: Effect.Effect<Findings, E, R>) =
     )
   )
 
-/** Everything that can be asked of a database that answers. */
+/** All checks of a database that answers. */
 const examine = (given: Settings) =>
   Effect.gen(function* () {
     const first = [...(yield* settled("database", server))]
@@ -200,7 +201,7 @@ const examine = (given: Settings) =>
     const isDirect = more.flat().every(({ about, verdict }) => about !== "sessions" || verdict === "well")
     if (schema[0]?.verdict === "well") {
       more.push(yield* settled("rights", rights), yield* settled("keys", keys(given)))
-      // Asking who works needs a session of its own.
+      // Listing the workers needs a separate session.
       if (isDirect) more.push(yield* settled("workers", workers))
       more.push(yield* settled("receivers", receivers))
     }

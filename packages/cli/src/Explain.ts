@@ -1,4 +1,4 @@
-/** Turns why a start failed into lines for a person: what is wrong and what to do; never a stack. */
+/** Explains to a person why a start failed: what is wrong and what to do; never a stack. */
 import { NoPrimary, shownAddress } from "@posthorn/persistence/client/Hosts"
 import { isDatabaseAway } from "@posthorn/persistence/client/Statement"
 import { Cause, Effect } from "effect"
@@ -39,7 +39,7 @@ const messageOf = (error: unknown): string =>
 const UNKNOWN_AUTHORITY =
   "nobody known vouches for its certificate: name its authority with sslrootcert=/path/to/ca.pem"
 
-/** PostgreSQL tells apart in words alone why it refuses a user: no entry in pg_hba.conf, for connections without TLS. */
+/** Only the text of PostgreSQL's error shows that pg_hba.conf has no entry for connections without TLS. */
 const wantsTls = (message: string) => /no pg_hba\.conf entry.*no encryption/.test(message)
 
 const WHY: Readonly<Record<string, string>> = {
@@ -63,7 +63,7 @@ const reasonOf = (code: string | undefined) => WHY[code ?? ""] ?? `it said ${cod
 const noPrimaryIn = (error: unknown): NoPrimary | undefined =>
   error instanceof NoPrimary ? error : error instanceof Error ? noPrimaryIn(error.cause) : undefined
 
-/** Why one of several hosts is not the one. */
+/** Why one of several hosts was not used. */
 export const shownHost = (asked: NoPrimary["asked"][number]): string =>
   `${shownAddress(asked)}: ${asked.writes ? "accepts writes" : asked.error === null ? "a standby" : reasonOf(codeOf(asked.error))}`
 
@@ -78,7 +78,7 @@ const databaseLine = (code: string | undefined, message: string) => {
   return `The database of DATABASE_URL cannot be reached: ${reasonOf(code)}. Check DATABASE_URL.`
 }
 
-/** The lines, or undefined for something nobody foresaw. */
+/** The lines; undefined for an unforeseen error. */
 export const explain = (cause: Cause.Cause<unknown>) =>
   Effect.sync((): ReadonlyArray<string> | undefined => {
     if (Cause.isInterruptedOnly(cause)) return undefined

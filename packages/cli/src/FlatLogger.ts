@@ -1,6 +1,6 @@
 /**
- * One flat JSON object for each line of the log: `timestamp`, `level`, `message` (text), what was annotated (`traceId`,
- * `endpointId`, …), and `error` with the stack of what went wrong. Members that whoever reads logs can rely on.
+ * One flat JSON object for each line of the log: `timestamp`, `level`, `message` (text), annotations (`traceId`, `endpointId`,
+ * …), and `error` with its stack. Log readers can rely on these members.
  */
 import { Cause, HashMap, Inspectable, Logger } from "effect"
 
@@ -13,7 +13,7 @@ const textOf = (part: unknown): string =>
       ? part.message
       : Inspectable.toStringUnknown(part, 0)
 
-/** What a message has besides its text: errors and facts. */
+/** A message's other parts: errors and facts. */
 const partsOf = (message: unknown) => {
   const parts = Array.isArray(message) ? message : [message]
   const errors = parts.filter((part) => part instanceof Error || Cause.isCause(part))

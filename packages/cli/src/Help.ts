@@ -1,9 +1,9 @@
 /**
- * What the library prints for `--help`, as one reads it: the command line with its own name, each option in a line, the
- * options that every command takes at the end. Texts that are no such page are left as they are.
+ * Reformats the library's `--help` pages: the command line with its full name, each option on one line, the options of every
+ * command at the end. Other texts are not changed.
  */
 
-/** Said of everything: says nothing. */
+/** A sentence that the library adds to everything; removed. */
 const NOISE =
   /^(An? (user-defined piece of text|true or false value|integer|integer number)( that is confidential)?\.|This setting is optional\.|One of the following: .*)$/
 const COMMON = /^--(json|url|token|workspace)\b/
@@ -64,7 +64,7 @@ export const tidy = (page: string, name = ""): string => {
   ].join("\n\n")
 }
 
-/** The library's complaints about words, in ours. */
+/** The library's error messages, in our words. */
 export const plainly = (complaint: string): string =>
   complaint
     .replace(/^Expected to find option: '(--[\w-]+)'$/, "$1 is missing")

@@ -1,15 +1,15 @@
-/** Ports that nobody listens on, as far as one can tell before listening oneself. */
+/** Finds ports that nobody listens on, as far as one can tell before listening. */
 import { createServer } from "node:net"
 import { Data, Effect } from "effect"
 
-/** Nobody can listen on this host and port, whoever else does or does not. */
+/** Listening on this host and port is impossible, even if the port is free. */
 export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly code: string }> {
   override get message() {
     return `Cannot listen there (${this.code}). Check HOST and PORT.`
   }
 }
 
-/** The port if it is free, with 0 any free one; -1 when it is taken. */
+/** The port if it is free (0: any free one); -1 if it is taken. */
 export const freePort = (port: number, host: string) =>
   Effect.async<number, CannotListen>((resume) => {
     const probe = createServer()

@@ -1,8 +1,8 @@
 /**
- * What `dev` keeps beside its database, so that a second start finds the same installation: operator token, encryption
- * key, and the demo's token and signing secret. One file, readable by its owner only.
+ * The secrets of `dev`, kept beside its database so that the next start finds the same installation: operator token, encryption
+ * key, and the demo's token and signing secret. One file, readable only by its owner.
  *
- * A file that cannot be used is never replaced: without its key the secrets in the database cannot be opened.
+ * An unusable file is never replaced: without its key the secrets in the database could not be opened.
  */
 import { randomBytes } from "node:crypto"
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
@@ -52,14 +52,14 @@ const keptIn = (text: string): Kept | undefined => {
   }
 }
 
-/** What was kept before; undefined only when there is no such file and nothing that needs it. */
+/** The stored secrets; undefined only if there is no file and no database that needs it. */
 export const find = (dataDir: string) => {
   const file = fileOf(resolve(dataDir))
   return Effect.try({
     try: () => readFileSync(file, "utf8"),
     catch: (cause) => cause as NodeJS.ErrnoException
   }).pipe(
-    // Not the parser's words: they would repeat what the file holds.
+    // Not the parser's message, which would repeat the file's content.
     Effect.map((text) => keptIn(text) ?? unreadable(file, "it is damaged")),
     Effect.catchAll((error) => {
       if (error.code === "ENOTDIR") return Effect.fail(folderUnwritable(dataDir, describe(error)))
@@ -72,7 +72,7 @@ export const find = (dataDir: string) => {
   )
 }
 
-/** In one step, so that no crash leaves half a file. */
+/** Written atomically, so that no crash leaves half a file. */
 export const write = (dataDir: string, kept: Kept) =>
   Effect.try({
     try: () => {
@@ -85,7 +85,7 @@ export const write = (dataDir: string, kept: Kept) =>
     catch: (cause) => folderUnwritable(dataDir, describe(cause))
   })
 
-/** What is kept, made on the first start. */
+/** The secrets, made at the first start. */
 export const load = (dataDir: string) =>
   Effect.flatMap(find(dataDir), (kept) => {
     if (kept !== undefined) return Effect.succeed(kept)

@@ -19,7 +19,7 @@ const read = (name: string) =>
 const json = Logger.withConsoleError(flatLogger)
 const pretty = Logger.prettyLogger({ stderr: true })
 
-/** Wrong values fall back here; `Settings` is what complains about them. */
+/** Invalid values fall back to a default here; `Settings` reports them. */
 export const loggingLive = Layer.unwrapEffect(
   Effect.gen(function* () {
     const level = Option.getOrElse(yield* read("LOG_LEVEL"), () => "info")

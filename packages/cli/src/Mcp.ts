@@ -1,7 +1,7 @@
 /**
  * `posthorn mcp`: MCP over standard input and output, for clients that start a command instead of calling a URL.
  *
- * POSTHORN_URL says where Posthorn is, POSTHORN_TOKEN who is calling. Logs and complaints go to standard error.
+ * POSTHORN_URL is Posthorn's address, POSTHORN_TOKEN the caller's token. Logs and errors go to standard error.
  * Source: spec §4.7.
  */
 import { Config, Effect, Either, Redacted } from "effect"
@@ -28,7 +28,7 @@ const upstream = Config.all({
 /** The command. */
 export const mcp = Effect.gen(function* () {
   const found = yield* readEnvironment(upstream)
-  // A client that closed its end of the pipe has gone: there is nobody left to tell.
+  // A client that closed its end of the pipe has gone, so an error would reach nobody.
   process.stdout.on("error", () => process.exit(0))
   yield* Effect.promise(() =>
     proxy(found, {

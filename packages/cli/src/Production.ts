@@ -1,4 +1,4 @@
-/** What the commands of a production installation share: each needs what it names, and says so at once. */
+/** Shared parts of the production commands, with the checks of what they require at the start. */
 
 import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/client/Database"
@@ -22,7 +22,7 @@ export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{ r
   }
 }
 
-/** Each transaction gets another session: a worker's locks and notifications would be somebody else's. */
+/** DATABASE_URL leads to a pooler in transaction mode: a worker's locks and notifications would not stay with its session. */
 export class PoolerInBetween extends Data.TaggedError("PoolerInBetween") {
   override get message() {
     return "DATABASE_URL leads through a pooler that gives each transaction another session, and a worker needs one of its own. Set the pooler to session mode, or name the database's direct address in DATABASE_URL."
@@ -43,7 +43,7 @@ export const required = (given: Settings, names: ReadonlyArray<RequiredName>) =>
   return lines.length === 0 ? Effect.void : Effect.fail(new InvalidEnvironment({ lines }))
 }
 
-/** Says at the start when secrets stay shut: deliveries would only wait. */
+/** Warns at the start about secrets that no key opens: their deliveries would wait. */
 const tryKeys = (given: Settings) =>
   keyWarning.pipe(
     Effect.provide(SecretsRepo.Default),
@@ -68,7 +68,7 @@ export const migrationsOf = (given: Settings) =>
     maxConnections: 2
   })
 
-/** During an upgrade: the newer migrations let this program run. */
+/** The database is newer, and its migrations allow this program: an upgrade is under way. */
 export const aheadBy = (count: number) =>
   `The database is ${count} ${count === 1 ? "migration" : "migrations"} ahead of this program, which may run beside ${count === 1 ? "it" : "them"}`
 
@@ -80,7 +80,7 @@ const current = Effect.flatMap(standing, ({ ahead, missing }) =>
 
 export const requireCurrent = (given: Settings) => Effect.provide(current, migrationsOf(given))
 
-/** The same, and the keys are tried: on one connection. */
+/** The same, and also tries the keys, on one connection. */
 export const requireReady = (given: Settings) =>
   Effect.provide(Effect.zipRight(current, tryKeys(given)), migrationsOf(given))
 
@@ -89,6 +89,6 @@ const keepingSessions = Effect.filterOrFail(keepsSessions, Boolean, () => new Po
   Effect.provide(DedicatedConnection.layer)
 )
 
-/** What a worker needs besides. */
+/** A worker's additional requirements. */
 export const requireReadyToWork = (given: Settings) =>
   Effect.provide(Effect.all([current, keepingSessions, tryKeys(given)]), migrationsOf(given))

@@ -1,8 +1,8 @@
 /**
- * `posthorn re-encrypt`: seals every signing secret with the first key of ENCRYPTION_KEY, and prints the counts.
+ * `posthorn re-encrypt`: re-encrypts every signing secret with the first key of ENCRYPTION_KEY, and prints the counts.
  *
- * Give the services the new key in front of the old one before it runs; take the old one away afterwards. It may be
- * stopped and run again; it fails when there are secrets that no key opens. Source: spec §10.
+ * Before it runs, put the new key in front of the old one in all services; remove the old one afterwards. It may be stopped and
+ * run again. It fails if no key opens some of the secrets. Source: spec §10.
  */
 import { reEncryptAll } from "@posthorn/capabilities/ReEncryption"
 import * as Database from "@posthorn/persistence/client/Database"

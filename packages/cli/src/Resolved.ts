@@ -1,4 +1,4 @@
-/** What a role needs once everything optional has been decided, and the parts that server and worker both make of it. */
+/** The settings of a role after all defaults are applied, and the layers that server and worker both build from them. */
 import type { OperatorToken } from "@posthorn/capabilities/Operators"
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/client/Database"
@@ -17,7 +17,7 @@ export interface Resolved {
   readonly drainSeconds: number
 }
 
-/** Where it listens, as one writes it in a browser on the same machine. */
+/** Its address for a browser on the same machine. */
 const listeningOf = ({ port, settings }: Resolved): string => {
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host
   return `http://${host === "0.0.0.0" || host === "[::]" ? "localhost" : host}:${port}`
@@ -26,7 +26,7 @@ const listeningOf = ({ port, settings }: Resolved): string => {
 export const baseUrlOf = (resolved: Resolved): string =>
   Option.getOrElse(resolved.settings.baseUrl, () => listeningOf(resolved))
 
-/** Both addresses, where they differ: links are made of the public one. */
+/** Both addresses, if they differ. Links use the public one. */
 export const addressesOf = (resolved: Resolved): string => {
   const [listening, publicly] = [listeningOf(resolved), baseUrlOf(resolved)]
   return listening === publicly ? listening : `${listening}, publicly ${publicly}`
@@ -36,8 +36,8 @@ export const secretBoxOf = ({ encryptionKeys }: Resolved) =>
   Layer.succeed(SecretBox.SecretBox, SecretBox.make(encryptionKeys))
 
 /**
- * Between two statements of a transaction of ours nothing is waited for. A process that stops there, frozen or cut off,
- * holds its locks for no longer than this.
+ * Our transactions never pause between statements. So a session that is idle in one belongs to a process that is frozen or cut
+ * off; its locks end after this time.
  */
 const IDLE_IN_TRANSACTION = "10 seconds"
 

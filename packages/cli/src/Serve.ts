@@ -20,10 +20,10 @@ import { telemetryOf } from "./Telemetry.ts"
 import { say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
 
-/** One workspace gets a third of the connections; a statement ends before its answer would have been due (15 s). */
+/** One workspace gets a third of the connections. A statement ends before the deadline for its answer (15 s). */
 const DATABASE = { maxConnections: 20, perWorkspace: 6, statementTimeout: "12 seconds" } as const
 
-/** The built application lies beside the bundle; `scripts/console.mjs` puts it there. */
+/** The built application is beside the bundle, where `scripts/console.mjs` puts it. */
 const consoleFolder = fileURLToPath(new URL("console", import.meta.url))
 
 /** Its parts, put together from settings; `dev` has them too. */

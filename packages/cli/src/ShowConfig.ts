@@ -1,6 +1,6 @@
 /**
- * `posthorn config`: the settings in force, one variable a line, and where each comes from. Secrets are hidden; of a
- * URL its password and its query, where one can stand too. A wrong environment is told as every command tells it.
+ * `posthorn config`: the settings in force, one variable a line, and where each comes from. Secrets are hidden; in a URL, the
+ * password and the query, which may contain one. An invalid environment is reported as by every command.
  */
 import { hostsOf } from "@posthorn/persistence/client/Hosts"
 import { Effect } from "effect"
@@ -10,7 +10,7 @@ import { dim, say } from "./Terminal.ts"
 
 const HIDDEN = "(hidden)"
 
-/** A user without a password is one, as some hosts of Redis and PostgreSQL have it. */
+/** A user name without a password may itself be a secret, as with some hosters of Redis and PostgreSQL. */
 const withoutSecret = (value: string) => {
   const urls = hostsOf(value) ?? [value]
   if (!urls.every((url) => URL.canParse(url))) return HIDDEN

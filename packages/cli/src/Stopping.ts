@@ -1,6 +1,6 @@
 /**
- * Says, when a stop takes a moment, why it does. Listens only to the first signal: from then on the system's own answer
- * to a signal holds, so that a second Ctrl-C ends the process at once.
+ * Says why, when stopping takes a moment. It handles only the first signal; then the system's default applies, so that a second
+ * Ctrl-C ends the process at once.
  */
 import { Effect } from "effect"
 

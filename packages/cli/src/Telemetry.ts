@@ -1,4 +1,4 @@
-/** What `dev`, `run`, `serve` and `work` tell operators: meters of the process, and, where a collector is named, OTLP. */
+/** Telemetry of `dev`, `run`, `serve` and `work`: meters of the process, and OTLP if a collector is configured. */
 import type { OtlpOptions } from "@posthorn/telemetry/Otlp"
 import { processMeters } from "@posthorn/telemetry/ProcessMeters"
 import { Effect, Layer, Option } from "effect"
@@ -13,7 +13,7 @@ const exporting = (options: OtlpOptions) =>
     )
   )
 
-/** Nothing is traced but what asks for it, such as calls and attempts: a span costs, and what polls would make thousands. */
+/** Only what requests it is traced, such as calls and attempts: spans cost CPU, and polling would make thousands. */
 export const telemetryOf = (
   { otlpEndpoint, otlpHeaders: headers, otlpServiceName: serviceName }: Settings,
   role: "dev" | "run" | "serve" | "work"

@@ -1,2 +1,2 @@
-/** The exporter, in a file of its own so that it is read only when it is used: it brings an HTTP client along. */
+/** The exporter, in a separate file so that it, and its HTTP client, are loaded only when used. */
 export { otlpLive } from "@posthorn/telemetry/Otlp"

@@ -1,4 +1,4 @@
-/** How the command speaks: plain lines, with a little colour on a terminal and none anywhere else. */
+/** The command's output: plain lines, with a little colour on a terminal and none elsewhere. */
 import { DateTime, Effect } from "effect"
 
 const colours = process.stdout.isTTY === true && !("NO_COLOR" in process.env)
@@ -11,8 +11,8 @@ export const green = paint(32)
 export const red = paint(31)
 
 /**
- * Without the control and bidirectional characters by which text that others wrote could rewrite the screen, or read other than
- * it is. Lines, tabs and our own colours stay.
+ * Removes control and bidirectional characters, by which text from others could rewrite the screen or disguise itself. Line
+ * ends, tabs and our own colours stay.
  */
 export const harmless = (text: string): string =>
   text.replace(OWN_OR_HARMFUL, (found) =>
@@ -25,14 +25,14 @@ const KEPT = new Set(["\n", "\t"])
 /** A line for the reader, on standard output. */
 export const say = (line: string) => sayToTheLetter(harmless(line))
 
-/** For the next program. */
+/** Output for the next program. */
 export const sayToTheLetter = (line: string) => Effect.sync(() => void process.stdout.write(`${line}\n`))
 
-/** A line about what went wrong, on standard error. */
+/** An error line, on standard error. */
 export const complain = (line: string) => Effect.sync(() => void process.stderr.write(`${harmless(line)}\n`))
 
 /** Such as 13:59:59, in UTC. */
 export const timeOfDay = Effect.map(DateTime.now, (now) => DateTime.formatIso(now).slice(11, 19))
 
-/** One row of the start-up list: what is up, and where. */
+/** One row of the start-up list: what is running, and where. */
 export const row = (label: string, text: string) => say(`  ${green("✓")} ${label.padEnd(22)} ${text}`)

@@ -1,2 +1,2 @@
-/** The version this program says it is: in the user agent, the OpenAPI document and the MCP handshake. */
+/** This program's version, for the user agent, the OpenAPI document and the MCP handshake. */
 export const VERSION = "0.1.0"

@@ -1,6 +1,6 @@
 /**
- * What a worker answers over HTTP, on a port of its own and only where METRICS_PORT is set: `/metrics` and two health
- * checks. Alive: this program answers. Ready: its database takes what it writes, and its clock is not too far off.
+ * A worker's HTTP port, only if METRICS_PORT is set: `/metrics` and two health checks. Live: this program answers. Ready: its
+ * database accepts writes, and its clock is not too far off.
  */
 import { createServer, type RequestListener } from "node:http"
 import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
@@ -19,7 +19,7 @@ export class MetricsPortUnusable extends Data.TaggedError("MetricsPortUnusable")
   }
 }
 
-/** It is for a scraper and a health check or two; the rest of the process delivers. */
+/** Only for a scraper and a few health checks: the process's resources are for delivering. */
 const CONNECTIONS = 20
 
 interface Answer {
@@ -65,7 +65,7 @@ export const workerPort = (host: string, port: number) =>
       Effect.async<ReturnType<typeof createServer>, MetricsPortUnusable>((resume) => {
         const server = createServer({ requestTimeout: 5_000, headersTimeout: 5_000 }, answer)
         server.maxConnections = CONNECTIONS
-        // For as long as it listens: an error that nobody hears would end the process.
+        // While it listens: an error without a listener would end the process.
         server.on("error", ({ code = "" }: NodeJS.ErrnoException) =>
           resume(Effect.fail(new MetricsPortUnusable({ host, port, code })))
         )

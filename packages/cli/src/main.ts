@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The posthorn command: runs what is asked for (Commands.ts), and says in one line why it could not. */
+/** The posthorn command: runs a command (Commands.ts), or says in one line why it could not. */
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import { Effect } from "effect"
 import { explain } from "./Explain.ts"
@@ -57,7 +57,7 @@ const program =
             })
           )
 
-/** Whoever reads what we print has gone (`| head`): there is nobody left to tell, and nothing to complain of. */
+/** The reader of our output has gone (`| head`), so an error would reach nobody, and is none. */
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error

@@ -1,4 +1,4 @@
-/** Where the console starts: theme first, then who is signed in, then the place in the address. */
+/** The console's start: first the theme, then the session, then the page in the address. */
 import { QueryClientProvider } from "@tanstack/react-query"
 import { RouterProvider } from "@tanstack/react-router"
 import { StrictMode } from "react"

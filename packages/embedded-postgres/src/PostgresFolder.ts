@@ -26,7 +26,7 @@ export const clusterOf = (root: string) => join(root, "postgres")
 
 export const isInitialised = (cluster: string) => fs.existsSync(join(cluster, "PG_VERSION"))
 
-/** Every change to the folder goes through here. */
+/** All changes to the folder are made here. */
 export const touch = <A>(root: string, action: () => A) =>
   Effect.try({ try: action, catch: (error) => folderUnwritable(root, describe(error)) })
 
@@ -51,8 +51,8 @@ export const openFolder = (root: string) =>
   )
 
 /**
- * How the account names a folder that is its working directory: by its path, or, when root keeps it where the account
- * may not pass (a checkout under /root), through Linux's own link to the working directory.
+ * How PostgreSQL's account names its working directory: by its path, or, if a parent is closed to the account (a checkout under
+ * /root), by Linux's link to the working directory.
  */
 export const nameForAccount = (folder: string, account: Account | undefined) =>
   account === undefined
@@ -63,7 +63,7 @@ export const nameForAccount = (folder: string, account: Account | undefined) =>
 
 export const settingsFile = (root: string) => join(root, "postgres.json")
 
-/** Nothing when the file is missing or damaged: then the password is set anew and the port chosen anew. */
+/** Undefined if the file is missing or damaged: then a new password is set and a new port is chosen. */
 export const readSettings = (root: string): Settings | undefined => {
   try {
     const { password, port } = JSON.parse(fs.readFileSync(settingsFile(root), "utf8"))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the certificates in this folder anew: for tests only, trusted by nobody, private keys public on purpose.
+# Remakes the certificates in this folder: only for tests, trusted nowhere, with private keys that are public on purpose.
 #
 # They are committed so that a machine without openssl can run the tests. All are valid from 2020 to 2120, whatever the
 # machine's clock says, but for expired.pem: its one day was in 2020. Needs openssl 1.1.1 or newer.

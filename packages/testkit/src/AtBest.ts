@@ -1,12 +1,12 @@
 /**
- * A bound on how long something takes, on a machine that may stand still meanwhile: what is prompt is so once in a few tries,
- * and what is slow never is. Each try is made from the start, so `ask` must not need what an earlier one used up.
+ * Checks a latency bound on a machine that may stall: something fast is fast in at least one of a few tries, something slow in
+ * none. Each try starts anew, so `ask` must not depend on what an earlier try used up.
  */
 import { Effect } from "effect"
 
 const TRIES = 5
 
-/** The first answer that took less, or else the one that took least. */
+/** The first answer within the bound, otherwise the fastest. */
 export const atBest = <A, E, R>(
   mostMs: number,
   ask: Effect.Effect<A, E, R>,

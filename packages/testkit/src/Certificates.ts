@@ -1,10 +1,13 @@
 /**
- * The certificates that test receivers show. Made by packages/testkit/certs/generate.sh, valid until 2120 (but the
- * expired one), and private to nobody: trust them in tests only.
+ * The certificates that test receivers show. Made by packages/testkit/certs/generate.sh, valid until 2120 (except the expired
+ * one), with public private keys: trust them in tests only.
  */
 import { readFileSync } from "node:fs"
 
-/** `valid` is for localhost, *.zoo.test, 127.0.0.1 and ::1, signed by `authority`; the others are wrong as they say. */
+/**
+ * `valid` is for localhost, *.zoo.test, 127.0.0.1 and ::1, signed by `authority`; the others are invalid in the way they are
+ * named.
+ */
 export type Certificate = "valid" | "expired" | "other-name" | "other-ca" | "self-signed"
 
 const read = (file: string): string => readFileSync(new URL(`../certs/${file}`, import.meta.url), "utf8")

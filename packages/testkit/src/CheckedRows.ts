@@ -1,9 +1,9 @@
 /**
- * Loaded before each test file: decodes every row that is read in this process by the schema of its statement
- * (`persistence/src/client/Rows.ts`). When a column is missing or too many, has another type or a null that is not declared, the
- * statement fails. The test that runs fails, too, even where somebody catches that.
+ * Loaded before each test file: decodes every row that this process reads by the schema of its statement
+ * (`persistence/src/client/Rows.ts`). If a column is missing, superfluous, of another type, or unexpectedly null, the statement
+ * fails. The running test fails too, even if that error is caught.
  *
- * Not in processes that a test starts: they run what ships.
+ * Processes that a test starts do not do this: they run the product unchanged.
  */
 import { checkRows } from "@posthorn/persistence/client/Rows"
 import { Either, ParseResult, Schema } from "effect"
@@ -13,7 +13,7 @@ const STATEMENT_SHOWN = 300
 
 const misfits: Array<Error> = []
 
-/** What did not fit since the last call; the test does not fail by it any more. */
+/** The mismatches since the last call; they no longer fail the test. */
 export const takeMisfits = (): ReadonlyArray<string> => misfits.splice(0).map(({ message }) => message)
 
 checkRows((found, row, statement) => {

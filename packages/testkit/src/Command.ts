@@ -1,6 +1,6 @@
 /**
- * The bundled command `posthorn` as tests start it: in processes of its own, with no more of this process' environment than a
- * fresh shell has. `makeBundle` does nothing when the bundle is current.
+ * Runs the bundled command `posthorn` in tests, as separate processes with only a fresh shell's environment. `makeBundle` does
+ * nothing if the bundle is current.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -30,7 +30,7 @@ export interface Ended {
   readonly err: string
 }
 
-/** What a process has said and how it ended, after this input. */
+/** The output and the exit code of a process after this input. */
 export const ended = (child: ChildProcessWithoutNullStreams, input = ""): Promise<Ended> => {
   child.stdin.on("error", () => {})
   child.stdin.end(input)
@@ -45,7 +45,7 @@ export const ended = (child: ChildProcessWithoutNullStreams, input = ""): Promis
 export const runCommand = (words: ReadonlyArray<string>, environment?: Environment, input?: string) =>
   ended(startCommand(words, environment), input)
 
-/** Everything it has said, on both outputs, by the time it says this; fails when it ends without. */
+/** Its whole output, on both streams, by the time it prints this; fails if it ends before. */
 export const saying = (child: ChildProcessWithoutNullStreams) => {
   let said = ""
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += chunk))

@@ -1,6 +1,6 @@
 /**
- * A port of 127.0.0.1 that was free a moment ago, of those that no system gives to a connection by itself (Linux from 32768 on,
- * others from 49152 on): otherwise one that is opened before somebody listens here, or while he is away, may have it.
+ * A port of 127.0.0.1 that was free a moment ago, below the ephemeral ports (from 32768 on Linux, from 49152 elsewhere):
+ * otherwise an outgoing connection might take it before the test listens, or while its server is stopped.
  */
 import { createServer } from "node:net"
 import { Effect } from "effect"

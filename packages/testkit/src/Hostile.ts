@@ -1,6 +1,6 @@
 /**
- * Settings with which a database, or a role, can make SQL mean something else or take long, each as unlike its default as
- * it goes. Posthorn must work whatever they are (`persistence/src/client/Session.ts`).
+ * Settings of a database or a role that can change the meaning of SQL or make it slow, each as far from its default as
+ * possible. Posthorn must work with any of them (`persistence/src/client/Session.ts`).
  */
 import { Redacted } from "effect"
 import { execute, withDatabase } from "./TestCluster.ts"
@@ -31,7 +31,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   geqo: "off"
 }
 
-/** For whoever connects from now on. */
+/** For all connections from now on. */
 export const makeHostile = (url: Redacted.Redacted) => {
   const text = Redacted.value(url)
   const name = new URL(text).pathname.slice(1)

@@ -1,6 +1,6 @@
 /**
- * nginx and HAProxy as docker/proxies has them, before two servers: the files as they are, but for ports and certificate. Each runs
- * in a folder of its own, until the scope ends.
+ * nginx and HAProxy in front of two servers, with the files of docker/proxies, in which only ports and certificate are
+ * replaced. Each runs in its own folder until the scope ends.
  */
 import { execFileSync, spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -33,7 +33,7 @@ const KINDS = {
 
 export type Kind = keyof typeof KINDS
 
-/** Whether this machine has it; `.ci/run` installs both. */
+/** Whether it is installed here; `.ci/run` installs both. */
 export const isThere = (kind: Kind) => {
   try {
     execFileSync(kind, [KINDS[kind].version], { stdio: "ignore" })
@@ -43,7 +43,7 @@ export const isThere = (kind: Kind) => {
   }
 }
 
-/** Every one of them must be there, or the file is not what is tried. */
+/** Each replaced text must occur, so that the test really uses the file. */
 const replaced = (text: string, replacements: Readonly<Record<string, string>>) =>
   Object.entries(replacements).reduce((file, [what, by]) => {
     if (!file.includes(what)) throw new Error(`The example does not have ${what}.`)
@@ -57,7 +57,7 @@ const answers = (port: number) =>
     return Effect.sync(() => socket.destroy())
   })
 
-/** Its port, for TLS, once it listens there. */
+/** Its TLS port, once it listens. */
 export const balanced = (kind: Kind, [first, second]: readonly [number, number]) =>
   Effect.gen(function* () {
     const { at, command, file, listens } = KINDS[kind]

@@ -1,6 +1,6 @@
 /**
- * History that is older than the test. An id carries its moment, and `created_at` is that moment: so what is to be older gets
- * another id, and whatever names it follows. Goes past the triggers that keep evidence as it is.
+ * Makes history older than the test. An id contains its moment, which is also `created_at`. So an older row gets another id,
+ * and all references to it are changed. This bypasses the triggers that protect evidence.
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
@@ -38,7 +38,7 @@ const rename = (names: Names, of: (column: Fragment) => Fragment, newId: (column
     }).pipe(sql.withTransaction)
   )
 
-/** Everything that was published in the workspace; in the same order. */
+/** Makes everything published in the workspace older, in the same order. */
 export const makeOlder = (workspaceId: string, by: Duration.DurationInput) =>
   Effect.flatMap(SqlClient, (sql) =>
     rename(
@@ -49,7 +49,7 @@ export const makeOlder = (workspaceId: string, by: Duration.DurationInput) =>
     )
   )
 
-/** One delivery, as if it had been made then; gives its id. */
+/** Makes one delivery as old as if created then; returns its id. */
 export const makeAt = (deliveryId: string, moment: Fragment) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient

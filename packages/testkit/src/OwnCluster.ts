@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL of a test's own that can be stopped and started while others use it: always the embedded one, durable as
- * in production, on a port it keeps.
+ * A test's own PostgreSQL that can be stopped and started while it is used: always the embedded one, durable as in production,
+ * on a fixed port.
  */
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -14,10 +14,10 @@ import { freePort } from "./FreePort.ts"
 
 export interface OwnCluster {
   readonly url: Redacted.Redacted
-  /** As its administrator would: connections are ended, nothing committed is lost. */
+  /** Stops it as an administrator would: connections end, nothing committed is lost. */
   readonly stop: Effect.Effect<void>
   readonly start: Effect.Effect<void>
-  /** While it is stopped: keeps a copy of all its data, and puts that in the place of what is there. */
+  /** While it is stopped: copies all its data, and restores that copy. */
   readonly save: Effect.Effect<void>
   readonly restore: Effect.Effect<void>
 }
@@ -26,7 +26,7 @@ const remove = (path: string) => rmSync(path, { recursive: true, force: true })
 
 const savedOf = (dataDir: string) => `${dataDir}-saved`
 
-/** For its data, until the scope ends. */
+/** A folder for its data, until the scope ends. */
 export const folder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "posthorn-own-pg-"))),
   (dataDir) => Effect.sync(() => [dataDir, savedOf(dataDir)].forEach(remove))
@@ -62,7 +62,7 @@ const emptyIn = (dataDir: string): Effect.Effect<OwnCluster, never, Scope.Scope>
 /** Started, with nothing in it. */
 export const makeEmpty: Effect.Effect<OwnCluster, never, Scope.Scope> = Effect.flatMap(folder, emptyIn)
 
-/** In a folder of one's own; started and migrated. */
+/** In the given folder; started and migrated. */
 export const makeIn = (dataDir: string): Effect.Effect<OwnCluster, never, Scope.Scope> =>
   Effect.tap(emptyIn(dataDir), ({ url }) =>
     migrate.pipe(

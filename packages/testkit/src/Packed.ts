@@ -1,7 +1,6 @@
 /**
- * A package as others get it: packed by scripts/pack.mjs, installed by npm into an empty folder, run by plain Node.
- *
- * Nothing of the repository is in reach there, so what a package forgets to bring shows.
+ * A package as users get it: packed by scripts/pack.mjs, installed by npm into an empty folder, run by plain Node. Nothing of
+ * the repository is reachable there, so missing files show.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -18,11 +17,11 @@ export interface Installed {
   readonly folder: string
   /** Writes a file there. */
   readonly write: (name: string, text: string) => void
-  /** Starts Node there, with nothing of our environment but PATH and HOME, and what is given. */
+  /** Starts Node there, with only PATH and HOME of our environment, and the given variables. */
   readonly node: (args: ReadonlyArray<string>, env?: Readonly<Record<string, string>>) => ChildProcess
 }
 
-/** Installs it with the extra packages (`name@version`); the folder goes with the scope. */
+/** Installs it with the extra packages (`name@version`); the folder is removed with the scope. */
 export const installPacked = (name: "client" | "posthorn" | "signature", ...extras: ReadonlyArray<string>) =>
   Effect.acquireRelease(
     Effect.promise(async (): Promise<Installed> => {

@@ -1,6 +1,6 @@
 /**
- * Loaded before each test file: gives `it` its own methods back. `layer` of `@effect/vitest` writes its `it.effect` and
- * `it.scoped` on the one `it` of the process, where the next file would find them.
+ * Loaded before each test file: restores the methods of `it`. `layer` of `@effect/vitest` overwrites `it.effect` and
+ * `it.scoped` on the process's one `it`, and the next file would get these.
  */
 import { effect, it, live, scoped, scopedLive } from "@effect/vitest"
 

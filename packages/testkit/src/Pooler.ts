@@ -1,6 +1,6 @@
 /**
- * PgBouncer in transaction mode before a PostgreSQL, as it is set up beside a server in production. Its waits are short, so that
- * whoever is connected through it is told soon when the server is gone.
+ * PgBouncer in transaction mode in front of a PostgreSQL, configured as in production. Its timeouts are short, so that clients
+ * learn soon that the server is gone.
  */
 import { execFileSync, spawn } from "node:child_process"
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -40,7 +40,7 @@ export const isThere = () => {
 /** Refuses to run as root. */
 const account = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
-/** The URL through a pooler of its own. */
+/** The URL through a new pooler. */
 export const pooled = (text: string) =>
   Effect.gen(function* () {
     const url = new URL(text)

@@ -22,27 +22,27 @@ export type { Behaviour } from "./internal/RawAnswer.ts"
 export interface ReceiverOptions {
   /** https with this certificate; http without. */
   readonly tls?: Certificate
-  /** What becomes of a connection: answered, reset at once, closed at its first byte, or never spoken to. */
+  /** What happens to a connection: answered, reset at once, closed at its first byte, or ignored. */
   readonly accept?: "answer" | "reset" | "hang-up" | "stall"
-  /** Paths with a behaviour of their own, before those of MisbehavingReceivers.ts. */
+  /** Paths with their own behaviour, which take precedence over MisbehavingReceivers.ts. */
   readonly behaviours?: Readonly<Record<string, Behaviour>>
 }
 
 export interface Received extends RawRequest {
   /** Milliseconds since the epoch, when its last byte arrived. */
   readonly at: number
-  /** The connection it came on, numbered from 1 in the order in which they could be spoken on. */
+  /** The number of its connection, from 1, in the order in which connections became ready. */
   readonly connection: number
 }
 
 export interface Receiver {
   readonly port: number
-  /** Where `path` is; `host` is another name or address of this machine. */
+  /** The URL of `path`; `host` is another name or address of this machine. */
   readonly url: (path: string, host?: string) => string
   /** Everything received so far. */
   readonly received: ReadonlyArray<Received>
   readonly receivedAt: (path: string) => ReadonlyArray<Received>
-  /** Waits until `count` requests have come, in all or to `path`, and gives them. */
+  /** Waits until `count` requests have arrived, in all or at `path`, and returns them. */
   readonly waitFor: (count: number, path?: string) => Effect.Effect<ReadonlyArray<Received>>
   readonly connections: { readonly opened: number; readonly open: number }
   /** Waits until at most `count` connections are open. */
@@ -95,7 +95,7 @@ const serverFor = (
     socket.on("error", () => undefined)
     const connection = ++connections
     let nthOnConnection = 0
-    // Somebody spoke TLS to a plain port: refused as real servers refuse it.
+    // A client spoke TLS to a plain port: refused as real servers do.
     socket.once("data", (first: Buffer) => {
       if (first[0] === TLS_HANDSHAKE) socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")
     })
@@ -109,7 +109,7 @@ const serverFor = (
   }
   const server = tls === undefined || accept !== "answer" ? createServer() : createTlsServer(certificate(tls))
   server.on("connection", (socket: Socket) => records.track(socket))
-  // A client that refuses our certificate is an event here, and none of our business.
+  // A client that refuses our certificate emits an event here, which needs no handling.
   server.on("tlsClientError", () => undefined)
   if (accept === "reset") server.on("connection", resetSocket)
   else if (accept === "hang-up")
@@ -122,7 +122,7 @@ const serverFor = (
 interface Records {
   readonly received: Array<Received>
   readonly connections: { opened: number; open: number }
-  /** Gives how many requests its path has had. */
+  /** Returns how many requests its path has had. */
   readonly add: (request: Received, path: string) => number
   readonly track: (socket: Socket) => void
   readonly until: <A>(condition: () => A | null) => Effect.Effect<A>

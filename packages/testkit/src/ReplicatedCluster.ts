@@ -1,9 +1,8 @@
 /**
- * Two PostgreSQL on this machine, of which one follows the other by streaming replication: what is acknowledged is on both
- * (`synchronous_standby_names`). The primary can be killed or stopped, the standby promoted, and what is left made a standby
- * again. Each keeps its port. Always the embedded PostgreSQL, durable as in production.
- *
- * It decides nothing: when to promote is up to whoever uses it, as it is to Patroni or to a cloud in production.
+ * Two PostgreSQL servers on this machine, one following the other by streaming replication: acknowledged commits are on both
+ * (`synchronous_standby_names`). The primary can be killed or stopped, the standby promoted, and the old primary made a
+ * standby. Each keeps its port. Always the embedded PostgreSQL, durable as in production. The caller decides when to promote,
+ * as Patroni or a cloud does in production.
  */
 import { execFileSync } from "node:child_process"
 import {
@@ -27,18 +26,18 @@ import { freePort } from "./FreePort.ts"
 import { execute } from "./TestCluster.ts"
 
 export interface ReplicatedCluster {
-  /** Of both, for whoever finds out which one accepts writes. */
+  /** The URL of both, for clients that find the one that accepts writes. */
   readonly url: string
-  /** Of the one that was primary last, and of the other. */
+  /** The URLs of the last primary, and of the other. */
   readonly primary: () => string
   readonly standby: () => string
-  /** `kill -9` of the primary and all its processes: it writes nothing more, and says goodbye to nobody. */
+  /** `kill -9` of the primary and all its processes, so that it can neither write nor close connections. */
   readonly kill: Effect.Effect<void>
-  /** In order: connections are ended, and the standby gets everything before it is down. */
+  /** An orderly stop: connections are ended, and the standby gets everything first. */
   readonly stop: Effect.Effect<void>
   /** The standby accepts writes. */
   readonly promote: Effect.Effect<void>
-  /** Whoever is no primary follows it, from a fresh copy, and from now on nothing is acknowledged without it. */
+  /** The other server follows it, from a fresh copy; from now on nothing is acknowledged without it. */
   readonly follow: Effect.Effect<void>
 }
 
@@ -79,7 +78,7 @@ const write = (cluster: string, name: string, text: string) => {
   chownSync(join(cluster, name), uid, gid)
 }
 
-/** A copy of a server that runs, as `pg_basebackup` makes one: with owners and modes, its logs and locks left behind. */
+/** A copy of a running server, as `pg_basebackup` makes it: with owners and modes, without logs and locks. */
 const copy = (from: Server, to: string) =>
   Effect.promise(async () => {
     const client = new pg.Client({ connectionString: from.url })
@@ -87,7 +86,7 @@ const copy = (from: Server, to: string) =>
     try {
       await client.query("select pg_backup_start('copy', true)")
       rmSync(to, { recursive: true, force: true })
-      // Files that go while they are copied are none of the backup.
+      // Files that disappear during copying are not part of the backup.
       execFileSync("sh", ["-c", 'cp -a "$1" "$2" 2>/dev/null || true', "sh", from.dataDir, to])
       const { rows } = await client.query<{ labelfile: string }>(
         "select labelfile from pg_backup_stop(false)"
@@ -106,7 +105,7 @@ const withPort = (text: string, port: number) => {
   return url.href
 }
 
-/** The last of two lines about one setting holds. */
+/** Of two lines for one setting, the last counts. */
 const followIn = (cluster: string, primary: URL) => {
   const { hostname, password, port, username } = primary
   const line = `host=${hostname} port=${port} user=${username} password=${password} application_name=standby`
@@ -143,7 +142,7 @@ const childrenOf = (pid: number) =>
     })
     .map(Number)
 
-/** Nobody says anything about the death of another: the one that would is stopped first. */
+/** Stops the postmaster first, so that it does not report the deaths of the others. */
 const killServer = (server: Server) => {
   const postmaster = processOf(server)
   process.kill(postmaster, "SIGSTOP")
@@ -151,7 +150,7 @@ const killServer = (server: Server) => {
     try {
       process.kill(pid, "SIGKILL")
     } catch {
-      // It has ended by itself.
+      // It has already ended.
     }
 }
 
@@ -168,7 +167,7 @@ export const make: Effect.Effect<ReplicatedCluster, never, Scope.Scope> = Effect
     migrate,
     Database.layer({ url: Redacted.make(first.url), applicationName: "posthorn-migrate", maxConnections: 2 })
   )
-  // Whatever the copy lacks can still be had; and for tests that ask when something was committed.
+  // Keeps the WAL that the copy still needs; also for tests that ask when something was committed.
   yield* execute(
     first.url,
     "alter system set wal_keep_size = '1GB'",

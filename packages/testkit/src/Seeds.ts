@@ -1,4 +1,4 @@
-/** The rows that a test begins with, as plain as the schema allows, and a connection of one's own. */
+/** Rows for a test to begin with, as plain as the schema allows, and separate connections. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { newId } from "@posthorn/domain/Ids"
 import { Effect, Redacted } from "effect"
@@ -14,7 +14,7 @@ export const workspace = (slug?: string) =>
     return { id, slug: name }
   })
 
-/** Enabled, and for every event type unless told. */
+/** Enabled, and for every event type by default. */
 export const endpoint = (
   workspaceId: string,
   { enabled = true, eventTypes = ["*"] }: { enabled?: boolean; eventTypes?: ReadonlyArray<string> } = {}
@@ -27,7 +27,7 @@ export const endpoint = (
     return id
   })
 
-/** Asks on a connection of its own, which closes with the scope. */
+/** Runs a query on a separate connection, which closes with the scope. */
 export const connectTo = (connectionString: string) =>
   Effect.gen(function* () {
     const client = yield* Effect.acquireRelease(
@@ -45,6 +45,6 @@ export const connectTo = (connectionString: string) =>
 /** The same, to the test's database. */
 export const connect = Effect.flatMap(TestDatabaseUrl, (url) => connectTo(Redacted.value(url)))
 
-/** Rows of the table that the transaction at hand has read so far, by an index or without one. */
+/** How many rows of the table the current transaction has read so far, by index or not. */
 export const readRows = (table: string) => `select (seq_tup_read + idx_tup_fetch)::integer as n
   from pg_stat_xact_user_tables where relid = 'posthorn.${table}'::regclass`

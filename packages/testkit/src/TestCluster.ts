@@ -1,6 +1,6 @@
 /**
- * One PostgreSQL for a run of tests: the server that TEST_DATABASE_URL names, or an embedded one that goes when the
- * scope closes, and with its process even when the run is killed.
+ * One PostgreSQL for a run of tests: the server of TEST_DATABASE_URL, or an embedded one that ends with the scope, and with its
+ * process even if the run is killed.
  *
  * It holds a migrated template database, from which `TestPg.ts` clones one for each test file in some 20 ms.
  */
@@ -27,7 +27,7 @@ export const withDatabase = (url: string, database: string) => {
   return other.href
 }
 
-/** Runs statements one by one on a connection of their own. What fails is a broken test set-up: a defect. */
+/** Runs statements one by one on a separate connection. A failure is a broken test set-up, so a defect. */
 export const execute = (url: string, ...statements: ReadonlyArray<string>) =>
   Effect.promise(async () => {
     const client = new pg.Client({ connectionString: url })
@@ -39,7 +39,7 @@ export const execute = (url: string, ...statements: ReadonlyArray<string>) =>
     }
   })
 
-/** With force: open connections do not keep a database. */
+/** With force: open connections must not keep the database alive. */
 export const dropDatabase = (url: string, database: string) =>
   execute(
     url,
@@ -49,7 +49,9 @@ export const dropDatabase = (url: string, database: string) =>
 
 export const randomName = (prefix: string) => `${prefix}_${randomBytes(6).toString("hex")}`
 
-/** A run that was killed leaves a folder, emptied by its server's guard. After a minute nobody is filling it either. */
+/**
+ * A killed run leaves a folder, which its server's guard has emptied. A folder older than a minute is not being filled either.
+ */
 const sweepLeftovers = () => {
   for (const name of readdirSync(tmpdir()).filter((name) => name.startsWith("posthorn-pg-"))) {
     const folder = join(tmpdir(), name)

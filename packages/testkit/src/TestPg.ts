@@ -1,8 +1,8 @@
 /**
- * A database of its own for each test file: `layer(TestPg)` clones the migrated template and drops the clone at the end.
+ * A separate database for each test file: `layer(TestPg)` clones the migrated template and drops the clone at the end.
  *
- * The connection is set up as in production (`@posthorn/persistence/Database`), so a statement that works here works
- * there: no names are rewritten, neither of columns nor inside customers' JSON.
+ * The connection is configured as in production (`@posthorn/persistence/client/Database`), so a statement that works here works
+ * there.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { PgClient } from "@effect/sql-pg/PgClient"

@@ -1,11 +1,11 @@
 /**
  * MCP between a pair of pipes and POST /mcp.
  *
- * A proxy of lines: each message goes to POST /mcp as it was written and its answer comes back as it was written, so
- * payloads stay exact; only a line's end is set. Requests run side by side, answers in the order in which they come;
- * `notifications/cancelled` cuts the request it names. What the server refuses at its gate, or a server that is away, is
- * a JSON-RPC error of the request it concerns. Nothing but messages is written to the output. Ends when the input does,
- * once what was asked is answered. Source: spec §4.7.
+ * A proxy of lines: each message is sent to POST /mcp unchanged, and its answer is written unchanged except for line breaks, so
+ * payloads stay exact. Requests run concurrently, and answers are written in the order in which they arrive;
+ * `notifications/cancelled` aborts the request it names. A refusal at the server's gate, or an unreachable server, becomes a
+ * JSON-RPC error of its request. Only messages are written to the output. It ends when the input ends and all requests are
+ * answered. Source: spec §4.7.
  */
 import type { Readable, Writable } from "node:stream"
 import { type JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
@@ -37,7 +37,7 @@ interface Message {
   }
 }
 
-/** The messages of a line, ids as they are spelled; none when it is no JSON, which the server is to say. */
+/** The messages of a line, with ids as spelled; none if it is not JSON, which the server will report. */
 const messagesOf = (line: string): ReadonlyArray<Message> =>
   Either.match(
     parseJson(line, [["id"], ["*", "id"]], { rawDepth: 100_000, values: Number.POSITIVE_INFINITY }),
@@ -58,10 +58,10 @@ const errorLine = (messages: ReadonlyArray<Message>, isBatch: boolean, error: ob
   return stringify(isBatch ? answers : answers[0])
 }
 
-/** A text of JSON on one line: a line break between its tokens is white space like any other. */
+/** JSON text on one line: line breaks between its tokens are mere white space. */
 const onOneLine = (json: string) => json.replace(/[\r\n]+/g, " ")
 
-/** What the gate said, as an error for whoever asked. */
+/** The gate's refusal, as an error for the request. */
 const refusal = (status: number, body: string) => {
   const problem = Either.getOrUndefined(Either.try(() => JSON.parse(body) as { readonly detail?: unknown }))
   const said = typeof problem?.detail === "string" ? problem.detail : `The server answered ${status}.`
@@ -76,7 +76,7 @@ const PLAIN = /^(?!=\?base64\?)[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 const headerOf = (value: string) =>
   PLAIN.test(value) ? value : `=?base64?${Buffer.from(value).toString("base64")}?=`
 
-/** What revision 2026-07-28 wants repeated in headers over HTTP; pipes have none. Older messages have no such `_meta`. */
+/** Headers that revision 2026-07-28 requires over HTTP, made from the message's `_meta`, which older messages do not have. */
 const repeatedOf = ([message]: ReadonlyArray<Message>): Record<string, string> => {
   const { _meta, name, uri } = message?.params ?? {}
   const version = _meta?.["io.modelcontextprotocol/protocolVersion"]
@@ -104,7 +104,7 @@ const send = (upstream: Upstream, line: string, messages: ReadonlyArray<Message>
     }
   })
 
-/** Why a request did not get through: fetch hides the reason in its cause. */
+/** Why a request failed: fetch hides the reason in its cause. */
 const reasonOf = (error: unknown) => {
   const { cause, message } = error as {
     readonly cause?: { readonly code?: string }
@@ -113,7 +113,7 @@ const reasonOf = (error: unknown) => {
   return cause?.code ?? message ?? "unknown"
 }
 
-/** The answer to one line, or undefined when it gets none. */
+/** The answer to one line; undefined if it gets none. */
 const answerTo = async (
   upstream: Upstream,
   line: string,

@@ -88,7 +88,7 @@ interface Step {
   readonly why: string
 }
 
-/** The command line that takes a step; undefined where there is none. */
+/** The command line for a step; undefined if there is none. */
 const commandOf = ({ arguments: given, fillIn, operation }: Step, endpointId: string): string | undefined => {
   const { deliveryId, dryRun, includeMissed, since } = (given ?? {}) as Readonly<Record<string, unknown>>
   switch (operation) {
@@ -113,7 +113,7 @@ const commandOf = ({ arguments: given, fillIn, operation }: Step, endpointId: st
   }
 }
 
-/** What to do and, where there is one, the command that does it; else the operation, if it is one. */
+/** What to do, with the command that does it, otherwise the operation, if there is one. */
 const linesOf = (step: Step, endpointId: string): ReadonlyArray<string> => {
   const command = commandOf(step, endpointId)
   if (command !== undefined) return [`  → ${step.why}`, `      ${command}`]

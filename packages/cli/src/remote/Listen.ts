@@ -57,19 +57,19 @@ const forward = (url: string, { body, deliveryId, eventType, headers }: Copy) =>
 
 type Item = Readonly<Record<string, unknown>> & { readonly payload: JsonText | null }
 
-/** Items of a page, their payloads to the letter. */
+/** Items of a page, with the exact text of their payloads. */
 const itemsOf = (text: string): ReadonlyArray<Item> =>
   (Either.getOrThrow(parseJson(text, [["items", "*", "payload"]])) as { readonly items: ReadonlyArray<Item> })
     .items
 
-/** Oldest first, what was not seen before; what is there at the start is seen already. */
+/** Items that were not seen before, oldest first; those that exist at the start count as seen. */
 const fresh = (seen: Set<string>, items: ReadonlyArray<Item>, first: boolean) => {
   const found = items.filter(({ id }) => !seen.has(String(id))).toReversed()
   for (const { id } of found) seen.add(String(id))
   return first ? [] : found
 }
 
-/** Repeats until the command ends; looks that fail are said, once each time it begins, and do not end it. */
+/** Polls until the command ends. Failing polls do not end it; each outage is reported once. */
 const watching = (look: (first: boolean) => Effect.Effect<void, CommandFailed, Posthorn>) => {
   let failing = ""
   const again = look(false).pipe(
@@ -83,7 +83,7 @@ const watching = (look: (first: boolean) => Effect.Effect<void, CommandFailed, P
   return Effect.zipRight(look(true), Effect.repeat(again, LOOK))
 }
 
-/** What the endpoint was sent, as its attempts say. */
+/** The deliveries that were sent to the endpoint, from their attempts. */
 const copies = (url: string, endpointId: string) => {
   const seen = new Set<string>()
   const waiting = new Map<string, Item>()
@@ -111,7 +111,7 @@ const copies = (url: string, endpointId: string) => {
         waiting.delete(deliveryId)
         const eventType = String(item.eventType)
         const body = requestBody(deliveryId, eventType, item.payload?.text ?? "null")
-        // Of another connection, and Node's own to say.
+        // Headers of the original connection; Node sets its own.
         const { "accept-encoding": _accepted, connection: _connection, host: _host, ...sent } = headers
         if (Object.keys(sent).length > 0) yield* forward(url, { deliveryId, eventType, headers: sent, body })
       }
@@ -119,7 +119,7 @@ const copies = (url: string, endpointId: string) => {
   )
 }
 
-/** What Posthorn sends to the temporary endpoint itself. */
+/** Deliveries that Posthorn itself sends to the temporary endpoint. */
 const answers = (endpointId: string) => {
   const seen = new Set<string>()
   return watching(() =>
@@ -142,7 +142,7 @@ const answers = (endpointId: string) => {
   )
 }
 
-/** Events as they are published, signed here. */
+/** Events as they are published, signed by this command. */
 const signedHere = (url: string, secret: string) => {
   const seen = new Set<string>()
   return watching((first) =>
@@ -187,12 +187,12 @@ const create = (url: string, enabled: boolean) =>
     )
   )
 
-/** Removed whatever ends the command. */
+/** Removed however the command ends. */
 const temporary = (url: string) =>
   Effect.acquireRelease(
     create(url, true).pipe(
       Effect.map(({ value }) => ({ id: value.id, direct: true })),
-      // Not a URL that Posthorn may send to; any other refusal comes again, and is told.
+      // Posthorn may not send to this URL. Any other refusal would occur again, and is reported.
       Effect.orElse(() =>
         Effect.map(create(NOWHERE, false), ({ value }) => ({ id: value.id, direct: false }))
       )

@@ -75,7 +75,7 @@ const itemTexts = (text: string): ReadonlyArray<string> => {
 
 const LOOK = Schedule.spaced("1 second")
 
-/** New deliveries, and those whose status or attempts changed, as they are seen; a line each, until it is stopped. */
+/** New deliveries, and those whose status or attempts changed, one line each, until it is stopped. */
 const watch = (filter: Filter) => {
   const seen = new Map<string, string>()
   const look = Effect.gen(function* () {
@@ -139,7 +139,7 @@ export const attempts = (deliveryId: string, json: boolean) =>
     )
   })
 
-/** What a line of the story says beside time, kind and id. */
+/** The details of a line, after time, kind and id. */
 const factsOf = (item: Readonly<Record<string, unknown>>) => {
   const { at: _at, id: _id, kind, ...facts } = item
   if (kind === "audit") return String(facts.action)

@@ -1,6 +1,6 @@
 /**
- * What commands print: data on standard output, talk on standard error; tables for people, the REST answer for programs.
- * No colour anywhere but on a terminal.
+ * Output of commands: data on standard output, messages on standard error; tables for people, the REST answer for programs.
+ * Colour only on a terminal.
  */
 import { Effect } from "effect"
 import { bold, complain, dim, green, red, say, sayToTheLetter } from "../Terminal.ts"
@@ -24,14 +24,14 @@ const painted = (line: string) =>
     .replace(/\bdelivered\b/, green("delivered"))
     .replace(/\b(failed_permanent|dead_lettered)\b/, (status) => red(status))
 
-/** The answer to the letter with `--json`, else what `show` makes of it. */
+/** With `--json` the exact answer, otherwise the result of `show`. */
 export const print = (json: boolean, text: string, show: () => string) => {
   if (json) return text === "" ? Effect.void : sayToTheLetter(text)
   const shown = show()
   return shown === "" ? Effect.void : say(shown)
 }
 
-/** For the reader, not for the next program. */
+/** For the user, not for the next program. */
 export const talk = (line: string) => complain(line)
 
 export const heading = bold

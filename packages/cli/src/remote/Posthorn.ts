@@ -1,9 +1,8 @@
 /**
- * A running Posthorn as the commands see it: the typed client, the workspace that the token is of, and answers to the letter.
+ * A running Posthorn for the commands: the typed client, the token's workspace, and the exact text of answers.
  *
- * Where it is and who is asking come from flags or from POSTHORN_URL and POSTHORN_TOKEN; which workspace, where the
- * operator's token leaves it open, from `--workspace` or POSTHORN_WORKSPACE. A refusal ends the command with the `detail` of
- * the answer, word for word. Source: spec §5.1 and §7.1.
+ * Address and token come from flags or from POSTHORN_URL and POSTHORN_TOKEN; for the operator's token, the workspace comes from
+ * `--workspace` or POSTHORN_WORKSPACE. A refusal ends the command with the answer's `detail`. Source: spec §5.1 and §7.1.
  */
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } from "@effect/platform"
 import { make as makeClient, type PosthornClient } from "@posthorn/client/PosthornClient"
@@ -17,7 +16,7 @@ export interface Where {
   readonly workspace: Option.Option<string>
 }
 
-/** An answer, decoded, and its text to the letter. */
+/** An answer, decoded, and its exact text. */
 export interface Answered<A> {
   readonly value: A
   readonly text: string
@@ -30,7 +29,7 @@ export class Posthorn extends Context.Tag("@posthorn/cli/remote/Posthorn")<
     readonly ask: <A, E>(
       call: (client: PosthornClient) => Effect.Effect<readonly [A, ...ReadonlyArray<unknown>], E>
     ) => Effect.Effect<Answered<A>, CommandFailed>
-    /** POST of JSON text as it stands: what a client would parse would lose the spelling of numbers. */
+    /** POSTs JSON text unchanged: a client that parsed it would lose the spelling of numbers. */
     readonly postText: (path: string, json: string) => Effect.Effect<string, CommandFailed>
   }
 >() {}
@@ -54,7 +53,7 @@ const baseOf = (text: string) => {
       )
 }
 
-/** What a header can carry. Anything else would fail before it is sent, as if nobody were there. */
+/** Characters allowed in a header. Others would fail before the request is sent, and look like a connection failure. */
 const VISIBLE = /^[\x21-\x7e]+$/
 
 const connection = ({ token, url }: Where) =>
@@ -86,7 +85,7 @@ const detailOf = (text: string): string | undefined => {
   }
 }
 
-/** As the server would say it: where, and what was expected there. */
+/** In the server's form: the position, and what was expected there. */
 const issueOf = (error: ParseResult.ParseError): string => {
   const [issue] = ParseResult.ArrayFormatter.formatErrorSync(error)
   return `/${issue?.path.join("/") ?? ""}: ${issue?.message ?? "is not valid"}`
@@ -107,7 +106,7 @@ export const layer = (where: Where): Layer.Layer<Posthorn, CommandFailed> =>
     Posthorn,
     Effect.gen(function* () {
       const { baseUrl, token } = yield* connection(where)
-      /** The answer that came last: its status, and its text to the letter. */
+      /** The last answer: its status and its exact text. */
       let last: { readonly status: number; readonly text: string } | undefined
       const http = (yield* HttpClient.HttpClient).pipe(
         HttpClient.withTracerPropagation(false),
@@ -115,7 +114,7 @@ export const layer = (where: Where): Layer.Layer<Posthorn, CommandFailed> =>
           Effect.flatMap((response) =>
             Effect.map(response.text, (text) => {
               last = { status: response.status, text }
-              // A body can be read once, and the client wants to read it as well.
+              // A body can be read only once, and the client reads it too.
               const { headers, request, status } = response
               const body = text === "" ? null : text
               return HttpClientResponse.fromWeb(request, new Response(body, { status, headers }))
@@ -128,7 +127,7 @@ export const layer = (where: Where): Layer.Layer<Posthorn, CommandFailed> =>
       const explain = (error: unknown) => {
         const detail = last === undefined || last.status < 400 ? undefined : detailOf(last.text)
         if (detail !== undefined) return refuse(detail)
-        // Not even asked: the contract does not allow it.
+        // Not sent: the contract does not allow it.
         if (last === undefined && ParseResult.isParseError(error)) return misused(issueOf(error))
         if (last === undefined)
           return refuse(`Posthorn cannot be reached at ${baseUrl}${codeOf(error)}: check POSTHORN_URL.`)

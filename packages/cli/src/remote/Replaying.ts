@@ -1,8 +1,8 @@
 /**
- * `posthorn replay` and `posthorn recover`: sending again one delivery, or all that an endpoint did not receive.
+ * `posthorn replay` and `posthorn recover`: send one delivery again, or everything that an endpoint did not receive.
  *
- * `recover` counts, asks, starts the job and shows its progress. The job is the server's: whoever interrupts the command
- * leaves it running. Without a terminal it asks nobody, so it starts nothing unless it was told `--yes`.
+ * `recover` counts, asks, starts the job and shows its progress. The job belongs to the server, so it goes on if the command is
+ * interrupted. Without a terminal it cannot ask, so it starts nothing without `--yes`.
  */
 import { createInterface } from "node:readline/promises"
 import { Clock, Effect, Option, Schedule } from "effect"
@@ -94,7 +94,7 @@ const barOf = ({ createdAt, matched, replayed }: Progress, now: number) => {
   return `${bar} ${replayed} of ${matched}${left}`
 }
 
-/** On a terminal one line that is written over; elsewhere a line now and then. */
+/** On a terminal one line that is overwritten; elsewhere an occasional line. */
 const showProgress = () => {
   let last = 0
   return (progress: Progress, now: number) => {
@@ -141,7 +141,7 @@ const endOf = ({ failed, matched, replayed, state }: Progress) => {
     : `${replayed} of ${matched} were replayed; ${failed} remain, because they are gone or were delivered meanwhile.`
 }
 
-/** Refuses at once where it would have to ask and there is nobody. */
+/** Fails at once if it would have to ask and there is no terminal. */
 export const mayAsk = ({ dryRun, yes }: Recover) =>
   yes || dryRun || isTerminal()
     ? Effect.void

@@ -1,4 +1,4 @@
-/** `posthorn send`: publishes an event; its payload goes as it was written, to the last digit. */
+/** `posthorn send`: publishes an event, with the exact text of its payload. */
 import { readFileSync } from "node:fs"
 import { buffer } from "node:stream/consumers"
 import { Effect, Option } from "effect"

@@ -1,6 +1,6 @@
 /**
- * `posthorn verify`: whether a request that was caught is genuine. Headers, an empty line and the body on standard input.
- * Signature and time are judged apart: what was caught some time ago is old, and may still be intact.
+ * `posthorn verify`: checks whether a captured request is genuine. Standard input has headers, an empty line and the body.
+ * Signature and time are checked separately: a request captured some time ago is too old, but may be intact.
  */
 import { buffer } from "node:stream/consumers"
 import {
@@ -16,7 +16,7 @@ import { spanOf } from "./Times.ts"
 
 const LINE_END = /\r?\n/
 
-/** The body is what follows the empty line, to the byte. */
+/** The body is exactly the bytes after the empty line. */
 const parts = (input: Buffer) => {
   const text = input.toString("latin1")
   const end = /\r?\n\r?\n/.exec(text)

@@ -23,7 +23,7 @@ export const consoleAccent = (raw: string): Either.Either<string, string> =>
 const LOGO_BYTES = 100_000
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47])
 
-/** Judged by what the file holds; an SVG is served where its scripts do not run. */
+/** Recognised by the file's content. An SVG is served so that its scripts do not run. */
 export const consoleLogo = (raw: string): Either.Either<Logo, string> => {
   const path = raw.trim()
   const stat = statSync(path, { throwIfNoEntry: false })

@@ -1,9 +1,9 @@
 /**
  * DATABASE_URL, checked before anything connects.
  *
- * With TLS the server's certificate is always verified, by authority and by name: `sslmode=require`, `prefer` and
- * `verify-ca` mean `verify-full` here, as they do in the driver, which would print a page about it. Nothing switches the
- * check off. Several hosts are those of one replicated database. Source: spec §10.
+ * With TLS the server's certificate is always verified, by authority and name: `sslmode=require`, `prefer` and `verify-ca` mean
+ * `verify-full`, as in the driver, whose long warning about it is avoided. Nothing switches the check off. Several hosts are
+ * the servers of one replicated database. Source: spec §10.
  */
 import { accessSync, constants } from "node:fs"
 import { hostsOf } from "@posthorn/persistence/client/Hosts"
@@ -42,7 +42,7 @@ const problemOfSession = (wanted: string | undefined) =>
     : `has target_session_attrs=${wanted}, but Posthorn always needs the server that accepts writes: leave it out`
 
 export const databaseUrl = (text: string): Either.Either<Redacted.Redacted, string> => {
-  // As it is pasted: PostgreSQL would be asked for a database whose name ends with the space.
+  // Pasted text may end with a space, which would become part of the database's name.
   const raw = text.trim()
   const hosts = hostsOf(raw)
   if (hosts === null) return Either.left("is not a PostgreSQL URL")

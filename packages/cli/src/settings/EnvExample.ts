@@ -1,4 +1,6 @@
-/** `.env.example`: every variable with what it is for and its default, made of the definitions; `bin/env-example.ts` writes it. */
+/**
+ * `.env.example`: every variable with its purpose and default, generated from the definitions; `bin/env-example.ts` writes it.
+ */
 import { shellWord, type Variable, variables } from "./Variables.ts"
 
 const HEAD = `# The settings of Posthorn; docs/settings.md says more. Made by: npm run env-example
@@ -6,7 +8,7 @@ const HEAD = `# The settings of Posthorn; docs/settings.md says more. Made by: n
 # cp .env.example .env, a shell takes it by: set -a; . ./.env; set +a
 `
 
-/** What serve and work cannot do without. */
+/** Required by serve and work. */
 const NEEDED: ReadonlySet<string> = new Set(["DATABASE_URL", "ENCRYPTION_KEY", "OPERATOR_TOKEN"])
 
 const entry = (name: string, { about, example = "", standard }: Variable) => {

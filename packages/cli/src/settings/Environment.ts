@@ -1,11 +1,11 @@
 /**
- * How a variable of the environment is read with Effect's `Config`: its text is parsed, and what is wrong is told in one line
- * that names the variable and shows an example. `Config` gathers the problems of all variables. No line repeats a secret:
- * no parser of a secret puts its text into the problem, and of a URL what stands before its host is left out.
+ * Reads environment variables with Effect's `Config`: it parses the text, and reports a problem in one line that names the
+ * variable and shows an example. `Config` collects the problems of all variables. No line repeats a secret: parsers of secrets
+ * never quote their text, and in URLs everything before the host is omitted.
  */
 import { Config, ConfigError, Data, Effect, Either } from "effect"
 
-/** What is wrong with the environment, one line for each variable. */
+/** The environment is invalid; one line for each variable. */
 export class InvalidEnvironment extends Data.TaggedError("InvalidEnvironment")<{
   readonly lines: ReadonlyArray<string>
 }> {
@@ -14,13 +14,13 @@ export class InvalidEnvironment extends Data.TaggedError("InvalidEnvironment")<{
   }
 }
 
-/** On the left what is wrong, as the line goes on after the variable's name. */
+/** Left is the problem, as the continuation of a line that begins with the variable's name. */
 export type Parse<A> = (text: string) => Either.Either<A, string>
 
 export const lineOf = (name: string, problem: string, example: string): string =>
   `${name} ${withoutPassword(problem)}, for example ${name}=${example}`
 
-/** Whatever variable a URL was written into by mistake, its password is not told. */
+/** If a URL was put into a wrong variable by mistake, its password is still not shown. */
 const withoutPassword = (problem: string): string => problem.replace(/\/\/.*@/gs, "//…@")
 
 export const parsed =
@@ -43,6 +43,6 @@ const linesOf = (error: ConfigError.ConfigError): ReadonlyArray<string> =>
     ? [...linesOf(error.left), ...linesOf(error.right)]
     : [error.message]
 
-/** Reads all of it, or says all that is wrong. */
+/** Reads all settings, or reports all problems. */
 export const readEnvironment = <A>(config: Config.Config<A>): Effect.Effect<A, InvalidEnvironment> =>
   Effect.mapError(config, (error) => new InvalidEnvironment({ lines: linesOf(error) }))

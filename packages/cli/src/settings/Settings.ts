@@ -1,6 +1,6 @@
 /**
- * The settings: how each variable of `Variables.ts` is checked, and what comes of it. Read once, with Effect's `Config`;
- * all problems are told at once (Environment.ts). Source: spec §10.
+ * The settings: how each variable of `Variables.ts` is validated and converted. Read once, with Effect's `Config`; all problems
+ * are reported together (Environment.ts). Source: spec §10.
  */
 
 import type { OperatorToken } from "@posthorn/capabilities/Operators"
@@ -18,7 +18,7 @@ import { databaseUrl } from "./DatabaseUrl.ts"
 import { type InvalidEnvironment, type Parse, parsed, readEnvironment } from "./Environment.ts"
 import { exampleOf, type StandardName, type VariableName, variables } from "./Variables.ts"
 
-/** A variable that may be left out. */
+/** An optional variable. */
 const variable = <A>(name: VariableName, parse: Parse<A>): Config.Config<Option.Option<A>> =>
   Config.option(parsed(name, exampleOf(name), parse)(Config.string(name)))
 
@@ -150,7 +150,7 @@ const quotas = Config.all(
   ) as Record<Bucket, Config.Config<Quota | null>>
 )
 
-/** None when neither variable is set: `dev` then has its own value. In production what is too wide stops the start. */
+/** None if neither variable is set: then `dev` uses its own value. In production an entry that is too wide stops the start. */
 const allowedTargets = Config.all({
   list: variable("DELIVERY_ALLOWED_TARGETS", (raw) =>
     Either.mapLeft(

@@ -1,22 +1,22 @@
 /**
- * Variables that look as if they were meant for Posthorn and that it does not know: a mistyped name would otherwise be
- * obeyed by nobody and noticed by nobody. Only names are looked at, never values; they warn and do not stop the start.
+ * Warns about unknown variables that seem meant for Posthorn: a mistyped name would otherwise be ignored silently. Only names
+ * are examined, never values. They do not stop the start.
  * Source: spec §10.
  */
 import { nearest } from "@posthorn/domain/Spelling"
 
 const PREFIXES = /^(DELIVERY|WORKER|RATE_LIMIT|LIMIT|POSTHORN|CONSOLE|ENCRYPTION|OPERATOR)_/
 
-/** What Kubernetes sets for a service that is called posthorn, and what npm and our own tests set. */
+/** Variables that Kubernetes sets for a service named posthorn, and those of npm and our own tests. */
 const OTHERS = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT|PORT_\d+_\w+)$|^POSTHORN_TEST_/
 
-/** Names shorter than this are too much like other programs' for a guess. */
+/** Shorter names are too similar to other programs' variables for a guess. */
 const SHORTEST_GUESS = 8
 const MOST_EDITS = 2
 
 const mostEdits = (word: string) => Math.max(MOST_EDITS, Math.floor(word.length / 5))
 
-/** One line for each variable that is set and not known, though it looks like one of ours. */
+/** One line for each unknown variable that resembles one of ours. */
 export const unknownVariables = (
   set: ReadonlyArray<string>,
   known: ReadonlyArray<string>
@@ -37,7 +37,7 @@ export const unknownVariables = (
       return [`${name} is set, but Posthorn knows no such variable: ${guess}`]
     })
 
-/** NODE_ENV means something only when it is `production`; what looks like an attempt at that gets a line. */
+/** NODE_ENV has a meaning only if it is `production`; a value that resembles it gets a line. */
 export const oddNodeEnv = (value: string | undefined): ReadonlyArray<string> =>
   value === undefined || ["", "production", "development", "test"].includes(value)
     ? []

@@ -1,6 +1,6 @@
 /**
- * Every environment variable: what it is for, its default, an example, and whether it is a secret. `Settings.ts` says how each is
- * read; `posthorn config`, `.env.example` and every complaint are made of these texts.
+ * Every environment variable: what it is for, its default, an example, and whether it is a secret. `Settings.ts` says how each
+ * is read; `posthorn config`, `.env.example` and error messages are made from these texts.
  */
 import { type Bucket, defaultQuotas } from "@posthorn/domain/Bucket"
 import { CONNECTIONS_PER_ADDRESS, defaultLimits } from "@posthorn/domain/Limits"
@@ -8,11 +8,11 @@ import { defaults as worker } from "@posthorn/worker/WorkerConfig"
 
 export interface Variable {
   readonly about: string
-  /** Used when it is not set; as one would write it. */
+  /** The default, as one would write it. */
   readonly standard?: string
-  /** For a shell; the default where that says enough. */
+  /** An example for a shell; the default if there is none. */
   readonly example?: string
-  /** `url`: its password is. */
+  /** `url`: the password within the URL is secret. */
   readonly isSecret?: true | "url"
 }
 
@@ -161,7 +161,7 @@ export const exampleOf = (name: VariableName): string => {
   return example ?? shellWord(standard)
 }
 
-/** Of the commands that ask a running Posthorn, and of `mcp`. */
+/** Variables of `mcp`, and of commands that call a running Posthorn. */
 export const callerVariables = {
   POSTHORN_URL: "https://hooks.example.com",
   POSTHORN_TOKEN: "phk_…",
@@ -173,7 +173,7 @@ export const knownVariables: ReadonlyArray<string> = [
   ...Object.keys(variables)
 ]
 
-/** Those with a default. */
+/** Variables with a default. */
 export type StandardName = {
   [Name in VariableName]: (typeof variables)[Name] extends { readonly standard: string } ? Name : never
 }[VariableName]

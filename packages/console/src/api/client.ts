@@ -1,8 +1,8 @@
 /**
- * Calls operations under `/console/api`. The cookie goes along by itself and is out of this code's reach.
+ * Calls operations under `/console/api`. The browser sends the cookie, which this code cannot read.
  *
- * Not the client that is derived with Effect: that costs 77 KiB compressed of the 220 that the first page may have, and
- * what it would decode is plain JSON. Method, path and types still come from the contract: ADR 0020.
+ * It does not use the Effect client: that takes 77 KiB compressed, of the 220 for the first page, to decode what is plain JSON.
+ * Method, path and types still come from the contract (ADR 0020).
  */
 import type { Answer, OperationName, Request } from "./contract.ts"
 import { operations } from "./operations.ts"
@@ -58,7 +58,7 @@ export const send = async (path: string, init: RequestInit): Promise<Response> =
   return response
 }
 
-/** The answer's text, for those who show a payload as it was written. */
+/** The answer's text, for showing a payload as it was written. */
 export const callText = async <N extends OperationName>(
   slug: string,
   name: N,

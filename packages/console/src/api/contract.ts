@@ -1,4 +1,4 @@
-/** The operations' shapes, from the contract itself; types only, so that none of its code is shipped. */
+/** The operations' shapes, from the contract. Only types, so that none of its code is shipped. */
 import type { HttpApi, HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import type { Api } from "@posthorn/api-contract/Api"
 import type { operations } from "./operations.ts"
@@ -28,10 +28,10 @@ type Shapes = { readonly [E in Endpoints as HttpApiEndpoint.HttpApiEndpoint.Name
 
 export type OperationName = keyof typeof operations & keyof Shapes
 
-/** What an operation answers. */
+/** An operation's answer. */
 export type Answer<N extends OperationName> = Shapes[N]["answer"]
 
-/** One item of what a list answers. */
+/** One item of a list's answer. */
 export type ItemOf<N extends OperationName> =
   Answer<N> extends { readonly items: ReadonlyArray<infer Item> } ? Item : never
 
@@ -39,7 +39,7 @@ type Given<Name extends string, Value> = [Value] extends [never]
   ? { readonly [K in Name]?: undefined }
   : { readonly [K in Name]?: Value }
 
-/** What an operation is given, but for the slug: the client knows it. */
+/** An operation's parameters, without the slug, which the client knows. */
 export type Request<N extends OperationName> = Given<
   "path",
   Shapes[N]["path"] extends infer P ? Omit<P, "slug"> : never

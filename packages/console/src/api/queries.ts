@@ -1,8 +1,8 @@
 /**
  * Operations as React Query's queries and mutations, for the workspace that is signed in to.
  *
- * A session that ended and a server that is away are facts of the whole page: they are told to `trouble`, which the
- * shell shows. What was shown before stays.
+ * An ended session and an unreachable server concern the whole page: they are reported to `trouble`, which the shell shows.
+ * Content already shown stays.
  */
 import {
   keepPreviousData,
@@ -56,7 +56,7 @@ export const queryClient = new QueryClient({
 
 interface Options {
   readonly enabled?: boolean
-  /** Asks again as often; a hidden page does not. */
+  /** Refetch interval in milliseconds; hidden pages do not refetch. */
   readonly everyMs?: number | false
 }
 
@@ -105,7 +105,7 @@ export const useList = <N extends OperationName>(
   return { ...query, items }
 }
 
-/** Something that changes things; afterwards everything on the page is asked for again. */
+/** A mutation; afterwards everything on the page is fetched again. */
 export const useAct = <N extends OperationName>(name: N) => {
   const { slug } = useSession()
   const client = useQueryClient()

@@ -1,4 +1,4 @@
-/** Tokens of programs: their scopes in words, their text shown once. */
+/** API tokens: their scopes in words, their text shown once. */
 import type { Scope } from "@posthorn/domain/Permission"
 import { useState } from "react"
 import type { Answer, ItemOf } from "../api/contract.ts"
@@ -31,7 +31,7 @@ const bundles: Record<string, ReadonlyArray<string>> = {
   read: ["workspace:read", "notification:list", "member:list", "webhook:read"]
 }
 
-/** Only scopes that one has oneself can be given. */
+/** Users can grant only scopes that they have. */
 const useScopes = (): ReadonlyArray<Scope> => {
   const { session } = useSession()
   const held = new Set(session.permissions)

@@ -1,4 +1,4 @@
-/** Deliveries of every endpoint. Its filters are in the address, so that what one sees can be sent to another. */
+/** Deliveries of every endpoint. The filters are in the address, so that a view can be shared. */
 import { useNavigate, useSearch } from "@tanstack/react-router"
 import { useEffect, useId, useMemo, useState } from "react"
 import { live, useList } from "../api/queries.ts"
@@ -24,7 +24,7 @@ export const withinChoices = [
   { id: "7d", label: "Last 7 days" }
 ]
 
-/** To the minute, so that what is asked for stays the same while one looks. */
+/** At minute precision, so that the query stays the same while the page is open. */
 export const sinceOf = (within: string | undefined) =>
   within === undefined || MINUTES[within] === undefined
     ? undefined
@@ -37,7 +37,7 @@ const statusChoices = [
 
 const EVENT_TYPE = /^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$/
 
-/** A text that is applied with Enter, or when it is left. */
+/** A text field that is applied with Enter, or on leaving it. */
 export const EventTypeFilter = ({ value, apply }: { value: string; apply: (value: string) => void }) => {
   const [text, setText] = useState(value)
   const wrongId = useId()

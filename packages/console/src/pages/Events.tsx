@@ -1,4 +1,4 @@
-/** What was published: the types seen with their volume, the events, and publishing one by hand. */
+/** Published events: the types with their volume, the list, and publishing one by hand. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router"
 import { useMemo, useState } from "react"
 import type { ItemOf, Request } from "../api/contract.ts"

@@ -1,4 +1,4 @@
-/** The people of the workspace, and letting them in. */
+/** The members of the workspace, and links for them. */
 import { useState } from "react"
 import type { ItemOf } from "../api/contract.ts"
 import { useAct, useList } from "../api/queries.ts"
@@ -164,7 +164,7 @@ const EndSession = ({ session }: { session: Session }) => {
   )
 }
 
-/** Who is signed in. Ends others' sessions; one's own is ended by signing out. */
+/** Who is signed in. Others' sessions can be ended here; signing out ends one's own. */
 const Sessions = ({ members }: { members: ReadonlyArray<Row> }) => {
   const { may } = useSession()
   const query = useList("listConsoleSessions", { query: { limit: 50 } })

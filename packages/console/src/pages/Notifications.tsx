@@ -1,4 +1,4 @@
-/** What the workspace should look at: what was given up, what was disabled. */
+/** The workspace's notifications: deliveries given up, endpoints disabled. */
 import { Link } from "@tanstack/react-router"
 import type { ItemOf } from "../api/contract.ts"
 import { useAct, useList } from "../api/queries.ts"
@@ -13,7 +13,7 @@ import { Time } from "../ui/Time.tsx"
 
 type Row = ItemOf<"listNotifications">
 
-/** Of a disabled endpoint the notification names the delivery that failed last, too. */
+/** The notification of a disabled endpoint also names the delivery that failed last. */
 const Subject = ({ deliveryId, endpointId, kind, slug }: Row & { slug: string }) => {
   const style = "inline-flex min-h-6 items-center rounded text-accent-text hover:underline"
   if (deliveryId !== null && (kind !== "endpoint_disabled" || endpointId === null))

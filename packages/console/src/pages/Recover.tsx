@@ -1,6 +1,6 @@
 /**
- * From an endpoint that was disabled to everything replayed: enable, test, count, replay, done. Each step says what is
- * known already, so one can come back to it at any time.
+ * Recovers a disabled endpoint: enable, test, count, replay, done. Each step shows what is already known, so the user can leave
+ * and come back.
  */
 import { Link, useParams } from "@tanstack/react-router"
 import { type ReactNode, useEffect, useMemo, useState } from "react"
@@ -107,7 +107,7 @@ const TestStep = ({ endpoint, onDelivered }: { endpoint: EndpointDetail; onDeliv
 
 const HOUR_MS = 3_600_000
 
-/** From when on: since it was disabled and a while before, because what led there failed already. */
+/** The start of the range: some time before it was disabled, because earlier deliveries had already failed. */
 const starts = (endpoint: EndpointDetail) => [
   ...(endpoint.missedEvents.since === null
     ? []
@@ -126,7 +126,7 @@ const starts = (endpoint: EndpointDetail) => [
 const plural = (count: number, one: string, many: string) =>
   `${count.toLocaleString()} ${count === 1 ? one : many}`
 
-/** How many a job would be about; counted again when the choice changes. */
+/** How many a job would cover; counted again when the choice changes. */
 const useCount = (endpointId: string, since: string, includeMissed: boolean) => {
   const count = useAct("startReplay")
   const { mutate } = count
@@ -260,7 +260,7 @@ const Choice = ({ endpoint, start }: { endpoint: EndpointDetail; start: (replay:
   )
 }
 
-/** A job of this endpoint that runs already: it is shown instead of starting another. */
+/** A job of this endpoint that is already running is shown instead of starting another. */
 const useRunning = (endpointId: string) => {
   const { items } = useList("listReplays", { query: { limit: 20 } })
   return items?.find((replay) => replay.endpointId === endpointId && replay.finishedAt === null) as

@@ -1,4 +1,4 @@
-/** How a delivery is shown in a list, wherever it is listed. */
+/** The columns of deliveries in all lists. */
 import { Link } from "@tanstack/react-router"
 import type { ItemOf } from "../api/contract.ts"
 import { reasonOf, StatusBadge } from "../ui/Status.tsx"
@@ -9,7 +9,7 @@ type DeliveryRow = ItemOf<"listWorkspaceDeliveries">
 
 const LADDER = 7
 
-/** Texts share what room the other columns leave, and are cut off there: no column goes out of sight. */
+/** Texts share the room that the other columns leave, and are cut off, so that every column stays visible. */
 const SHARE = "w-[22%] max-w-0"
 
 const lastAnswer = ({ lastDurationMs, lastFailureReason, lastHttpStatus }: DeliveryRow) => {

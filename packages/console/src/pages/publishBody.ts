@@ -1,4 +1,4 @@
-/** A body whose payload stays as it was typed: numbers keep their digits, members their order. */
+/** A request body whose payload stays exactly as typed. */
 
 export const problemOfJson = (text: string): string | undefined => {
   try {

@@ -1,4 +1,4 @@
-/** The command of the empty states: it works as pasted once the token is put in. */
+/** The command in empty states: it works once the token is filled in. */
 export const publishCommand = (slug: string) =>
   `curl ${location.origin}/workspaces/${slug}/events \\
   -H "authorization: Bearer $POSTHORN_TOKEN" \\

@@ -2,7 +2,7 @@
 import { useList } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
 
-/** Host and path: what tells endpoints apart. */
+/** Host and path, which distinguish endpoints. */
 export const shortUrl = (url: string) => url.replace(/^https?:\/\//, "").replace(/\/$/, "")
 
 export const useEndpoints = () => {
@@ -16,7 +16,7 @@ export const useEndpoints = () => {
   const disabled = new Set((items ?? []).filter(({ enabled }) => !enabled).map(({ id }) => id))
   return {
     endpoints: items ?? [],
-    /** What waits for a disabled endpoint is not sent before it is enabled. */
+    /** Waiting deliveries of a disabled endpoint are not sent until it is enabled. */
     isDisabled: (id: string) => disabled.has(id),
     nameOf: (id: string) => {
       const url = urls.get(id)

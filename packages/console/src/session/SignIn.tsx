@@ -1,7 +1,7 @@
 /**
- * Signing in: by a link, whose code is taken out of the address before anything else happens, or with an API token,
- * which is sent once and kept nowhere. A link signs in by a click only: any page can open one, and would otherwise sign
- * this browser in as somebody else.
+ * Signing in: by a link, whose code is removed from the address before anything else, or with an API token, which is sent once
+ * and not stored. A link signs in only after a click: any page can open one, and could otherwise sign this browser in as
+ * somebody else.
  */
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { useRouter, useSearch } from "@tanstack/react-router"
@@ -15,22 +15,22 @@ import { Brand } from "./Brand.tsx"
 import { lookAtLink, type SessionInfo, signIn } from "./session.tsx"
 import { useWelcome, welcomeKey } from "./useWelcome.ts"
 
-/** The code in the address, which is gone from it when this returns. */
+/** Returns the code in the address, and removes it from there. */
 const takeCode = () => {
   const code = new URLSearchParams(location.hash.slice(1)).get("code")
   if (location.hash !== "") history.replaceState(history.state, "", location.pathname + location.search)
   return code
 }
 
-/** What was asked for before the sign-in, if it is a page of this workspace: nothing else is gone to. */
+/** The page requested before the sign-in, only if it is a page of this workspace. */
 const pageWithin = (slug: string, asked: string | undefined) =>
   asked?.startsWith(`/w/${slug}/`) === true && !asked.includes("//") ? asked : undefined
 
-/** For the command that makes a link; whoever wrote the address may have put anything into it. */
+/** The slug for the command that makes a link. It is checked, because the address may contain anything. */
 const workspaceOf = (asked: string | undefined) =>
   /^\/w\/([a-z0-9-]+)\//.exec(asked ?? "")?.[1] ?? "WORKSPACE"
 
-/** As it is pasted: with spaces around it, or with the word that stands before it in a header. */
+/** Pasted text may have spaces around it, or the header's `Bearer` before it. */
 const tokenOf = (text: string) => text.trim().replace(/^bearer\s+/i, "")
 
 const useSignIn = (asked: string | undefined) => {
@@ -101,7 +101,7 @@ export const SignIn = () => {
   useEffect(() => {
     document.title = "Sign in"
   }, [])
-  // A link that is opened where this page is open already changes nothing but the fragment.
+  // Opening a link while this page is open changes only the fragment.
   useEffect(() => {
     const take = () => {
       const code = takeCode()

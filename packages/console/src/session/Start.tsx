@@ -1,4 +1,4 @@
-/** `/console/`: to the workspace one is signed in to, else to the sign-in. */
+/** `/console/`: redirects to the signed-in workspace, or to the sign-in. */
 import { Navigate } from "@tanstack/react-router"
 import { Failed, Loading } from "../ui/States.tsx"
 import { useWelcome } from "./useWelcome.ts"

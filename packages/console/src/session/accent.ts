@@ -28,7 +28,7 @@ const towards = (color: string, goal: string, share: number) => {
 
 const ENOUGH = 4.8
 
-/** The colour, moved towards `goal` only as far as it must to be read on `ground`. */
+/** The colour, moved towards `goal` only as far as needed to be readable on `ground`. */
 export const readable = (color: string, ground: string, goal: string) => {
   for (let share = 0; share < 1; share += 0.05) {
     const moved = towards(color, goal, share)

@@ -1,6 +1,4 @@
-/**
- * Who is signed in, to which workspace, and what they may do. What one may not do is not shown: every page asks `may`.
- */
+/** Who is signed in, to which workspace, and what they may do. Forbidden actions are not shown: every page asks `may`. */
 import { createContext, useContext } from "react"
 import { send } from "../api/client.ts"
 import type { OperationName } from "../api/contract.ts"
@@ -39,7 +37,7 @@ export const signIn = async (
   return ((await response.json()) as { workspace: { slug: string } }).workspace.slug
 }
 
-/** Whom a link's code signs in, and where. The link stays. */
+/** Whom a link's code signs in, and where. This does not use the link up. */
 export const lookAtLink = async (code: string): Promise<Pick<SessionInfo, "actor" | "workspace">> => {
   const response = await send("/console/link", {
     method: "POST",

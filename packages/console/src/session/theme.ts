@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. Kept by the browser; it is the only thing that is. */
+/** Light, dark, or the system's theme. This is all that the browser stores. */
 import { useSyncExternalStore } from "react"
 
 export type Theme = "system" | "light" | "dark"
@@ -27,7 +27,7 @@ export const setTheme = (theme: Theme) => {
     if (theme === "system") localStorage.removeItem(KEY)
     else localStorage.setItem(KEY, theme)
   } catch {
-    // A browser that keeps nothing still shows the theme until the page is left.
+    // Without storage the theme lasts until the page is left.
   }
   apply(theme)
   for (const listener of listeners) listener()

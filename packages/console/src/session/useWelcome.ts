@@ -1,4 +1,4 @@
-/** The sessions of this browser and the operator's look, asked for once. */
+/** This browser's sessions and the operator's branding, fetched once. */
 import { useQuery } from "@tanstack/react-query"
 import { useEffect } from "react"
 import { applyAccent } from "./accent.ts"

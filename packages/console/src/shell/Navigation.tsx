@@ -1,4 +1,4 @@
-/** The navigation: at the side, or behind a button where the screen is narrow. */
+/** The navigation: at the side, or behind a button on narrow screens. */
 import { useQueryClient } from "@tanstack/react-query"
 import { Link, useLocation, useNavigate } from "@tanstack/react-router"
 import { useEffect, useState } from "react"

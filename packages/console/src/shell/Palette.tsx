@@ -1,4 +1,4 @@
-/** ⌘K: to any place by its name, or to a delivery, event or endpoint by its id. */
+/** ⌘K: jumps to any page by name, or to a delivery, event or endpoint by id. */
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { Autocomplete, Input, Menu, MenuItem, SearchField, useFilter } from "react-aria-components"

@@ -1,4 +1,4 @@
-/** `?`: every key and what it does; and where single letters are switched off. */
+/** `?`: lists all keys, and can switch single-letter keys off. */
 
 import { Dialog } from "../ui/Dialog.tsx"
 import { Checkbox } from "../ui/Field.tsx"

@@ -1,4 +1,4 @@
-/** The frame around every page of a workspace: navigation, what is wrong with the whole page, keys. */
+/** The frame of every page of a workspace: navigation, page-wide problems, keys. */
 import { useQueryClient } from "@tanstack/react-query"
 import { Link, Outlet, useLocation, useParams, useRouter } from "@tanstack/react-router"
 import { lazy, Suspense, useEffect, useState } from "react"
@@ -16,7 +16,7 @@ const Sheet = lazy(() => import("./Sheet.tsx"))
 
 const AGAIN_MS = 2_000
 
-/** Says that the server is away, asks until it is back, and then asks for everything on the page again. */
+/** Shows that the server is unreachable, polls until it is back, and then refetches everything on the page. */
 const Away = () => {
   useEffect(() => {
     const timer = setInterval(
@@ -95,10 +95,10 @@ const Frame = ({ slug }: { slug: string }) => {
   )
 }
 
-/** Nobody is signed in, or to another workspace only: the sign-in remembers what was asked for. */
+/** Not signed in to this workspace: the sign-in remembers the requested page. */
 const NoSession = ({ sessions, slug }: { slug: string; sessions: Welcome["sessions"] }) => {
   const router = useRouter()
-  // Once, and gone to once: while the sign-in is loaded, the location is the sign-in's own already.
+  // Only once: while the sign-in loads, the location is already its own.
   const [asked] = useState(() => router.state.location.href)
   const [other] = sessions
   const isOut = other === undefined

@@ -1,14 +1,11 @@
-/**
- * The console by keyboard. Single letters can be switched off, for who speaks to the computer or uses other keys; ⌘K
- * always works.
- */
+/** Keyboard control. Single letters can be switched off, for users of speech input or other shortcuts; ⌘K always works. */
 import { useNavigate } from "@tanstack/react-router"
 import { useEffect, useRef, useState } from "react"
 import { places } from "./places.ts"
 
 const KEY = "posthorn-keys"
 
-/** How ⌘K is pressed here. */
+/** The label of ⌘K on this system. */
 export const COMMAND_K = /Mac|iP(hone|ad|od)/.test(navigator.platform) ? "⌘K" : "Ctrl K"
 
 const readEnabled = () => {
@@ -38,7 +35,7 @@ const moveRow = (by: 1 | -1) => {
   next?.scrollIntoView({ block: "nearest" })
 }
 
-/** What a page has marked with a key is pressed. */
+/** Clicks the element that the page has marked with this key. */
 const press = (key: string) => document.querySelector<HTMLElement>(`[data-key="${key}"]`)?.click()
 
 const PREFIX_MS = 1200
@@ -91,7 +88,7 @@ export const useKeys = (slug: string, open: { readonly palette: () => void; read
       if (on) localStorage.removeItem(KEY)
       else localStorage.setItem(KEY, "off")
     } catch {
-      // Then it holds until the page is left.
+      // Without storage it lasts until the page is left.
     }
     setEnabled(on)
   }

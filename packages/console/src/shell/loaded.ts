@@ -1,7 +1,7 @@
 /**
- * A page's code, waited for while the server is away: the router would load the whole page anew, and the browser would
- * show its own error in its place. What is missing although the server answers is of a version that is gone: that is left
- * to the router.
+ * Loads a page's code, and waits while the server is unreachable: otherwise the router would reload the page, and the browser
+ * would show its own error. If the server answers and the code is missing, it belongs to an old version; then the router
+ * handles it.
  */
 import { setTrouble } from "../api/queries.ts"
 import { fetchWelcome } from "../session/session.tsx"

@@ -1,4 +1,4 @@
-/** The places of the navigation, in its order, each with the operation that it cannot do without. */
+/** The pages in the navigation, in order, each with the operation that it requires. */
 import type { OperationName } from "../api/contract.ts"
 import type { IconName } from "../ui/Icon.tsx"
 

@@ -1,4 +1,4 @@
-/** Buttons and what looks like one. A button that one may not press is not rendered by its page. */
+/** Buttons, and links that look like one. Pages do not render buttons for forbidden actions. */
 import type { ReactNode } from "react"
 import { Button as AriaButton, type ButtonProps as AriaButtonProps } from "react-aria-components"
 import { Icon, type IconName } from "./Icon.tsx"
@@ -38,7 +38,7 @@ export const Button = ({
   </AriaButton>
 )
 
-/** A button that is only an icon: its label is what it is called. */
+/** A button with only an icon; `label` is its accessible name. */
 export const IconButton = ({
   icon,
   label,

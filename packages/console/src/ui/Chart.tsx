@@ -1,4 +1,4 @@
-/** Charts of hours: bars of delivered, retrying and given up. Drawn here; read out as a table. */
+/** Hourly charts: bars of delivered, retrying and given up. Screen readers get a table. */
 export interface Hour {
   readonly hour: string
   readonly delivered: number
@@ -50,7 +50,7 @@ const Bars = ({
           className="fill-transparent hover:fill-hover"
         />
         {parts.map(({ color, count }) => {
-          // What is there is seen, however little it is beside the rest.
+          // Even a small part stays visible beside the others.
           const tall = count === 0 ? 0 : Math.max(1.5, (count / most) * (height - 4))
           top -= tall
           return tall === 0 ? null : (

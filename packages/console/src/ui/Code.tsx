@@ -1,4 +1,4 @@
-/** Text of others, shown as text: commands to paste, payloads, headers, what a receiver answered. */
+/** Shows text as text: commands to paste, payloads, headers, receivers' answers. */
 import { CopyButton } from "./Copy.tsx"
 
 export const Code = ({

@@ -1,4 +1,4 @@
-/** Copies text and says so, also to who cannot see it. */
+/** Copies text and confirms it, also for screen readers. */
 import { useEffect, useState } from "react"
 import { Button } from "./Button.tsx"
 import { Icon } from "./Icon.tsx"

@@ -1,4 +1,4 @@
-/** A question before something that cannot be undone, and forms that are short. */
+/** Confirmations of irreversible actions, and short forms. */
 import type { ReactNode } from "react"
 import { Dialog as AriaDialog, Heading, Modal, ModalOverlay } from "react-aria-components"
 import { Button } from "./Button.tsx"

@@ -1,4 +1,4 @@
-/** Fields of forms: each with its label, what it is for, and what is wrong with it. */
+/** Form fields, each with label, description and error. */
 import type { ReactNode } from "react"
 import {
   Checkbox as AriaCheckbox,
@@ -40,7 +40,7 @@ export const TextField = ({
   about?: ReactNode
   error?: string | undefined
   placeholder?: string
-  /** More than one makes it a text area. */
+  /** With more than one it is a text area. */
   lines?: number
   mono?: boolean
   autoFocus?: boolean

@@ -1,4 +1,4 @@
-/** The icons: outlines on a grid of 24, after Lucide (ISC licence), only those that are used. */
+/** The icons: outlines on a grid of 24, after Lucide (ISC licence). */
 const paths = {
   overview: "M3 3h7v9H3zM14 3h7v5h-7zM14 12h7v9h-7zM3 16h7v5H3z",
   endpoints: "M9 17H7A5 5 0 0 1 7 7h2M15 7h2a5 5 0 1 1 0 10h-2M8 12h8",

@@ -2,7 +2,7 @@
 import type { ReactNode } from "react"
 import { useEffect } from "react"
 
-/** The one heading of the page, which is its title too. */
+/** The page's only heading, also used as its title. */
 export const Page = ({
   title,
   name = title,
@@ -49,7 +49,7 @@ export const Card = ({
   about?: ReactNode
   actions?: ReactNode
   children: ReactNode
-  /** What is inside reaches the edges, as a table does. */
+  /** The content extends to the edges, like a table. */
   flush?: boolean
   id?: string
 }) => (
@@ -69,7 +69,7 @@ export const Card = ({
   </section>
 )
 
-/** `tight`: where there is little room beside the names. */
+/** `tight`: for little room beside the names. */
 export const Facts = ({ children, tight = false }: { children: ReactNode; tight?: boolean }) => (
   <dl
     className={`grid gap-x-4 gap-y-2.5 ${tight ? "sm:grid-cols-[5rem_minmax(0,1fr)]" : "sm:grid-cols-[9rem_minmax(0,1fr)]"}`}

@@ -1,4 +1,4 @@
-/** A list with its four states, and the way to its next page. */
+/** A list with its four states, and a button for its next page. */
 import type { UseInfiniteQueryResult } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { Button } from "./Button.tsx"
@@ -19,7 +19,7 @@ export const List = <Row extends { readonly id: string }>({
   label: string
   query: Query<Row>
   columns: ReadonlyArray<Column<Row>>
-  /** Shown when there is nothing: no match, or nothing at all. */
+  /** Shown if the list is empty: no match, or nothing at all. */
   empty: ReactNode
 }) => {
   const { error, fetchNextPage, hasNextPage, isFetchingNextPage, isPlaceholderData, items, refetch } = query

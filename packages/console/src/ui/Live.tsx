@@ -1,4 +1,4 @@
-/** Whether a list asks for what is new by itself. */
+/** Switches the automatic refresh of a list. */
 import { useState } from "react"
 
 export const useLive = () => {

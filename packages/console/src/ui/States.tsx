@@ -1,4 +1,4 @@
-/** The states of a page that has nothing to show: loading, failed, nothing matches, empty. Each says which it is. */
+/** The states of a page without content: loading, failed, no match, empty. */
 import type { ReactNode } from "react"
 import { Problem } from "../api/client.ts"
 import { Button } from "./Button.tsx"
@@ -66,7 +66,7 @@ export const Empty = ({
   </Frame>
 )
 
-/** What went wrong with something that was asked for, next to what asked for it. */
+/** The error of an action, shown next to it. */
 export const Refusal = ({ error }: { error: unknown }) =>
   error === null || error === undefined ? null : (
     <p role="alert" className="flex items-start gap-2 rounded-md px-3 py-2 text-sm text-bad tint-bad">

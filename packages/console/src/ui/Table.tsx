@@ -1,6 +1,6 @@
 /**
- * A list as a table, walked with `j` and `k`, opened with Enter. Each row's first cell has a real link, so a new tab works.
- * On a narrow screen each row is a card whose cells say what they are.
+ * A list as a table, navigated with `j`, `k` and Enter. Each row's first cell has a real link, so it can be opened in a new
+ * tab. On a narrow screen each row is a card whose cells show their names.
  */
 import type { ReactNode } from "react"
 
@@ -10,7 +10,7 @@ export interface Column<Row> {
   readonly className?: string
   /** For people with a screen reader only. */
   readonly hideHead?: boolean
-  /** On a narrow screen: shown without its name, at the right of the first line, or not at all. */
+  /** On a narrow screen: without its name, at the right of the first line, or hidden. */
   readonly narrow?: "plain" | "first" | "end" | "hide"
 }
 

@@ -1,4 +1,4 @@
-/** A time, told relatively; exactly on hover and focus. It moves on by itself. */
+/** A relative time, exact on hover and focus. It updates itself. */
 import { useSyncExternalStore } from "react"
 
 const listeners = new Set<() => void>()
@@ -62,7 +62,7 @@ export const Time = ({ at, focusable = false }: { at: string; focusable?: boolea
   </time>
 )
 
-/** A time to come; `now` once it is there. */
+/** A future time; `now` once it is reached. */
 export const Until = ({ at }: { at: string }) => (useNow() >= Date.parse(at) ? <>now</> : <Time at={at} />)
 
 /** How long until then, as `0:27` or `23:41:07`; null once it is past. */

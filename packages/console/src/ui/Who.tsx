@@ -21,7 +21,7 @@ interface Actor {
   readonly via: string
 }
 
-/** Of what was published in SQL, the role of the database's session. */
+/** For events published in SQL, the role of the database session. */
 export const Who = ({ actor: { id, type, via } }: { actor: Actor }) => (
   <div className="min-w-0">
     <span className="block">

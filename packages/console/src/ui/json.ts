@@ -1,6 +1,6 @@
 /**
- * JSON as it was written: found in an answer and set in lines without being parsed, so that order of members and
- * spelling of numbers stay as the publisher had them.
+ * JSON as it was written: extracted from an answer and indented without parsing, so that the order of members and the spelling
+ * of numbers stay as published.
  */
 const STRING = /"(?:[^"\\]|\\.)*"/y
 const SPACE = /[\s]*/y
@@ -51,7 +51,7 @@ export const rawMember = (text: string, name: string): string | undefined => {
   return undefined
 }
 
-/** In lines, two spaces for each level. */
+/** Indented by two spaces for each level. */
 export const inLines = (text: string): string => {
   const parts: Array<string> = []
   let depth = 0

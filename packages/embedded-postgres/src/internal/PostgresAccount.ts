@@ -1,6 +1,6 @@
 /**
- * Whom PostgreSQL runs as. It refuses to run as root, so a Posthorn started by root hands it to an account that is
- * already on the system: the owner of existing data, else `postgres`, else `nobody`. No account is ever created.
+ * The account under which PostgreSQL runs. PostgreSQL refuses to run as root, so a Posthorn started by root uses an existing
+ * account: the owner of existing data, else `postgres`, else `nobody`. No account is ever created.
  */
 import { readFileSync, statSync } from "node:fs"
 import { Effect } from "effect"

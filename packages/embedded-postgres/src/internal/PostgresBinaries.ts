@@ -1,10 +1,9 @@
 /**
  * Finds PostgreSQL's programs in the npm package of this platform and makes sure that they run.
  *
- * Guarantees that `initdb` was seen running as the account PostgreSQL will run as. Two things can be in the way: the
- * package's libraries lack their short names when install scripts were not run (links, made here), and root's
- * packages may lie where the other account cannot go, as under /root (a copy in a readable place, 50 MB, made once).
- * Nothing is ever downloaded.
+ * Guarantees that `initdb` has run under PostgreSQL's account. Two obstacles are removed: if install scripts were not run, the
+ * package's libraries lack their short names (links are made here); and root's packages may be where the other account has no
+ * access, as under /root (then a readable copy of 50 MB is made once). Nothing is ever downloaded.
  */
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
@@ -23,7 +22,7 @@ export interface Binaries {
 
 const here = `${process.platform}-${process.arch}`
 
-/** This file's own package, and, from the bundle in `build/`, the package it was bundled from. */
+/** This file's own package or, in the bundle in `build/`, the package it was bundled from. */
 const resolveFrom = [
   import.meta.url,
   new URL("../packages/embedded-postgres/package.json", import.meta.url).href
@@ -45,7 +44,7 @@ export const locate = (platform: string) =>
     return unsupportedPlatform(`${platform}: the package @embedded-postgres/${platform} is not installed`)
   })
 
-/** Makes the links that the package's install script makes. Best effort: what is missing shows when initdb runs. */
+/** Makes the links that the package's install script would make. Best effort: running initdb shows whether any is missing. */
 const linkLibraries = (native: string) =>
   Effect.sync(() => {
     try {
@@ -68,13 +67,13 @@ const binariesIn = (native: string, outcome: Outcome): Binaries => ({
   version: /\d+(\.\d+)*/.exec(outcome.output)?.[0] ?? "?"
 })
 
-/** A folder that only we can have filled: ours, and writable by nobody else. */
+/** Whether only this account can have filled the folder: it is the owner, and nobody else may write. */
 const isTrusted = (folder: string) => {
   const stat = fs.lstatSync(folder, { throwIfNoEntry: false })
   return stat?.isDirectory() === true && stat.uid === process.getuid?.() && (stat.mode & 0o022) === 0
 }
 
-/** Filled beside its place and renamed, so that it is there wholly or not at all. */
+/** Filled under another name and then renamed, so that it exists completely or not at all. */
 const copyTo = (place: string, native: string, name: string) => {
   const copy = join(place, name)
   if (isTrusted(copy)) return copy
@@ -118,13 +117,13 @@ const runnableCopy = (native: string, account: Account | undefined, why: string)
     return yield* unsupportedPlatform(`${here}: ${reason}`)
   })
 
-/** Makes the programs of an unpacked package run, there or in a copy. */
+/** Makes the programs of an unpacked package runnable, in place or in a copy. */
 export const prepareBinaries = (native: string, account: Account | undefined) =>
   Effect.gen(function* () {
     yield* linkLibraries(native)
     const outcome = yield* probe(native, account)
     if (outcome.ok) return binariesIn(native, outcome)
-    // A program that is there but "does not exist" lacks its loader: a C library other than glibc, as on Alpine.
+    // A program that exists but "does not exist" lacks its loader: the C library is not glibc, as on Alpine.
     if (outcome.spawnError === "ENOENT") return yield* unsupportedPlatform(`${here}: its programs need glibc`)
     const why = outcome.spawnError ?? outcome.output.trim().split("\n")[0] ?? "initdb does not run"
     return yield* runnableCopy(native, account, why)

@@ -1,8 +1,8 @@
 /**
- * Creates the cluster. Guarantees that it is there wholly or not at all: it is created aside, then renamed.
+ * Creates the cluster. Guarantees that it exists completely or not at all: it is created under another name, then renamed.
  *
- * initdb goes without its final sync (0.1 s on a fast disk, more on a slow one); `syncCluster` makes up for it once
- * the server is up, so that a power cut minutes later finds the data on the disk.
+ * initdb skips its final sync (0.1 s on a fast disk, more on a slow one). `syncCluster` does it once the server is up, so that
+ * the data survives a power failure minutes later.
  */
 import * as fs from "node:fs"
 import { join } from "node:path"
@@ -11,7 +11,7 @@ import { folderInUse, initFailed } from "../EmbeddedPostgresError.ts"
 import { type Folder, isInitialised, nameForAccount, touch } from "../PostgresFolder.ts"
 import { run } from "./Subprocess.ts"
 
-/** A start that was killed while it created a cluster leaves a folder aside; one that is minutes old has no creator. */
+/** A start that was killed while creating a cluster leaves such a folder; one that is minutes old is abandoned. */
 const sweepLeftovers = (root: string) => {
   for (const name of fs.readdirSync(root).filter((name) => name.startsWith("postgres.new-"))) {
     const path = join(root, name)
@@ -71,7 +71,7 @@ export const syncCluster = ({ account, binaries, cluster }: Folder) =>
     Effect.flatMap((name) => run(binaries.initdb, ["--sync-only", "-D", name], { account, cwd: cluster }))
   )
 
-/** The settings were lost but the data was not: the superuser gets a new password, without a server. */
+/** If the settings were lost but not the data, the superuser gets a new password, without a running server. */
 export const resetPassword = ({ account, binaries, cluster }: Folder, password: Redacted.Redacted) =>
   nameForAccount(cluster, account).pipe(
     Effect.flatMap((name) =>

@@ -1,10 +1,10 @@
 /**
- * One live server per data folder. PostgreSQL's own `postmaster.pid` is the lock; this file reads it before a start, to
- * tell the three cases apart that PostgreSQL reports alike: another Posthorn is running (refuse, in one line), a
- * server whose Posthorn has just died is on its way out (wait), a process that is no longer that server has its
- * number (containers hand out the same few again and again; remove the file).
+ * One live server per data folder. PostgreSQL's own `postmaster.pid` is the lock. This file reads it before a start, to
+ * distinguish three cases that PostgreSQL reports alike: another Posthorn is running (refuse, in one line); a server whose
+ * Posthorn has just died is still stopping (wait); or another process now has the server's process id, which is common in
+ * containers (remove the file).
  *
- * Who started a server stands in its own options, as `cluster_name=posthorn-<process id>`.
+ * A server's options name the process that started it: `cluster_name=posthorn-<process id>`.
  */
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -31,7 +31,7 @@ const exists = (pid: number) => {
   }
 }
 
-/** A server works in its cluster's folder: on Linux the system says so. Elsewhere its name must do. */
+/** A server's working directory is its cluster's folder, which Linux shows. Elsewhere only its name can be checked. */
 const serves = (pid: number, cluster: string) => {
   if (!exists(pid)) return false
   if (process.platform !== "linux")
@@ -45,7 +45,7 @@ const serves = (pid: number, cluster: string) => {
 
 const pidFile = (cluster: string) => join(cluster, "postmaster.pid")
 
-/** The process id of the server that runs on this cluster, if one does. */
+/** The process id of the server that runs on this cluster, if any. */
 export const liveServer = (cluster: string): number | undefined => {
   const pid = Number.parseInt(read(pidFile(cluster)), 10)
   return Number.isInteger(pid) && pid > 0 && serves(pid, cluster) ? pid : undefined
@@ -62,7 +62,7 @@ const gone = (cluster: string) =>
     Effect.repeat({ until: (done) => done, schedule: Schedule.spaced("20 millis") })
   )
 
-/** Nobody is left who could ask an orphan to stop, so we do. */
+/** Stops an orphaned server, since no other process will. */
 const askToStop = (cluster: string, server: number) =>
   Effect.try(() => process.kill(server, "SIGINT")).pipe(
     Effect.zipRight(gone(cluster)),
@@ -70,8 +70,8 @@ const askToStop = (cluster: string, server: number) =>
   )
 
 /**
- * Afterwards no server runs on this cluster, and no file pretends that one does. A server that is on its way out, as
- * its Posthorn was just stopped or killed, has a moment to go.
+ * Afterwards no server runs on this cluster, and no file claims that one does. A server that is stopping, because its Posthorn
+ * has just ended, gets a moment.
  */
 export const claimCluster = ({ cluster, root }: Folder) =>
   Effect.gen(function* () {

@@ -1,9 +1,9 @@
 /**
  * The server process: started, awaited until it accepts connections, and stopped.
  *
- * Guarantees that no server outlives us, however we end. A small shell stands between: it holds one end of a pipe whose
- * other end only we hold, and when that closes (we close it, or the system does because we were killed), it stops the
- * server. Server and shell are a process group of their own, so Ctrl-C reaches us alone and the server goes last.
+ * Guarantees that no server outlives this process, however it ends. A small shell in between holds one end of a pipe, and only
+ * this process holds the other end. When that closes (by this process, or by the system because it was killed), the shell stops
+ * the server. Server and shell have their own process group, so Ctrl-C reaches only this process, and the server stops last.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { createInterface } from "node:readline"
@@ -32,20 +32,20 @@ if [ "$after" = remove ]; then rm -rf ./*; fi
 exit "$code"
 `
 
-/** The other words are a standby's. */
+/** The other states are a standby's. */
 const READY = /ready to accept (read-only )?connections/
 
 export interface ServerOptions {
   readonly port: number
   readonly settings: Readonly<Record<string, string>>
-  /** For tests: stop at once and remove the cluster, as nobody will want it again. */
+  /** For tests: stop at once and remove the cluster. */
   readonly throwaway: boolean
   readonly log: (line: string) => Effect.Effect<void>
 }
 
 const settingsFor = (port: number, settings: Readonly<Record<string, string>>) => [
   ...["listen_addresses=127.0.0.1", "unix_socket_directories=", `port=${port}`],
-  // Errors of statements reach whoever sent them; here they would repeat customers' data.
+  // Statement errors reach their sender; in this log they would repeat customers' data.
   ...["log_min_messages=log", "log_checkpoints=off", "log_line_prefix=", "timezone=UTC", "jit=off"],
   ...Object.entries(settings).map(([name, value]) => `${name}=${value}`),
   `${OWNER}${process.pid}`
@@ -75,7 +75,7 @@ const reason = (lines: ReadonlyArray<string>) => {
   return words.join(" ") || "it gave no reason"
 }
 
-/** What the server's last words mean for the user. */
+/** Explains the server's last output to the user. */
 const explain = (lines: ReadonlyArray<string>, folder: Folder, port: number): EmbeddedPostgresError => {
   const text = lines.join("\n")
   if (text.includes("Address already in use")) return portTaken(port)
@@ -104,8 +104,8 @@ const stop = (child: ChildProcess) =>
   })
 
 /**
- * Starts the server for as long as the scope lives and gives, once it accepts connections, an effect that fails if the
- * server ends before its scope does.
+ * Starts the server while the scope lives. Once it accepts connections, returns an effect that fails if the server ends before
+ * its scope.
  */
 export const startServer = (folder: Folder, options: ServerOptions) =>
   Effect.gen(function* () {

@@ -1,12 +1,12 @@
 /**
- * Runs a program to its end, as another user when asked, with none of our environment (a stray PGDATA or LC_ALL of the
- * user's shell must not reach PostgreSQL). It has a process group of its own: Ctrl-C is ours to handle, and
- * interruption kills it with all its children.
+ * Runs a program to its end, optionally as another user, without our environment (a stray PGDATA or LC_ALL of the user's shell
+ * must not reach PostgreSQL). It has its own process group: this process handles Ctrl-C, and interruption kills the program
+ * with all its children.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { Effect } from "effect"
 
-/** The user a program runs as; `undefined` everywhere means: as ourselves. */
+/** The user that a program runs as; `undefined` always means the current user. */
 export interface Account {
   readonly uid: number
   readonly gid: number
@@ -28,7 +28,7 @@ export interface RunOptions {
   readonly input?: string
 }
 
-/** Signals a detached child and whatever it started; one that is gone already is no error. */
+/** Signals a detached child and its descendants; it is no error if it has already ended. */
 export const killGroup = (child: ChildProcess, signal: NodeJS.Signals) => {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, signal)

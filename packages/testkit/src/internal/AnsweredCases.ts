@@ -1,4 +1,4 @@
-/** Receivers that answer, each in its way: the status decides, and a whole body is stored. */
+/** Receivers that answer, in various ways: the status decides, and a complete body is stored. */
 import { type Behaviour, redirect, redirectToTrap, withStatus } from "./Behaviours.ts"
 import { CHUNKED, HINTS, leadingTo, nothing, OK, type ReceiverCase, status } from "./ReceiverCases.ts"
 

@@ -14,19 +14,19 @@ export const redirect =
   (a) =>
     a.reply(code, "moved", { location })
 
-/** To the trap of this very receiver, as a whole URL. */
+/** A redirect to this receiver's own trap, as an absolute URL. */
 export const redirectToTrap =
   (code: number): Behaviour =>
   (a) =>
     a.reply(code, "moved", { location: `http://${headerOf(a.request, "host")}/trap` })
 
-/** One status after another, then the last for ever. */
+/** One status after another, then the last one forever. */
 const schedule =
   (codes: ReadonlyArray<number>): Behaviour =>
   (a) =>
     a.reply(codes[Math.min(a.nth, codes.length) - 1]!, `answer ${a.nth}`)
 
-/** The behaviour that `path` spells out; `/` and `/ok` answer 200, anything else 404. */
+/** The behaviour that `path` describes; `/` and `/ok` answer 200, anything else 404. */
 export const spelledOut = (path: string): Behaviour => {
   const [, kind, argument = ""] = path.split("/")
   if (kind === "status") return withStatus(Number(argument))

@@ -1,4 +1,4 @@
-/** Receivers with a status and a body that is too long, unreadable, or never whole: the status decides all the same. */
+/** Receivers with a status and a body that is too long, unreadable or incomplete: the status still decides. */
 import { gzipSync } from "node:zlib"
 import { CHUNKED, leadingTo, OK, type ReceiverCase, status } from "./ReceiverCases.ts"
 
@@ -6,7 +6,7 @@ const LIMIT = 2048
 const FULL = "x".repeat(LIMIT)
 /** Ten mebibytes of zeros, in a few kilobytes whose first bytes no text decoder likes. */
 const BOMB = gzipSync(Buffer.alloc(10 * 1024 * 1024))
-/** What is stored of the bomb is its compressed prefix: nothing unpacks it. */
+/** Only the bomb's compressed prefix is stored: nothing unpacks it. */
 const BOMB_AS_TEXT = new TextDecoder("utf-8", { ignoreBOM: true }).decode(BOMB.subarray(0, LIMIT))
 
 export const bodies: ReadonlyArray<ReceiverCase> = [

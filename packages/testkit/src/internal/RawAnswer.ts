@@ -1,4 +1,4 @@
-/** What a behaviour has in its hands: the request, and the socket to answer it well or badly. */
+/** What a behaviour gets: the request, and the socket on which to answer it, well or badly. */
 import type { Socket } from "node:net"
 import type { RawRequest } from "./RawRequests.ts"
 
@@ -19,7 +19,7 @@ export class RawAnswer {
     this.socket = socket
   }
 
-  /** Writes these bytes, and nothing around them. */
+  /** Writes exactly these bytes. */
   raw(bytes: string | Buffer): this {
     if (!this.socket.destroyed)
       this.socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes)
@@ -40,7 +40,7 @@ export class RawAnswer {
     )
   }
 
-  /** When the connection is gone, whoever ended it. */
+  /** Resolves when the connection is closed, by whichever side. */
   gone(run: () => void): void {
     this.socket.once("close", run)
   }
@@ -51,8 +51,8 @@ export class RawAnswer {
   }
 
   /**
-   * Ends the connection with a reset, once what was written has been read: one that is found together with unread bytes
-   * looks like an orderly end (libuv). A reader in this process reads before the immediate, also after the process stood still.
+   * Ends the connection with a reset, after the written bytes have been read: libuv reports a reset that is found together with
+   * unread bytes as an orderly end. A reader in this process reads before the immediate, even after a stall.
    */
   reset(): void {
     setTimeout(() => setImmediate(resetSocket, this.socket), 20)
@@ -77,7 +77,7 @@ export class RawAnswer {
   }
 }
 
-/** A TLS socket has no reset of its own: it ends without a farewell. */
+/** A TLS socket cannot send a reset: it just closes without a close_notify. */
 export const resetSocket = (socket: Socket): void => {
   if ("encrypted" in socket) socket.destroy()
   else socket.resetAndDestroy()

@@ -1,4 +1,7 @@
-/** How the tables of misbehaving receivers are written: what a group of paths leads to, then each path with its behaviour. */
+/**
+ * The format of the tables of misbehaving receivers: the expected observation of a group of paths, then each path with its
+ * behaviour.
+ */
 import type { Behaviour } from "./RawAnswer.ts"
 
 export interface ReceiverCase {

@@ -1,4 +1,4 @@
-/** Receivers from whom no status comes: too late, cut off, or nonsense. */
+/** Receivers that give no status: too late, cut off, or nonsense. */
 import { HINTS, leadingTo, nothing, OK, type ReceiverCase } from "./ReceiverCases.ts"
 
 export const unanswered: ReadonlyArray<ReceiverCase> = [

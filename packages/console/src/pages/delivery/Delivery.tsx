@@ -1,4 +1,4 @@
-/** One delivery: every attempt with what was sent and answered, what is still to come, and sending it again. */
+/** One delivery: every attempt with its request and answer, the next attempts, and replaying it. */
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate, useParams, useRouter } from "@tanstack/react-router"
 import { callText } from "../../api/client.ts"
@@ -20,7 +20,7 @@ import { Timeline } from "./Timeline.tsx"
 const REPLAYABLE = ["failed", "failed_permanent", "dead_lettered"]
 const isMoving = ({ status }: DeliveryDetail) => status === "pending" || status === "failed"
 
-/** The delivery, with the text of its payload as it was published. */
+/** The delivery, with the exact text of its payload. */
 const useDelivery = (deliveryId: string) => {
   const { slug } = useSession()
   return useQuery({
@@ -71,7 +71,7 @@ const Back = () => {
       to="/w/$slug/deliveries"
       params={{ slug }}
       onClick={(event) => {
-        // Back to where the filters were, if that is where one comes from.
+        // Back to the filtered list, if the user came from there.
         if (event.metaKey || event.ctrlKey || !router.history.canGoBack()) return
         event.preventDefault()
         router.history.back()

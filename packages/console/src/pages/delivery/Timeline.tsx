@@ -1,4 +1,4 @@
-/** The ladder of a delivery: attempts made, newest last, then those that are still to come if it goes on failing. */
+/** A delivery's timeline: past attempts, newest last, then those still to come if it keeps failing. */
 import { useState } from "react"
 import type { ItemOf } from "../../api/contract.ts"
 import type { DeliveryDetail } from "../../api/shapes.ts"
@@ -100,7 +100,7 @@ const Made = ({ attempt, isLast, payload }: { attempt: Attempt; isLast: boolean;
   )
 }
 
-/** Those to come: the next with its countdown, the rest as far as they are from now on. */
+/** Future attempts: the next with its countdown, the others with their distance from now. */
 const ToCome = ({ delivery, isHeld }: { delivery: DeliveryDetail; isHeld: boolean }) => {
   const left = useCountdown(delivery.nextAttemptAt)
   if (delivery.status !== "pending" && delivery.status !== "failed") return null

@@ -1,4 +1,4 @@
-/** The request of an attempt as a command that a shell reads as it stands. */
+/** The request of an attempt as a shell command. */
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** Set by curl itself, or by the connection. */
@@ -6,7 +6,7 @@ const LEFT_OUT = new Set(["host", "content-length", "connection", "accept-encodi
 
 export const curlOf = (url: string, headers: Readonly<Record<string, string>>, payload: string) =>
   [
-    // curl would read brackets and braces as patterns, and take dots out of the path.
+    // curl would treat brackets and braces as patterns, and normalise dots in the path.
     `curl --globoff --path-as-is ${quoted(url)}`,
     ...Object.entries(headers)
       .filter(([name]) => !LEFT_OUT.has(name))

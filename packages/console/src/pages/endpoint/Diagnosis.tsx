@@ -1,4 +1,4 @@
-/** Why an endpoint fails, from what is on record, with the next steps as buttons. */
+/** Why an endpoint fails, by the recorded evidence, with the next steps as buttons. */
 import { Link } from "@tanstack/react-router"
 import type { Answer } from "../../api/contract.ts"
 import { useOperation } from "../../api/queries.ts"
@@ -23,7 +23,7 @@ const healths: Record<Diagnosed["health"], { tone: Tone; label: string }> = {
   unproven: { tone: "idle", label: "Unproven" }
 }
 
-/** Where a step is taken. What this console has no place for stays a sentence. */
+/** Where a step is done. A step without a page in this console stays a sentence. */
 const StepAction = ({ endpoint, step }: { endpoint: EndpointDetail; step: Step }) => {
   const { may, slug } = useSession()
   const params = { slug, endpointId: endpoint.id }

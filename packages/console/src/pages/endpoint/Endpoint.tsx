@@ -1,4 +1,4 @@
-/** One endpoint: what it got, how it is set, its secret, and why it fails. */
+/** One endpoint: its deliveries, settings, secret, and diagnosis. */
 import { Link, useParams, useSearch } from "@tanstack/react-router"
 import { lazy, useState } from "react"
 import type { OperationName } from "../../api/contract.ts"

@@ -1,4 +1,4 @@
-/** What one endpoint got, and how the last 24 hours went. */
+/** An endpoint's deliveries, and its last 24 hours. */
 import { useNavigate, useSearch } from "@tanstack/react-router"
 import { live, useList, useOperation } from "../../api/queries.ts"
 import { useSession } from "../../session/session.tsx"

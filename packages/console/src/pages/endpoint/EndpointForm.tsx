@@ -1,4 +1,4 @@
-/** The fields of an endpoint. Its URL is judged while it is typed, by the rule that every server has. */
+/** The fields of an endpoint. Its URL is validated while it is typed, by the server's own rule. */
 import { nothingAllowed, parseAllowedTargets } from "@posthorn/domain/AllowedTargets"
 import { describeReason, validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { Either } from "effect"
@@ -16,16 +16,16 @@ export interface Draft {
 
 const PATTERN = /^(?:\*|[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*(\.\*)?)$/
 
-/** What DELIVERY_ALLOWED_TARGETS and DELIVERY_ALLOW_HTTP can allow: only the server knows whether they do. */
+/** Refusals that DELIVERY_ALLOWED_TARGETS and DELIVERY_ALLOW_HTTP can lift; only the server knows whether they do. */
 const everythingAllowed = (url: string) => {
   if (!URL.canParse(url)) return nothingAllowed
   return Either.getOrElse(parseAllowedTargets(new URL(url).hostname, true), () => nothingAllowed)
 }
 
 interface Verdict {
-  /** Nothing while all is well, or nothing is typed. */
+  /** Empty if the URL is valid, or nothing is typed. */
   readonly problem?: string
-  /** No mistake where the operator allows it. */
+  /** Not an error if the operator allows it. */
   readonly maybe?: string
   readonly fine?: boolean
 }
@@ -46,7 +46,7 @@ const UrlField = ({
   url
 }: {
   url: string
-  /** What the server has taken already needs no verdict. */
+  /** A URL that the server has already accepted needs no verdict. */
   saved: string | undefined
   change: (url: string) => void
 }) => {
@@ -113,7 +113,7 @@ const TypesField = ({
             className="min-w-0 flex-1"
             onKeyDownCapture={(event) => {
               if (event.key !== "Enter") return
-              // It would send the form, with all events.
+              // It would submit the form, with all events.
               event.preventDefault()
               add()
             }}

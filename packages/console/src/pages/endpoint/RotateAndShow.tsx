@@ -1,6 +1,6 @@
 /**
- * Makes a new signing secret and shows it, once. It lives in this component alone: no cache, no storage, no address; gone
- * when one goes elsewhere.
+ * Makes a new signing secret and shows it once. It exists only in this component, not in a cache, storage or address, and is
+ * gone when the user leaves.
  */
 import { useEffect, useState } from "react"
 import type { Answer } from "../../api/contract.ts"

@@ -1,4 +1,4 @@
-/** The signing secret: never shown, only replaced; and until when the one before signs too. */
+/** The signing secret: never shown, only replaced; and until when the previous one also signs. */
 
 import type { EndpointDetail } from "../../api/shapes.ts"
 import { useSession } from "../../session/session.tsx"

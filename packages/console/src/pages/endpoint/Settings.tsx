@@ -1,4 +1,4 @@
-/** What an endpoint is set to, to be changed; and its end. */
+/** Changing an endpoint's settings, and deleting it. */
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Request } from "../../api/contract.ts"

@@ -15,7 +15,7 @@ type Delivery = Answer<"getWebhookDelivery">
 
 const WATCH_MS = 400
 
-/** The delivery as it is now; asked for again and again until it was tried. */
+/** The delivery's present state, polled until its first attempt. */
 export const useWatched = (deliveryId: string | undefined): Delivery | undefined => {
   const [tried, setTried] = useState<string | undefined>(undefined)
   const { data } = useOperation(
@@ -80,7 +80,7 @@ export const useTest = (endpointId: string) => {
   }
 }
 
-/** The button, and a dialog with what came back. */
+/** The button, and a dialog with the result. */
 export const Test = ({ endpointId, look = "primary" }: { endpointId: string; look?: Look }) => {
   const test = useTest(endpointId)
   const [isOpen, setOpen] = useState(false)

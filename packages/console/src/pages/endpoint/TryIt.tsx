@@ -1,4 +1,4 @@
-/** Tries the endpoint with an event of one's own choice, and shows what came back. */
+/** Tests the endpoint with an event that the user chooses, and shows the result. */
 import { useState } from "react"
 import type { EndpointDetail } from "../../api/shapes.ts"
 import { useSession } from "../../session/session.tsx"
