@@ -541,7 +541,10 @@ create type posthorn.loaded as (
   enabled boolean,
   generation integer,
   secret bytea,
-  previous_secret bytea
+  previous_secret bytea,
+  policy text,
+  workspace_policy text,
+  policy_version text
 );
 
 create type posthorn.outcome as (
@@ -607,7 +610,7 @@ create type posthorn.waiting as (
 -- posthorn.clear_suspicion(shards smallint[], present_owner text) returns SETOF smallint
 -- posthorn.compact_json(payload text) returns text
 -- posthorn.count_bytes(workspace text) returns bigint
--- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], arrivals integer[], stored integer[], locked text[], failure_limit integer, moment timestamp with time zone) returns text[]
+-- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[], moment timestamp with time zone, OUT disabled text[], OUT reasons text[]) returns record
 -- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, OUT deliveries bigint, OUT missed bigint) returns record
 -- posthorn.dead_letter(batch integer, OUT looked integer, OUT marked integer) returns record
 -- posthorn.deliveries_begin(event_id text) returns text
@@ -616,7 +619,7 @@ create type posthorn.waiting as (
 -- posthorn.due(shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, look_most integer) returns SETOF posthorn.waiting
 -- posthorn.due_of(workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]) returns SETOF posthorn.waiting
 -- posthorn.end_daily_run(done_job text) returns void
--- posthorn.endpoint_stopped(workspace text, endpoint text, delivery text, failures integer, trace text) returns void
+-- posthorn.endpoint_stopped(workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamp with time zone, trace text) returns void
 -- posthorn.erase_sealed_answers(kept interval) returns integer
 -- posthorn.fingerprint(event_type text, payload text) returns bytea
 -- posthorn.from_micros(micros bigint) returns timestamp with time zone
@@ -646,6 +649,7 @@ create type posthorn.waiting as (
 -- posthorn.patterns_of(event_type text) returns text[]
 -- posthorn.patterns_of_long(event_type text) returns text[]
 -- posthorn.plan(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[]) returns posthorn.planned[]
+-- posthorn.policy_version(own jsonb, workspace jsonb) returns bigint
 -- posthorn.publish(workspace_slug text, event_type text, payload json, idempotency_key text DEFAULT NULL::text, trace_id text DEFAULT NULL::text) returns posthorn.published
 -- posthorn.publish_all(workspace text, event_types text[], payloads json[], idempotency_keys text[], trace_id text, most_deliveries integer, actor text) returns SETOF posthorn.published
 -- posthorn.publish_each(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, actors text[], patient boolean DEFAULT true) returns SETOF posthorn.outcome
@@ -653,7 +657,7 @@ create type posthorn.waiting as (
 -- posthorn.publish_one(workspace text, event_type text, payload text, trace_id text, most_deliveries integer, actor text) returns posthorn.published
 -- posthorn.publishing(shards smallint[]) returns text
 -- posthorn.quota_exceeded(quota text) returns posthorn.refusal
--- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer) returns TABLE(recorded integer, dead_lettered integer, disabled text[], too_late integer[], moment_micros bigint)
+-- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint)
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
 -- posthorn.remove_endpoint(workspace text, endpoint text) returns boolean
 -- posthorn.remove_history(workspace text, endpoint text, most integer) returns integer
@@ -686,4 +690,4 @@ create type posthorn.waiting as (
 -- posthorn.workspace_gone() returns posthorn.refusal
 -- posthorn.workspace_of(workspace_slug text) returns text
 -- posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns SETOF text
--- posthorn.write_attempts(workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], fixed_headers text, moment timestamp with time zone, OUT recorded integer, OUT dead_lettered integer, OUT stored integer[], OUT locked text[]) returns record
+-- posthorn.write_attempts(workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], policies bigint[], fixed_headers text, moment timestamp with time zone, OUT recorded integer, OUT dead_lettered integer, OUT stored integer[], OUT locked text[], OUT changed text[]) returns record

@@ -6,7 +6,15 @@
  * Pure. `Verdict` judges attempts by an effective policy.
  */
 import { Schema } from "effect"
-import { FAILURE_LIMIT, MAX_RETRIES, retryUnits } from "./Verdict.ts"
+
+/** Retries of `standard` after the first attempt, so attempt 7 is the last. Source: spec §8. */
+export const MAX_RETRIES = 6
+
+/** Consecutive failures at which an endpoint is disabled when nothing else is set. Source: spec §2.1. */
+export const FAILURE_LIMIT = 20
+
+/** Units of the retry delay (30 s) that `standard` waits after attempt `ordinal` (from 1) failed: 1, 2, … at most 6. */
+export const retryUnits = (ordinal: number): number => Math.min(ordinal, MAX_RETRIES)
 
 const wholeBetween = (least: number, most: number) =>
   Schema.Int.pipe(Schema.between(least, most)).annotations({
@@ -152,6 +160,20 @@ export const waitsOf = (
     case "none":
       return []
   }
+}
+
+/** An effective policy as the worker goes by it. */
+export interface PolicyInForce extends EffectivePolicy {
+  readonly waitsMs: ReadonlyArray<number>
+}
+
+export const inForce = (
+  endpoint: DeliveryPolicy | null,
+  workspace: DeliveryPolicy | null,
+  defaults: PolicyDefaults
+): PolicyInForce => {
+  const policy = resolve(endpoint, workspace, defaults)
+  return { ...policy, waitsMs: waitsOf(policy.retries, defaults) }
 }
 
 /** The policy that holds for an endpoint. */

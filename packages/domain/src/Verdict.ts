@@ -1,25 +1,26 @@
 /**
- * What one HTTP attempt means for its delivery. Pure and total: the worker records what `judge` returns.
+ * What one HTTP attempt means: for its delivery (its status, and the wait until the next attempt), and for its endpoint (which rule
+ * may disable it). Pure and total. It judges by the delivery policy in force; the worker records what `judge` returns.
  *
  *   2xx                                        delivered
  *   4xx but 408 and 429, url refused           failed_permanent
- *   everything else (5xx, 408, 429, 3xx,       failed, to be tried again, until attempt 7, after which the
- *   timeout, no or nonsense answer)            delivery goes to the dead-letter queue
+ *   everything else (5xx, 408, 429, 3xx,       failed, to be tried again as often as the policy has waits, after which
+ *   timeout, no or nonsense answer)            the delivery goes to the dead-letter queue
  *
- * Source: spec §3.1 and §8; 3xx and nonsense answers: spec §3.4. `posthorn.record` stores the verdict; what it means for the
- * endpoint (its streak, and whether it is disabled) is decided there, beside the counts.
+ * Source: spec §3.1, §8 and §3.5; 3xx and nonsense answers: spec §3.4. `posthorn.record` stores the verdict; what it makes of the
+ * endpoint's streak is decided there, beside the counts, as `disablingReason` says.
  */
 
 import { Schema } from "effect"
-
-/** Retries after the first attempt, so attempt 7 is the last. Source: spec §8. */
-export const MAX_RETRIES = 6
+import type { DisableAfter, PolicyInForce } from "./DeliveryPolicy.ts"
+import { retryAfterMs } from "./RetryAfter.ts"
+import type { DisabledReason } from "./States.ts"
 
 /** Claims without a recorded observation after which a delivery is poison. Source: spec §3.4. */
 export const MAX_CLAIMS = 7
 
-/** Consecutive failures at which an endpoint is disabled. Source: spec §2.1. */
-export const FAILURE_LIMIT = 20
+/** Not before the fifth failure in a row is an endpoint disabled because it has failed for so long. */
+export const FAILING_FOR_LEAST = 5
 
 export const FailureReason = Schema.Literal(
   "http_status",
@@ -45,50 +46,98 @@ export interface Observation {
 export const AttemptStatus = Schema.Literal("delivered", "failed", "failed_permanent")
 export type AttemptStatus = typeof AttemptStatus.Type
 
+/** What disables its endpoint: a rule over its streak, or this attempt alone. */
+export type Disables = DisableAfter | { readonly kind: "gone" }
+
 export interface Verdict {
   readonly status: AttemptStatus
   readonly failureReason: FailureReason | null
-  /** Units of the retry delay until the next attempt; null when there is none. */
-  readonly retryAfterUnits: number | null
+  /** Milliseconds until the next attempt; null when there is none. */
+  readonly waitMs: number | null
   /** Whether this was the last attempt of a delivery that still fails. */
   readonly exhausted: boolean
+  /** Null when it was delivered. */
+  readonly disables: Disables | null
 }
 
-const DELIVERED: Verdict = {
-  status: "delivered",
-  failureReason: null,
-  retryAfterUnits: null,
-  exhausted: false
+/** The attempt that is judged. */
+export interface Tried {
+  readonly deliveryId: string
+  /** From 1. */
+  readonly ordinal: number
+  /** When it is judged, in milliseconds since 1970. */
+  readonly now: number
 }
 
-const rejected = (failureReason: FailureReason): Verdict => ({
-  status: "failed_permanent",
-  failureReason,
-  retryAfterUnits: null,
-  exhausted: false
-})
-
-const failed = (ordinal: number, failureReason: FailureReason): Verdict => {
-  const exhausted = ordinal > MAX_RETRIES
-  return {
-    status: "failed",
-    failureReason,
-    retryAfterUnits: exhausted ? null : retryUnits(ordinal),
-    exhausted
-  }
+/** The same for any policy. */
+export const outcomeOf = (seen: Observation): Pick<Verdict, "status" | "failureReason"> => {
+  if (seen.failureReason === "invalid_url")
+    return { status: "failed_permanent", failureReason: seen.failureReason }
+  if (seen.failureReason !== null) return { status: "failed", failureReason: seen.failureReason }
+  const status = seen.httpStatus
+  if (status === null || status < 200 || status > 599)
+    return { status: "failed", failureReason: "invalid_response" }
+  if (status < 300) return { status: "delivered", failureReason: null }
+  return { status: isRejection(status) ? "failed_permanent" : "failed", failureReason: "http_status" }
 }
-
-/** Units of the retry delay (30 s) to wait after attempt `ordinal` (from 1) failed: 1, 2, … at most 6. */
-export const retryUnits = (ordinal: number): number => Math.min(ordinal, MAX_RETRIES)
 
 const isRejection = (status: number) => status >= 400 && status < 500 && status !== 408 && status !== 429
 
-/** Judges attempt `ordinal` (from 1). */
-export const judge = (ordinal: number, seen: Observation): Verdict => {
-  if (seen.failureReason === "invalid_url") return rejected("invalid_url")
-  if (seen.failureReason !== null) return failed(ordinal, seen.failureReason)
-  const status = seen.httpStatus
-  if (status === null || status < 200 || status > 599) return failed(ordinal, "invalid_response")
-  if (status < 300) return DELIVERED
-  return isRejection(status) ? rejected("http_status") : failed(ordinal, "http_status")
+export const judge = (policy: PolicyInForce, tried: Tried, seen: Observation): Verdict => {
+  const outcome = outcomeOf(seen)
+  if (outcome.status === "delivered") return { ...outcome, waitMs: null, exhausted: false, disables: null }
+  const gone = seen.httpStatus === 410 && policy.onGone === "disable"
+  const disables = gone ? ({ kind: "gone" } as const) : policy.disableAfter
+  if (outcome.status === "failed_permanent") return { ...outcome, waitMs: null, exhausted: false, disables }
+  const waitMs = waitOf(policy, tried, seen)
+  return { ...outcome, waitMs, exhausted: waitMs === null, disables }
+}
+
+const waitOf = (policy: PolicyInForce, tried: Tried, seen: Observation): number | null => {
+  const wait = policy.waitsMs[tried.ordinal - 1]
+  if (wait === undefined) return null
+  const drawn = policy.jitter === 0 ? wait : wait * (1 + policy.jitter * draw(tried))
+  return Math.round(policy.honorRetryAfter ? Math.max(drawn, askedFor(seen, tried.now)) : drawn)
+}
+
+const askedFor = ({ responseHeaders }: Observation, now: number): number => {
+  const header: unknown =
+    responseHeaders === undefined ? undefined : JSON.parse(responseHeaders)["retry-after"]
+  return typeof header === "string" ? (retryAfterMs(header, now) ?? 0) : 0
+}
+
+/**
+ * From 0 to below 1. A hash (FNV-1a, and the last steps of MurmurHash) of the delivery's id and the attempt's ordinal, so that an
+ * attempt that is judged twice waits the same.
+ */
+const draw = ({ deliveryId, ordinal }: Tried): number => {
+  let hash = 0x811c9dc5 ^ ordinal
+  for (let n = 0; n < deliveryId.length; n++) hash = Math.imul(hash ^ deliveryId.charCodeAt(n), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32
+}
+
+/** The streak of an endpoint with the failure that is recorded now. */
+export interface FailureStreak {
+  readonly failures: number
+  /** Since the first of them was recorded. */
+  readonly failingMs: number
+}
+
+/** Why the failure disables its endpoint, or null: what `posthorn.record` decides. */
+export const disablingReason = (
+  disables: Disables,
+  { failingMs, failures }: FailureStreak
+): Exclude<DisabledReason, "manual"> | null => {
+  switch (disables.kind) {
+    case "gone":
+      return "gone"
+    case "failures":
+      return failures >= disables.count ? "consecutive_failures" : null
+    case "failing_for":
+      return failures >= FAILING_FOR_LEAST && failingMs >= disables.seconds * 1_000 ? "failing_for" : null
+    case "never":
+      return null
+  }
 }

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
 import { leastUnitsTo, pauseUnits } from "@posthorn/domain/Probing"
-import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
 
 describe("Probing", () => {
   it("§3.4 pauses from the third failure in a row on: 1/8, 1/4, 1/2, then the whole of the retry delay", () => {

@@ -21,6 +21,10 @@ create function posthorn.made_at(id text) returns timestamptz language sql immut
 create function posthorn.deliveries_begin(event_id text) returns text language sql immutable parallel safe
   return 'whd_' || substr(event_id, 5, 13);
 
+-- Which delivery policy holds for an endpoint, by its own and its workspace's: the same number for the same two, 0 for none.
+create function posthorn.policy_version(own jsonb, workspace jsonb) returns bigint language sql stable parallel safe
+  return case when own is null and workspace is null then 0 else hash_record_extended(row(own, workspace), 0) end;
+
 -- The trace id of an event that was published without one.
 create function posthorn.own_trace(event_id text) returns text language sql immutable parallel safe
   return substr(event_id, 5) || '000';

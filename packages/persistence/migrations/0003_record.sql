@@ -5,6 +5,10 @@
 -- changes nothing. So a call can be repeated, also when the answer to a COMMIT was lost. If another transaction changes a row
 -- after it was found and before it is changed here, the whole call fails, and its worker repeats it.
 --
+-- Attempts were judged by the delivery policy that was read when they were loaded; `policies` are the versions of these policies.
+-- If the policy of an endpoint has been changed since, nothing is written for it: it is in `changed`, and its worker judges again.
+-- So a changed policy holds for whatever is recorded after the change.
+--
 -- Each delivery has at most one observation; they are ordered by delivery id. `arrivals` is the order in which they finished.
 -- Locks are taken endpoint first, then delivery, each by id, so two calls never wait for each other. Deleting an endpoint, or a
 -- claim, takes locks in another order and can deadlock with this call. Its `lock_timeout` is below `deadlock_timeout` (1 s), so
@@ -14,8 +18,10 @@ create function posthorn.record(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
   signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[],
-  urls text[], response_headers text[], arrivals integer[], fixed_headers text, failure_limit integer
-) returns table (recorded integer, dead_lettered integer, disabled text[], too_late integer[], moment_micros bigint)
+  urls text[], response_headers text[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[],
+  arrivals integer[], fixed_headers text
+) returns table (recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[],
+  too_late integer[], moment_micros bigint)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms' as $$
 declare
   moment constant timestamptz := date_trunc('milliseconds', clock_timestamp());
@@ -23,13 +29,16 @@ declare
   locked text[];
   stored integer[];
 begin
-  select w.recorded, w.dead_lettered, w.stored, w.locked into recorded, dead_lettered, stored, locked
+  select w.recorded, w.dead_lettered, w.stored, w.locked, w.changed into recorded, dead_lettered, stored, locked, changed
   from posthorn.write_attempts(workspaces, deliveries, endpoints, ordinals, attempt_ids, statuses, began, durations, http_statuses,
-    failure_reasons, signatures, response_bodies, retry_afters, exhausteds, urls, response_headers, fixed_headers, moment) w;
+    failure_reasons, signatures, response_bodies, retry_afters, exhausteds, urls, response_headers, policies, fixed_headers,
+    moment) w;
   disabled := '{}';
+  disabled_reasons := '{}';
   if locked is not null then
-    disabled := posthorn.count_failures(workspaces, deliveries, endpoints, generations, statuses, arrivals, stored, locked,
-      failure_limit, moment);
+    select c.disabled, c.reasons into disabled, disabled_reasons
+    from posthorn.count_failures(workspaces, deliveries, endpoints, generations, statuses, failure_limits, failing_fors, gones,
+      arrivals, stored, locked, moment) c;
   end if;
   too_late := '{}';
   if recorded < cardinality(deliveries) then
@@ -40,13 +49,14 @@ begin
 end $$;
 
 -- Stores the evidence of attempts, and updates their deliveries, the queue and the dead letters. Returns how many were stored,
--- which ones (by their order), and the endpoints whose streaks may change; those are now locked.
+-- which ones (by their order), the endpoints whose streaks may change (those are now locked), and among these the endpoints whose
+-- policy has been changed since a failure was judged. For those nothing is stored.
 create function posthorn.write_attempts(
   workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[],
   began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[],
   response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[],
-  fixed_headers text, moment timestamptz,
-  out recorded integer, out dead_lettered integer, out stored integer[], out locked text[]
+  policies bigint[], fixed_headers text, moment timestamptz,
+  out recorded integer, out dead_lettered integer, out stored integer[], out locked text[], out changed text[]
 ) language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
@@ -54,21 +64,23 @@ set enable_mergejoin = off as $$
 declare
   -- The common beginning of all these requests' headers, built once: 0.5 us less of 26 for each row.
   opening constant text := left(fixed_headers, -1) || ',"webhook-id":"';
-  changed integer;
+  meanwhile integer;
 begin
   with touched as materialized (
     -- A healthy endpoint that stays healthy is neither locked nor written.
-    select e.id
-    from (select workspace_id, endpoint_id, bool_or(status <> 'delivered') as failing
-          from unnest(workspaces, endpoints, statuses) as o(workspace_id, endpoint_id, status) group by 1, 2
+    select e.id, s.failing and posthorn.policy_version(e.policy,
+        (select w.policy from posthorn.workspaces w where w.id = s.workspace_id)) <> any (s.policies) as changed
+    from (select workspace_id, endpoint_id, bool_or(status <> 'delivered') as failing,
+            array_agg(distinct policy) filter (where status <> 'delivered') as policies
+          from unnest(workspaces, endpoints, statuses, policies) as o(workspace_id, endpoint_id, status, policy) group by 1, 2
           order by workspace_id collate "C", endpoint_id collate "C") s
     cross join lateral (
-      select e.id from posthorn.endpoints e
+      select e.id, e.policy from posthorn.endpoints e
       where e.workspace_id = s.workspace_id and e.id = s.endpoint_id and (s.failing or e.consecutive_failures > 0)
       for no key update
     ) e
   ), endpoints_first as materialized (
-    select array_agg(id) as ids from touched
+    select array_agg(id) as ids, coalesce(array_agg(id) filter (where changed), '{}') as changed from touched
   ), first as materialized (
     -- Rows are looked up by key and then updated by `ctid`. A join by key alone would read a whole index for each group (2 ms a
     -- row with 10,000 waiting) if it was planned while statistics said that the table is empty, as they mostly do for the
@@ -77,11 +89,11 @@ begin
     select d.place, q.place as queue_place, o.ordinal, moment + o.retry_after * interval '1 millisecond' as retry_at,
       o.exhausted, o.status, timestamptz 'epoch' + o.began * interval '1 millisecond' as at, o.duration_ms,
       o.http_status, o.failure_reason, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature,
-      o.response_body, o.url, o.response_headers, d.trace_id, d.test, o.place as position, e.ids
+      o.response_body, o.url, o.response_headers, d.trace_id, d.test, o.place as position
     from endpoints_first e,
-      unnest(workspaces, deliveries, ordinals, attempt_ids, statuses, began, durations, http_statuses, failure_reasons,
+      unnest(workspaces, endpoints, deliveries, ordinals, attempt_ids, statuses, began, durations, http_statuses, failure_reasons,
         signatures, response_bodies, retry_afters, exhausteds, urls, response_headers) with ordinality
-        as o(workspace_id, delivery_id, ordinal, attempt_id, status, began, duration_ms, http_status, failure_reason,
+        as o(workspace_id, endpoint_id, delivery_id, ordinal, attempt_id, status, began, duration_ms, http_status, failure_reason,
           signature, response_body, retry_after, exhausted, url, response_headers, place)
     cross join lateral (
       select d.ctid as place, d.trace_id, case when d.event_id is null then '","x-posthorn-test":"true"}' else '"}' end as test
@@ -93,6 +105,7 @@ begin
       select q.ctid as place from posthorn.queue q
       where q.workspace_id = o.workspace_id and q.delivery_id = o.delivery_id offset 0
     ) q on true
+    where o.endpoint_id <> all (e.changed)
   ), summaries as (
     update posthorn.deliveries d
     set status = f.status, attempts = f.ordinal, last_http_status = f.http_status,
@@ -126,17 +139,17 @@ begin
     on conflict do nothing
     returning 1
   )
-  select count(*), (select count(*) from spent), array_agg(position), max(ids),
-    count(place) + count(queue_place) - (select count(*) from summaries) - (select count(*) from rescheduled)
+  select count(*), (select count(*) from spent), array_agg(position), (select ids from endpoints_first),
+    (select e.changed from endpoints_first e), count(place) + count(queue_place) - (select count(*) from summaries) - (select count(*) from rescheduled)
       - (select count(*) from finished)
-  into recorded, dead_lettered, stored, locked, changed
+  into recorded, dead_lettered, stored, locked, changed, meanwhile
   from first;
   -- Another transaction has changed a row since it was found: it has moved, or must no longer be changed this way.
-  if changed <> 0 then
+  if meanwhile <> 0 then
     if cardinality(deliveries) > (select count(distinct d) from unnest(deliveries) as d) then
       raise exception 'posthorn.record: a delivery is there twice' using errcode = 'cardinality_violation';
     end if;
-    raise exception 'posthorn.record: % rows were changed meanwhile', changed using errcode = 'serialization_failure';
+    raise exception 'posthorn.record: % rows were changed meanwhile', meanwhile using errcode = 'serialization_failure';
   end if;
 end $$;
 
@@ -161,61 +174,79 @@ begin
 end $$;
 
 -- Updates the streaks of the locked endpoints by the stored attempts, in the order in which these finished. Returns the
--- endpoints that this disables.
+-- endpoints that this disables, and why. `disablingReason` in domain/src/Verdict.ts is the same rule.
 create function posthorn.count_failures(
-  workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], arrivals integer[],
-  stored integer[], locked text[], failure_limit integer, moment timestamptz
-) returns text[] language plpgsql set search_path = pg_catalog, posthorn, pg_temp
+  workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_limits integer[],
+  failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[], moment timestamptz,
+  out disabled text[], out reasons text[]
+) language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-  disabled text[] := '{}';
+  -- Not before the fifth failure in a row is an endpoint disabled because it has failed for so long.
+  failing_for_least constant integer := 5;
   stopped record;
 begin
+  disabled := '{}';
+  reasons := '{}';
   for stopped in
     with counted as (
-      select o.workspace_id, o.endpoint_id, o.delivery_id, o.position, o.status, e.consecutive_failures, e.enabled,
+      select o.workspace_id, o.endpoint_id, o.delivery_id, o.position, o.status, o.failure_limit, o.failing_for, o.gone,
+        e.consecutive_failures, e.failing_since, e.enabled,
         count(*) filter (where o.status = 'delivered')
           over (partition by o.workspace_id, o.endpoint_id order by o.position) as successes
-      from unnest(workspaces, endpoints, deliveries, generations, statuses, arrivals) with ordinality
-        as o(workspace_id, endpoint_id, delivery_id, generation, status, position, place)
+      from unnest(workspaces, endpoints, deliveries, generations, statuses, failure_limits, failing_fors, gones, arrivals)
+        with ordinality as o(workspace_id, endpoint_id, delivery_id, generation, status, failure_limit, failing_for, gone,
+          position, place)
       join posthorn.endpoints e
         on e.workspace_id = o.workspace_id and e.id = o.endpoint_id and e.generation = o.generation
       where o.place = any (stored) and o.endpoint_id = any (locked)
     ), folded as (
-      select workspace_id, endpoint_id, delivery_id, position, enabled,
+      select workspace_id, endpoint_id, delivery_id, position, status, failure_limit, failing_for, gone, enabled,
         count(*) filter (where status <> 'delivered')
           over (partition by workspace_id, endpoint_id, successes order by position)
-          + case when successes = 0 then consecutive_failures else 0 end as streak
+          + case when successes = 0 then consecutive_failures else 0 end as streak,
+        -- A streak that begins in this call begins now.
+        case when successes = 0 then coalesce(failing_since, moment) else moment end as since
       from counted
+    ), ruled as (
+      select *, case when status = 'delivered' then null
+                     when gone then 'gone'
+                     when streak >= failure_limit then 'consecutive_failures'
+                     when streak >= failing_for_least and since + failing_for * interval '1 second' <= moment then 'failing_for'
+                end as reason
+      from folded
+    ), breaking as (
+      select distinct on (workspace_id, endpoint_id) workspace_id, endpoint_id, delivery_id, reason, streak, since
+      from ruled where reason is not null order by workspace_id, endpoint_id, position
     ), streaks as (
       select workspace_id, endpoint_id, bool_and(enabled) as enabled,
         (array_agg(streak order by position desc))[1]::integer as streak,
-        (array_agg(delivery_id order by position) filter (where streak >= failure_limit))[1] as breaking_delivery
-      from folded group by workspace_id, endpoint_id
+        (array_agg(since order by position desc))[1] as since
+      from ruled group by workspace_id, endpoint_id
     ), kept as (
       update posthorn.endpoints e
       set consecutive_failures = s.streak,
-          enabled = e.enabled and s.breaking_delivery is null,
-          disabled_reason = case when e.enabled and s.breaking_delivery is not null then 'consecutive_failures'
-                                 else e.disabled_reason end,
-          disabled_at = case when e.enabled and s.breaking_delivery is not null then moment else e.disabled_at end,
-          updated_at = case when e.enabled and s.breaking_delivery is not null then moment else e.updated_at end
-      from streaks s where e.workspace_id = s.workspace_id and e.id = s.endpoint_id
-      returning e.workspace_id, e.id, s.enabled and s.breaking_delivery is not null as stops,
-        s.breaking_delivery
+          failing_since = case when s.streak > 0 then s.since end,
+          enabled = e.enabled and b.reason is null,
+          disabled_reason = case when e.enabled then b.reason else e.disabled_reason end,
+          disabled_at = case when e.enabled and b.reason is not null then moment else e.disabled_at end,
+          updated_at = case when e.enabled and b.reason is not null then moment else e.updated_at end
+      from streaks s left join breaking b on b.workspace_id = s.workspace_id and b.endpoint_id = s.endpoint_id
+      where e.workspace_id = s.workspace_id and e.id = s.endpoint_id
+      returning e.workspace_id, e.id, s.enabled as was_enabled, b.delivery_id, b.reason, b.streak::integer as streak, b.since
     )
-    select k.workspace_id, k.id, k.breaking_delivery, d.trace_id
+    select k.workspace_id, k.id, k.delivery_id, k.reason, k.streak, k.since, d.trace_id
     from kept k
-    join posthorn.deliveries d on d.workspace_id = k.workspace_id and d.id = k.breaking_delivery
-    where k.stops
+    join posthorn.deliveries d on d.workspace_id = k.workspace_id and d.id = k.delivery_id
+    where k.was_enabled
   loop
     disabled := disabled || stopped.id;
-    perform posthorn.endpoint_stopped(stopped.workspace_id, stopped.id, stopped.breaking_delivery, failure_limit,
-      stopped.trace_id);
+    reasons := reasons || stopped.reason;
+    perform posthorn.endpoint_stopped(stopped.workspace_id, stopped.id, stopped.delivery_id, stopped.reason, stopped.streak,
+      stopped.since, stopped.trace_id);
   end loop;
-  return disabled;
 end $$;
 
 -- Endpoints with locked rows for which `record` would have to wait, found in one query. It waits for nothing, and its own locks
@@ -272,7 +303,7 @@ end $$;
 -- transaction may have locked an endpoint that subscribes to Posthorn's event, which `held` cannot foresee. Because all
 -- recording waits here, it waits only briefly for that: then the call fails, and its worker repeats it for this endpoint alone.
 create function posthorn.endpoint_stopped(
-  workspace text, endpoint text, delivery text, failures integer, trace text
+  workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamptz, trace text
 ) returns void language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '10ms' as $$
 declare
   most constant integer := 1000;
@@ -280,8 +311,8 @@ declare
 begin
   insert into posthorn.audit_events (workspace_id, action, actor_type, actor_id, via, target_type, target_id, changes, trace_id)
   values (workspace, 'webhook.endpoint_auto_disabled', 'system', 'worker', 'worker', 'webhook_endpoint', endpoint,
-    json_build_object('fields', json_build_array('enabled', 'disabledReason'), 'consecutiveFailures', failures,
-      'deliveryId', delivery), trace);
+    json_build_object('fields', json_build_array('enabled', 'disabledReason'), 'disabledReason', reason,
+      'consecutiveFailures', failures, 'deliveryId', delivery), trace);
   select l.stopped, l.more_stopped, l.missed, l.more_missed, w.slug,
     -- The delivery that failed last may still be dead-lettered.
     to_char(least(l.stopped_since, l.missed_since, d.created_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as since
@@ -291,15 +322,19 @@ begin
   join posthorn.deliveries d on d.workspace_id = workspace and d.id = delivery;
   insert into posthorn.notifications (workspace_id, kind, message, endpoint_id, delivery_id)
   values (workspace, 'endpoint_disabled',
-    format('Endpoint %s was disabled after %s failures in a row. Lost so far: %s%s given up, %s%s missed; events that are published while it is disabled are missed too. Fix the receiver and enable the endpoint; then this sends all of it again: POST /workspaces/%s/webhooks/%s/replays with %s (add "dryRun":true to count first).',
-      endpoint, failures,
+    format('Endpoint %s was disabled %s. Lost so far: %s%s given up, %s%s missed; events that are published while it is disabled are missed too. Fix the receiver and enable the endpoint; then this sends all of it again: POST /workspaces/%s/webhooks/%s/replays with %s (add "dryRun":true to count first).',
+      endpoint,
+      case reason when 'gone' then 'because its receiver answered 410 Gone'
+        when 'failing_for' then format('after %s failures in a row since %s', failures,
+          to_char(failing_since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+        else format('after %s failures in a row', failures) end,
       lost.stopped || case when lost.stopped = 1 then ' delivery' else ' deliveries' end,
       case when lost.more_stopped then ' or more' else '' end,
       lost.missed || case when lost.missed = 1 then ' event' else ' events' end,
       case when lost.more_missed then ' or more' else '' end,
       lost.slug, endpoint, format('{"since":"%s","includeMissed":true}', lost.since)), endpoint, delivery);
   perform posthorn.announce(workspace, 'webhook.endpoint_disabled',
-    json_build_object('endpointId', endpoint, 'reason', 'consecutive_failures')::text, trace, endpoint,
+    json_build_object('endpointId', endpoint, 'reason', reason)::text, trace, endpoint,
     posthorn.actor_text('system', 'worker', 'worker'));
 end $$;
 

@@ -135,7 +135,8 @@ end $$;
 
 create type posthorn.loaded as (
   place integer, event_type text, payload text, trace_id text, test boolean, failures integer,
-  version text, url text, enabled boolean, generation integer, secret bytea, previous_secret bytea
+  version text, url text, enabled boolean, generation integer, secret bytea, previous_secret bytea,
+  policy text, workspace_policy text, policy_version text
 );
 
 -- Everything a post needs, read at dispatch; `place` is the index in the arrays, from 1. A delivery that is gone, or was
@@ -152,7 +153,8 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 begin
   return query
     select w.place::integer, d.event_type, d.payload, d.trace_id, d.test, e.consecutive_failures, e.version::text, n.url, n.enabled,
-      n.generation, n.secret, n.previous_secret
+      n.generation, n.secret, n.previous_secret, n.policy::text, n.workspace_policy::text,
+      posthorn.policy_version(n.policy, n.workspace_policy)::text
     from unnest(workspaces, deliveries, attempts, known) with ordinality
       as w(workspace_id, delivery_id, attempts, known, place)
     cross join lateral (
@@ -165,16 +167,18 @@ begin
         and d.status in ('pending', 'failed') offset 0
     ) d
     cross join lateral (
-      select r.*, hash_record_extended(row(r.url, r.enabled, r.generation, r.secret, r.previous_secret), 0) as version
+      select r.*, hash_record_extended(row(r.url, r.enabled, r.generation, r.secret, r.previous_secret, r.policy,
+        r.workspace_policy), 0) as version
       from (
         select e.url, e.enabled, e.generation, e.consecutive_failures, e.secret,
-          case when e.previous_secret_expires_at > clock_timestamp() then e.previous_secret end as previous_secret
+          case when e.previous_secret_expires_at > clock_timestamp() then e.previous_secret end as previous_secret, e.policy,
+          (select w.policy from posthorn.workspaces w where w.id = d.workspace_id) as workspace_policy
         from posthorn.endpoints e
         where e.workspace_id = d.workspace_id and e.id = d.endpoint_id offset 0
       ) r offset 0
     ) e
     left join lateral (
-      select e.url, e.enabled, e.generation, e.secret, e.previous_secret where e.version <> w.known
+      select e.url, e.enabled, e.generation, e.secret, e.previous_secret, e.policy, e.workspace_policy where e.version <> w.known
     ) n on true;
 end $$;
 

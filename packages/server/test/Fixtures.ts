@@ -75,7 +75,8 @@ export const observe = (ws: Entered, deliveryId: string, observed: Observed = {}
       array[${Date.now() + (observed.offMs ?? 0)}::bigint], array[${observed.durationMs ?? 10}::integer], array[${httpStatus}::smallint],
       array[${failureReason}::text], array['v1,x'], array[${observed.responseBody ?? "ok"}], array[${retryAfter}::integer],
       array[${observed.exhausted ?? false}::boolean], array['https://example.com/hooks'],
-      array['{"content-type":"text/plain"}'], array[0], '{"content-type":"application/json"}', 20)`
+      array['{"content-type":"text/plain"}'], array[0::bigint], array[20], array[null::integer], array[false], array[0],
+      '{"content-type":"application/json"}')`
   }).pipe(Effect.orDie)
 
 /** Every item of a list, page by page; how many pages it took. */

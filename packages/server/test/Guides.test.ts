@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { entries } from "@posthorn/api-contract/Walk"
-import { FAILURE_LIMIT, MAX_RETRIES } from "@posthorn/domain/Verdict"
+import { FAILURE_LIMIT, MAX_RETRIES } from "@posthorn/domain/DeliveryPolicy"
 import { Effect } from "effect"
 import { describe, it as test } from "vitest"
 import { stateMachineText } from "../src/guides/StateMachine.ts"

@@ -13,12 +13,14 @@ import { type SecretBox, SecretUnreadable } from "@posthorn/persistence/client/S
 import type { Content, DispatchEndpoint, DueRow, LaneRef } from "@posthorn/persistence/engine/Queue"
 import { decodeSecret, signWithKeys } from "@posthorn/signature"
 import { Either, Redacted } from "effect"
+import type { Resolve } from "./Policies.ts"
 
 export interface Prepared {
   readonly workspaceId: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  readonly requestTimeoutMs: number
   /** As in the headers. It is stored with the attempt; the other headers can be derived from the attempt. */
   readonly signature: string
 }
@@ -31,9 +33,10 @@ interface Target {
   readonly url: string
   /** The current key first. */
   readonly keys: ReadonlyArray<Buffer>
+  readonly requestTimeoutMs: number
 }
 
-export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets): Prepare => {
+export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets, resolve: Resolve): Prepare => {
   const targets = new WeakMap<DispatchEndpoint, Target | "invalid_url">()
 
   const targetOf = (lane: LaneRef, endpoint: DispatchEndpoint): Target | "invalid_url" => {
@@ -51,7 +54,8 @@ export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets): Pr
       decodeSecret(Redacted.value(box.open({ workspaceId, endpointId }, sealed)))
     const { previousSecret, secret } = endpoint
     const previous = previousSecret === null ? null : readable(() => open(previousSecret))
-    return { url, keys: previous === null ? [open(secret)] : [open(secret), previous] }
+    const requestTimeoutMs = resolve(endpoint.policy).timeoutSeconds * 1_000
+    return { url, requestTimeoutMs, keys: previous === null ? [open(secret)] : [open(secret), previous] }
   }
 
   return (row, { endpoint, eventType, isTest, payload, traceId }, unixSeconds) => {
@@ -64,6 +68,7 @@ export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets): Pr
     return {
       workspaceId: row.workspaceId,
       url: target.url,
+      requestTimeoutMs: target.requestTimeoutMs,
       body,
       signature,
       headers: {

@@ -33,6 +33,7 @@ import { makeReplays, type Replays } from "./loops/Replays.ts"
 import { makeSlots } from "./loops/Slots.ts"
 import { type Owner, Ownership } from "./ownership/Ownership.ts"
 import type { Parts } from "./Parts.ts"
+import { makeResolve } from "./Policies.ts"
 import { Receiver } from "./Receiver.ts"
 import * as Schedules from "./Schedules.ts"
 import { Tuning } from "./Tuning.ts"
@@ -86,13 +87,15 @@ const make = Effect.gen(function* () {
   const { lookFrom } = inbox
   const lanes = new Lanes({ ...tuning, endpointConcurrency, slots, retryDelayMs, later, lookFrom })
   yield* Meters.sizes(() => ({ slots, ...lanes.sizes }))
+  const resolve = makeResolve(config)
   const parts: Parts = {
-    ...{ lanes, inbox, slots, retryDelayMs, tuning },
+    ...{ lanes, inbox, slots, tuning },
     queue: yield* Queue,
     records: yield* Records,
     receiver: yield* Receiver,
     ownership: yield* Ownership,
-    prepare: makePrepare(yield* SecretBox, config.allowedTargets),
+    resolve,
+    prepare: makePrepare(yield* SecretBox, config.allowedTargets, resolve),
     trace: yield* attemptSpans,
     clock: yield* Effect.clock,
     databaseClock: yield* DatabaseClock

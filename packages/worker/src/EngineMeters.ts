@@ -7,7 +7,7 @@
  * missing in the count. Nothing is counted that did not happen.
  */
 
-import { FailureReason, judge, type Verdict } from "@posthorn/domain/Verdict"
+import { FailureReason, outcomeOf, type Verdict } from "@posthorn/domain/Verdict"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { collecting } from "@posthorn/telemetry/Collectors"
 import { counter, gauge, histogram, SECONDS } from "@posthorn/telemetry/Meters"
@@ -26,7 +26,7 @@ const everyOutcome = [
   ...FailureReason.literals
     .filter((reason) => reason !== "http_status")
     .map((failureReason) => ({ httpStatus: null, failureReason }))
-].map((seen) => labelsOf(seen.httpStatus, judge(1, { ...seen, durationMs: 0, responseBody: null })))
+].map((seen) => labelsOf(seen.httpStatus, outcomeOf({ ...seen, durationMs: 0, responseBody: null })))
 
 const attempts = counter(
   "posthorn_attempts_total",

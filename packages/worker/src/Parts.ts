@@ -8,6 +8,7 @@ import type { Lanes } from "./lanes/Lanes.ts"
 import type { Settled } from "./lanes/Stages.ts"
 import type { PollInbox } from "./loops/PollInbox.ts"
 import type { Ownership } from "./ownership/Ownership.ts"
+import type { Resolve } from "./Policies.ts"
 import type { Receiver } from "./Receiver.ts"
 import type { TuningValues } from "./Tuning.ts"
 
@@ -19,10 +20,10 @@ export interface Parts {
   readonly receiver: Receiver["Type"]
   readonly ownership: Ownership["Type"]
   readonly prepare: Prepare
+  readonly resolve: Resolve
   /** Exports the span of each stored attempt; undefined when no exporter is configured. */
   readonly trace: ((settled: Settled) => void) | undefined
   readonly slots: number
-  readonly retryDelayMs: number
   readonly tuning: TuningValues
   readonly clock: Clock.Clock
   readonly databaseClock: DatabaseClock

@@ -16,6 +16,8 @@ export interface Outgoing {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** Until the head of the answer. */
+  readonly requestTimeoutMs: number
 }
 
 export class Receiver extends Context.Tag("@posthorn/worker/Receiver")<
@@ -39,14 +41,13 @@ export class NameSource extends Context.Reference<NameSource>()("@posthorn/worke
 export const layer = Layer.scoped(
   Receiver,
   Effect.gen(function* () {
-    const { allowedTargets, bodyTimeoutMs, requestTimeoutMs, version } = yield* WorkerConfig
+    const { allowedTargets, bodyTimeoutMs, version } = yield* WorkerConfig
     const clock = yield* Effect.clock
     const resolve = yield* NameSource
     const { fixedHeaders, send } = yield* Effect.acquireRelease(
       Effect.sync(() =>
         Dispatch.open({
           userAgent: `Posthorn/${version}`,
-          requestTimeoutMs,
           bodyTimeoutMs,
           clock,
           resolve,

@@ -6,6 +6,8 @@ import type { Content, DueRow } from "@posthorn/persistence/engine/Queue"
 import { generateSecret, verify } from "@posthorn/signature"
 import { Redacted } from "effect"
 import { makePrepare, type Prepared } from "../src/Attempt.ts"
+import { makeResolve } from "../src/Policies.ts"
+import { defaults } from "../src/WorkerConfig.ts"
 
 const NOW = 1_767_225_600
 const box = SecretBox.make([Redacted.make(new Uint8Array(randomBytes(32)))])
@@ -19,7 +21,7 @@ const row: DueRow = {
   claims: 0,
   atOnce: false
 }
-const prepare = makePrepare(box, nothingAllowed)
+const prepare = makePrepare(box, nothingAllowed, makeResolve(defaults))
 
 const loadedWith = (
   payload: string,
@@ -32,7 +34,10 @@ const loadedWith = (
     payload,
     traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
     isTest: false,
-    endpoint: { url, enabled: true, generation: 0, secret: secret!, previousSecret },
+    endpoint: {
+      ...{ url, enabled: true, generation: 0, secret: secret!, previousSecret },
+      policy: { own: null, workspace: null, version: "0" }
+    },
     failures: 0
   }
 }
@@ -120,7 +125,8 @@ describe("Attempt", () => {
           return box.open(of, sealed)
         }
       },
-      nothingAllowed
+      nothingAllowed,
+      makeResolve(defaults)
     )
     const loaded = loadedWith("1", [generateSecret()])
     const moved = { ...loaded, endpoint: { ...loaded.endpoint, url: "https://example.org/new" } }

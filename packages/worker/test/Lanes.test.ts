@@ -39,7 +39,12 @@ const content = { traceId: "", endpoint: { enabled: true } } as Content
 
 /** As if it had been loaded and sent. */
 const settle = (lanes: Lanes, row: Waiting, pace: Pace, delivered: boolean) =>
-  lanes.settle({ row, content }, { status: delivered ? "delivered" : "failed" } as Observed, pace)
+  lanes.settle(
+    { row, content },
+    { httpStatus: 200, failureReason: null, durationMs: 1, responseBody: null },
+    { status: delivered ? "delivered" : "failed" } as Observed,
+    pace
+  )
 
 const record = (lanes: Lanes) => {
   for (const settled of lanes.takeSettled(Number.POSITIVE_INFINITY)) lanes.recorded(settled)

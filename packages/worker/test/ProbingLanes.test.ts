@@ -1,11 +1,11 @@
 /** A receiver that is away for a moment, on a real PostgreSQL: its endpoint is probed until it is back, and probed at once when somebody mends it. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
+import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
 import { TEST_EVENT } from "@posthorn/domain/EventType"
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { JsonText } from "@posthorn/domain/JsonText"
 import { leastUnitsTo, pauseUnits } from "@posthorn/domain/Probing"
-import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
 import { DeliveriesRepo } from "@posthorn/persistence/repositories/DeliveriesRepo"
 import { type Behaviour, make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"

@@ -97,9 +97,9 @@ it.scopedLive(
       }
 
       const lines = linesOf(worker.log())
-      expect(
-        lines.filter(({ message }) => message === "Endpoint disabled: 20 failures in a row")
-      ).toMatchObject([{ level: "info", endpointId: broken.id, workspaceId: expect.stringMatching(/^wsp_/) }])
+      expect(lines.filter(({ message }) => message === "Endpoint disabled by its failures")).toMatchObject([
+        { level: "info", endpointId: broken.id, workspaceId: expect.stringMatching(/^wsp_/) }
+      ])
       expect(lines.find(({ message }) => message === "Shards taken")).toMatchObject({
         held: 32,
         level: "debug"

@@ -1,7 +1,7 @@
 /** Somebody holds rows of one endpoint for long, as the deletion of a long history does: nobody else has to wait. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
-import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
+import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Deferred, Effect, Fiber, Logger } from "effect"
 import { endpoints, lawsHold, publishTo, repeatsIn, tally, timed, within } from "./processes/Story.ts"

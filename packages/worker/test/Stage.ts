@@ -112,6 +112,7 @@ export interface AttemptRow {
   readonly status: string
   readonly http_status: number | null
   readonly failure_reason: string | null
+  readonly duration_ms: number
   readonly url: string
   readonly request_headers: string
   readonly response_headers: string | null

@@ -22,6 +22,7 @@ import { type Cursor, type Due, due } from "./internal/Polls.ts"
 export type { DueRow, LaneRef } from "./internal/DueRows.ts"
 export type { DispatchEndpoint } from "./internal/KnownEndpoints.ts"
 export type { Content } from "./internal/Loads.ts"
+export type { VersionedPolicy } from "./internal/Policies.ts"
 export type { Cursor, Due, Open } from "./internal/Polls.ts"
 
 export interface Heads {

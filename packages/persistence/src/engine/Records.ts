@@ -10,11 +10,16 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { AttemptId, DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
-import type { AttemptStatus, FailureReason } from "@posthorn/domain/Verdict"
+import { DisabledReason } from "@posthorn/domain/States"
+import type { AttemptStatus, Disables, FailureReason } from "@posthorn/domain/Verdict"
 import { Context, Effect, Layer, Schema } from "effect"
 import { Count, Id } from "../client/internal/Columns.ts"
 import { Prepared, plain, layer as prepared, quoted, statement } from "../client/Prepared.ts"
 import { rows } from "../client/Rows.ts"
+import type { LaneRef } from "./internal/DueRows.ts"
+import { policyOf, type VersionedPolicy } from "./internal/Policies.ts"
+
+export type { VersionedPolicy } from "./internal/Policies.ts"
 
 /** One attempt, judged. */
 export interface Observed {
@@ -39,6 +44,16 @@ export interface Observed {
   readonly responseHeaders: string | null
   readonly retryAfterMs: number | null
   readonly exhausted: boolean
+  /** Null when it was delivered. */
+  readonly disables: Disables | null
+  /** Of the policy by which it was judged. */
+  readonly policyVersion: string
+}
+
+/** An endpoint that was disabled, and why. */
+export interface Disabled {
+  readonly endpointId: string
+  readonly reason: DisabledReason
 }
 
 export interface Recorded {
@@ -46,7 +61,9 @@ export interface Recorded {
   readonly recorded: number
   readonly deadLettered: number
   /** Endpoints that this call disabled. */
-  readonly disabled: ReadonlyArray<string>
+  readonly disabled: ReadonlyArray<Disabled>
+  /** Endpoints whose policy was changed since their failures were judged: nothing of theirs is stored, and all of it is to be judged again. */
+  readonly changed: ReadonlySet<string>
   /**
    * Places of the observations that are not on record, because another one was first or nothing was waited for any more. The
    * others are, be it by this call or by an earlier one whose answer was lost.
@@ -55,6 +72,13 @@ export interface Recorded {
   /** What `retryAfterMs` counts from, in microseconds since 1970. */
   readonly moment: number
 }
+
+const Policy = Schema.Struct({
+  place: Count,
+  policy: Schema.NullOr(Schema.String),
+  workspacePolicy: Schema.NullOr(Schema.String),
+  version: Schema.String
+})
 
 /** Dead letters that were looked at, and those of them whose deliveries were still to be given up. */
 const DeadLettered = Schema.Struct({ looked: Count, marked: Count })
@@ -66,9 +90,12 @@ export class Records extends Context.Tag("@posthorn/persistence/engine/Records")
     /** Each delivery at most once. `fixedHeaders` is a JSON object: what every request carried besides the four headers of its own. */
     readonly record: (
       observed: ReadonlyArray<Observed>,
-      fixedHeaders: string,
-      failureLimit: number
+      fixedHeaders: string
     ) => Effect.Effect<Recorded, SqlError>
+    /** The policies that hold for these endpoints now, in the order asked; null for what is gone. */
+    readonly policies: (
+      endpoints: ReadonlyArray<LaneRef>
+    ) => Effect.Effect<ReadonlyArray<VersionedPolicy | null>, SqlError>
     /** Endpoints of which `record` would have to wait for a row that somebody holds. Waits for nothing itself. */
     readonly held: (observed: ReadonlyArray<Observed>) => Effect.Effect<ReadonlySet<string>, SqlError>
     /** The dead-letter consumer: looks at up to `batch` spent deliveries and marks them terminal. */
@@ -101,16 +128,24 @@ const LISTS: Readonly<Record<string, (observed: ReadonlyArray<Observed>) => stri
   retry_afters: (observed) => plain(observed, (one) => one.retryAfterMs),
   exhausteds: (observed) => plain(observed, (one) => one.exhausted),
   urls: (observed) => quoted(observed, (one) => one.url),
-  response_headers: (observed) => quoted(observed, (one) => one.responseHeaders)
+  response_headers: (observed) => quoted(observed, (one) => one.responseHeaders),
+  policies: (observed) => plain(observed, (one) => one.policyVersion),
+  failure_limits: (observed) =>
+    plain(observed, ({ disables }) => (disables?.kind === "failures" ? disables.count : null)),
+  failing_fors: (observed) =>
+    plain(observed, ({ disables }) => (disables?.kind === "failing_for" ? disables.seconds : null)),
+  gones: (observed) => plain(observed, ({ disables }) => disables?.kind === "gone")
 }
 
-const PARAMETERS = [...Object.keys(LISTS), "arrivals", "fixed_headers", "failure_limit"]
+const PARAMETERS = [...Object.keys(LISTS), "arrivals", "fixed_headers"]
 const RECORD = statement(
   `posthorn.record(${PARAMETERS.map((name, n) => `${name} => $${n + 1}`).join(", ")})`,
   [
     ["recorded", Count],
     ["dead_lettered", Count],
     ["disabled", Schema.Array(Id("endpoint"))],
+    ["disabled_reasons", Schema.Array(DisabledReason)],
+    ["changed", Schema.Array(Id("endpoint"))],
     ["too_late", Schema.Array(Count)],
     ["moment_micros", Count]
   ]
@@ -118,11 +153,11 @@ const RECORD = statement(
 const HELD = statement("posthorn.held($1, $2, $3, $4)", [["held", Id("endpoint")]])
 
 /** The call of `posthorn.record`, for whoever makes it in a transaction of their own. */
-export const recording = (observed: ReadonlyArray<Observed>, fixedHeaders: string, failureLimit: number) => {
+export const recording = (observed: ReadonlyArray<Observed>, fixedHeaders: string) => {
   const arrivals = inOrder(observed)
   const ordered = arrivals.map((n) => observed[n]!)
   const lists = Object.values(LISTS).map((list) => list(ordered))
-  return { text: RECORD.text, values: [...lists, plain(arrivals, (n) => n), fixedHeaders, failureLimit] }
+  return { text: RECORD.text, values: [...lists, plain(arrivals, (n) => n), fixedHeaders] }
 }
 
 export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> = Layer.effect(
@@ -131,13 +166,38 @@ export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> 
     const sql = yield* SqlClient.SqlClient
     const { run } = yield* Prepared
     return {
-      record: (observed, fixedHeaders, failureLimit) => {
-        const { values } = recording(observed, fixedHeaders, failureLimit)
-        return Effect.map(run(RECORD, values), ([row]) => {
-          const [recorded, deadLettered, disabled, tooLate, moment] = row!
-          return { recorded, deadLettered, disabled, tooLate, moment }
+      record: (observed, fixedHeaders) => {
+        const { values } = recording(observed, fixedHeaders)
+        return Effect.map(run(RECORD, values), ([row]): Recorded => {
+          const [recorded, deadLettered, disabled, reasons, changed, tooLate, moment] = row!
+          return {
+            recorded,
+            deadLettered,
+            disabled: disabled.map((endpointId, n) => ({ endpointId, reason: reasons[n]! })),
+            changed: new Set(changed),
+            tooLate,
+            moment
+          }
         })
       },
+      policies: (endpoints) =>
+        Effect.map(
+          rows(
+            sql,
+            Policy
+          )`select asked.place::integer - 1 as place, e.policy::text as policy, w.policy::text as "workspacePolicy",
+              posthorn.policy_version(e.policy, w.policy)::text as version
+            from unnest(${endpoints.map((one) => one.workspaceId)}::text[], ${endpoints.map((one) => one.endpointId)}::text[])
+              with ordinality as asked(workspace_id, endpoint_id, place)
+            join posthorn.endpoints e on e.workspace_id = asked.workspace_id and e.id = asked.endpoint_id
+            join posthorn.workspaces w on w.id = e.workspace_id`,
+          (found) => {
+            const policies: Array<VersionedPolicy | null> = new Array(endpoints.length).fill(null)
+            for (const { place, policy, version, workspacePolicy } of found)
+              policies[place] = policyOf(policy, workspacePolicy, version)
+            return policies
+          }
+        ),
       held: (observed) =>
         Effect.map(
           run(HELD, [

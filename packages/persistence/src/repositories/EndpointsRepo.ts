@@ -144,7 +144,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
             ${next.externalId === present.externalId ? sql`` : sql`, external_id = ${next.externalId}`}
             ${next.metadata === present.metadata ? sql`` : sql`, metadata = ${JSON.stringify(next.metadata)}::jsonb`}
             ${next.eventTypes === present.eventTypes ? sql`` : sql`, event_types = ${next.eventTypes as Array<string>}::text[]`}
-            ${enables ? sql`, consecutive_failures = 0, generation = generation + 1, disabled_reason = null` : sql``}
+            ${enables ? sql`, consecutive_failures = 0, failing_since = null, generation = generation + 1, disabled_reason = null` : sql``}
             ${disables ? sql`, disabled_reason = 'manual', disabled_at = date_trunc('milliseconds', clock_timestamp())` : sql``}
         where workspace_id = ${workspaceId} and id = ${present.id}`.pipe(Effect.asVoid, taken)
       }

@@ -71,7 +71,12 @@ const scenarios = writeScenarios((it) => {
     await at(older!.id, "2025-01-01")
     await at(last!.id, "2026-01-01")
     const stop = async () => {
-      await stage.rows("select posthorn.endpoint_stopped($1, $2, $3, 20, 'trace')", twin, endpoint, last!.id)
+      await stage.rows(
+        "select posthorn.endpoint_stopped($1, $2, $3, 'consecutive_failures', 20, now(), 'trace')",
+        twin,
+        endpoint,
+        last!.id
+      )
       return (await messages(stage)).at(-1) as string
     }
     const first = await stop()

@@ -212,6 +212,186 @@ export const recordings: ReadonlyArray<Scenario> = [
     }
   },
   {
+    title: "a test's request is kept with the header that told it from others",
+    of: RECORD,
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 2)
+      const [test, other] = deliveries as [Delivery, Delivery]
+      await stage.rows("update posthorn.deliveries set event_id = null where id = $1", test.id)
+      await stage.record([
+        stage.observation(test, { signature: "v1,x" }),
+        stage.observation(other, { signature: "v1,x" })
+      ])
+      assert.deepEqual(
+        await stage.rows(
+          'select delivery_id as id, request_headers like \'%,"x-posthorn-test":"true"}\' as test from posthorn.attempts order by 1'
+        ),
+        [
+          { id: test.id, test: true },
+          { id: other.id, test: false }
+        ]
+      )
+    }
+  },
+  {
+    title:
+      "of an endpoint whose policy, or whose workspace's, was changed since a failure was judged nothing is written, and it is told",
+    of: [...RECORD, "policy_version"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const one = await stage.endpoint(acme, { failures: 2, types: ["a"] })
+      const two = await stage.endpoint(acme, { types: ["b"] })
+      const other = await stage.workspace("other")
+      await stage.rows(`update posthorn.workspaces set policy = '{"jitter": 0.1}' where id = $1`, other)
+      const ofOther = await stage.endpoint(other)
+      await stage.deliveries(acme, "acme", 3, "a")
+      const all = await stage.deliveries(acme, "acme", 1, "b")
+      const [first, second, third] = all.filter(({ endpoint }) => endpoint === one) as [
+        Delivery,
+        Delivery,
+        Delivery
+      ]
+      const version = async (id: string) =>
+        (await stage.value(
+          `select posthorn.policy_version(e.policy, w.policy)::text from posthorn.endpoints e
+            join posthorn.workspaces w on w.id = e.workspace_id where e.id = $1`,
+          id
+        )) as string
+      assert.equal(await version(one), "0")
+      assert.notEqual(await version(ofOther), "0")
+      await stage.rows(`update posthorn.endpoints set policy = '{"onGone": "disable"}' where id = $1`, one)
+      const group = [stage.observation(first), stage.observation(second, { status: "delivered" })]
+      const rest = all.filter(({ endpoint }) => endpoint === two)
+      const answer = await stage.record([...group, ...rest.map((delivery) => stage.observation(delivery))])
+      assert.deepEqual([answer.recorded, answer.changed], [1, [one]])
+      assert.deepEqual(
+        (await stage.rows(FAILURES)).map(({ failures }) => failures),
+        [2, 1, 0]
+      )
+      assert.equal((await stage.rows("select from posthorn.attempts")).length, 1)
+      const own = await version(one)
+      const again = await stage.record([
+        stage.observation(first, { policyVersion: own }),
+        // What was delivered needs no policy.
+        stage.observation(second, { status: "delivered" })
+      ])
+      assert.deepEqual([again.recorded, again.changed], [2, []])
+      await stage.rows(`update posthorn.workspaces set policy = '{"jitter": 0.5}' where id = $1`, acme)
+      assert.notEqual(await version(one), own)
+      assert.deepEqual((await stage.record([stage.observation(third, { policyVersion: own })])).changed, [
+        one
+      ])
+      await stage.rows("update posthorn.workspaces set policy = null, used_up = null where id = $1", acme)
+      assert.deepEqual((await stage.record([stage.observation(third, { policyVersion: own })])).changed, [])
+    }
+  },
+  {
+    title:
+      "by its policy an endpoint is disabled at once, after its own count, when it has failed for long enough and five times, or never",
+    of: [...RECORD, "endpoint_stopped"],
+    play: async (stage) => {
+      const acme = await stage.workspace()
+      const standing = async (title: string, failures: number, since: string | null) => {
+        const id = await stage.endpoint(acme, { failures, types: [title] })
+        await stage.rows(
+          `update posthorn.endpoints set failing_since = now() - $2::interval where id = $1`,
+          id,
+          since
+        )
+        await stage.deliveries(acme, "acme", 1, title)
+        return id
+      }
+      const hour = { kind: "failing_for", seconds: 3_600 } as const
+      const cases = [
+        { streak: 0, since: null, disables: { kind: "gone" }, reason: "gone" },
+        {
+          streak: 1,
+          since: "1 minute",
+          disables: { kind: "failures", count: 2 },
+          reason: "consecutive_failures"
+        },
+        { streak: 1, since: "1 minute", disables: { kind: "failures", count: 3 }, reason: null },
+        { streak: 4, since: "61 minutes", disables: hour, reason: "failing_for" },
+        { streak: 4, since: "59 minutes", disables: hour, reason: null },
+        { streak: 3, since: "2 days", disables: hour, reason: null },
+        { streak: 90, since: null, disables: hour, reason: null },
+        { streak: 90, since: "90 days", disables: { kind: "never" }, reason: null }
+      ] as const
+      const ids: Array<string> = []
+      for (const [n, { since, streak }] of cases.entries()) ids.push(await standing(`t${n}`, streak, since))
+      const all = await stage.deliveries(acme, "acme", 0)
+      const answer = await stage.record(
+        all.map((delivery) =>
+          stage.observation(delivery, { disables: cases[ids.indexOf(delivery.endpoint)]!.disables })
+        )
+      )
+      const reasons = await stage.rows(
+        "select disabled_reason as reason, consecutive_failures as failures from posthorn.endpoints order by id"
+      )
+      assert.deepEqual(
+        reasons,
+        cases.map(({ reason, streak }) => ({ reason, failures: streak + 1 }))
+      )
+      const stopped = cases.flatMap(({ reason }, n) => (reason === null ? [] : [{ id: ids[n], reason }]))
+      const pairs = (answer.disabled as ReadonlyArray<string>).map((id, n) => ({
+        id,
+        reason: (answer.disabled_reasons as ReadonlyArray<string>)[n]
+      }))
+      assert.deepEqual(
+        pairs.sort((a, b) => (a.id < b.id ? -1 : 1)),
+        stopped
+      )
+      const told = (await stage.rows("select message from posthorn.notifications order by endpoint_id")).map(
+        ({ message }) => /disabled (.*?)\. Lost/.exec(message as string)![1]
+      )
+      assert.equal(told[0], "because its receiver answered 410 Gone")
+      assert.equal(told[1], "after 2 failures in a row")
+      assert.match(told[2]!, /^after 5 failures in a row since \d{4}-/)
+      assert.deepEqual(
+        await stage.rows(
+          `select e.payload::json ->> 'endpointId' as id, e.payload::json ->> 'reason' as reason from posthorn.events e
+            where e.event_type = 'webhook.endpoint_disabled' order by 1`
+        ),
+        stopped
+      )
+    }
+  },
+  {
+    title:
+      "the failure that breaks the rule is the one that is named, not one before or after it in the same call",
+    of: [...RECORD, "endpoint_stopped"],
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 4)
+      const disables = { kind: "failures", count: 3 } as const
+      await stage.record(deliveries.map((one) => stage.observation(one, { disables })))
+      assert.deepEqual(
+        await stage.rows(
+          "select delivery_id, message like '%after 3 failures%' as three from posthorn.notifications"
+        ),
+        [{ delivery_id: deliveries[2]!.id, three: true }]
+      )
+    }
+  },
+  {
+    title: "when a streak began is kept with it, and goes with it",
+    of: RECORD,
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 5)
+      const since = () => stage.value("select failing_since from posthorn.endpoints")
+      const failed = (n: number) => stage.observation(deliveries[n]!)
+      await stage.record([failed(0)])
+      const began = await since()
+      assert.notEqual(began, null)
+      await stage.record([failed(1)])
+      assert.deepEqual(await since(), began)
+      await stage.record([stage.observation(deliveries[2]!, { status: "delivered" })])
+      assert.equal(await since(), null)
+      await stage.rows("update posthorn.endpoints set failing_since = '2020-01-01', consecutive_failures = 4")
+      await stage.record([stage.observation(deliveries[3]!, { status: "delivered" }), failed(4)])
+      assert.ok(((await since()) as Date) > new Date("2026-01-01"))
+    }
+  },
+  {
     title: "a success after the twentieth failure of the same group does not undo the disabling",
     of: RECORD,
     play: async (stage) => {

@@ -3,8 +3,9 @@
  * promises and plain SQL, because `npm run mutate:sql` plays each scenario hundreds of times, without a test runner.
  */
 import assert from "node:assert/strict"
+import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
 import { newId } from "@posthorn/domain/Ids"
-import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
+import type { Disables } from "@posthorn/domain/Verdict"
 import pg from "pg"
 import { type Observed, recording } from "../../src/engine/Records.ts"
 import { type Exports, Repositories } from "./Repositories.ts"
@@ -42,6 +43,9 @@ export interface About {
   readonly ordinal?: number
   readonly generation?: number
   readonly exhausted?: boolean
+  readonly disables?: Disables
+  readonly policyVersion?: string
+  readonly signature?: string
 }
 
 export interface Delivery {
@@ -188,7 +192,8 @@ export class Stage extends Session {
   }
 
   observation({ endpoint, id, workspace }: Delivery, about: About = {}): Observed {
-    const { exhausted = false, generation = 0, ordinal = 1, status = "failed" } = about
+    const { exhausted = false, generation = 0, ordinal = 1, policyVersion = "0", status = "failed" } = about
+    const { disables = { kind: "failures", count: FAILURE_LIMIT } } = about
     return {
       workspaceId: workspace,
       deliveryId: id,
@@ -201,24 +206,26 @@ export class Stage extends Session {
       durationMs: 1,
       httpStatus: status === "delivered" ? 200 : 500,
       failureReason: status === "delivered" ? null : "http_status",
-      signature: null,
+      signature: about.signature ?? null,
       responseBody: null,
       url: "https://example.com",
       responseHeaders: null,
       retryAfterMs: status === "failed" && !exhausted ? RETRY_MS : null,
-      exhausted
+      exhausted,
+      disables: status === "delivered" ? null : disables,
+      policyVersion
     }
   }
 
   /** As a worker does, in the order in which they arrived. */
   record(observed: ReadonlyArray<Observed>, by: Session = this): Promise<Row> {
-    const { text, values } = recording(observed, "{}", FAILURE_LIMIT)
+    const { text, values } = recording(observed, "{}")
     return by.row(text, ...values)
   }
 
   /** The SQLSTATE that recording is refused with, or null. */
   recordCode(observed: ReadonlyArray<Observed>): Promise<string | null> {
-    const { text, values } = recording(observed, "{}", FAILURE_LIMIT)
+    const { text, values } = recording(observed, "{}")
     return this.code(text, ...values)
   }
 

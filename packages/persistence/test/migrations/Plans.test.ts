@@ -59,17 +59,17 @@ const each = (value: string) => `(select array_agg(${value} order by delivery_id
 
 const COLUMNS = `workspace_id; delivery_id; endpoint_id; 0; attempts + 1::smallint; posthorn.new_id('wha_'); 'delivered'::text;
   1767225600000::bigint; 1; 200::smallint; null::text; 'v1,x'::text; 'ok'::text; null::integer; false;
-  'https://example.com/'::text; null::text; 0`
+  'https://example.com/'::text; null::text; 0::bigint; 20; null::integer; false; 0`
 
-const recorded = (columns: string, failureLimit: number) =>
-  `posthorn.record(${columns.split(";").map(each).join(", ")}, '{"a":"b"}', ${failureLimit})`
-const RECORD = recorded(COLUMNS, 20)
+const recorded = (columns: string) =>
+  `posthorn.record(${columns.split(";").map(each).join(", ")}, '{"a":"b"}')`
+const RECORD = recorded(COLUMNS)
 /** The first attempts failed and are tried again; the endpoint's streak moves, and it stays enabled. */
 const RECORD_FAILED = recorded(
   COLUMNS.replace("'delivered'::text", "'failed'::text")
     .replace("200::smallint; null::text", "500::smallint; 'http_status'::text")
-    .replace("null::integer", "30000"),
-  GROUP + 1
+    .replace("null::integer", "30000")
+    .replace("0::bigint; 20", `0::bigint; ${GROUP + 1}`)
 )
 const SHARDS = "array(select generate_series(0, 31)::smallint)"
 
@@ -88,7 +88,7 @@ const STATEMENTS: Readonly<Record<string, readonly [call: string, ...indexes: Re
     `posthorn.due_of(${["workspace_id", "endpoint_id", "0::bigint", "''::text", "10"].map(each).join(", ")})`,
     "queue_endpoint"
   ],
-  load: [LOAD, "deliveries_pkey", "endpoints_pkey", "events_pkey"],
+  load: [LOAD, "deliveries_pkey", "endpoints_pkey", "events_pkey", "workspaces_pkey"],
   claim: [claim(1, 7), "queue_pkey"],
   "claim of poison": [claim(8, 0), "dead_letters_pkey", "deliveries_pkey", "queue_pkey"],
   "record what was delivered": [RECORD, "deliveries_pkey", "endpoints_pkey", "queue_pkey"],
@@ -97,7 +97,8 @@ const STATEMENTS: Readonly<Record<string, readonly [call: string, ...indexes: Re
     "deliveries_pkey",
     "endpoints_pkey",
     "failed_deliveries_pkey",
-    "queue_pkey"
+    "queue_pkey",
+    "workspaces_pkey"
   ],
   "dead letters": [
     "posthorn.dead_letter(100)",

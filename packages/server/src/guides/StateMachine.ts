@@ -4,16 +4,10 @@
  * The tables are computed with `judge` and its constants, so they always agree with the worker.
  * Source: spec §3.1, §3.2 and §3.4.
  */
+
+import { FAILURE_LIMIT, MAX_RETRIES, retryUnits } from "@posthorn/domain/DeliveryPolicy"
 import { LONGEST_PAUSE_UNITS, leastUnitsTo, PROBES_AFTER, pauseUnits } from "@posthorn/domain/Probing"
-import {
-  FAILURE_LIMIT,
-  type FailureReason,
-  judge,
-  MAX_CLAIMS,
-  MAX_RETRIES,
-  type Observation,
-  retryUnits
-} from "@posthorn/domain/Verdict"
+import { type FailureReason, MAX_CLAIMS, type Observation, outcomeOf } from "@posthorn/domain/Verdict"
 import { Struct } from "effect"
 
 const RETRY_DELAY_SECONDS = 30
@@ -48,8 +42,8 @@ const observations: ReadonlyArray<readonly [string, Observation]> = [
 ]
 
 const verdictRow = ([what, observation]: (typeof observations)[number]) => {
-  const { failureReason, retryAfterUnits, status } = judge(1, observation)
-  return `| ${what} | \`${status}\` | ${failureReason === null ? "" : `\`${failureReason}\``} | ${retryAfterUnits === null ? "no" : "yes"} |`
+  const { failureReason, status } = outcomeOf(observation)
+  return `| ${what} | \`${status}\` | ${failureReason === null ? "" : `\`${failureReason}\``} | ${status === "failed" ? "yes" : "no"} |`
 }
 
 const ordinals = Array.from({ length: MAX_RETRIES }, (_, index) => index + 1)

@@ -55,6 +55,8 @@ export interface OutgoingRequest {
   readonly headers: Readonly<Record<string, string>>
   /** The bytes that were signed. */
   readonly body: Uint8Array | string
+  /** In place of the dispatcher's. */
+  readonly requestTimeoutMs?: number
 }
 
 export interface Dispatcher {
@@ -70,8 +72,8 @@ export interface Dispatcher {
 }
 
 export const open = (options: DispatchOptions): Dispatcher => {
+  const defaultTimeoutMs = options.requestTimeoutMs ?? 10_000
   const limits: Limits = {
-    requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
     bodyTimeoutMs: options.bodyTimeoutMs ?? 2_000,
     bodyLimitBytes: options.bodyLimitBytes ?? 2_048
   }
@@ -94,7 +96,7 @@ export const open = (options: DispatchOptions): Dispatcher => {
     fixedHeaders,
     connections: () => connections.counts,
     close: () => connections.close(),
-    send: ({ workspaceId, url, headers, body }, done) => {
+    send: ({ workspaceId, url, headers, body, requestTimeoutMs = defaultTimeoutMs }, done) => {
       if (connections.closed) {
         queueMicrotask(() => done(null))
         return () => undefined
@@ -108,6 +110,7 @@ export const open = (options: DispatchOptions): Dispatcher => {
         limits,
         origin,
         workspaceId,
+        requestTimeoutMs,
         { method: "POST", path, headers: line, body: bytes },
         done
       )

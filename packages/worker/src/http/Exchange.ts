@@ -31,7 +31,6 @@ import type { NoTurn, Observation, TransportFailure } from "./Observation.ts"
 import type { Origin } from "./Origins.ts"
 
 export interface Limits {
-  readonly requestTimeoutMs: number
   readonly bodyTimeoutMs: number
   readonly bodyLimitBytes: number
 }
@@ -62,6 +61,7 @@ export class Exchange implements ConnectionUser {
     limits: Limits,
     origin: Origin,
     workspaceId: string,
+    requestTimeoutMs: number,
     options: Dispatcher.DispatchOptions,
     done: Done
   ) {
@@ -72,7 +72,7 @@ export class Exchange implements ConnectionUser {
     this.options = options
     this.done = done
     this.startedAt = connections.now()
-    this.timer = setTimeout(late, limits.requestTimeoutMs, this)
+    this.timer = setTimeout(late, requestTimeoutMs, this)
     this.connection = connections.take(origin)
     this.connection.dispatch(options, this)
   }

@@ -28,6 +28,7 @@
  * Plain data without clock or I/O; timers are passed in. It is one worker's view, and lost with the worker. Source: spec §3.4,
  * ADR 10.
  */
+import type { Observation } from "@posthorn/domain/Verdict"
 import type { Claim, Content, DueRow, LaneRef, Refill } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { Wake } from "../internal/Wake.ts"
@@ -469,7 +470,7 @@ export class Lanes {
   }
 
   /** sent → settled */
-  settle({ content, row }: Sent, observed: Observed, pace: Pace): void {
+  settle({ content, row }: Sent, seen: Observation, observed: Observed, pace: Pace): void {
     const { lane } = row
     const delivered = observed.status === "delivered"
     if (delivered) lane.succeeded()
@@ -477,7 +478,7 @@ export class Lanes {
     lane.adjust(pace, this.options.endpointConcurrency)
     this.inDoubt.forget(row)
     this.over(row, !delivered)
-    this.unrecorded.add({ row, observed, traceId: content.traceId, aside: false })
+    this.unrecorded.add({ row, seen, observed, traceId: content.traceId, aside: false })
     this.toRecord.raise()
     // Waking the Loader for each post would cost more than the Loader's own work.
     if (this.lookAhead.ripe) this.toLoad.raise()

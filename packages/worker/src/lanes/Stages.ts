@@ -2,6 +2,7 @@
  * One delivery in memory, stage by stage. Each stage has the members that exist by then: `Waiting → Loaded → Sent → Settled`
  * (`Waiting` is in Lane.ts). Only Lanes.ts moves a delivery from stage to stage; its header draws them.
  */
+import type { Observation } from "@posthorn/domain/Verdict"
 import type { Content } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import type { Waiting } from "./Lane.ts"
@@ -19,7 +20,9 @@ export type Sent = Pick<Loaded, "row" | "content">
 /** Its attempt is over and has an observation. The content is released, because payloads may be large. */
 export interface Settled {
   readonly row: Waiting
-  readonly observed: Observed
+  readonly seen: Observation
+  /** As `seen` was judged last. */
+  observed: Observed
   readonly traceId: string
   /** Rows of its endpoint are locked. Other endpoints do not wait for its recording. */
   aside: boolean

@@ -12,13 +12,13 @@
  * Source: spec §2.3 and §3.4 (First observation wins), docs/adr/0010-engine.md.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
 import { isDatabaseAway, isInTheWay, problemOf } from "@posthorn/persistence/client/Statement"
-import type { Observed, Recorded } from "@posthorn/persistence/engine/Records"
+import type { Disabled, Observed, Recorded } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reasonOf } from "@posthorn/telemetry/Trouble"
 import { Array as Arrays, Effect } from "effect"
 import * as Meters from "../EngineMeters.ts"
+import { judged } from "../internal/Judged.ts"
 import type { Settled } from "../lanes/Stages.ts"
 import type { Parts } from "../Parts.ts"
 import { recordAgain } from "../Schedules.ts"
@@ -148,7 +148,7 @@ export class Recorder {
   /** Retries until the database is available. Locked rows and conflicts with other sessions are not reported as an outage. */
   private send(observed: ReadonlyArray<Observed>): Effect.Effect<Recorded, SqlError> {
     const { record } = this.parts.records
-    return Effect.uninterruptible(record(observed, this.fixedHeaders, FAILURE_LIMIT)).pipe(
+    return Effect.uninterruptible(record(observed, this.fixedHeaders)).pipe(
       Effect.tapBoth({
         onFailure: (error) => (isAway(error) ? this.trouble.failed(reasonOf(error)) : Effect.void),
         onSuccess: () => this.trouble.over
@@ -180,17 +180,19 @@ export class Recorder {
     )
   }
 
-  private stored(group: Group, { deadLettered, disabled, moment, tooLate }: Recorded): Effect.Effect<void> {
+  private stored(group: Group, result: Recorded): Effect.Effect<void> {
+    const { changed, deadLettered, disabled, moment, tooLate } = result
     const { clock, lanes, trace } = this.parts
     this.storedAt = elapsed(clock)
     const told = tellDisabled(group, disabled)
     if (disabled.length > 0) {
-      lanes.disabled(disabled)
+      lanes.disabled(disabled.map(({ endpointId }) => endpointId))
       Meters.disabled(disabled.length)
     }
     let retryAfterMs = Number.POSITIVE_INFINITY
     for (const [index, settled] of group.entries()) {
       const { observed, row } = settled
+      if (changed.has(row.endpointId)) continue
       if (!tooLate.includes(index)) Meters.recorded(observed, row.due)
       trace?.(settled)
       retryAfterMs = Math.min(retryAfterMs, observed.retryAfterMs ?? retryAfterMs)
@@ -199,19 +201,42 @@ export class Recorder {
     if (Number.isFinite(retryAfterMs)) lanes.retriesAt(moment + retryAfterMs * 1000)
     if (deadLettered > 0) lanes.givenUp.raise()
     lanes.wakeLoader()
-    return told
+    if (changed.size === 0) return told
+    return Effect.zipRight(told, this.judgeAgain(group.filter(({ row }) => changed.has(row.endpointId))))
+  }
+
+  /** Their endpoints' policies were changed since they were judged. */
+  private judgeAgain(group: Group): Effect.Effect<void> {
+    const { databaseClock, records, resolve } = this.parts
+    const now = databaseClock.now()
+    return records.policies(group.map(({ row }) => row)).pipe(
+      Effect.retry({ schedule: recordAgain, while: mayComeBack }),
+      Effect.orDie,
+      Effect.flatMap((policies) => {
+        for (const [n, settled] of group.entries()) {
+          const policy = policies[n]
+          // Without one the endpoint is gone, and nothing of it can be recorded.
+          if (policy === null || policy === undefined) continue
+          const { deliveryId, ordinal } = settled.observed
+          const again = judged(resolve(policy), policy, { deliveryId, ordinal, now }, settled.seen)
+          settled.observed = { ...settled.observed, ...again }
+        }
+        return this.store(group)
+      })
+    )
   }
 }
 
 /** Logs a line for each endpoint that its failures have disabled. */
-const tellDisabled = (group: Group, disabled: ReadonlyArray<string>): Effect.Effect<void> =>
+const tellDisabled = (group: Group, disabled: ReadonlyArray<Disabled>): Effect.Effect<void> =>
   Effect.forEach(
     disabled,
-    (endpointId) => {
+    ({ endpointId, reason }) => {
       const { workspaceId } = group.find(({ row }) => row.endpointId === endpointId)!.row
-      return Effect.annotateLogs(Effect.logInfo(`Endpoint disabled: ${FAILURE_LIMIT} failures in a row`), {
+      return Effect.annotateLogs(Effect.logInfo("Endpoint disabled by its failures"), {
         workspaceId,
-        endpointId
+        endpointId,
+        reason
       })
     },
     { discard: true }

@@ -6,12 +6,13 @@
  * Source: spec §3.1, §8 and §3.4, docs/adr/0014-delivery-cost.md.
  */
 import { newId } from "@posthorn/domain/Ids"
-import { judge, type Observation } from "@posthorn/domain/Verdict"
+import type { Observation } from "@posthorn/domain/Verdict"
 import { SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Cause, Effect, Queue } from "effect"
 import type { Prepared } from "../Attempt.ts"
+import { type Judged, judged } from "../internal/Judged.ts"
 import type { Pace } from "../lanes/Lane.ts"
 import type { Sent } from "../lanes/Stages.ts"
 import type { Parts } from "../Parts.ts"
@@ -32,7 +33,7 @@ export interface Slots {
 
 export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
   Effect.map(Queue.unbounded<Sent>(), (handedOver): Slots => {
-    const { clock, databaseClock, lanes, ownership, prepare, receiver, retryDelayMs, slots } = parts
+    const { clock, databaseClock, lanes, ownership, prepare, receiver, resolve, slots } = parts
 
     const start = () => (lanes.hasReady ? lanes.start(elapsed(clock), ownership.holdsLease()) : undefined)
 
@@ -49,8 +50,12 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
 
     /** A defect here is logged, and ends the slot's fiber. */
     const settle = (sent: Sent, at: number, prepared: Prepared | null, seen: Observation) => {
+      const { content, row } = sent
+      const { policy } = content.endpoint
       try {
-        lanes.settle(sent, observedOf(sent, at, prepared, seen, retryDelayMs), paceOf(seen))
+        const tried = { deliveryId: row.deliveryId, ordinal: row.attempts + 1, now: databaseClock.now() }
+        const verdict = judged(resolve(policy), policy, tried, seen)
+        lanes.settle(sent, seen, observedOf(sent, at, prepared, seen, verdict), paceOf(seen))
         return Effect.void
       } catch (defect) {
         // Without this, stopping the worker would wait for this attempt until its deadline.
@@ -112,27 +117,20 @@ const observedOf = (
   at: number,
   prepared: Prepared | null,
   seen: Observation,
-  retryDelayMs: number
-): Observed => {
-  const verdict = judge(row.attempts + 1, seen)
-  return {
-    workspaceId: row.workspaceId,
-    deliveryId: row.deliveryId,
-    endpointId: row.endpointId,
-    generation: content.endpoint.generation,
-    ordinal: row.attempts + 1,
-    attemptId: newId("attempt"),
-    status: verdict.status,
-    at,
-    durationMs: seen.durationMs,
-    httpStatus: seen.httpStatus,
-    failureReason: verdict.failureReason,
-    signature: prepared?.signature ?? null,
-    responseBody: seen.responseBody,
-    url: prepared?.url ?? content.endpoint.url,
-    responseHeaders: seen.responseHeaders ?? null,
-    retryAfterMs:
-      verdict.retryAfterUnits === null ? null : Math.round(verdict.retryAfterUnits * retryDelayMs),
-    exhausted: verdict.exhausted
-  }
-}
+  verdict: Judged
+): Observed => ({
+  workspaceId: row.workspaceId,
+  deliveryId: row.deliveryId,
+  endpointId: row.endpointId,
+  generation: content.endpoint.generation,
+  ordinal: row.attempts + 1,
+  attemptId: newId("attempt"),
+  at,
+  durationMs: seen.durationMs,
+  httpStatus: seen.httpStatus,
+  signature: prepared?.signature ?? null,
+  responseBody: seen.responseBody,
+  url: prepared?.url ?? content.endpoint.url,
+  responseHeaders: seen.responseHeaders ?? null,
+  ...verdict
+})

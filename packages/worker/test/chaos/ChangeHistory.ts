@@ -1,5 +1,5 @@
 /** The history that the database kept of a run (ChangeLog.ts), as facts that the laws can read. */
-import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
+import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { decodeSecret } from "@posthorn/signature"

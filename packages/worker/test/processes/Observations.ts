@@ -1,7 +1,7 @@
 /** Observations as a worker hands them to `posthorn.record`, and a way to see that a connection waits for a lock. */
 import * as SqlClient from "@effect/sql/SqlClient"
+import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
 import { newId } from "@posthorn/domain/Ids"
-import { FAILURE_LIMIT } from "@posthorn/domain/Verdict"
 import { problemOf } from "@posthorn/persistence/client/Statement"
 import { type Observed, Records, recording } from "@posthorn/persistence/engine/Records"
 import { Effect } from "effect"
@@ -41,14 +41,16 @@ export const observed = ({ id }: Workspace, about: About): Observed => {
     url: "https://example.com/",
     responseHeaders: null,
     retryAfterMs: status === "failed" && !exhausted ? 3_600_000 : null,
-    exhausted
+    exhausted,
+    disables: status === "delivered" ? null : { kind: "failures", count: FAILURE_LIMIT },
+    policyVersion: "0"
   }
 }
 
 /** As a worker does: a call that gave up waiting for a lock, or met another one, is made again. */
 export const record = (where: Workspace, ...about: ReadonlyArray<About>) => {
   const observations = about.map((one) => observed(where, one))
-  return Effect.flatMap(Records, (records) => records.record(observations, "{}", FAILURE_LIMIT)).pipe(
+  return Effect.flatMap(Records, (records) => records.record(observations, "{}")).pipe(
     Effect.retry({
       times: 20,
       while: (error) => [LOCK_NOT_AVAILABLE, SERIALIZATION_FAILURE].includes(problemOf(error).code ?? "")
@@ -61,8 +63,7 @@ export const recordHere = (where: Workspace, ...about: ReadonlyArray<About>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => {
     const { text, values } = recording(
       about.map((one) => observed(where, one)),
-      "{}",
-      FAILURE_LIMIT
+      "{}"
     )
     return sql.unsafe(text, values)
   })

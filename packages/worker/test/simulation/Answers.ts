@@ -13,7 +13,17 @@ export interface Answer {
   readonly seen: Omit<Observation, "durationMs">
 }
 
-const status = (httpStatus: number) => ({ httpStatus, failureReason: null, responseBody: "" })
+/** By status: what some ask for. */
+const RETRY_AFTER: Readonly<Record<number, string>> = { 408: "soon", 429: "2", 503: "1" }
+
+const status = (httpStatus: number) => ({
+  httpStatus,
+  failureReason: null,
+  responseBody: "",
+  ...(httpStatus in RETRY_AFTER && {
+    responseHeaders: JSON.stringify({ "retry-after": RETRY_AFTER[httpStatus] })
+  })
+})
 
 const none = (failureReason: "connection_failed" | "request_timeout") => ({
   httpStatus: null,

@@ -29,14 +29,7 @@ const changing =
   }
 
 const recording = (change: (observed: Observed, model: Model) => Observed) =>
-  changing(
-    "record",
-    (record, model) => (group, limit) =>
-      record(
-        group.map((one) => change(one, model)),
-        limit
-      )
-  )
+  changing("record", (record, model) => (group) => record(group.map((one) => change(one, model))))
 
 /** Makes a method do nothing; gives the way back. */
 const without = <C extends { prototype: object }>(of: C, method: keyof C["prototype"] & string) => {
@@ -47,8 +40,8 @@ const without = <C extends { prototype: object }>(of: C, method: keyof C["protot
 
 export const mutants: Readonly<Record<string, Mutant>> = {
   "L1: a retry falls out of the queue": {
-    model: changing("record", (record, model) => (group, limit) => {
-      const result = record(group, limit)
+    model: changing("record", (record, model) => (group) => {
+      const result = record(group)
       for (const { deliveryId, ordinal } of group) if (ordinal === 2) model.queue.delete(deliveryId)
       return result
     })
@@ -88,7 +81,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     })
   },
   "L4: a terminal delivery is opened again": {
-    model: changing("record", (record, model) => (group, limit) => {
+    model: changing("record", (record, model) => (group) => {
       for (const { deliveryId } of group) {
         const delivery = model.deliveries.get(deliveryId)
         if (delivery !== undefined && delivery.status === "delivered") {
@@ -96,14 +89,20 @@ export const mutants: Readonly<Record<string, Mutant>> = {
           delivery.attempts = group.find((one) => one.deliveryId === deliveryId)!.ordinal - 1
         }
       }
-      return record(group, limit)
+      return record(group)
     })
   },
   "L5: retries are due at once": {
-    model: changing("record", (record, model) => (group, limit) => {
-      const result = record(group, limit)
+    model: changing("record", (record, model) => (group) => {
+      const result = record(group)
       for (const [id, row] of model.queue) if (row.attempts > 0) model.queue.set(id, { ...row, due: 0 })
       return result
+    })
+  },
+  "L5: what an old policy says of an attempt is recorded": {
+    model: recording((observed, model) => {
+      const { version } = model.endpoints.get(observed.endpointId)!.policy
+      return { ...observed, policyVersion: version }
     })
   },
   "L6: another status is written down than was seen": {
@@ -115,8 +114,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     mood: "calm",
     engine: () => {
       const original = Lanes.prototype.settle
-      Lanes.prototype.settle = function (sent, observed, pace) {
-        original.call(this, sent, observed, pace)
+      Lanes.prototype.settle = function (sent, seen, observed, pace) {
+        original.call(this, sent, seen, observed, pace)
         // Its observation is still written down.
         Reflect.get(this, "unhold").call(this, sent.row)
       }
@@ -126,9 +125,9 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     }
   },
   "L8: a success does not end the streak": {
-    model: changing("record", (record, model) => (group, limit) => {
+    model: changing("record", (record, model) => (group) => {
       const before = new Map([...model.endpoints.values()].map(({ id, streak }) => [id, streak]))
-      const result = record(group, limit)
+      const result = record(group)
       for (const { endpointId, status } of group) {
         if (status === "delivered")
           model.endpoints.get(endpointId)!.streak = (before.get(endpointId) ?? 0) + 1
@@ -260,6 +259,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     }
   },
   "L20: launch without the fence": {
+    // What is loaded stands ready for longer.
+    tuning: { freshMs: 2_000, aheadMs: 1_000 },
     engine: () => {
       const { start } = Lanes.prototype
       Lanes.prototype.start = function (now) {

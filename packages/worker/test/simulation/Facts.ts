@@ -1,4 +1,6 @@
 /** What a world consists of, and what can be committed in it. */
+import type { PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
+import type { VersionedPolicy } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import type { Outgoing } from "../../src/Receiver.ts"
 
@@ -14,6 +16,8 @@ export interface Endpoint {
   enabled: boolean
   generation: number
   streak: number
+  failingSince: number
+  policy: VersionedPolicy
   secret: Uint8Array
   previous: { readonly secret: Uint8Array; readonly until: number } | null
   deleted: boolean
@@ -42,6 +46,8 @@ export type Fact =
       readonly kind: "recorded"
       readonly at: number
       readonly observed: Observed
+      /** The policy that held then; nothing when that was the default. */
+      readonly policy?: PolicyInForce
       readonly streak: number | null
       readonly disables: boolean
     }
@@ -57,7 +63,7 @@ export interface Post {
   readonly again?: boolean
   readonly at: number
   readonly worker: number
-  readonly request: Omit<Outgoing, "workspaceId">
+  readonly request: Pick<Outgoing, "url" | "headers" | "body">
   readonly deliveryId: string
   /** By how many milliseconds the sender's clock was off; nothing when that is not known. */
   readonly clockOff?: number

@@ -2,7 +2,8 @@
  * What must hold of everything that happened, in a simulated world or among real processes, whatever went wrong in it. Each law gives the sentences of its
  * violations; none means it held. Source: spec §3, §4.1, §6 and §3.4.
  */
-import { FAILURE_LIMIT, MAX_CLAIMS, retryUnits } from "@posthorn/domain/Verdict"
+import { inForce, type PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
+import { disablingReason, MAX_CLAIMS } from "@posthorn/domain/Verdict"
 import { signWithKeys } from "@posthorn/signature"
 import type { Fact } from "./Facts.ts"
 import { pauses } from "./FairLaws.ts"
@@ -41,12 +42,19 @@ const drainedMeansTerminal: Law = ({ model }) =>
     model.endpoints.get(endpointId)!.enabled ? [`${deliveryId} is still in the queue`] : []
   )
 
-/** L3: ordinals are 1, 2, …, at most 7, and as many as the counter says. */
+/** By which an attempt was judged. */
+const policyOf = (world: Judged, { policy }: Recorded): PolicyInForce =>
+  policy ?? inForce(null, null, { retryDelayMs: world.retryDelayMs, requestTimeoutMs: 0 })
+
+/** L3: ordinals are 1, 2, …, as many as the counter says; none follows the last that its policy allows. */
 const ordinals: Law = (world) =>
   [...byDelivery(world)].flatMap(([id, facts]) => {
     const seen = facts.map(({ observed }) => observed.ordinal)
     const counter = world.model.deliveries.get(id)?.attempts ?? seen.length
-    const fine = seen.every((ordinal, n) => ordinal === n + 1) && seen.length <= 7 && seen.length === counter
+    const allowed = facts
+      .slice(0, -1)
+      .every((fact) => fact.observed.ordinal <= policyOf(world, fact).waitsMs.length)
+    const fine = seen.every((ordinal, n) => ordinal === n + 1) && allowed && seen.length === counter
     return fine ? [] : [`${id} has the ordinals ${seen} and the counter ${counter}`]
   })
 
@@ -64,12 +72,40 @@ const terminalIsFinal: Law = (world) =>
     ]
   })
 
-/** L5: attempt k + 1 is not begun before the recording of attempt k plus min(k, 6) delays. */
+/** What a receiver asked for, in seconds, where its answer says so. */
+const ASKED = /"retry-after":"(\d+)"/
+
+/** Between which two times the wait after an attempt has to be; null when it was the last. */
+const boundsOf = (world: Judged, fact: Recorded): readonly [number, number] | null => {
+  const { honorRetryAfter, jitter, waitsMs } = policyOf(world, fact)
+  const wait = waitsMs[fact.observed.ordinal - 1]
+  if (wait === undefined) return null
+  const asked = honorRetryAfter
+    ? 1_000 * Number(ASKED.exec(fact.observed.responseHeaders ?? "")?.[1] ?? 0)
+    : 0
+  return [Math.round(Math.max(wait, asked)), Math.round(Math.max(wait * (1 + jitter), asked))]
+}
+
+/**
+ * L5: attempt k + 1 is not begun before the recording of attempt k and the wait after it: that of the policy that held then, without
+ * one min(k, 6) delays to the millisecond. Nothing is given up before its last attempt.
+ */
 const schedule: Law = (world) =>
   [...byDelivery(world)].flatMap(([id, facts]) =>
-    facts.slice(1).flatMap(({ observed }, n) => {
-      const earliest = facts[n]!.at + retryUnits(n + 1) * world.retryDelayMs
-      return observed.at >= Math.floor(earliest) ? [] : [`${id} attempt ${observed.ordinal} came too early`]
+    facts.flatMap((fact, n) => {
+      if (fact.observed.status !== "failed") return []
+      const bounds = boundsOf(world, fact)
+      const next = facts[n + 1]?.observed
+      const wait = fact.observed.retryAfterMs
+      // Attempts among real processes are told by their times alone.
+      const stored = wait === undefined || (wait === null) === (bounds === null)
+      const within = wait == null || bounds === null || (bounds[0] <= wait && wait <= bounds[1])
+      const early = next !== undefined && next.at < Math.floor(fact.at + (wait ?? bounds?.[0] ?? 0))
+      return stored && within && !early
+        ? []
+        : [
+            `${id} attempt ${fact.observed.ordinal}: waits ${wait} of ${bounds}${early ? ", and the next came too early" : ""}`
+          ]
     })
   )
 
@@ -104,6 +140,7 @@ const repeats: Law = (world) => {
 /** L8: the streak and the disabling are a fold over what was committed, under the generation of each moment. */
 const streaks: Law = (world) => {
   const streak = new Map<string, number>()
+  const since = new Map<string, number>()
   const generation = new Map<string, number>()
   const off = new Set<string>()
   const problems: Array<string> = []
@@ -121,7 +158,13 @@ const streaks: Law = (world) => {
       }
       const next = fact.observed.status === "delivered" ? 0 : (streak.get(id) ?? 0) + 1
       streak.set(id, next)
-      const disables = next >= FAILURE_LIMIT && !off.has(id)
+      if (next === 1) since.set(id, fact.at)
+      const { disableAfter, onGone } = policyOf(world, fact)
+      const rule =
+        fact.observed.httpStatus === 410 && onGone === "disable" ? { kind: "gone" as const } : disableAfter
+      const failingMs = fact.at - (since.get(id) ?? fact.at)
+      const breaks = next > 0 && disablingReason(rule, { failures: next, failingMs }) !== null
+      const disables = breaks && !off.has(id)
       if (disables) off.add(id)
       if (fact.streak !== next || fact.disables !== disables)
         problems.push(`${id}: streak ${fact.streak}, not ${next}`)
@@ -175,7 +218,11 @@ const nothingOfTheDeleted: Law = ({ model }) =>
 const poison: Law = (world) => {
   const attempts = byDelivery(world)
   const given = world.model.facts.flatMap((fact) => (fact.kind === "dead_lettered" ? [fact.deliveryId] : []))
-  const innocent = given.filter((id) => id !== world.poison && (attempts.get(id)?.length ?? 0) < 7)
+  const isSpent = (id: string) => {
+    const last = attempts.get(id)?.at(-1)
+    return last !== undefined && boundsOf(world, last) === null
+  }
+  const innocent = given.filter((id) => id !== world.poison && !isSpent(id))
   const sent = world.posts.filter(({ deliveryId }) => deliveryId === world.poison).length
   const held = world.poison === null ? 0 : (world.holdersLost?.(world.poison) ?? MAX_CLAIMS)
   const tooEarly = given.filter((id) => id === world.poison && Math.max(sent, held) < MAX_CLAIMS)

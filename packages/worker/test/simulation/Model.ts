@@ -4,6 +4,8 @@
  *
  * Each operation happens at one instant. `World.ts` puts delays and faults around it.
  */
+import { type DeliveryPolicy, inForce, type PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
+import { disablingReason } from "@posthorn/domain/Verdict"
 import type {
   Claim,
   ClaimOutcome,
@@ -13,9 +15,10 @@ import type {
   DueRow,
   Heads,
   LaneRef,
-  Refill
+  Refill,
+  VersionedPolicy
 } from "@posthorn/persistence/engine/Queue"
-import type { Observed } from "@posthorn/persistence/engine/Records"
+import type { Disabled, Observed, Recorded } from "@posthorn/persistence/engine/Records"
 import type { Delivery, Endpoint, Fact } from "./Facts.ts"
 
 export class Model {
@@ -34,9 +37,11 @@ export class Model {
   private readonly since = new Map<string, number>()
   readonly takenOver = new Map<number, number>()
   private readonly now: () => number
+  private readonly retryDelayMs: () => number
 
-  constructor(now: () => number) {
+  constructor(now: () => number, retryDelayMs: () => number) {
     this.now = now
+    this.retryDelayMs = retryDelayMs
   }
 
   private get micros(): number {
@@ -171,7 +176,8 @@ export class Model {
           enabled: endpoint.enabled,
           generation: endpoint.generation,
           secret: endpoint.secret,
-          previousSecret: previous
+          previousSecret: previous,
+          policy: endpoint.policy
         },
         failures: endpoint.streak
       }
@@ -212,12 +218,29 @@ export class Model {
       })
   }
 
-  record(group: ReadonlyArray<Observed>, failureLimit: number) {
+  policies(endpoints: ReadonlyArray<LaneRef>): ReadonlyArray<VersionedPolicy | null> {
+    return endpoints.map(({ endpointId }) => {
+      const endpoint = this.endpoints.get(endpointId)!
+      return endpoint.deleted ? null : endpoint.policy
+    })
+  }
+
+  record(group: ReadonlyArray<Observed>): Recorded {
     let recorded = 0
     let deadLettered = 0
     const tooLate: Array<number> = []
-    const disabled: Array<string> = []
+    const disabled: Array<Disabled> = []
+    const changed = new Set(
+      group
+        .filter(({ disables }) => disables !== null)
+        .filter(({ endpointId, policyVersion }) => {
+          const { deleted, policy } = this.endpoints.get(endpointId)!
+          return !deleted && policy.version !== policyVersion
+        })
+        .map(({ endpointId }) => endpointId as string)
+    )
     for (const [place, observed] of group.entries()) {
+      if (changed.has(observed.endpointId)) continue
       const delivery = this.deliveries.get(observed.deliveryId)
       const open = delivery?.status === "pending" || delivery?.status === "failed"
       if (delivery === undefined || !open || delivery.attempts !== observed.ordinal - 1) {
@@ -245,22 +268,29 @@ export class Model {
         kind: "recorded",
         at: this.now(),
         observed,
-        ...this.fold(observed, failureLimit, disabled)
+        policy: this.inForce(this.endpoints.get(observed.endpointId)!),
+        ...this.fold(observed, disabled)
       })
     }
-    return { recorded, deadLettered, disabled, tooLate, moment: this.micros }
+    return { recorded, deadLettered, disabled, changed, tooLate, moment: this.micros }
   }
 
-  private fold(observed: Observed, failureLimit: number, disabled: Array<string>) {
-    const endpoint = this.endpoints.get(observed.endpointId)!
-    if (endpoint.generation !== observed.generation) return { streak: null, disables: false }
-    endpoint.streak = observed.status === "delivered" ? 0 : endpoint.streak + 1
-    const disables = endpoint.enabled && endpoint.streak >= failureLimit
-    if (disables) {
-      endpoint.enabled = false
-      disabled.push(endpoint.id)
-    }
-    return { streak: endpoint.streak, disables }
+  private inForce({ policy }: Endpoint): PolicyInForce {
+    return inForce(policy.own, policy.workspace, { retryDelayMs: this.retryDelayMs(), requestTimeoutMs: 0 })
+  }
+
+  private fold({ disables, endpointId, generation, status }: Observed, disabled: Array<Disabled>) {
+    const endpoint = this.endpoints.get(endpointId)!
+    if (endpoint.generation !== generation) return { streak: null, disables: false }
+    endpoint.streak = status === "delivered" ? 0 : endpoint.streak + 1
+    if (endpoint.streak === 1) endpoint.failingSince = this.now()
+    const failingMs = this.now() - endpoint.failingSince
+    const reason =
+      disables === null ? null : disablingReason(disables, { failures: endpoint.streak, failingMs })
+    if (!endpoint.enabled || reason === null) return { streak: endpoint.streak, disables: false }
+    endpoint.enabled = false
+    disabled.push({ endpointId, reason })
+    return { streak: endpoint.streak, disables: true }
   }
 
   deadLetter(batch: number): { readonly looked: number; readonly marked: number } {
@@ -291,6 +321,11 @@ export class Model {
     if (!endpoint.enabled || endpoint.deleted) return
     endpoint.enabled = false
     this.facts.push({ kind: "disabled", at: this.now(), endpointId: endpoint.id })
+  }
+
+  repolicy(endpoint: Endpoint, own: DeliveryPolicy | null): void {
+    if (endpoint.deleted) return
+    endpoint.policy = { own, workspace: null, version: `${Number(endpoint.policy.version) + 1}` }
   }
 
   rotate(endpoint: Endpoint, secret: Uint8Array, graceMs: number): void {

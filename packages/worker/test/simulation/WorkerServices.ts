@@ -49,13 +49,9 @@ export const services = (
   return Layer.mergeAll(
     Layer.succeed(Queue, queue),
     Layer.succeed(Records, {
-      record: (observed, _, limit) =>
-        statement("record", () =>
-          model.record(
-            observed.map((one) => ({ ...one, at: trueTime(one) })),
-            limit
-          )
-        ),
+      record: (observed) =>
+        statement("record", () => model.record(observed.map((one) => ({ ...one, at: trueTime(one) })))),
+      policies: (endpoints) => statement("policies", () => model.policies(endpoints)),
       held: () => statement("held", () => new Set<string>()),
       deadLetter: (batch) => statement("deadLetter", () => model.deadLetter(batch))
     }),

@@ -15,6 +15,7 @@
  * Then the faults stop, and everything that can be delivered has to come to its end. What happened is judged by Laws.ts.
  */
 import { SqlError } from "@effect/sql/SqlError"
+import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import type { Observation } from "@posthorn/domain/Verdict"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import type { Observed } from "@posthorn/persistence/engine/Records"
@@ -29,6 +30,7 @@ import { type Answered, type Endpoint, type Mended, type Post, type Secret, SHAR
 import { type FaultPlan, faultPlanOf, type Mood } from "./FaultPlan.ts"
 import type { Judged } from "./Judged.ts"
 import { Model } from "./Model.ts"
+import { policyOf } from "./Policies.ts"
 import { Shares, type Worker } from "./Shares.ts"
 import { Slowness } from "./Slowness.ts"
 import { type Chance, makeChance, VirtualTime } from "./VirtualTime.ts"
@@ -60,7 +62,10 @@ export interface WorldOptions {
 
 export class World implements Judged {
   readonly time = new VirtualTime()
-  readonly model = new Model(() => this.time.now)
+  readonly model = new Model(
+    () => this.time.now,
+    () => this.retryDelayMs
+  )
   readonly posts: Array<Post> = []
   readonly secrets: Array<Secret> = []
   readonly answered: Array<Answered> = []
@@ -216,10 +221,16 @@ export class World implements Judged {
       enabled: true,
       generation: 0,
       streak: 0,
+      failingSince: 0,
+      policy: { own: this.ownPolicy(), workspace: null, version: "0" },
       secret: this.newSecret(id, workspaceId),
       previous: null,
       deleted: false
     })
+  }
+
+  private ownPolicy(): DeliveryPolicy | null {
+    return this.mood === "trouble" && this.laterChance.happens(0.5) ? policyOf(this.laterChance) : null
   }
 
   private newSecret(endpointId: string, workspaceId: string): Uint8Array {
@@ -341,13 +352,18 @@ export class World implements Judged {
     }
   }
 
+  private repolicy(endpoint: Endpoint): void {
+    this.model.repolicy(endpoint, this.ownPolicy())
+    this.mend(endpoint)
+  }
+
   private planTrouble(): void {
     for (let n = this.chance.below(10); n > 0; n--) {
       this.time.after(this.chance.between(2_000, TROUBLE_MS), () => this.operate())
     }
     for (let n = this.laterChance.below(6); n > 0; n--)
       this.time.after(this.laterChance.between(2_000, TROUBLE_MS), () =>
-        this.mend(this.laterChance.oneOf([...this.model.endpoints.values()]))
+        this.repolicy(this.laterChance.oneOf([...this.model.endpoints.values()]))
       )
     for (let n = this.chance.below(3); n > 0; n--) {
       this.time.after(this.chance.between(4_000, TROUBLE_MS - 12_000), () => this.mistakeForDead())

@@ -1,7 +1,7 @@
 /** Findings that are conditions rather than causes: disabled, slow, late, losses, or nothing wrong. */
 
+import { FAILURE_LIMIT } from "../../DeliveryPolicy.ts"
 import { PROBES_AFTER, pauseUnits } from "../../Probing.ts"
-import { FAILURE_LIMIT } from "../../Verdict.ts"
 import type { Evidence } from "../DiagnosisEvidence.ts"
 import type { Finding } from "../Finding.ts"
 import { inSeconds } from "./Causes.ts"

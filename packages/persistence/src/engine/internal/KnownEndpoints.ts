@@ -10,6 +10,7 @@ import { Schema } from "effect"
 import { LRUCache } from "lru-cache"
 import { Bytes, Count } from "../../client/internal/Columns.ts"
 import type { RowOf } from "../../client/Prepared.ts"
+import { policyOf, type VersionedPolicy } from "./Policies.ts"
 
 /** An endpoint as it stands at dispatch. The same object as long as nothing of it changes. */
 export interface DispatchEndpoint {
@@ -20,6 +21,7 @@ export interface DispatchEndpoint {
   readonly secret: Uint8Array
   /** Null once the grace window is over. */
   readonly previousSecret: Uint8Array | null
+  readonly policy: VersionedPolicy
 }
 
 const MOST = 20_000
@@ -40,7 +42,10 @@ export const LOADED = [
   ["enabled", Schema.NullOr(Schema.Boolean)],
   ["generation", Schema.NullOr(Count)],
   ["secret", Schema.NullOr(Bytes)],
-  ["previous_secret", Schema.NullOr(Bytes)]
+  ["previous_secret", Schema.NullOr(Bytes)],
+  ["policy", Schema.NullOr(Schema.String)],
+  ["workspace_policy", Schema.NullOr(Schema.String)],
+  ["policy_version", Schema.String]
 ] as const
 export type LoadedRow = RowOf<typeof LOADED>
 
@@ -58,7 +63,7 @@ export class KnownEndpoints {
   }
 
   now(endpointId: EndpointId, row: LoadedRow): DispatchEndpoint {
-    const [, , , , , , version, url, enabled, generation, secret, previousSecret] = row
+    const [, , , , , , version, url, enabled, generation, secret, previousSecret, ...policy] = row
     const known = this.known.get(endpointId)
     if (known !== undefined && known.version === version) return known.endpoint
     const endpoint = {
@@ -66,7 +71,8 @@ export class KnownEndpoints {
       enabled: enabled!,
       generation: generation!,
       secret: secret!,
-      previousSecret
+      previousSecret,
+      policy: policyOf(...policy)
     }
     this.known.set(endpointId, { version, endpoint })
     return endpoint

@@ -1,0 +1,23 @@
+/**
+ * The delivery policy of an endpoint as the database has it: its own and its workspace's, and a version by which a recording tells
+ * whether it still holds. They were checked where they were sent; what cannot be read all the same is as if it were not set.
+ */
+import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
+import { Option, Schema } from "effect"
+
+export interface VersionedPolicy {
+  readonly own: DeliveryPolicy | null
+  readonly workspace: DeliveryPolicy | null
+  readonly version: string
+}
+
+const read = Schema.decodeOption(Schema.parseJson(DeliveryPolicy))
+
+const policyIn = (text: string | null): DeliveryPolicy | null =>
+  text === null ? null : Option.getOrNull(read(text))
+
+export const policyOf = (own: string | null, workspace: string | null, version: string): VersionedPolicy => ({
+  own: policyIn(own),
+  workspace: policyIn(workspace),
+  version
+})
