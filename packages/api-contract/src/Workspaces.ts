@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { IdempotencyKeyInUse, IdempotencyKeyReused, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
 import { SLUG_PATTERN } from "@posthorn/domain/Slug"
 import { Schema } from "effect"
-import { Id, SlugOfWorkspace, Text, Timestamp } from "./Fields.ts"
+import { Id, IntegerOrNull, SlugOfWorkspace, Text, Timestamp } from "./Fields.ts"
 import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
@@ -13,6 +13,13 @@ export const Workspace = Schema.Struct({
   id: Id("workspace"),
   slug: SlugOfWorkspace,
   name: Text("For people.", "Acme Inc."),
+  limits: Schema.Struct({
+    endpoints: IntegerOrNull("Most endpoints.", null),
+    tokens: IntegerOrNull("Most API tokens that are neither revoked nor expired.", null),
+    waiting: IntegerOrNull("Most deliveries that wait.", 100_000),
+    bytes: IntegerOrNull("Most bytes of payloads that are kept.", null),
+    publishPerMinute: IntegerOrNull("Most calls that publish, within a minute.", 6_000)
+  }).annotations({ description: "Its own limits; null is the installation's." }),
   createdAt: Timestamp
 }).annotations({
   identifier: "Workspace",
@@ -65,6 +72,52 @@ const listWorkspaces = HttpApiEndpoint.get("listWorkspaces", "/workspaces")
     })
   )
 
+const Limit = (description: string, most: number, example: number) =>
+  Schema.optional(
+    Schema.NullOr(
+      Schema.Number.pipe(Schema.int(), Schema.between(1, most)).annotations({
+        message: () => `Expected a whole number from 1 to ${most}`
+      })
+    ).annotations({ description, examples: [example] })
+  )
+
+const INTEGER_MOST = 2_147_483_647
+
+export const UpdateWorkspace = Schema.Struct({
+  name: Schema.optional(Label(200, "For people.", "Acme Inc.")),
+  limits: Schema.optionalWith(
+    Schema.Struct({
+      endpoints: Limit("Most endpoints.", INTEGER_MOST, 50),
+      tokens: Limit("Most API tokens that are neither revoked nor expired.", INTEGER_MOST, 100),
+      waiting: Limit("Most deliveries that wait.", Number.MAX_SAFE_INTEGER, 100_000),
+      bytes: Limit("Most bytes of payloads that are kept.", Number.MAX_SAFE_INTEGER, 1_000_000_000),
+      publishPerMinute: Limit("Most calls that publish, within a minute.", INTEGER_MOST, 6_000)
+    }).annotations({ description: "Null is the installation's; what is left out stays as it is." }),
+    { exact: true }
+  )
+}).annotations({ identifier: "UpdateWorkspace", examples: [{ limits: { waiting: 100_000 } }] })
+
+const updateWorkspace = HttpApiEndpoint.patch("updateWorkspace", "/workspaces/:slug")
+  .middleware(WorkspaceGate)
+  .setPath(Schema.Struct({ slug: Slug }))
+  .setPayload(sent(UpdateWorkspace))
+  .addSuccess(Workspace)
+  .annotate(OpenApi.Summary, "Rename a workspace, or limit it")
+  .annotate(
+    OpenApi.Description,
+    "In force everywhere within a second. What is there already stays, also above a new limit. Its slug never changes."
+  )
+  .annotateContext(
+    operation({
+      permission: "operator",
+      bucket: "rest_write",
+      tool: "update_workspace",
+      guidance: "Use it when one customer takes more than its share.",
+      destructive: true,
+      idempotent: true
+    })
+  )
+
 const deleteWorkspace = HttpApiEndpoint.del("deleteWorkspace", "/workspaces/:slug")
   .middleware(WorkspaceGate)
   .setPath(Schema.Struct({ slug: Slug }))
@@ -87,6 +140,7 @@ const deleteWorkspace = HttpApiEndpoint.del("deleteWorkspace", "/workspaces/:slu
 export class WorkspacesApi extends HttpApiGroup.make("workspaces")
   .add(createWorkspace)
   .add(listWorkspaces)
+  .add(updateWorkspace)
   .add(deleteWorkspace)
   .annotate(OpenApi.Title, "Workspaces")
   .annotate(OpenApi.Description, "One workspace per customer; made by the operator.") {}

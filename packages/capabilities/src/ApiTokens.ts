@@ -53,7 +53,6 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
     const events = yield* EventsRepo
     const workspaces = yield* WorkspacesRepo
     const { limits } = yield* InstallationPolicy
-    const limit = limits.tokens
 
     const create = (request: NewToken) =>
       Effect.gen(function* () {
@@ -63,7 +62,9 @@ export class ApiTokens extends Effect.Service<ApiTokens>()("@posthorn/capabiliti
         if (permission !== undefined) return yield* new Forbidden({ permission })
         if (typeof request.expiresAt === "string" && (yield* tokens.isPast(request.expiresAt)))
           return yield* invalid("/expiresAt", "Expected a time in the future")
-        if (!(yield* workspaces.hold(workspaceId))) return yield* new WorkspaceNotFound()
+        const workspace = yield* workspaces.hold(workspaceId)
+        if (workspace === undefined) return yield* new WorkspaceNotFound()
+        const limit = workspace.limits.tokens ?? limits.tokens
         // The caller has ended since the gate: a token made now would escape the revocation of its descendants.
         if (!(yield* tokens.isOpen(workspaceId, lineage))) return yield* new Unauthorized()
         if ((yield* tokens.countOpen(workspaceId)) >= limit)

@@ -46,6 +46,8 @@ export interface ConsoleSession {
   readonly id: ConsoleSessionId
   readonly workspaceId: WorkspaceId
   readonly workspaceSlug: string
+  /** The workspace's own limit. */
+  readonly publishPerMinute: number | null
   readonly workspaceName: string
   readonly actor: Omit<Acting, "via">
   /** The token it is based on. */
@@ -91,11 +93,22 @@ const actorOf = ({ memberId, root, tokenId }: Grant): ConsoleSession["actor"] =>
 const sessionOf = (operators: Operators["Type"], row: SessionRow): ConsoleSession => {
   const most = maximum(row)
   const actor = actorOf(row)
-  const { endsAt, expiresAt, id, operatorEpoch, tokenId, workspaceId, workspaceName, workspaceSlug } = row
+  const {
+    endsAt,
+    expiresAt,
+    id,
+    operatorEpoch,
+    publishPerMinute,
+    tokenId,
+    workspaceId,
+    workspaceName,
+    workspaceSlug
+  } = row
   return {
     id,
     workspaceId,
     workspaceSlug,
+    publishPerMinute,
     workspaceName,
     name:
       actor.type === "operator"

@@ -65,7 +65,6 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     const box = yield* SecretBox
     const workspaces = yield* WorkspacesRepo
     const { allowedTargets, limits } = yield* InstallationPolicy
-    const limit = limits.endpoints
 
     const checkUrl = (url: string) =>
       Either.mapLeft(validateWebhookUrl(url, allowedTargets), (reason) => new InvalidWebhookUrl({ reason }))
@@ -74,7 +73,9 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
         const url = yield* checkUrl(request.url)
-        if (!(yield* workspaces.hold(workspaceId))) return yield* new WorkspaceNotFound()
+        const workspace = yield* workspaces.hold(workspaceId)
+        if (workspace === undefined) return yield* new WorkspaceNotFound()
+        const limit = workspace.limits.endpoints ?? limits.endpoints
         if ((yield* endpoints.count(workspaceId)) >= limit)
           return yield* new LimitReached({ limit, of: "endpoints" })
         const id = newId("endpoint")

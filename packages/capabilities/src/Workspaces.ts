@@ -5,13 +5,29 @@ import { newId } from "@posthorn/domain/Ids"
 import { byId } from "@posthorn/domain/Page"
 import { CurrentOperator, CurrentPrincipal, type Operator } from "@posthorn/domain/Principal"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
-import { type WorkspaceRow, WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
+import {
+  type WorkspaceLimits,
+  type WorkspaceRow,
+  WorkspacesRepo
+} from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { Effect } from "effect"
+import { changedFields, pick, type Sent } from "./Changes.ts"
 import { Identities } from "./Identities.ts"
 import { type ListQuery, listPast } from "./Lists.ts"
 import { transactional } from "./Transaction.ts"
 
 const REMOVED_AT_ONCE = 2000
+
+export interface WorkspaceChanges {
+  readonly name?: string | undefined
+  readonly limits?: Sent<WorkspaceLimits> | undefined
+}
+
+/** Without what was left out. */
+const given = (limits: Sent<WorkspaceLimits>) =>
+  Object.fromEntries(
+    Object.entries(limits).filter(([, limit]) => limit !== undefined)
+  ) as Partial<WorkspaceLimits>
 
 export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabilities/Workspaces", {
   dependencies: [Identities.Default, AuditEventsRepo.Default, WorkspacesRepo.Default],
@@ -23,16 +39,17 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
 
     /** Written to the operator's own log, which outlives the workspace. */
     const record = (
-      action: "workspace.created" | "workspace.deleted",
+      action: "workspace.created" | "workspace.updated" | "workspace.deleted",
       { actor, traceId }: Operator,
-      { id, slug }: WorkspaceRow
+      { id, slug }: Pick<WorkspaceRow, "id" | "slug">,
+      changes: Readonly<Record<string, unknown>> & { readonly fields: ReadonlyArray<string> }
     ) =>
       audit.appendOperator({
         actor,
         traceId,
         action,
         target: { type: "workspace", id },
-        changes: { fields: action === "workspace.created" ? ["slug", "name"] : [], slug }
+        changes: { ...changes, slug }
       })
 
     const create = (request: { readonly slug: string; readonly name: string }) =>
@@ -48,13 +65,45 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
           target: { type: "workspace", id: workspace.id },
           changes: { fields: ["slug", "name"], slug: workspace.slug }
         })
-        yield* record("workspace.created", operator, workspace)
+        yield* record("workspace.created", operator, workspace, { fields: ["slug", "name"] })
         return workspace
       }).pipe(transactional(sql), Effect.withSpan("Workspaces.create"))
 
     const list = Effect.fn("Workspaces.list")(function* (query: ListQuery) {
       return yield* listPast(byId, query, (from) => workspaces.list(query.limit, from))
     })
+
+    /** Change what was sent, also of the limits. */
+    const update = (sent: WorkspaceChanges) =>
+      Effect.gen(function* () {
+        const principal = yield* CurrentPrincipal
+        const { actor, traceId, workspaceId } = principal
+        const present = yield* workspaces.hold(workspaceId)
+        if (present === undefined) return yield* new WorkspaceNotFound()
+        const limits = { ...present.limits, ...given(sent.limits ?? {}) }
+        const fields = changedFields<Pick<WorkspaceRow, "limits" | "name">>(present, {
+          name: sent.name,
+          limits
+        })
+        if (fields.length === 0) return present
+        const next = { ...present, name: sent.name ?? present.name, limits }
+        yield* workspaces.update(workspaceId, next)
+        const changes = {
+          fields,
+          from: pick<WorkspaceRow>(present, fields),
+          to: pick<WorkspaceRow>(next, fields)
+        }
+        yield* audit.append({
+          workspaceId,
+          actor,
+          traceId,
+          action: "workspace.updated",
+          target: { type: "workspace", id: workspaceId },
+          changes
+        })
+        yield* record("workspace.updated", principal, present, changes)
+        return next
+      }).pipe(transactional(sql), Effect.withSpan("Workspaces.update"))
 
     /**
      * Deletes it with everything in it, including its audit log; the operator's log keeps a record of it. Its tokens are
@@ -70,7 +119,7 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
       yield* Effect.gen(function* () {
         const removed = yield* workspaces.remove(workspaceId)
         if (removed === undefined) return yield* new WorkspaceNotFound()
-        yield* record("workspace.deleted", principal, removed)
+        yield* record("workspace.deleted", principal, removed, { fields: [] })
       }).pipe(transactional(sql))
       yield* identities.forgetAll
     }).pipe(Effect.withSpan("Workspaces.remove"))
@@ -78,6 +127,6 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
     /** The workspace with this slug, or undefined; for the gate. */
     const findBySlug = workspaces.findBySlug
 
-    return { create, findBySlug, list, remove } as const
+    return { create, findBySlug, list, remove, update } as const
   })
 }) {}

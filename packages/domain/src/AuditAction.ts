@@ -3,6 +3,7 @@ import { Schema } from "effect"
 
 export const AuditAction = Schema.Literal(
   "workspace.created",
+  "workspace.updated",
   "workspace.deleted",
   "webhook.endpoint_created",
   "webhook.endpoint_updated",

@@ -36,6 +36,10 @@ create table posthorn.workspaces (
   -- Its own quotas; null means the installation's (0010_quotas.sql).
   waiting_limit bigint check (waiting_limit >= 1),
   bytes_limit bigint check (bytes_limit >= 1),
+  -- Its own limits; null: the installation's.
+  endpoints_limit integer check (endpoints_limit >= 1),
+  tokens_limit integer check (tokens_limit >= 1),
+  publish_per_minute integer check (publish_per_minute >= 1),
   -- The quota that it had used up at the last count. Publishing reads this column and does not count.
   used_up text check (used_up in ('waiting', 'bytes')),
   -- The delivery policy for endpoints that leave something out; null means the default. Validated by its writers.
@@ -404,7 +408,7 @@ create index audit_events_target on posthorn.audit_events (workspace_id, target_
 -- The operator's acts on workspaces. They outlive the workspaces, so they belong to none.
 create table posthorn.operator_audit_events (
   id text collate "C" primary key default posthorn.new_id('aud_'),
-  action text not null check (action in ('workspace.created', 'workspace.deleted')),
+  action text not null check (action in ('workspace.created', 'workspace.updated', 'workspace.deleted')),
   actor_type text not null check (actor_type = 'operator'),
   actor_id text not null,
   root_type text check (root_type in ('operator', 'api_token', 'member')),

@@ -63,7 +63,7 @@ begin
   loop
     execute format('revoke update, delete, truncate on posthorn.workspaces, posthorn.endpoints, posthorn.events,
       posthorn.deliveries, posthorn.attempts, posthorn.audit_events, posthorn.operator_audit_events from %s', other);
-    execute format('grant update (name, waiting_limit, bytes_limit, used_up, policy) on posthorn.workspaces to %s', other);
+    execute format('grant update (name, waiting_limit, bytes_limit, endpoints_limit, tokens_limit, publish_per_minute, used_up, policy) on posthorn.workspaces to %s', other);
     execute format('grant update (url, description, event_types, external_id, metadata, policy, enabled, disabled_reason, disabled_at,
       consecutive_failures, failing_since, generation, secret, previous_secret, previous_secret_expires_at, updated_at)
       on posthorn.endpoints to %s', other);

@@ -75,6 +75,7 @@ const sessionIn = ({ slug, workspaceId }: { slug: string; workspaceId: string })
     id: "ses_1",
     workspaceId,
     workspaceSlug: slug,
+    publishPerMinute: null,
     workspaceName: "W",
     actor: { type: "member", id: "mem_1", root: null },
     tokenId: null,

@@ -26,6 +26,7 @@ const SINCE = "2026-01-01T00:00:00.000Z"
 export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   createWorkspace: ({ slug }) => ({ body: { slug: `${slug}-more`, name: "More" } }),
   listWorkspaces: () => ({ query: { limit: "1" } }),
+  updateWorkspace: () => ({ body: { name: "Renamed", limits: { waiting: 100_000 } } }),
   deleteWorkspace: () => ({}),
   getOverview: () => ({}),
   createWebhookEndpoint: () => ({

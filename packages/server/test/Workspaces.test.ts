@@ -20,6 +20,7 @@ layer(testServer(), { excludeTestServices: true })("workspaces", (it) => {
         id: expect.stringMatching(/^wsp_[0-9a-f]{29}$/),
         slug: "acme",
         name: "Acme",
+        limits: { endpoints: null, tokens: null, waiting: null, bytes: null, publishPerMinute: null },
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
       })
       expect(again).toMatchObject({ status: 409, body: { _tag: "WorkspaceSlugTaken" } })

@@ -2,6 +2,7 @@
 export const operations = {
   createWorkspace: ["POST", "/workspaces", "operator"],
   listWorkspaces: ["GET", "/workspaces", "operator"],
+  updateWorkspace: ["PATCH", "/workspaces/:slug", "operator"],
   deleteWorkspace: ["DELETE", "/workspaces/:slug", "operator"],
   getOverview: ["GET", "/workspaces/:slug/overview", "workspace:read"],
   createWebhookEndpoint: ["POST", "/workspaces/:slug/webhooks", "webhook:create"],

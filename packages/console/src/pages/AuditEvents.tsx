@@ -16,6 +16,7 @@ type Row = ItemOf<"listAuditEvents">
 
 const actions: Readonly<Record<AuditAction, string>> = {
   "workspace.created": "Workspace created",
+  "workspace.updated": "Workspace changed",
   "workspace.deleted": "Workspace deleted",
   "webhook.endpoint_created": "Endpoint created",
   "webhook.endpoint_updated": "Endpoint changed",

@@ -7,7 +7,7 @@ import type { TimePosition } from "@posthorn/domain/Page"
 import { Scope } from "@posthorn/domain/Permission"
 import { type Lineage, Maker } from "@posthorn/domain/Principal"
 import { Effect, type Option, Schema } from "effect"
-import { Bytes, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
+import { Bytes, Count, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
 import { all, counted, execute, first, hasRow, one } from "../client/Query.ts"
 import { newestFirst } from "../client/Statement.ts"
 
@@ -28,6 +28,8 @@ export type ApiTokenRow = typeof ApiTokenRow.Type
 export const TokenIdentity = Schema.Struct({
   workspaceId: Id("workspace"),
   workspaceSlug: Schema.String,
+  /** The workspace's own limit. */
+  publishPerMinute: Schema.NullOr(Count),
   tokenId: Id("token"),
   scopes: Texts,
   secretHash: Bytes,
@@ -88,7 +90,8 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
       /** Those that exist. By id alone: the token is what tells the workspace. */
       const findIdentities = (tokenIds: ReadonlyArray<string>) =>
         all(sql, TokenIdentity)`
-        select t.workspace_id as "workspaceId", w.slug as "workspaceSlug", t.id as "tokenId", t.scopes,
+        select t.workspace_id as "workspaceId", w.slug as "workspaceSlug",
+          w.publish_per_minute as "publishPerMinute", t.id as "tokenId", t.scopes,
           t.secret_hash as "secretHash", t.expires_at as "expiresAt", t.revoked_at as "revokedAt",
           (extract(epoch from t.expires_at - clock_timestamp()) * 1000)::float8 as "leftMs",
           case when t.root_type is not null then json_build_object('type', t.root_type, 'id', t.root_id) end as root

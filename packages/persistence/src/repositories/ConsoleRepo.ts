@@ -12,7 +12,7 @@ import type { TimePosition } from "@posthorn/domain/Page"
 import { Role } from "@posthorn/domain/Permission"
 import { Maker } from "@posthorn/domain/Principal"
 import { Effect, type Option, Schema } from "effect"
-import { Id, Texts, Time } from "../client/internal/Columns.ts"
+import { Count, Id, Texts, Time } from "../client/internal/Columns.ts"
 import { all, execute, first, one } from "../client/Query.ts"
 import { newestFirst } from "../client/Statement.ts"
 
@@ -62,6 +62,8 @@ export const SessionRow = Schema.Struct({
   id: Id("consoleSession"),
   workspaceId: Id("workspace"),
   workspaceSlug: Schema.String,
+  /** The workspace's own limit. */
+  publishPerMinute: Schema.NullOr(Count),
   workspaceName: Schema.String,
   tokenScopes: Schema.NullOr(Texts),
   memberRole: Schema.NullOr(Role),
@@ -181,7 +183,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
       const findSessions = (asked: ReadonlyArray<Asked>, operatorEpochs: ReadonlyArray<string>) =>
         all(sql, SessionRow)`
         select s.id, w.id as "workspaceId", w.slug as "workspaceSlug", w.name as "workspaceName",
-          ${ofSession}, t.scopes as "tokenScopes",
+          w.publish_per_minute as "publishPerMinute", ${ofSession}, t.scopes as "tokenScopes",
           m.role as "memberRole", coalesce(m.name, t.name) as name, s.expires_at as "endsAt", t.expires_at as "expiresAt",
           s.last_seen_at < clock_timestamp() - interval '1 minute' as "isStale"
         from unnest(${asked.map(({ slug }) => slug)}::text[],

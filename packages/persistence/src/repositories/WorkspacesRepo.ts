@@ -5,8 +5,8 @@ import { held, WorkspaceNotFound, WorkspaceSlugTaken } from "@posthorn/domain/Er
 import type { WorkspaceId } from "@posthorn/domain/Ids"
 import { isSlug } from "@posthorn/domain/Slug"
 import { Effect, type Option, Schema } from "effect"
-import { Counted, columnsOf, Id, Time } from "../client/internal/Columns.ts"
-import { all, first, hasRow } from "../client/Query.ts"
+import { Count, Counted, columnsOf, Id, Time } from "../client/internal/Columns.ts"
+import { all, execute, first } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { boundedWait, byIdAfter, refusing, UNIQUE_VIOLATION } from "../client/Statement.ts"
 
@@ -14,9 +14,21 @@ export const WorkspaceRow = Schema.Struct({
   id: Id("workspace"),
   slug: Schema.String,
   name: Schema.String,
+  /** Its own; null is the installation's. */
+  limits: Schema.Struct({
+    endpoints: Schema.NullOr(Count),
+    tokens: Schema.NullOr(Count),
+    waiting: Schema.NullOr(Count),
+    bytes: Schema.NullOr(Count),
+    publishPerMinute: Schema.NullOr(Count)
+  }),
   createdAt: Time
 })
 export type WorkspaceRow = typeof WorkspaceRow.Type
+export type WorkspaceLimits = WorkspaceRow["limits"]
+
+const LIMITS = `json_build_object('endpoints', endpoints_limit, 'tokens', tokens_limit, 'waiting', waiting_limit,
+  'bytes', bytes_limit, 'publishPerMinute', publish_per_minute)`
 
 const stillInUse = {
   "55P03": () => held("A transaction that published to this workspace is still open")
@@ -27,7 +39,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
   {
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const columns = sql.literal(columnsOf(WorkspaceRow))
+      const columns = sql.literal(columnsOf(WorkspaceRow, "", { limits: LIMITS }))
 
       const insert = (row: { readonly id: WorkspaceId; readonly slug: string; readonly name: string }) =>
         rows(sql, WorkspaceRow)`insert into posthorn.workspaces ${sql.insert(row)}
@@ -51,13 +63,20 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
 
       /**
        * Until the transaction ends nobody else holds this workspace: for what is counted before it is added. Publishing goes on
-       * beside it. False when the workspace went a moment ago.
+       * beside it. Undefined when the workspace went a moment ago.
        */
       const hold = (workspaceId: WorkspaceId) =>
         Effect.zipRight(
           Effect.orDie(boundedWait(sql)),
-          hasRow(sql)`select from posthorn.workspaces where id = ${workspaceId} for no key update`
+          first(sql, WorkspaceRow)`select ${columns} from posthorn.workspaces
+          where id = ${workspaceId} for no key update`
         )
+
+      const update = (workspaceId: WorkspaceId, { limits, name }: Pick<WorkspaceRow, "limits" | "name">) =>
+        execute(sql)`update posthorn.workspaces
+        set name = ${name}, endpoints_limit = ${limits.endpoints}, tokens_limit = ${limits.tokens},
+          waiting_limit = ${limits.waiting}, bytes_limit = ${limits.bytes}, publish_per_minute = ${limits.publishPerMinute}
+        where id = ${workspaceId}`
 
       /** Forward on id, strictly past the position. */
       const list = (limit: number, from: Option.Option<{ readonly id: WorkspaceId }>) =>
@@ -91,7 +110,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
           refusing(stillInUse)
         )
 
-      return { findBySlug, get, hold, insert, list, remove, removeHistory } as const
+      return { findBySlug, get, hold, insert, list, remove, removeHistory, update } as const
     })
   }
 ) {}

@@ -11,6 +11,7 @@ import { HttpApp, HttpRouter, HttpServerRequest } from "@effect/platform"
 import { CallerGate, OperatorGate, WorkspaceGate } from "@posthorn/api-contract/Gates"
 import { type ContractEntry, entries, membersOf } from "@posthorn/api-contract/Walk"
 import { Workspaces } from "@posthorn/capabilities/Workspaces"
+import type { Bucket } from "@posthorn/domain/Bucket"
 import { Forbidden, InvalidRequest, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import type { Operator, Principal } from "@posthorn/domain/Principal"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
@@ -60,11 +61,13 @@ const unknownQuery = ({ querySchema }: ContractEntry, query: object) => {
 interface Where {
   readonly id: Principal["workspaceId"]
   readonly slug: string
+  /** The workspace's own limit. */
+  readonly publishPerMinute: number | null
 }
 
 const homeOf = (caller: Exclude<Caller, { readonly kind: "operator" }>): Where => {
-  const { workspaceId, workspaceSlug } = openTo(caller)
-  return { id: workspaceId, slug: workspaceSlug }
+  const { publishPerMinute, workspaceId, workspaceSlug } = openTo(caller)
+  return { id: workspaceId, slug: workspaceSlug, publishPerMinute }
 }
 
 const operatorOf = ({ traceId, via }: Call, caller: Caller): Operator => ({
@@ -101,7 +104,10 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
       if (caller.kind === "operator")
         return Effect.flatMap(
           slug === undefined ? Effect.succeed(undefined) : workspaces.findBySlug(slug),
-          (found) => (found === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(found))
+          (found) =>
+            found === undefined
+              ? Effect.fail(new WorkspaceNotFound())
+              : Effect.succeed({ ...found, publishPerMinute: found.limits.publishPerMinute })
         )
       const home = homeOf(caller)
       return slug === undefined || slug === home.slug
@@ -116,8 +122,14 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
         return response.status < 400 ? trouble.passing(response) : Effect.succeed(response)
       })
 
+    /** What the workspace itself may publish, whoever does it, by tools too. */
+    const ownLimit = (bucket: Bucket, where: Where | undefined) =>
+      bucket !== "event_publish" || where === undefined || where.publishPerMinute === null
+        ? Effect.void
+        : limits.takeOwn(bucket, where.id, where.publishPerMinute)
+
     /** Lets a call pass, and returns the result of `admit`. `locate` finds the workspace. */
-    const pass = <W, E, A>(
+    const pass = <W extends Where | undefined, E, A>(
       locate: (caller: Caller, slug: string | undefined) => Effect.Effect<W, E>,
       admit: (call: Call, caller: Caller, where: W) => A
     ) =>
@@ -140,11 +152,13 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
 
           const admitting = Effect.flatMap(call.authenticate(params.slug), (caller) =>
             Effect.flatMap(locate(caller, params.slug), (where) =>
-              call.isTool
-                ? allow(caller, where)
-                : Effect.flatMap(limits.take(bucket, countedAs(caller), workspaceIdOf(caller)), () =>
-                    allow(caller, where)
-                  )
+              (call.isTool
+                ? Effect.void
+                : limits.take(bucket, countedAs(caller), workspaceIdOf(caller))
+              ).pipe(
+                Effect.zipRight(ownLimit(bucket, where)),
+                Effect.zipRight(Effect.suspend(() => allow(caller, where)))
+              )
             )
           )
           return call.isTool ? admitting : Effect.zipRight(observe(entry, call), admitting)
@@ -157,7 +171,7 @@ export class Gate extends Effect.Service<Gate>()("@posthorn/server/Gate", {
       (call, caller, where) =>
         where === undefined ? operatorOf(call, caller) : principalOf(call, caller, where)
     )
-    const operator = pass(() => Effect.void, operatorOf)
+    const operator = pass(() => Effect.succeed(undefined), operatorOf)
     const principal = pass(workspaceOf, principalOf)
 
     return { caller, operator, principal } as const

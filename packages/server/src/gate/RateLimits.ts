@@ -57,7 +57,15 @@ export class RateLimits extends Effect.Service<RateLimits>()("@posthorn/server/R
       })
     }
 
-    return { take } as const
+    /** Counts one call against a limit that the workspace has of its own. */
+    const takeOwn = (bucket: Bucket, workspaceId: string, perMinute: number) => {
+      const quota = { limit: perMinute, windowSeconds: 60 }
+      return Effect.flatMap(hit(bucket, `own:${workspaceId}`, quota), (counted) =>
+        report(stateOf(bucket, quota, counted))
+      )
+    }
+
+    return { take, takeOwn } as const
   })
 }) {}
 
