@@ -53,7 +53,7 @@ export type ApiToken = typeof ApiToken.Type
 
 export const CreatedApiToken = Schema.Struct({
   ...fields,
-  token: Text("The token itself, shown this once. Only a hash of it is kept.", API_TOKEN)
+  token: Text("The token itself, shown only here. Only a hash of it is stored.", API_TOKEN)
 }).annotations({ identifier: "CreatedApiToken" })
 export type CreatedApiToken = typeof CreatedApiToken.Type
 
@@ -82,7 +82,7 @@ const createApiToken = HttpApiEndpoint.post("createApiToken", "/workspaces/:slug
   .annotate(OpenApi.Summary, "Create an API token")
   .annotate(
     OpenApi.Description,
-    "The answer holds the token, this once. Scopes that grant more than the caller may do are refused. It ends when the token that makes it does at the latest."
+    "Only this answer contains the token. Scopes that grant more than the caller may do are refused. It expires with the token that made it at the latest."
   )
   .annotateContext(
     operation({
@@ -121,7 +121,7 @@ const revokeApiToken = HttpApiEndpoint.del("revokeApiToken", "/workspaces/:slug/
     sent(
       Schema.Struct({
         descendants: Flag(
-          "Also every token made by this one, and by those in turn; revoked ones are passed through."
+          "Also revoke every token made by this one, directly or through others, even if one in between is already revoked."
         )
       })
     )
@@ -131,7 +131,7 @@ const revokeApiToken = HttpApiEndpoint.del("revokeApiToken", "/workspaces/:slug/
   .annotate(OpenApi.Summary, "Revoke an API token")
   .annotate(
     OpenApi.Description,
-    "Effective everywhere within a second, and for good. Revoking it again changes nothing. A token that leaked may have made others: `descendants=true` ends those too, also when the token itself is revoked already."
+    "Takes effect everywhere within a second, permanently. Revoking it again changes nothing. A leaked token may have made others: `descendants=true` revokes those too, even if the token itself is already revoked."
   )
   .annotateContext(
     operation({

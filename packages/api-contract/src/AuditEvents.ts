@@ -68,16 +68,13 @@ const listOperatorAuditEvents = HttpApiEndpoint.get("listOperatorAuditEvents", "
   .setUrlParams(sent(Schema.Struct(pageQuery)))
   .addSuccess(AuditEventPage)
   .annotate(OpenApi.Summary, "List what the operator did to workspaces")
-  .annotate(
-    OpenApi.Description,
-    "Newest first: workspaces created and deleted. Kept outside the workspaces, so also of those that are gone."
-  )
+  .annotate(OpenApi.Description, "Newest first: workspaces created and deleted. It outlives the workspaces.")
   .annotateContext(
     operation({
       permission: "operator",
       bucket: "rest_read",
       tool: "list_operator_audit_events",
-      guidance: "Use it to learn when a workspace was made or deleted, also one that is gone."
+      guidance: "Use it to learn when a workspace was made or deleted, even a deleted one."
     })
   )
 

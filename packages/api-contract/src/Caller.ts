@@ -16,7 +16,7 @@ export const Caller = Schema.Struct({
   name: Text("For people.", "Billing service"),
   workspace: NullOr(
     Schema.Struct({ slug: SlugOfWorkspace, name: Text("For people.", "Acme Inc.") }),
-    "The workspace that is open to the caller; null for the operator, to whom every one is.",
+    "The caller's workspace; null for the operator, who may use all.",
     { slug: "acme", name: "Acme Inc." }
   ),
   scopes: Schema.Array(Scope).annotations({

@@ -16,7 +16,7 @@ export const ConsoleSession = Schema.Struct({
   memberId: IdOrNull("member", "The member who is signed in; null when it is no member."),
   role: NullOr(
     Role,
-    "The role whose rights it has; null when its rights are a token's, or scopes.",
+    "The role whose rights it has; null if it has a token's rights, or scopes.",
     "developer"
   ),
   via: Schema.Literal("link", "token").annotations({
@@ -60,7 +60,7 @@ const endConsoleSession = HttpApiEndpoint.del(
   .annotate(OpenApi.Summary, "End a console session")
   .annotate(
     OpenApi.Description,
-    "Ends what was made in it too: links, sessions and tokens. Everybody may end their own; whoever manages members, any."
+    "Also ends what was made in it: links, sessions and tokens. Callers may end their own sessions; those who manage members, any."
   )
   .annotateContext(
     operation({

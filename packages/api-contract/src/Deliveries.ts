@@ -62,7 +62,7 @@ const listWorkspaceDeliveries = HttpApiEndpoint.get(
         ...deliveryFilters,
         endpointId: Schema.optional(IdParam("endpoint")),
         eventId: Schema.optional(IdParam("event")),
-        since: Schema.optional(Moment("Only deliveries created then or later.")),
+        since: Schema.optional(Moment("Only deliveries created at this time or later.")),
         until: Schema.optional(Moment("Only deliveries created before then.", A_DAY_LATER))
       })
     )
@@ -91,7 +91,7 @@ const getWebhookDelivery = HttpApiEndpoint.get(
   .addSuccess(Delivery)
   .addError(failure(WebhookDeliveryNotFound))
   .annotate(OpenApi.Summary, "Get a delivery")
-  .annotate(OpenApi.Description, "Its status, its payload, and what the last attempt came to.")
+  .annotate(OpenApi.Description, "Its status, its payload, and the result of the last attempt.")
   .annotateContext(
     operation({
       permission: "webhook:read",

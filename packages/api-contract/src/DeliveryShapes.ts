@@ -70,7 +70,7 @@ export const Attempt = Schema.Struct({
   }),
   responseHeaders: Schema.Record({ key: Schema.String, value: Schema.String }).annotations({
     description:
-      "Of `content-type`, `location`, `retry-after`, `server` and `www-authenticate` those that came, each at most 256 bytes.",
+      "Those of `content-type`, `location`, `retry-after`, `server` and `www-authenticate` that the answer had, each at most 256 bytes.",
     examples: [{ "content-type": "text/plain", server: "nginx" }]
   }),
   responseBody: NullOr(

@@ -13,12 +13,12 @@ import { IdParam, Slug } from "./Wire.ts"
 const NextStep = Schema.Struct({
   operation: NullOr(
     Schema.String,
-    "The operation's name, as in this document; null when it is work for a person.",
+    "The operation's name, as in this document; null for a person's step.",
     "updateWebhookEndpoint"
   ),
   tool: NullOr(
     Schema.String,
-    "The operation's MCP tool; null when it is work for a person.",
+    "The operation's MCP tool; null for a person's step.",
     "update_webhook_endpoint"
   ),
   arguments: NullOr(
@@ -28,7 +28,7 @@ const NextStep = Schema.Struct({
   ),
   fillIn: Schema.Array(Schema.String).annotations({
     description:
-      "Arguments to find out, ask for, or decide on. A step of a tool that has none is safe to run as it stands: it removes nothing, rotates nothing, and sends nothing again that may already have had its effect.",
+      "Arguments to find out, ask for, or decide. A tool's step without any is safe to run unchanged: it removes nothing, rotates nothing, and sends nothing again that may already have had an effect.",
     examples: [["url"]]
   }),
   why: Text("What it is good for.", "Correct the path of the URL.")
@@ -47,7 +47,7 @@ const ChangeBefore = Schema.Struct({
   via: Text("The transport it came through.", "rest")
 }).annotations({
   identifier: "ChangeBefore",
-  description: "The change on record that came before and may explain it."
+  description: "The recorded change that preceded it and may explain it."
 })
 
 const Finding = Schema.Struct({

@@ -6,7 +6,10 @@ import { A_DAY_LATER, SIGNING_SECRET, TIME, URL_OF_RECEIVER } from "./Examples.t
 import { EndpointId, Id, Integer, NullOr, Text, Timestamp } from "./Fields.ts"
 import { PageOf, Storable, withDefault } from "./Wire.ts"
 
-const Enabled = Schema.Boolean.annotations({ description: "Whether it is sent anything.", examples: [true] })
+const Enabled = Schema.Boolean.annotations({
+  description: "Whether deliveries are sent to it.",
+  examples: [true]
+})
 
 export const endpointFields = {
   id: Id("endpoint"),
@@ -18,7 +21,7 @@ export const endpointFields = {
   }),
   externalId: NullOr(Schema.String, "The platform's own name for it; null when it has none.", "shop-7"),
   metadata: Schema.Record({ key: Schema.String, value: Schema.String }).annotations({
-    description: "What the platform notes of it.",
+    description: "The platform's own notes on it.",
     examples: [{ region: "eu" }]
   }),
   enabled: Enabled,

@@ -43,7 +43,7 @@ const createWebhookEndpoint = HttpApiEndpoint.post("createWebhookEndpoint", "/wo
   .annotate(OpenApi.Summary, "Create a webhook endpoint")
   .annotate(
     OpenApi.Description,
-    "Events that match are delivered from now on. The signing secret is made unseen: rotate it to see one."
+    "Events that match are delivered from now on. The answer does not contain the signing secret: rotate it to see one."
   )
   .annotateContext(
     operation({
@@ -116,7 +116,7 @@ const updateWebhookEndpoint = HttpApiEndpoint.patch(
   .annotate(OpenApi.Summary, "Update a webhook endpoint")
   .annotate(
     OpenApi.Description,
-    "Changes only what is sent. Disabling stops delivery and keeps history; enabling a disabled one sets its failure streak to 0 and lets waiting deliveries go on."
+    "Changes only the members that are sent. Disabling stops delivery and keeps history; enabling sets the failure streak to 0 and lets waiting deliveries go on."
   )
   .annotateContext(
     operation({
@@ -143,7 +143,7 @@ const deleteWebhookEndpoint = HttpApiEndpoint.del(
   .annotate(OpenApi.Summary, "Delete a webhook endpoint")
   .annotate(
     OpenApi.Description,
-    "Its deliveries and attempts go with it. To stop delivery and keep history, disable it."
+    "Also deletes its deliveries and attempts. To stop delivery and keep history, disable it instead."
   )
   .annotateContext(
     operation({
@@ -168,7 +168,7 @@ const rotateWebhookSecret = HttpApiEndpoint.post(
   .annotate(OpenApi.Summary, "Rotate the signing secret")
   .annotate(
     OpenApi.Description,
-    "The answer holds the new secret, this once. For 24 hours deliveries are signed with the new and the old one; an older one stops at once."
+    "Only this answer contains the new secret. For 24 hours deliveries are signed with the new and the old one; an even older one stops at once."
   )
   .annotateContext(
     operation({

@@ -48,7 +48,7 @@ const publishEvent = HttpApiEndpoint.post("publishEvent", "/workspaces/:slug/eve
   .annotate(OpenApi.Summary, "Publish an event")
   .annotate(
     OpenApi.Description,
-    "Queues one delivery for each enabled endpoint whose subscriptions match. Answered means durable. The payload reaches receivers exactly as written here."
+    "Queues one delivery for each enabled endpoint whose subscriptions match. Once this is answered, the event is durable. The payload reaches receivers exactly as written here."
   )
   .annotateContext(
     operation({

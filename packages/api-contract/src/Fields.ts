@@ -58,6 +58,6 @@ export const ExpiresAt = NullOr(Timestamp, "When it ends; null when it does not.
 /** Who did something, and through which transport. */
 export const actorFields = {
   type: ActorType.annotations({ description: "Its kind." }),
-  id: Text("Id of the token or the member; of others a word such as `operator`.", exampleId("token")),
+  id: Text("Id of the token or the member; for others a word such as `operator`.", exampleId("token")),
   via: Via.annotations({ description: "The transport it came through." })
 }

@@ -91,7 +91,7 @@ const updateMember = HttpApiEndpoint.patch("updateMember", "/workspaces/:slug/me
   .annotate(OpenApi.Summary, "Update a member")
   .annotate(
     OpenApi.Description,
-    "Changes only what is sent. A new role counts from the member's next request on."
+    "Changes only the members that are sent. A new role takes effect at the member's next request."
   )
   .annotateContext(
     operation({

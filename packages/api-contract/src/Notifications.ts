@@ -58,7 +58,7 @@ const markNotificationRead = HttpApiEndpoint.post(
   .annotate(OpenApi.Summary, "Mark a notification as read")
   .annotate(
     OpenApi.Description,
-    "Read for everybody in the workspace. Marking it again keeps the first time."
+    "Marks it as read for everybody in the workspace. Marking it again keeps the first time."
   )
   .annotateContext(
     operation({

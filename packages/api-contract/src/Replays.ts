@@ -35,7 +35,7 @@ const ReplayableStatus = States.ReplayableStatus.annotations({
 
 export const Replay = Schema.Struct({
   id: Id("replay", "`rpl_…`"),
-  endpointId: EndpointId.annotations({ description: "Whose deliveries are replayed." }),
+  endpointId: EndpointId.annotations({ description: "The endpoint whose deliveries are replayed." }),
   statuses: Schema.Array(ReplayableStatus).annotations({
     description: "What the deliveries must have been at the start."
   }),
@@ -51,27 +51,27 @@ export const Replay = Schema.Struct({
     description:
       "A running job waits while its endpoint is disabled. Three jobs of a workspace run at a time; later ones are `queued`."
   }),
-  matched: Integer("Deliveries and missed events that the job is about, counted at its start.", 7),
+  matched: Integer("Deliveries and missed events that the job covers, counted at its start.", 7),
   missed: Integer("How many of them are events that the endpoint missed while it was disabled.", 2),
   replayed: Integer("Those for which a new delivery was made so far.", 5),
   failed: Integer(
-    "Those for which none could be made, because they were gone; counted when the job is done.",
+    "Sources that could not be replayed, because they were gone; counted when the job is done.",
     0
   ),
   createdAt: Timestamp.annotations({ description: "When it was started.", examples: [A_DAY_LATER] }),
   finishedAt: NullOr(Timestamp, "When it was done or cancelled; null while it runs.", null)
 }).annotations({
   identifier: "Replay",
-  description: "A job that replays what an endpoint did not receive in a time."
+  description: "A job that replays what an endpoint did not receive in a time range."
 })
 export type Replay = typeof Replay.Type
 
 export const ReplayPage = PageOf("Replay", Replay)
 
 export const ReplayCount = Schema.Struct({
-  matched: Integer("Deliveries and missed events that a job over the same range would be about.", 7),
+  matched: Integer("Deliveries and missed events that a job over the same range would cover.", 7),
   missed: Integer("How many of them are missed events.", 2)
-}).annotations({ identifier: "ReplayCount", description: "What a replay job would be about." })
+}).annotations({ identifier: "ReplayCount", description: "What a replay job would cover." })
 
 const UNTIL = "Those created before then; null or left out: all up to now."
 
@@ -171,7 +171,7 @@ const cancelReplay = HttpApiEndpoint.del("cancelReplay", "/workspaces/:slug/webh
   .annotate(OpenApi.Summary, "Cancel a replay job")
   .annotate(
     OpenApi.Description,
-    "No further deliveries are made; those made so far stay and are sent. A job that has ended is left as it is."
+    "No further deliveries are made; those made so far stay and are sent. A job that has ended is not changed."
   )
   .annotateContext(
     operation({

@@ -39,7 +39,7 @@ export const SignatureExplanation = Schema.Struct({
     "timestamp_off",
     "header_missing",
     "wrong_secret"
-  ).annotations({ description: "What is to be said of the signature; the first that applies." }),
+  ).annotations({ description: "The verdict on the signature; the first that applies." }),
   explanation: Text(
     "Why, and what to do.",
     "Headers and body fit the endpoint's current secret, and the time is right."

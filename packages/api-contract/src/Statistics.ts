@@ -18,7 +18,7 @@ const figures = {
   failed: Integer("Those that failed so far and will be tried again.", 1),
   failedPermanent: Integer("Those that will not be tried again: refused, or the URL was bad.", 1),
   deadLettered: Integer("Those that have spent their retries.", 0),
-  p50Ms: IntegerOrNull("Half of their last attempts took at most so long; null when there was none.", 42),
+  p50Ms: IntegerOrNull("Half of their last attempts took at most this long; null if there was none.", 42),
   p95Ms: IntegerOrNull(
     "95 of 100 of their last attempts took at most so long; null when there was none.",
     310
@@ -102,7 +102,7 @@ export const WorkspaceOverviewDto = Schema.Struct({
       "`delivered` divided by all that were tried; null when none was.",
       0.998
     ),
-    p50Ms: IntegerOrNull("Half of their last attempts took at most so long; null when there was none.", 42),
+    p50Ms: IntegerOrNull("Half of their last attempts took at most this long; null if there was none.", 42),
     p95Ms: IntegerOrNull(
       "95 of 100 of their last attempts took at most so long; null when there was none.",
       310
@@ -116,7 +116,7 @@ export const WorkspaceOverviewDto = Schema.Struct({
       "Deliveries that still have an attempt to come, those of disabled endpoints included. Above 50,000 it may be some seconds old.",
       3
     ),
-    oldestWaitingSeconds: IntegerOrNull("Age of the oldest of them; null when nothing waits.", 12)
+    oldestWaitingSeconds: IntegerOrNull("How long the oldest of them has waited; null if none waits.", 12)
   }).annotations({ description: "What waits to be sent." }),
   members: Integer("Members of the workspace.", 4),
   apiTokens: Integer("Tokens that are neither revoked nor expired.", 2),

@@ -28,7 +28,7 @@ const TraceItem = Schema.Struct(
   Schema.Record({ key: Schema.String, value: Schema.Unknown.annotations({ jsonSchema: {} }) })
 ).annotations({
   identifier: "TraceItem",
-  description: "One thing that happened, with the members of its kind.",
+  description: "One item, with the members of its kind.",
   examples: [
     {
       at: TIME,
@@ -51,7 +51,7 @@ export const Trace = Schema.Struct({
     description: "Whether there is more than the 1,000 items that are shown, the oldest ones.",
     examples: [false]
   })
-}).annotations({ identifier: "Trace", description: "All that became of an event." })
+}).annotations({ identifier: "Trace", description: "Everything that became of an event." })
 export type Trace = typeof Trace.Type
 
 const getTrace = HttpApiEndpoint.get("getTrace", "/workspaces/:slug/trace/:traceId")

@@ -125,7 +125,7 @@ const deleteWorkspace = HttpApiEndpoint.del("deleteWorkspace", "/workspaces/:slu
   .annotate(OpenApi.Summary, "Delete a workspace")
   .annotate(
     OpenApi.Description,
-    "Everything in it goes: endpoints, deliveries, attempts, tokens, members and the audit log."
+    "Removes everything in it: endpoints, deliveries, attempts, tokens, members and the audit log."
   )
   .annotateContext(
     operation({

@@ -36,7 +36,7 @@ export type Issue = typeof Issue.Type
 /** A request does not have the shape that its operation requires. */
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("InvalidRequest", {
   issues: Schema.Array(Issue).annotations({
-    description: "Each thing that is wrong.",
+    description: "The faults that were found.",
     examples: [[{ path: "/eventTypes", message: "is missing" }]]
   })
 }) {
@@ -160,7 +160,7 @@ export class TraceNotFound extends Schema.TaggedError<TraceNotFound>()("TraceNot
 /** No operation has this path. */
 export class RouteNotFound extends Schema.TaggedError<RouteNotFound>()("RouteNotFound", {}) {
   override get message() {
-    return "Nothing lives at this path: /reference lists every operation."
+    return "No operation has this path: /reference lists every operation."
   }
 }
 
@@ -176,7 +176,7 @@ export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("Me
   allow: fact("The methods that the path answers.", "GET, HEAD")
 }) {
   override get message() {
-    return `This path answers ${this.allow}.`
+    return `This path allows only ${this.allow}.`
   }
 }
 
@@ -256,8 +256,8 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("QuotaExc
 }) {
   override get message() {
     return this.quota === "waiting"
-      ? "As many deliveries of this workspace wait as may wait: publish again once some are made, or have an endpoint that does not answer disabled and deleted."
-      : "This workspace keeps as many bytes of payloads as it may keep: it may publish again once old history is removed."
+      ? "This workspace has reached its limit of waiting deliveries: publish again once some are made, or disable and delete an endpoint that does not answer."
+      : "This workspace has reached its limit of stored payload bytes: publish again once old history is removed."
   }
 }
 
