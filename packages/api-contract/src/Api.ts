@@ -22,6 +22,7 @@ import { failure } from "./Problem.ts"
 import { ReplaysApi } from "./Replays.ts"
 import { StatisticsApi } from "./Statistics.ts"
 import { TracesApi } from "./Traces.ts"
+import { WorkspaceSettingsApi } from "./WorkspaceSettings.ts"
 import { WorkspacesApi } from "./Workspaces.ts"
 
 const DESCRIPTION = `Posthorn delivers a platform's webhooks: signed, retried, evidenced, replayable.
@@ -35,6 +36,7 @@ pass over those you do not know.`
 
 export class Api extends HttpApi.make("posthorn")
   .add(WorkspacesApi)
+  .add(WorkspaceSettingsApi)
   .add(StatisticsApi)
   .add(EndpointsApi)
   .add(DeliveriesApi)

@@ -1,4 +1,5 @@
 /** The shapes of a webhook endpoint, and of requests about one. Source: spec §2.1 and §4.5. */
+import { DeliveryPolicy, EffectivePolicy } from "@posthorn/domain/DeliveryPolicy"
 import { EventTypePattern } from "@posthorn/domain/EventType"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Schema } from "effect"
@@ -24,13 +25,17 @@ export const endpointFields = {
     description: "The platform's own notes on it.",
     examples: [{ region: "eu" }]
   }),
+  policy: NullOr(DeliveryPolicy, "Its own delivery policy; null when it leaves all to the workspace.", null),
   enabled: Enabled,
   disabledReason: NullOr(
     DisabledReason,
     "What disabled it: somebody by hand, its failures in a row, failing for so long, or a 410 answer; null while it is enabled.",
     null
   ),
-  consecutiveFailures: Integer("Failed attempts in a row; at 20 the endpoint is disabled.", 0)
+  consecutiveFailures: Integer(
+    "Failed attempts in a row; at 20 the endpoint is disabled, unless its policy says otherwise.",
+    0
+  )
 }
 
 export const WebhookEndpoint = Schema.Struct(endpointFields).annotations({
@@ -41,6 +46,7 @@ export type WebhookEndpoint = typeof WebhookEndpoint.Type
 
 export const WebhookEndpointDetail = Schema.Struct({
   ...endpointFields,
+  effectivePolicy: EffectivePolicy,
   createdAt: Timestamp,
   updatedAt: Timestamp,
   previousSecretExpiresAt: NullOr(
@@ -106,6 +112,12 @@ export const Metadata = Schema.Record({
     message: () => "Expected at most 20 members: names of 1 to 64 characters, values texts of at most 500"
   })
 
+export const PolicyOrNull = NullOr(
+  DeliveryPolicy,
+  "When to try again, how fast, and when to stop; replaced whole. What it leaves out is the workspace's, or the default.",
+  { retries: { kind: "patient" }, disableAfter: { kind: "failing_for", seconds: 86_400 } }
+)
+
 /** The URL is any text here; the capability validates it, so that a bad one is `InvalidWebhookUrl`. */
 export const Url = Schema.String.annotations({
   description: "A public https URL without credentials; at most 2,048 characters.",
@@ -118,6 +130,7 @@ export const CreateWebhookEndpoint = Schema.Struct({
   description: Schema.optional(DescriptionOrNull),
   externalId: Schema.optional(ExternalIdOrNull),
   metadata: Schema.optional(Metadata),
+  policy: Schema.optional(PolicyOrNull),
   enabled: withDefault(Enabled, true)
 }).annotations({
   identifier: "CreateWebhookEndpoint",
@@ -130,6 +143,7 @@ export const UpdateWebhookEndpoint = Schema.Struct({
   description: Schema.optional(DescriptionOrNull),
   externalId: Schema.optional(ExternalIdOrNull),
   metadata: Schema.optional(Metadata),
+  policy: Schema.optional(PolicyOrNull),
   enabled: Schema.optional(Enabled)
 }).annotations({
   identifier: "UpdateWebhookEndpoint",

@@ -1,5 +1,6 @@
 /** Webhook endpoints: registering, changing and removing them. Source: spec §2.1, §3, §4.2 and §3.4. */
 import * as SqlClient from "@effect/sql/SqlClient"
+import { type DeliveryPolicy, resolve } from "@posthorn/domain/DeliveryPolicy"
 import {
   InvalidWebhookUrl,
   LimitReached,
@@ -14,6 +15,7 @@ import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import {
+  type EndpointDetailRow,
   type EndpointRow,
   type EndpointSettings,
   EndpointsRepo
@@ -34,6 +36,7 @@ export interface NewEndpoint {
   readonly description?: string | null | undefined
   readonly externalId?: string | null | undefined
   readonly metadata?: Readonly<Record<string, string>> | undefined
+  readonly policy?: DeliveryPolicy | null | undefined
   readonly enabled: boolean
 }
 
@@ -52,6 +55,7 @@ const SETTINGS = [
   "description",
   "externalId",
   "metadata",
+  "policy",
   "enabled"
 ] as const satisfies ReadonlyArray<keyof EndpointSettings>
 
@@ -64,7 +68,13 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     const events = yield* EventsRepo
     const box = yield* SecretBox
     const workspaces = yield* WorkspacesRepo
-    const { allowedTargets, limits } = yield* InstallationPolicy
+    const { allowedTargets, limits, requestTimeoutMs, retryDelayMs } = yield* InstallationPolicy
+
+    /** With its policy as it holds. */
+    const detail = ({ workspacePolicy, ...endpoint }: EndpointDetailRow) => ({
+      ...endpoint,
+      effectivePolicy: resolve(endpoint.policy, workspacePolicy, { requestTimeoutMs, retryDelayMs })
+    })
 
     const checkUrl = (url: string) =>
       Either.mapLeft(validateWebhookUrl(url, allowedTargets), (reason) => new InvalidWebhookUrl({ reason }))
@@ -87,6 +97,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
           eventTypes: request.eventTypes,
           externalId: request.externalId ?? null,
           metadata: request.metadata ?? {},
+          policy: request.policy ?? null,
           enabled: request.enabled,
           secret
         })
@@ -118,7 +129,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
           (found) => found !== undefined,
           () => new WebhookEndpointNotFound()
         )
-      ).pipe(withCheapSpan("Endpoints.get"))
+      ).pipe(Effect.map(detail), withCheapSpan("Endpoints.get"))
 
     const record = (
       action: "webhook.endpoint_updated" | "webhook.endpoint_deleted",
@@ -177,7 +188,7 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         const present = yield* hold(endpointId, precondition)
         const url = sent.url === undefined ? undefined : yield* checkUrl(sent.url)
         yield* change(present, { ...sent, url })
-        return (yield* endpoints.findDetail(workspaceId, endpointId))!
+        return detail((yield* endpoints.findDetail(workspaceId, endpointId))!)
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.update"))
 
     /**

@@ -92,6 +92,7 @@ const tree = root.addChildren([
     page("/events/$eventId", () => import("./pages/Event.tsx"), "Event"),
     page("/notifications", () => import("./pages/Notifications.tsx"), "Notifications"),
     page("/audit-log", () => import("./pages/AuditEvents.tsx"), "AuditEvents"),
+    page("/settings", () => import("./pages/WorkspaceSettings.tsx"), "WorkspaceSettings"),
     page("/members", () => import("./pages/Members.tsx"), "Members"),
     page("/api-tokens", () => import("./pages/ApiTokens.tsx"), "ApiTokens"),
     page("/connect", () => import("./pages/Connect.tsx"), "Connect")

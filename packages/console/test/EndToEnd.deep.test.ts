@@ -369,4 +369,44 @@ inChromium("the console in Chromium", (on) => {
     await page.getByText("The server does not answer").waitFor({ state: "detached", timeout: 30_000 })
     await page.getByText("still here").waitFor()
   }, 90_000)
+
+  it("§3.5 draws a policy before it is saved, and an endpoint takes the workspace's where it says nothing", async () => {
+    const slug = await makeWorkspace()
+    const id = await makeEndpoint(slug)
+    const { page } = await on.open()
+    await enter(page, on.stage, slug)
+    const choose = async (label: string, choice: string | RegExp) => {
+      await page.getByRole("button", { name: label }).click()
+      await page.getByRole("option", { name: choice }).click()
+    }
+    const tried = page.getByRole("list", { name: "When it is tried" })
+
+    await page.goto(`${on.stage.url}/console/w/${slug}/settings`)
+    await choose("Retries", /^Patient/)
+    await tried.getByText("given up after 3 days").waitFor()
+    await choose("Jitter", "Up to 50 % longer")
+    await page.getByText("With jitter at most after 5 days").waitFor()
+    await page.getByRole("button", { name: "Save policy" }).click()
+    await page.getByText("Saved").waitFor()
+
+    await page.goto(`${on.stage.url}/console/w/${slug}/endpoints/${id}?tab=policy`)
+    await page.getByRole("button", { name: "As the workspace: patient" }).waitFor()
+    await choose("Retries", "Waits of your own")
+    await page.getByLabel("Seconds before each retry").fill("60, 99999999")
+    await choose("Disable the endpoint", "After failing for a time")
+    await page.getByLabel("Hours").fill("48")
+    await page.getByRole("button", { name: "Save policy" }).click()
+    await page.getByText("Expected a whole number from 1 to 604800").waitFor()
+    await page.getByLabel("Seconds before each retry").fill("60, 3600")
+    await tried.getByText("given up after 1 h").waitFor()
+    await page.getByRole("button", { name: "Save policy" }).click()
+    await page.getByText("Saved").waitFor()
+
+    expect((await on.stage.api("GET", `/workspaces/${slug}/webhooks/${id}`)).effectivePolicy).toMatchObject({
+      retries: { kind: "waits", seconds: [60, 3600] },
+      jitter: 0.5,
+      disableAfter: { kind: "failing_for", seconds: 172_800 },
+      givesUpAfterSeconds: 3660
+    })
+  })
 })

@@ -5,6 +5,7 @@ export const AuditAction = Schema.Literal(
   "workspace.created",
   "workspace.updated",
   "workspace.deleted",
+  "workspace.settings_updated",
   "webhook.endpoint_created",
   "webhook.endpoint_updated",
   "webhook.endpoint_deleted",

@@ -1,5 +1,5 @@
 /**
- * The delivery policy of an endpoint: when a delivery is tried again, how fast attempts begin, and when the endpoint is
+ * The delivery policy of an endpoint: when a delivery is tried again, and when the endpoint is
  * disabled. A member that the endpoint omits comes from its workspace, and one that the workspace omits from the installation.
  * With nothing set, deliveries behave exactly as spec §3.1 and §8 say.
  *
@@ -16,9 +16,17 @@ export const FAILURE_LIMIT = 20
 /** Units of the retry delay (30 s) that `standard` waits after attempt `ordinal` (from 1) failed: 1, 2, … at most 6. */
 export const retryUnits = (ordinal: number): number => Math.min(ordinal, MAX_RETRIES)
 
-const wholeBetween = (least: number, most: number) =>
-  Schema.Int.pipe(Schema.between(least, most)).annotations({
+const wholeBetween = (least: number, most: number, description: string, example: number) =>
+  Schema.Number.pipe(Schema.int(), Schema.between(least, most)).annotations({
+    description,
+    examples: [example],
     message: () => `Expected a whole number from ${least} to ${most}`
+  })
+
+/** Without a description of its own, which an error would show in place of the literal. */
+const kind = <Name extends string>(name: Name, description: string) =>
+  Schema.Literal(name).annotations({
+    jsonSchema: { type: "string", enum: [name], description, examples: [name] }
   })
 
 const WAITS_MOST = 20
@@ -28,7 +36,7 @@ const WAITS_TOGETHER_SECONDS = 2_592_000
 
 const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((all, one) => all + one, 0)
 
-const Waits = Schema.Array(wholeBetween(1, WAIT_MOST_SECONDS))
+const Waits = Schema.Array(wholeBetween(1, WAIT_MOST_SECONDS, "Seconds.", 300))
   .pipe(
     Schema.minItems(1),
     Schema.maxItems(WAITS_MOST),
@@ -42,33 +50,33 @@ const Waits = Schema.Array(wholeBetween(1, WAIT_MOST_SECONDS))
   })
 
 export const Retries = Schema.Union(
-  Schema.Struct({ kind: Schema.Literal("standard") }),
-  Schema.Struct({ kind: Schema.Literal("patient") }),
-  Schema.Struct({ kind: Schema.Literal("waits"), seconds: Waits }),
-  Schema.Struct({ kind: Schema.Literal("none") })
+  Schema.Struct({ kind: kind("standard", "6 retries within about 10 minutes.") }),
+  Schema.Struct({ kind: kind("patient", "9 retries within about 3 days.") }),
+  Schema.Struct({ kind: kind("waits", "A retry after each of these waits."), seconds: Waits }),
+  Schema.Struct({ kind: kind("none", "No retry.") })
 ).annotations({
-  description:
-    "`standard`: 6 retries within about 10 minutes. `patient`: 9 retries within about 3 days. `waits`: a retry after each of these waits. `none`: no retry.",
+  identifier: "Retries",
+  description: "When a delivery is tried again, and how often.",
   examples: [{ kind: "patient" }]
 })
 export type Retries = typeof Retries.Type
 
-export const RateLimit = Schema.Struct({
-  requests: wholeBetween(1, 10_000).annotations({ description: "Attempts.", examples: [5] }),
-  perSeconds: wholeBetween(1, 3_600).annotations({ description: "Length of the window.", examples: [1] })
-}).annotations({
-  identifier: "RateLimit",
-  description: "In no window of this length are more attempts begun."
-})
-export type RateLimit = typeof RateLimit.Type
-
 export const DisableAfter = Schema.Union(
-  Schema.Struct({ kind: Schema.Literal("failures"), count: wholeBetween(1, 1_000) }),
-  Schema.Struct({ kind: Schema.Literal("failing_for"), seconds: wholeBetween(3_600, 2_592_000) }),
-  Schema.Struct({ kind: Schema.Literal("never") })
+  Schema.Struct({
+    kind: kind("failures", "After so many failed attempts in a row."),
+    count: wholeBetween(1, 1_000, "Failed attempts in a row.", 20)
+  }),
+  Schema.Struct({
+    kind: kind(
+      "failing_for",
+      "By the failed attempt that is recorded so long or longer after the first of the present streak, not before the fifth."
+    ),
+    seconds: wholeBetween(3_600, 2_592_000, "Seconds since the first failure in a row.", 86_400)
+  }),
+  Schema.Struct({ kind: kind("never", "Not by failures.") })
 ).annotations({
-  description:
-    "`failures`: after so many failed attempts in a row. `failing_for`: by the first failed attempt that is recorded so many seconds or more after the first of the present streak, but not before the fifth. `never`: not by failures.",
+  identifier: "DisableAfter",
+  description: "When failures disable the endpoint.",
   examples: [{ kind: "failing_for", seconds: 86_400 }]
 })
 export type DisableAfter = typeof DisableAfter.Type
@@ -85,14 +93,7 @@ const members = {
       "Whether the next attempt is not before what `Retry-After` of a retryable answer says, at most 24 hours.",
     examples: [true]
   }),
-  timeoutSeconds: wholeBetween(1, 60).annotations({
-    description: "Seconds until the head of the answer has to be there.",
-    examples: [10]
-  }),
-  rateLimit: Schema.NullOr(RateLimit).annotations({
-    description: "In no window of this length are more attempts begun; null is no limit.",
-    examples: [{ requests: 5, perSeconds: 1 }]
-  }),
+  timeoutSeconds: wholeBetween(1, 60, "Seconds until the head of the answer has to be there.", 10),
   disableAfter: DisableAfter,
   onGone: Schema.Literal("fail", "disable").annotations({
     description: "`fail`: 410 is a 4xx like others. `disable`: it disables the endpoint at once.",
@@ -107,7 +108,6 @@ export const DeliveryPolicy = Schema.Struct({
   jitter: optional(members.jitter),
   honorRetryAfter: optional(members.honorRetryAfter),
   timeoutSeconds: optional(members.timeoutSeconds),
-  rateLimit: optional(members.rateLimit),
   disableAfter: optional(members.disableAfter),
   onGone: optional(members.onGone)
 }).annotations({
@@ -187,7 +187,6 @@ export const resolve = (
     jitter: 0,
     honorRetryAfter: false,
     timeoutSeconds: defaults.requestTimeoutMs / 1_000,
-    rateLimit: null,
     disableAfter: { kind: "failures" as const, count: FAILURE_LIMIT },
     onGone: "fail" as const,
     ...workspace,

@@ -25,6 +25,7 @@ export const permissions = [
   "notification:list",
   "notification:update",
   "workspace:read",
+  "workspace:update",
   "console:link"
 ] as const
 

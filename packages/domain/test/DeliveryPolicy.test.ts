@@ -13,7 +13,6 @@ describe("DeliveryPolicy", () => {
       jitter: 0,
       honorRetryAfter: false,
       timeoutSeconds: 10,
-      rateLimit: null,
       disableAfter: { kind: "failures", count: 20 },
       onGone: "fail",
       givesUpAfterSeconds: 630
@@ -23,14 +22,12 @@ describe("DeliveryPolicy", () => {
   it("§3.5 takes what an endpoint leaves out from its workspace, and nothing else", () => {
     const workspace: DeliveryPolicy = {
       retries: { kind: "patient" },
-      rateLimit: { requests: 5, perSeconds: 1 },
       jitter: 0.2
     }
 
-    const policy = resolve({ rateLimit: null, retries: { kind: "none" } }, workspace, defaults)
+    const policy = resolve({ retries: { kind: "none" } }, workspace, defaults)
 
     assert.strictEqual(policy.jitter, 0.2)
-    assert.isNull(policy.rateLimit)
     assert.deepStrictEqual(policy.retries, { kind: "none" })
     assert.strictEqual(policy.givesUpAfterSeconds, 0)
   })
@@ -70,8 +67,6 @@ describe("DeliveryPolicy", () => {
       { retries: { kind: "waits", seconds: [604_800, 604_800, 604_800, 604_800, most - 4 * 604_800] } },
       { jitter: 0.5 },
       { timeoutSeconds: 60 },
-      { rateLimit: { requests: 10_000, perSeconds: 3_600 } },
-      { rateLimit: null },
       { disableAfter: { kind: "failing_for", seconds: 3_600 } },
       { disableAfter: { kind: "never" } },
       { onGone: "disable" }
@@ -89,10 +84,6 @@ describe("DeliveryPolicy", () => {
       { jitter: -0.1 },
       { timeoutSeconds: 0 },
       { timeoutSeconds: 61 },
-      { rateLimit: { requests: 0, perSeconds: 1 } },
-      { rateLimit: { requests: 10_001, perSeconds: 1 } },
-      { rateLimit: { requests: 1, perSeconds: 3_601 } },
-      { rateLimit: { requests: 1, perSeconds: 1, burst: 2 } },
       { disableAfter: { kind: "failures", count: 1_001 } },
       { disableAfter: { kind: "failing_for", seconds: 3_599 } },
       { onGone: "retry" },

@@ -15,6 +15,7 @@ const all = [
   "notification:list",
   "notification:update",
   "workspace:read",
+  "workspace:update",
   "console:link"
 ]
 const look = ["workspace:read", "notification:list", "member:list", "webhook:read"]

@@ -48,6 +48,7 @@ const shown = ({ description, enabled, eventTypes, id, url }: Modelled) => ({
   eventTypes,
   externalId: null,
   metadata: {},
+  policy: null,
   enabled,
   disabledReason: enabled ? null : "manual",
   consecutiveFailures: 0
@@ -55,6 +56,7 @@ const shown = ({ description, enabled, eventTypes, id, url }: Modelled) => ({
 
 const detail = (modelled: Modelled) => ({
   ...shown(modelled),
+  effectivePolicy: expect.any(Object),
   createdAt: expect.any(String),
   updatedAt: expect.any(String),
   previousSecretExpiresAt: modelled.rotated ? expect.any(String) : null,

@@ -32,6 +32,7 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
         eventTypes: ["invoice.*"],
         externalId: null,
         metadata: {},
+        policy: null,
         enabled: true,
         disabledReason: null,
         consecutiveFailures: 0
@@ -43,6 +44,15 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
       )
       expect(detail.body).toEqual({
         ...endpoint,
+        effectivePolicy: {
+          retries: { kind: "standard" },
+          jitter: 0,
+          honorRetryAfter: false,
+          timeoutSeconds: 10,
+          disableAfter: { kind: "failures", count: 20 },
+          onGone: "fail",
+          givesUpAfterSeconds: 630
+        },
         createdAt: expect.stringMatching(/\.\d{3}Z$/),
         updatedAt: expect.stringMatching(/\.\d{3}Z$/),
         previousSecretExpiresAt: null,
@@ -72,6 +82,7 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
           "externalId",
           "id",
           "metadata",
+          "policy",
           "url"
         ].sort()
       )

@@ -28,6 +28,8 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   listWorkspaces: () => ({ query: { limit: "1" } }),
   updateWorkspace: () => ({ body: { name: "Renamed", limits: { waiting: 100_000 } } }),
   deleteWorkspace: () => ({}),
+  getWorkspaceSettings: () => ({}),
+  updateWorkspaceSettings: () => ({ body: { policy: { retries: { kind: "patient" } } } }),
   getOverview: () => ({}),
   createWebhookEndpoint: () => ({
     body: { url: "https://example.com/new", eventTypes: ["invoice.*"], description: "New" }

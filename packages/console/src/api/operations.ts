@@ -4,6 +4,8 @@ export const operations = {
   listWorkspaces: ["GET", "/workspaces", "operator"],
   updateWorkspace: ["PATCH", "/workspaces/:slug", "operator"],
   deleteWorkspace: ["DELETE", "/workspaces/:slug", "operator"],
+  getWorkspaceSettings: ["GET", "/workspaces/:slug/settings", "workspace:read"],
+  updateWorkspaceSettings: ["PATCH", "/workspaces/:slug/settings", "workspace:update"],
   getOverview: ["GET", "/workspaces/:slug/overview", "workspace:read"],
   createWebhookEndpoint: ["POST", "/workspaces/:slug/webhooks", "webhook:create"],
   listWebhookEndpoints: ["GET", "/workspaces/:slug/webhooks", "webhook:read"],

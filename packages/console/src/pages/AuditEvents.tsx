@@ -18,6 +18,7 @@ const actions: Readonly<Record<AuditAction, string>> = {
   "workspace.created": "Workspace created",
   "workspace.updated": "Workspace changed",
   "workspace.deleted": "Workspace deleted",
+  "workspace.settings_updated": "Workspace settings changed",
   "webhook.endpoint_created": "Endpoint created",
   "webhook.endpoint_updated": "Endpoint changed",
   "webhook.endpoint_deleted": "Endpoint deleted",

@@ -22,5 +22,6 @@ export const scopeWords: Record<Scope, string> = {
   "notification:list": "See notifications.",
   "notification:update": "Mark notifications as read.",
   "workspace:read": "See the overview.",
+  "workspace:update": "Change the workspace's settings.",
   "console:link": "Make links that open this console."
 }

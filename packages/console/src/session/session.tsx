@@ -1,4 +1,5 @@
 /** Who is signed in, to which workspace, and what they may do. Forbidden actions are not shown: every page asks `may`. */
+import type { PolicyDefaults } from "@posthorn/domain/DeliveryPolicy"
 import { createContext, useContext } from "react"
 import { send } from "../api/client.ts"
 import type { OperationName } from "../api/contract.ts"
@@ -18,6 +19,8 @@ export interface SessionInfo {
 export interface Welcome {
   readonly brand: { readonly name: string; readonly accent: string | null; readonly hasLogo: boolean }
   readonly version: string
+  /** What policies rest on that leave something out. */
+  readonly policyDefaults: PolicyDefaults
   readonly sessions: ReadonlyArray<SessionInfo>
 }
 

@@ -29,6 +29,7 @@ export const places = [
   { label: "Audit log", to: "/w/$slug/audit-log", icon: "audit", needs: "listAuditEvents", key: "a" },
   { label: "Members", to: "/w/$slug/members", icon: "members", needs: "listMembers", key: "m" },
   { label: "API tokens", to: "/w/$slug/api-tokens", icon: "tokens", needs: "listApiTokens", key: "t" },
+  { label: "Settings", to: "/w/$slug/settings", icon: "settings", needs: "getWorkspaceSettings", key: "s" },
   { label: "Connect", to: "/w/$slug/connect", icon: "connect", needs: "getCaller", key: "c" }
 ] as const satisfies ReadonlyArray<{
   label: string

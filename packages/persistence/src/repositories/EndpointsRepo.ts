@@ -4,6 +4,7 @@
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
+import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { ExternalIdTaken, held } from "@posthorn/domain/Errors"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { DisabledReason } from "@posthorn/domain/States"
@@ -20,6 +21,7 @@ export const EndpointRow = Schema.Struct({
   eventTypes: Texts,
   externalId: Schema.NullOr(Schema.String),
   metadata: Schema.Record({ key: Schema.String, value: Schema.String }),
+  policy: Schema.NullOr(DeliveryPolicy),
   enabled: Schema.Boolean,
   disabledReason: Schema.NullOr(DisabledReason),
   consecutiveFailures: Count
@@ -31,6 +33,7 @@ const Detail = Schema.Struct({
   createdAt: Time,
   updatedAt: Time,
   previousSecretExpiresAt: Schema.NullOr(Time),
+  workspacePolicy: Schema.NullOr(DeliveryPolicy),
   /** Of the missed events. */
   since: Schema.NullOr(Time),
   count: Count
@@ -45,13 +48,15 @@ const Rotated = Schema.Struct({ previousSecretExpiresAt: Time })
 /** What an update may change. */
 export type EndpointSettings = Pick<
   EndpointRow,
-  "url" | "description" | "eventTypes" | "externalId" | "metadata" | "enabled"
+  "url" | "description" | "eventTypes" | "externalId" | "metadata" | "policy" | "enabled"
 >
 
 export interface NewEndpoint extends EndpointSettings {
   readonly id: EndpointId
   readonly secret: Buffer
 }
+
+const jsonOrNull = (value: object | null) => (value === null ? null : JSON.stringify(value))
 
 const taken = refusing({ [UNIQUE_VIOLATION]: () => new ExternalIdTaken() })
 
@@ -69,10 +74,11 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
       const insert = (workspaceId: WorkspaceId, endpoint: NewEndpoint) =>
         rows(sql, EndpointRow)`
         insert into posthorn.endpoints
-          (workspace_id, id, url, description, event_types, external_id, metadata, enabled, disabled_reason, disabled_at, secret)
+          (workspace_id, id, url, description, event_types, external_id, metadata, policy, enabled, disabled_reason,
+            disabled_at, secret)
         values (${workspaceId}, ${endpoint.id}, ${endpoint.url}, ${endpoint.description},
           ${endpoint.eventTypes as Array<string>}::text[], ${endpoint.externalId},
-          ${JSON.stringify(endpoint.metadata)}::jsonb, ${endpoint.enabled}::boolean,
+          ${JSON.stringify(endpoint.metadata)}::jsonb, ${jsonOrNull(endpoint.policy)}::jsonb, ${endpoint.enabled}::boolean,
           case when ${endpoint.enabled}::boolean then null else 'manual' end,
           case when ${endpoint.enabled}::boolean then null else date_trunc('milliseconds', clock_timestamp()) end,
           ${endpoint.secret})
@@ -102,6 +108,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         select ${columns}, created_at as "createdAt", updated_at as "updatedAt",
           case when previous_secret_expires_at > now() then previous_secret_expires_at end
             as "previousSecretExpiresAt",
+          (select w.policy from posthorn.workspaces w where w.id = e.workspace_id) as "workspacePolicy",
           disabled_at as since,
           (select count(*) from posthorn.missed_events m
            where m.workspace_id = e.workspace_id and m.endpoint_id = e.id
@@ -143,6 +150,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
             updated_at = date_trunc('milliseconds', clock_timestamp())
             ${next.externalId === present.externalId ? sql`` : sql`, external_id = ${next.externalId}`}
             ${next.metadata === present.metadata ? sql`` : sql`, metadata = ${JSON.stringify(next.metadata)}::jsonb`}
+            ${next.policy === present.policy ? sql`` : sql`, policy = ${jsonOrNull(next.policy)}::jsonb`}
             ${next.eventTypes === present.eventTypes ? sql`` : sql`, event_types = ${next.eventTypes as Array<string>}::text[]`}
             ${enables ? sql`, consecutive_failures = 0, failing_since = null, generation = generation + 1, disabled_reason = null` : sql``}
             ${disables ? sql`, disabled_reason = 'manual', disabled_at = date_trunc('milliseconds', clock_timestamp())` : sql``}

@@ -1,6 +1,7 @@
 /** Workspaces: the directory that every other key leads with. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
+import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { held, WorkspaceNotFound, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
 import { isSlug } from "@posthorn/domain/Slug"
@@ -30,6 +31,11 @@ export type WorkspaceLimits = WorkspaceRow["limits"]
 const LIMITS = `json_build_object('endpoints', endpoints_limit, 'tokens', tokens_limit, 'waiting', waiting_limit,
   'bytes', bytes_limit, 'publishPerMinute', publish_per_minute)`
 
+const Settings = Schema.Struct({ policy: Schema.NullOr(DeliveryPolicy) })
+
+/** What a workspace's own administrator may set. */
+export type WorkspaceSettings = typeof Settings.Type
+
 const stillInUse = {
   "55P03": () => held("A transaction that published to this workspace is still open")
 }
@@ -54,12 +60,14 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
           : first(sql, WorkspaceRow)`select ${columns}
         from posthorn.workspaces where slug = ${slug}`
 
+      const gone = <A, E>(row: Effect.Effect<A | undefined, E>) =>
+        Effect.flatMap(row, (found) =>
+          found === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(found)
+        )
+
       /** By id; it may have been removed since the gate let the caller in. */
       const get = (workspaceId: WorkspaceId) =>
-        Effect.flatMap(
-          first(sql, WorkspaceRow)`select ${columns} from posthorn.workspaces where id = ${workspaceId}`,
-          (row) => (row === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(row))
-        )
+        gone(first(sql, WorkspaceRow)`select ${columns} from posthorn.workspaces where id = ${workspaceId}`)
 
       /**
        * Until the transaction ends nobody else holds this workspace: for what is counted before it is added. Publishing goes on
@@ -77,6 +85,22 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
         set name = ${name}, endpoints_limit = ${limits.endpoints}, tokens_limit = ${limits.tokens},
           waiting_limit = ${limits.waiting}, bytes_limit = ${limits.bytes}, publish_per_minute = ${limits.publishPerMinute}
         where id = ${workspaceId}`
+
+      const settings = (workspaceId: WorkspaceId) =>
+        gone(first(sql, Settings)`select policy from posthorn.workspaces where id = ${workspaceId}`)
+
+      /** The same for somebody who is about to change them. */
+      const settingsForUpdate = (workspaceId: WorkspaceId) =>
+        gone(
+          first(
+            sql,
+            Settings
+          )`select policy from posthorn.workspaces where id = ${workspaceId} for no key update`
+        )
+
+      const updateSettings = (workspaceId: WorkspaceId, { policy }: WorkspaceSettings) =>
+        execute(sql)`update posthorn.workspaces
+        set policy = ${policy === null ? null : JSON.stringify(policy)}::jsonb where id = ${workspaceId}`
 
       /** Forward on id, strictly past the position. */
       const list = (limit: number, from: Option.Option<{ readonly id: WorkspaceId }>) =>
@@ -110,7 +134,19 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
           refusing(stillInUse)
         )
 
-      return { findBySlug, get, hold, insert, list, remove, removeHistory, update } as const
+      return {
+        findBySlug,
+        get,
+        hold,
+        insert,
+        list,
+        remove,
+        removeHistory,
+        settings,
+        settingsForUpdate,
+        update,
+        updateSettings
+      } as const
     })
   }
 ) {}

@@ -68,11 +68,12 @@ export const removesInOrder = async <E>(
   assert.equal(await settled, "removed")
 }
 
-const settingsOf = ({ description, eventTypes, externalId, metadata, url }: EndpointRow) => ({
+const settingsOf = ({ description, eventTypes, externalId, metadata, policy, url }: EndpointRow) => ({
   description,
   eventTypes,
   externalId,
   metadata,
+  policy,
   url
 })
 
@@ -89,6 +90,7 @@ const scenarios = writeScenarios((it) => {
           eventTypes: ["a"],
           externalId: null,
           metadata: {},
+          policy: null,
           enabled,
           secret: Buffer.from("secret")
         })

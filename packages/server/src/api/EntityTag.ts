@@ -8,7 +8,7 @@ import type { WebhookEndpoint } from "@posthorn/api-contract/EndpointShapes"
 /** The members that a tag covers. */
 export type Settings = Pick<
   WebhookEndpoint,
-  "url" | "eventTypes" | "description" | "externalId" | "metadata" | "enabled"
+  "url" | "eventTypes" | "description" | "externalId" | "metadata" | "policy" | "enabled"
 >
 
 const TAG_LENGTH = 22
@@ -19,9 +19,10 @@ export const entityTagOf = ({
   eventTypes,
   externalId,
   metadata,
+  policy,
   url
 }: Settings): string => {
-  const text = JSON.stringify([url, eventTypes, description, enabled, externalId, metadata])
+  const text = JSON.stringify([url, eventTypes, description, enabled, externalId, metadata, policy])
   return `"${createHash("sha256").update(text).digest("base64url").slice(0, TAG_LENGTH)}"`
 }
 

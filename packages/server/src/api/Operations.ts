@@ -21,6 +21,7 @@ import { notificationsLive } from "./Notifications.ts"
 import { replaysLive } from "./Replays.ts"
 import { statisticsLive } from "./Statistics.ts"
 import { tracesLive } from "./Traces.ts"
+import { workspaceSettingsLive } from "./WorkspaceSettings.ts"
 import { workspacesLive } from "./Workspaces.ts"
 
 export const operationsLive = HttpApiBuilder.api(Api).pipe(
@@ -38,6 +39,7 @@ export const operationsLive = HttpApiBuilder.api(Api).pipe(
     statisticsLive,
     replaysLive,
     tracesLive,
+    workspaceSettingsLive,
     workspacesLive
   ]),
   Layer.provide(gatesLive)

@@ -10,6 +10,7 @@
  */
 import { HttpApiBuilder, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { type ConsoleSession, ConsoleSessions } from "@posthorn/capabilities/ConsoleSessions"
+import { InstallationPolicy } from "@posthorn/capabilities/InstallationPolicy"
 import { ForeignOrigin, type InvalidRequest, invalid } from "@posthorn/domain/Errors"
 import { Effect, Layer, Option } from "effect"
 import { Authentication } from "../gate/Authentication.ts"
@@ -63,6 +64,7 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
     const authentication = yield* SessionAuthentication
     const sessions = yield* ConsoleSessions
     const { version } = yield* ServerConfig
+    const { requestTimeoutMs, retryDelayMs } = yield* InstallationPolicy
 
     const open = (credential: Credential) =>
       Effect.flatMap(CurrentCall, ({ traceId }) =>
@@ -120,6 +122,7 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
       return HttpServerResponse.unsafeJson({
         brand: { name: brand.name, accent: brand.accent, hasLogo: brand.logo !== null },
         version,
+        policyDefaults: { requestTimeoutMs, retryDelayMs },
         sessions: found.map(shownSession)
       })
     })
