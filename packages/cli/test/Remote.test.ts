@@ -74,7 +74,8 @@ describe("posthorn workspace ensure", () => {
         id: expect.stringMatching(/^wsp_/),
         slug: "shop",
         name: "The shop",
-        createdAt: expect.any(String)
+        createdAt: expect.any(String),
+        limits: { publishPerMinute: null, endpoints: null, waiting: null, bytes: null, tokens: null }
       },
       created: true,
       token: {

@@ -170,6 +170,7 @@ inChromium("the console in Chromium", (on) => {
       "Events",
       "Notifications",
       "Members",
+      "Settings",
       "Connect"
     ])
     const forbidden = [
@@ -192,11 +193,13 @@ inChromium("the console in Chromium", (on) => {
       "/endpoints",
       `/endpoints/${endpointId}`,
       `/endpoints/${endpointId}?tab=settings`,
+      `/endpoints/${endpointId}?tab=policy`,
       `/endpoints/${endpointId}?tab=secret`,
       "/deliveries",
       "/events",
       "/notifications",
-      "/members"
+      "/members",
+      "/settings"
     ]) {
       await page.goto(`${on.stage.url}/console/w/${slug}${path}`)
       await settled(page)

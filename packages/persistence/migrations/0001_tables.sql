@@ -22,8 +22,8 @@ create function posthorn.deliveries_begin(event_id text) returns text language s
   return 'whd_' || substr(event_id, 5, 13);
 
 -- Which delivery policy holds for an endpoint, by its own and its workspace's: the same number for the same two, 0 for none.
-create function posthorn.policy_version(own jsonb, workspace jsonb) returns bigint language sql stable parallel safe
-  return case when own is null and workspace is null then 0 else hash_record_extended(row(own, workspace), 0) end;
+create function posthorn.policy_version(own jsonb, inherited jsonb) returns bigint language sql stable parallel safe
+  return case when own is null and inherited is null then 0 else hash_record_extended(row(own, inherited), 0) end;
 
 -- The trace id of an event that was published without one.
 create function posthorn.own_trace(event_id text) returns text language sql immutable parallel safe

@@ -109,7 +109,8 @@ describe("the tools", () => {
       "create_workspace",
       "delete_workspace",
       "list_operator_audit_events",
-      "list_workspaces"
+      "list_workspaces",
+      "update_workspace"
     ])
     expect(shown({ kind: "operator", operator: { name: null, epoch: "" } })).toEqual(
       entries.map(({ rules }) => rules.tool)

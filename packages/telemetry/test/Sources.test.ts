@@ -23,6 +23,7 @@ it("§12 the time is read from Effect's Clock, so that a test can set it", () =>
 
 it("§12 nothing is done behind the back of Effect's runtime", () => {
   const allowed = {
+    "persistence/src/client/DatabaseClock.ts": "a lane asks for the time where no effect runs",
     "telemetry/src/Elapsed.ts": "the ownership of shards is reckoned where no effect runs",
     "telemetry/src/Meters.ts": "callbacks of drivers count, too"
   }
