@@ -60,7 +60,7 @@ create table posthorn.attempts (
   constraint attempts_pkey PRIMARY KEY (workspace_id, delivery_id, ordinal),
   constraint attempts_check CHECK ((((status)::text = 'delivered'::text) = (failure_reason IS NULL)))
 );
-CREATE TRIGGER attempts_immutable BEFORE UPDATE ON posthorn.attempts FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
+CREATE TRIGGER attempts_immutable BEFORE UPDATE ON posthorn.attempts FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_all_but_purging();
 CREATE TRIGGER attempts_kept AFTER DELETE ON posthorn.attempts REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.refuse_lone_removal();
 
 create table posthorn.audit_events (
@@ -266,12 +266,13 @@ create table posthorn.events (
   deliveries integer not null,
   missed integer not null,
   actor text collate "C" not null,
+  purged_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone not null,
   constraint events_pkey PRIMARY KEY (workspace_id, id)
 ) with (autovacuum_vacuum_insert_threshold=20000, autovacuum_vacuum_insert_scale_factor=0);
 CREATE INDEX events_trace ON posthorn.events USING btree (workspace_id, trace_id) WHERE (trace_id <> (substr(id, 5) || '000'::text));
 CREATE INDEX events_type ON posthorn.events USING btree (workspace_id, event_type, id DESC);
-CREATE TRIGGER events_keep_ids BEFORE UPDATE OF workspace_id, id, payload ON posthorn.events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
+CREATE TRIGGER events_keep_ids BEFORE UPDATE OF workspace_id, id, payload, purged_at ON posthorn.events FOR EACH ROW WHEN (new.workspace_id IS DISTINCT FROM old.workspace_id OR new.id IS DISTINCT FROM old.id OR new.payload <> 'null'::text OR old.purged_at IS NOT NULL OR new.purged_at IS NULL) EXECUTE FUNCTION posthorn.refuse_change();
 
 create table posthorn.failed_deliveries (
   workspace_id text collate "C" not null,
@@ -662,6 +663,7 @@ create type posthorn.waiting as (
 -- posthorn.publish_events(workspace_slug text, event_types text[], payloads json[], idempotency_keys text[], trace_id text DEFAULT NULL::text, most_deliveries integer DEFAULT NULL::integer) returns SETOF posthorn.published
 -- posthorn.publish_one(workspace text, event_type text, payload text, trace_id text, most_deliveries integer, actor text) returns posthorn.published
 -- posthorn.publishing(shards smallint[]) returns text
+-- posthorn.purge_event(workspace text, event text, OUT outcome text, OUT bytes integer, OUT sha256 text, OUT attempts integer) returns record
 -- posthorn.quota_exceeded(quota text) returns posthorn.refusal
 -- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint)
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal

@@ -1,6 +1,7 @@
 /** Deliveries, their attempts, and sending one again. Source: spec §2.2, §2.3, §4 and §4.2. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import {
+  EventPurged,
   IdempotencyKeyInUse,
   IdempotencyKeyReused,
   WebhookDeliveryNotFound,
@@ -132,6 +133,7 @@ const replayWebhookDelivery = HttpApiEndpoint.post(
   .addSuccess(withStatus(202, Delivery))
   .addError(failure(WebhookDeliveryNotFound))
   .addError(failure(WebhookDeliveryNotReplayable))
+  .addError(failure(EventPurged))
   .addError(failure(WebhookEndpointDisabled))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))

@@ -1,13 +1,28 @@
 /** Reading back published events and their types. Source: spec §4.5. */
 import { HttpApiEndpoint, OpenApi } from "@effect/platform"
-import { EventNotFound } from "@posthorn/domain/Errors"
+import {
+  EventInDelivery,
+  EventNotFound,
+  IdempotencyKeyInUse,
+  IdempotencyKeyReused
+} from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
 import { A_DAY_LATER } from "./Examples.ts"
-import { actorFields, Id, Integer, Text, Timestamp, TraceId } from "./Fields.ts"
+import { actorFields, Id, Integer, NullOr, Text, Timestamp, TraceId } from "./Fields.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
-import { IdParam, JsonValue, Moment, PageOf, PayloadChoice, pageQuery, Slug, sent } from "./Wire.ts"
+import {
+  IdParam,
+  idempotencyKey,
+  JsonValue,
+  Moment,
+  PageOf,
+  PayloadChoice,
+  pageQuery,
+  Slug,
+  sent
+} from "./Wire.ts"
 
 export const Event = Schema.Struct({
   id: Id("event", "`evt_…`; newer events have greater ids."),
@@ -20,6 +35,7 @@ export const Event = Schema.Struct({
     description: "Who published it; of an event published in SQL the role of the database's session."
   }),
   createdAt: Timestamp.annotations({ description: "When it was published." }),
+  purgedAt: NullOr(Timestamp, "When its payload was blanked; null unless it was.", null),
   deliveries: Integer("How many deliveries the publish made; replays are not counted.", 2),
   missed: Integer(
     "How many endpoints matched and were disabled at that moment: no delivery was made for them.",
@@ -87,6 +103,30 @@ export const getEvent = HttpApiEndpoint.get("getEvent", "/workspaces/:slug/event
       bucket: "rest_read",
       tool: "get_event",
       guidance: "Use it for one event's payload."
+    })
+  )
+
+export const purgeEvent = HttpApiEndpoint.post("purgeEvent", "/workspaces/:slug/events/:eventId/purge")
+  .setPath(Schema.Struct({ slug: Slug, eventId: IdParam("event") }))
+  .setHeaders(Schema.Struct(idempotencyKey))
+  .addSuccess(Event)
+  .addError(failure(EventNotFound))
+  .addError(failure(EventInDelivery))
+  .addError(failure(IdempotencyKeyReused))
+  .addError(failure(IdempotencyKeyInUse))
+  .annotate(OpenApi.Summary, "Purge an event")
+  .annotate(
+    OpenApi.Description,
+    "Blanks its payload, and the bodies and headers that receivers answered, of replays too. Ids, times, statuses and signatures stay. Deliveries of it must have ended; they cannot be replayed any more."
+  )
+  .annotateContext(
+    operation({
+      permission: "operator",
+      bucket: "rest_write",
+      tool: "purge_event",
+      guidance: "It cannot be undone: ask the user first. Use it for personal data or a secret in a payload.",
+      destructive: true,
+      idempotent: true
     })
   )
 

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { IdempotencyKeyInUse, IdempotencyKeyReused, QuotaExceeded } from "@posthorn/domain/Errors"
 import { EventType } from "@posthorn/domain/EventType"
 import { Schema } from "effect"
-import { getEvent, listEvents, listEventTypes } from "./EventHistory.ts"
+import { getEvent, listEvents, listEventTypes, purgeEvent } from "./EventHistory.ts"
 import { exampleId } from "./Examples.ts"
 import { Id, TypeOfEvent } from "./Fields.ts"
 import { WorkspaceGate } from "./Gates.ts"
@@ -114,6 +114,7 @@ export class EventsApi extends HttpApiGroup.make("events")
   .add(listEvents)
   .add(getEvent)
   .add(listEventTypes)
+  .add(purgeEvent)
   .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "Events")
   .annotate(OpenApi.Description, "What happened on the platform.") {}

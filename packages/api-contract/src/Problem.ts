@@ -21,6 +21,8 @@ export const problems = {
   WorkspaceNotFound: { status: 404, title: "No such workspace" },
   WebhookEndpointNotFound: { status: 404, title: "No such webhook endpoint" },
   WebhookDeliveryNotFound: { status: 404, title: "No such delivery" },
+  EventInDelivery: { status: 409, title: "The event is still being delivered" },
+  EventPurged: { status: 409, title: "The event was purged" },
   EventNotFound: { status: 404, title: "No such event" },
   ApiTokenNotFound: { status: 404, title: "No such API token" },
   ConsoleSessionNotFound: { status: 404, title: "No such console session" },

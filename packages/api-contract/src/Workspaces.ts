@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { IdempotencyKeyInUse, IdempotencyKeyReused, WorkspaceSlugTaken } from "@posthorn/domain/Errors"
 import { SLUG_PATTERN } from "@posthorn/domain/Slug"
 import { Schema } from "effect"
-import { Id, IntegerOrNull, SlugOfWorkspace, Text, Timestamp } from "./Fields.ts"
+import { Id, Integer, IntegerOrNull, SlugOfWorkspace, Text, Timestamp } from "./Fields.ts"
 import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
 import { failure } from "./Problem.ts"
@@ -69,6 +69,34 @@ const listWorkspaces = HttpApiEndpoint.get("listWorkspaces", "/workspaces")
       bucket: "rest_read",
       tool: "list_workspaces",
       guidance: "Use it to find the slug that every other tool asks for."
+    })
+  )
+
+export const FleetWorkspace = Schema.Struct({
+  id: Id("workspace"),
+  slug: SlugOfWorkspace,
+  name: Text("For people.", "Acme Inc."),
+  waiting: Integer("Deliveries that still have an attempt to come; may be 2 seconds old.", 1_204),
+  oldestWaitingSeconds: IntegerOrNull("Since the oldest of them was made; null if none waits.", 37),
+  endpoints: Schema.Struct({
+    total: Integer("All of them.", 12),
+    disabled: Integer("Those that are disabled, by people or for their failures.", 1),
+    failing: Integer("Those that are enabled and have failed at least 3 times in a row.", 2)
+  }).annotations({ description: "Its endpoints." })
+}).annotations({ identifier: "FleetWorkspace", description: "How one workspace is doing." })
+
+const listFleet = HttpApiEndpoint.get("listFleet", "/fleet")
+  .middleware(OperatorGate)
+  .setUrlParams(sent(Schema.Struct(pageQuery)))
+  .addSuccess(PageOf("FleetWorkspace", FleetWorkspace))
+  .annotate(OpenApi.Summary, "List workspaces by what waits")
+  .annotate(OpenApi.Description, "Those with the most waiting deliveries first, then by id.")
+  .annotateContext(
+    operation({
+      permission: "operator",
+      bucket: "rest_read",
+      tool: "list_fleet",
+      guidance: "Use it to see which customers have a backlog or failing endpoints."
     })
   )
 
@@ -140,6 +168,7 @@ const deleteWorkspace = HttpApiEndpoint.del("deleteWorkspace", "/workspaces/:slu
 export class WorkspacesApi extends HttpApiGroup.make("workspaces")
   .add(createWorkspace)
   .add(listWorkspaces)
+  .add(listFleet)
   .add(updateWorkspace)
   .add(deleteWorkspace)
   .annotate(OpenApi.Title, "Workspaces")

@@ -2,6 +2,7 @@
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import {
+  EventPurged,
   WebhookDeliveryNotFound,
   WebhookDeliveryNotReplayable,
   WebhookEndpointDisabled,
@@ -15,6 +16,7 @@ import type { Times } from "@posthorn/persistence/client/Statement"
 import { AttemptsRepo } from "@posthorn/persistence/repositories/AttemptsRepo"
 import { DeliveriesRepo } from "@posthorn/persistence/repositories/DeliveriesRepo"
 import { EndpointsRepo } from "@posthorn/persistence/repositories/EndpointsRepo"
+import { EventsRepo } from "@posthorn/persistence/repositories/EventsRepo"
 import { ReplaysRepo } from "@posthorn/persistence/repositories/ReplaysRepo"
 import { withCheapSpan } from "@posthorn/telemetry/Tracing"
 import { Effect } from "effect"
@@ -36,12 +38,19 @@ export interface WorkspaceDeliveryQuery extends DeliveryQuery, Times {
 const REPLAYABLE: ReadonlySet<DeliveryStatus> = new Set(ReplayableStatus.literals)
 
 export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabilities/Deliveries", {
-  dependencies: [AttemptsRepo.Default, DeliveriesRepo.Default, EndpointsRepo.Default, ReplaysRepo.Default],
+  dependencies: [
+    AttemptsRepo.Default,
+    DeliveriesRepo.Default,
+    EndpointsRepo.Default,
+    EventsRepo.Default,
+    ReplaysRepo.Default
+  ],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const attempts = yield* AttemptsRepo
     const deliveries = yield* DeliveriesRepo
     const endpoints = yield* EndpointsRepo
+    const events = yield* EventsRepo
     const replays = yield* ReplaysRepo
 
     /** Deliveries of one endpoint, newest first. Only for an empty page is it checked whether the endpoint exists. */
@@ -109,11 +118,13 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
           return yield* new WebhookDeliveryNotReplayable({ deliveryId, deliveryStatus: source.status })
         }
         const id = yield* replays.replayOne(workspaceId, source, { actor, traceId })
-        // Read in the transaction that made it. If there is no id, the source was delivered a moment ago.
+        // Read in the transaction that made it. If there is no id, the source was delivered, or its event purged, meanwhile.
         const copy = id === undefined ? undefined : yield* deliveries.find(workspaceId, id)
-        if (copy === undefined)
-          return yield* new WebhookDeliveryNotReplayable({ deliveryId, deliveryStatus: "delivered" })
-        return yield* shown(copy)
+        if (copy !== undefined) return yield* shown(copy)
+        const event = source.eventId === null ? undefined : yield* events.find(workspaceId, source.eventId)
+        return yield* event === undefined || event.purgedAt === null
+          ? new WebhookDeliveryNotReplayable({ deliveryId, deliveryStatus: "delivered" })
+          : new EventPurged({ eventId: event.id })
       }).pipe(transactional(sql), Effect.withSpan("Deliveries.replay"))
 
     return { get, list, listByEndpoint, listAttempts, replay } as const

@@ -1,12 +1,14 @@
 /** Publishing events, and reading them back. Source: spec §6, §3.4 and §4.4. */
 
-import { EventNotFound, InvalidRequest, invalid } from "@posthorn/domain/Errors"
+import * as SqlClient from "@effect/sql/SqlClient"
+import { EventInDelivery, EventNotFound, InvalidRequest, invalid } from "@posthorn/domain/Errors"
 import { isReserved } from "@posthorn/domain/EventType"
 import type { EventId } from "@posthorn/domain/Ids"
 import type { JsonText } from "@posthorn/domain/JsonText"
 import { byId, byType } from "@posthorn/domain/Page"
 import { CurrentPrincipal, type Via } from "@posthorn/domain/Principal"
 import type { Times } from "@posthorn/persistence/client/Statement"
+import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import { EventsRepo, type Published } from "@posthorn/persistence/repositories/EventsRepo"
 import { counter } from "@posthorn/telemetry/Meters"
 import { withCheapSpan } from "@posthorn/telemetry/Tracing"
@@ -14,6 +16,7 @@ import { Effect } from "effect"
 import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { type ListQuery, listPast, pagePast } from "./Lists.ts"
 import { shown, shownPage } from "./OwnEvents.ts"
+import { transactional } from "./Transaction.ts"
 
 export interface NewEvent {
   readonly eventType: string
@@ -55,8 +58,10 @@ const count = (via: Via, answers: ReadonlyArray<Published>) => {
 }
 
 export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Events", {
-  dependencies: [EventsRepo.Default],
+  dependencies: [AuditEventsRepo.Default, EventsRepo.Default],
   effect: Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const audit = yield* AuditEventsRepo
     const events = yield* EventsRepo
     const { fanOut } = (yield* InstallationPolicy).limits
 
@@ -105,12 +110,30 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
       return yield* shown((yield* events.find(workspaceId, eventId)) ?? (yield* new EventNotFound()))
     })
 
+    /** Blanks an event for good: its payload, and what receivers answered. Repeated, it changes nothing. */
+    const purge = (eventId: EventId) =>
+      Effect.gen(function* () {
+        const { actor, traceId, workspaceId } = yield* CurrentPrincipal
+        const { outcome, ...changes } = yield* events.purge(workspaceId, eventId)
+        if (outcome === "waiting") return yield* new EventInDelivery({ eventId })
+        if (outcome === "purged")
+          yield* audit.append({
+            workspaceId,
+            actor,
+            traceId,
+            action: "event.purged",
+            target: { type: "event", id: eventId },
+            changes: { fields: ["payload"], ...changes }
+          })
+        return (yield* events.find(workspaceId, eventId)) ?? (yield* new EventNotFound())
+      }).pipe(transactional(sql), Effect.withSpan("Events.purge"))
+
     /** All published event types, by name. */
     const listTypes = Effect.fn("Events.listTypes")(function* (query: ListQuery) {
       const { workspaceId } = yield* CurrentPrincipal
       return yield* listPast(byType, query, (from) => events.listTypes(workspaceId, query.limit, from))
     })
 
-    return { get, list, listTypes, publish, publishAll } as const
+    return { get, list, listTypes, publish, publishAll, purge } as const
   })
 }) {}

@@ -2,9 +2,10 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { WorkspaceNotFound } from "@posthorn/domain/Errors"
 import { newId } from "@posthorn/domain/Ids"
-import { byId } from "@posthorn/domain/Page"
+import { byId, byWaiting } from "@posthorn/domain/Page"
 import { CurrentOperator, CurrentPrincipal, type Operator } from "@posthorn/domain/Principal"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
+import { FleetRepo } from "@posthorn/persistence/repositories/FleetRepo"
 import {
   type WorkspaceLimits,
   type WorkspaceRow,
@@ -18,6 +19,9 @@ import { transactional } from "./Transaction.ts"
 
 const REMOVED_AT_ONCE = 2000
 
+/** After so many failures in a row an enabled endpoint counts as failing. */
+const FAILING_STREAK = 3
+
 export interface WorkspaceChanges {
   readonly name?: string | undefined
   readonly limits?: Sent<WorkspaceLimits> | undefined
@@ -30,10 +34,11 @@ const given = (limits: Sent<WorkspaceLimits>) =>
   ) as Partial<WorkspaceLimits>
 
 export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabilities/Workspaces", {
-  dependencies: [Identities.Default, AuditEventsRepo.Default, WorkspacesRepo.Default],
+  dependencies: [Identities.Default, AuditEventsRepo.Default, FleetRepo.Default, WorkspacesRepo.Default],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const audit = yield* AuditEventsRepo
+    const fleet = yield* FleetRepo
     const identities = yield* Identities
     const workspaces = yield* WorkspacesRepo
 
@@ -71,6 +76,11 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
 
     const list = Effect.fn("Workspaces.list")(function* (query: ListQuery) {
       return yield* listPast(byId, query, (from) => workspaces.list(query.limit, from))
+    })
+
+    /** Those with the most waiting deliveries first. */
+    const listFleet = Effect.fn("Workspaces.listFleet")(function* (query: ListQuery) {
+      return yield* listPast(byWaiting, query, (from) => fleet.list(FAILING_STREAK, query.limit, from))
     })
 
     /** Change what was sent, also of the limits. */
@@ -127,6 +137,6 @@ export class Workspaces extends Effect.Service<Workspaces>()("@posthorn/capabili
     /** The workspace with this slug, or undefined; for the gate. */
     const findBySlug = workspaces.findBySlug
 
-    return { create, findBySlug, list, remove, update } as const
+    return { create, findBySlug, list, listFleet, remove, update } as const
   })
 }) {}

@@ -34,6 +34,12 @@ const signIn = createRoute({
   component: lazyRouteComponent(() => loaded(() => import("./session/SignIn.tsx")), "SignIn")
 })
 
+const fleet = createRoute({
+  getParentRoute: () => root,
+  path: "/fleet",
+  component: lazyRouteComponent(() => loaded(() => import("./pages/Fleet.tsx")), "Fleet")
+})
+
 export const workspace = createRoute({ getParentRoute: () => root, path: "/w/$slug", component: Shell })
 
 const page = <const Path extends string>(
@@ -79,6 +85,7 @@ export const events = createRoute({
 const tree = root.addChildren([
   start,
   signIn,
+  fleet,
   workspace.addChildren([
     index,
     page("/overview", () => import("./pages/Overview.tsx"), "Overview"),

@@ -12,15 +12,14 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 const operations = entries.map(({ method, path }) => ({
   method,
-  pattern: new RegExp(`^/console/api${path.replace(/:\w+/g, "[^/]+")}$`)
+  pattern: new RegExp(`^(?:/console/api)?${path.replace(/:\w+/g, "[^/]+")}$`)
 }))
 
 const isKnown = (method: string, pathname: string) =>
   pathname === "/console/session" ||
   pathname === "/console/link" ||
-  (pathname.startsWith("/console/api/")
-    ? operations.some((operation) => operation.method === method && operation.pattern.test(pathname))
-    : method === "GET")
+  (method === "GET" && !pathname.startsWith("/console/api/")) ||
+  operations.some((operation) => operation.method === method && operation.pattern.test(pathname))
 
 /** What a server that is away, or a refusal that a test provokes, makes Chromium itself say. */
 const EXPECTED = /Failed to load resource/

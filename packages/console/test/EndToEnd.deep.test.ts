@@ -3,6 +3,7 @@ import type { Page } from "playwright-core"
 import { beforeAll, expect, it } from "vitest"
 import { enter, settled } from "./Browser.ts"
 import { inChromium } from "./InChromium.ts"
+import { OPERATOR_TOKEN } from "./Stage.ts"
 
 inChromium("the console in Chromium", (on) => {
   let workspaces = 0
@@ -216,6 +217,29 @@ inChromium("the console in Chromium", (on) => {
       [`/console/api/workspaces/${slug}/webhooks/${endpointId}`]
     )
     expect(answer).toBe(403)
+  })
+
+  it("§5.2 shows all workspaces to the operator, and opens one", async () => {
+    const slug = await makeWorkspace()
+    const endpointId = await makeEndpoint(slug)
+    await on.stage.api("PATCH", `/workspaces/${slug}/webhooks/${endpointId}`, { enabled: false })
+    const { page } = await on.open()
+    const show = async (token: string) => {
+      await page.getByLabel("Operator’s token").fill(token)
+      await page.getByRole("button", { name: "Show workspaces" }).click()
+    }
+    await page.goto(`${on.stage.url}/console/fleet`)
+    await show("op_wrong")
+    await page.getByText("This is not an operator’s token that is valid here").waitFor()
+    await show(OPERATOR_TOKEN)
+    const row = page.getByRole("row", { name: slug })
+    await row.waitFor()
+    const cells = (await row.getByRole("cell").allInnerTexts()).slice(1, 6)
+    expect(cells).toEqual(["0", "–", "1", "0", "1"])
+    await row.getByRole("button", { name: "Open" }).click()
+    await page.getByRole("button", { name: "Sign in with this link" }).click()
+    await page.getByRole("heading", { name: "Overview" }).waitFor()
+    expect(page.url()).toContain(`/w/${slug}/`)
   })
 
   it("§11 says so when the session is revoked while the page is open", async () => {

@@ -306,6 +306,7 @@ export const placesOf = (world: World) => {
     "audit-log": at("/audit-log"),
     members: at("/members"),
     "api-tokens": at("/api-tokens"),
-    connect: at("/connect")
+    connect: at("/connect"),
+    fleet: "/console/fleet"
   }
 }

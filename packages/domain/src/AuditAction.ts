@@ -6,6 +6,7 @@ export const AuditAction = Schema.Literal(
   "workspace.updated",
   "workspace.deleted",
   "workspace.settings_updated",
+  "event.purged",
   "webhook.endpoint_created",
   "webhook.endpoint_updated",
   "webhook.endpoint_deleted",

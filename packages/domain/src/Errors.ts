@@ -212,6 +212,24 @@ export class WebhookDeliveryNotReplayable extends Schema.TaggedError<WebhookDeli
   }
 }
 
+/** A replay of a delivery whose event was purged. */
+export class EventPurged extends Schema.TaggedError<EventPurged>()("EventPurged", {
+  eventId: fact("Id of the event.", "evt_64401b2c93f5e0b7d1c4a98e62f03")
+}) {
+  override get message() {
+    return `The payload of event ${this.eventId} was purged, so it cannot be sent again.`
+  }
+}
+
+/** A purge of an event that is still being delivered. */
+export class EventInDelivery extends Schema.TaggedError<EventInDelivery>()("EventInDelivery", {
+  eventId: fact("Id of the event.", "evt_64401b2c93f5e0b7d1c4a98e62f03")
+}) {
+  override get message() {
+    return `Event ${this.eventId} has deliveries that are pending or failed: purge it once they have ended. Those of a disabled endpoint end with the endpoint.`
+  }
+}
+
 /** The key was used within 24 hours for another event or call, or its answer contained a secret and is not repeated. */
 export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()(
   "IdempotencyKeyReused",
@@ -377,6 +395,8 @@ export type PublicError =
   | ApiTokenNotFound
   | ConsoleSessionNotFound
   | EventNotFound
+  | EventInDelivery
+  | EventPurged
   | ExternalIdTaken
   | Forbidden
   | ForeignOrigin

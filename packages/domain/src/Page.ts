@@ -79,6 +79,12 @@ export const byTime = order(
 /** By id, ascending or newest first. */
 export const byId = order(Schema.Struct({ id: ID }), ({ id }: { readonly id: string }) => ({ id }))
 
+/** Most waiting deliveries first, then by id. */
+export const byWaiting = order(
+  Schema.Struct({ waiting: Schema.NonNegativeInt, id: ID }),
+  ({ id, waiting }: { readonly waiting: number; readonly id: string }) => ({ waiting, id })
+)
+
 /** Event types by name. */
 export const byType = order(
   Schema.Struct({ type: Schema.String.pipe(Schema.pattern(/^[\x20-\x7e]{1,128}$/)) }),

@@ -151,6 +151,8 @@ create table posthorn.events (
   missed integer not null,
   -- Who published it: type, transport and id, separated by spaces.
   actor text collate "C" not null,
+  -- When its payload was blanked; the payload is `null` since.
+  purged_at timestamptz(3),
   created_at timestamptz(3) not null
 -- Vacuumed after few rows, since a vacuum reads only new pages. Until then, counting a type's last day in the index below has
 -- to read each row too: 7 us instead of 0.2 (a million events of one day in 40 types: 7.2 s instead of 0.2 s).
@@ -427,6 +429,20 @@ begin
   raise exception 'posthorn.% is evidence: % is refused', tg_table_name, lower(tg_op) using errcode = 'PH001';
 end $$;
 
+-- The one thing that an attempt may lose is what its receiver answered, once its event has been purged (0009_evidence.sql).
+create function posthorn.refuse_all_but_purging() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  old.response_headers := null;
+  old.response_body := null;
+  if new is distinct from old or not exists (
+    select from posthorn.deliveries d join posthorn.events e on e.workspace_id = d.workspace_id and e.id = d.event_id
+    where d.workspace_id = old.workspace_id and d.id = old.delivery_id and e.purged_at is not null
+  ) then
+    raise exception 'posthorn.% is evidence: % is refused', tg_table_name, lower(tg_op) using errcode = 'PH001';
+  end if;
+  return new;
+end $$;
+
 create function posthorn.refuse_removal() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   -- Rows may be deleted only together with their workspace, which the cascade has removed by then.
@@ -504,7 +520,7 @@ create trigger attempts_follow after delete on posthorn.deliveries
 create trigger attempts_kept after delete on posthorn.attempts
   referencing old table as removed for each statement execute function posthorn.refuse_lone_removal();
 create trigger attempts_immutable before update on posthorn.attempts
-  for each row execute function posthorn.refuse_change();
+  for each row execute function posthorn.refuse_all_but_purging();
 create trigger operator_audit_events_immutable before update or delete on posthorn.operator_audit_events
   for each row execute function posthorn.refuse_change();
 create trigger audit_events_immutable before update on posthorn.audit_events

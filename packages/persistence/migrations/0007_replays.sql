@@ -155,7 +155,7 @@ end $$;
 
 -- The one way to make replays: for each source a pending delivery, due now, with the same payload, event type and event, and
 -- its audit event. A source is a delivery, or, if `sources` is null, an event that the endpoint missed. Sources that are gone,
--- or whose state does not allow a replay, are left out. The caller has ensured that the endpoint is enabled.
+-- whose event was purged, or whose state does not allow a replay, are left out. The caller has ensured that the endpoint is enabled.
 create function posthorn.replay(
   workspace text, endpoint text, sources text[], missed_events text[], job text,
   actor_type text, actor_id text, via text, trace text, root_type text default null, root_id text default null
@@ -178,8 +178,9 @@ begin
         and d.status in ('failed', 'failed_permanent', 'dead_lettered') offset 0
     ) d
     left join lateral (
-      -- Locked so that retention does not remove the event with its payload; see remove_old_events.
-      select e.id from posthorn.events e where e.workspace_id = workspace and e.id = d.event_id offset 0 for key share
+      -- Locked so that neither retention nor purging takes the payload; see remove_old_events and purge_event.
+      select e.id from posthorn.events e
+      where e.workspace_id = workspace and e.id = d.event_id and e.purged_at is null offset 0 for key share
     ) e on true
     where d.event_id is null or e.id is not null
     union all
@@ -187,7 +188,7 @@ begin
     from unnest(missed_events) with ordinality as w(id, place)
     cross join lateral (
       select e.id, e.event_type from posthorn.events e
-      where e.workspace_id = workspace and e.id = w.id offset 0 for key share
+      where e.workspace_id = workspace and e.id = w.id and e.purged_at is null offset 0 for key share
     ) e
   ), made as materialized (
     select f.*, posthorn.new_id('whd_') as delivery_id from (select * from found order by place) f

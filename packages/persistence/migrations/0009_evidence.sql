@@ -8,8 +8,11 @@ create trigger endpoints_keep_ids before update of workspace_id, id on posthorn.
   for each row execute function posthorn.refuse_change();
 create trigger deliveries_keep_ids before update of workspace_id, id, endpoint_id on posthorn.deliveries
   for each row execute function posthorn.refuse_change();
-create trigger events_keep_ids before update of workspace_id, id, payload on posthorn.events
-  for each row execute function posthorn.refuse_change();
+-- A payload may be blanked, once, together with the time of that; an event stays purged.
+create trigger events_keep_ids before update of workspace_id, id, payload, purged_at on posthorn.events for each row
+  when ((new.workspace_id, new.id) is distinct from (old.workspace_id, old.id) or new.payload <> 'null'
+    or old.purged_at is not null or new.purged_at is null)
+  execute function posthorn.refuse_change();
 
 -- Removes up to `most` deliveries of an endpoint, or of the workspace where that is null, with their attempts, oldest first;
 -- gives how many. Locked in the order in which posthorn.record locks them.
@@ -47,7 +50,48 @@ begin
   return query delete from posthorn.workspaces w where w.id = workspace returning w.*;
 end $$;
 
-revoke all on function posthorn.remove_history, posthorn.remove_endpoint, posthorn.remove_workspace,
+-- Blanks the payload of an event, and what receivers answered to it: bodies and headers, replays included. Ids, hashes of
+-- signatures, times and statuses stay. Returns what came of it: `purged`; `again` if it was purged before; `waiting`, and then
+-- nothing was done, if a delivery of it still has an attempt to come; `unknown`. Also returns the size of the payload and its
+-- SHA-256, so that the audit log can say what was there. It conflicts with the lock that replays take on their event, so no
+-- replay of it begins meanwhile; afterwards it is neither replayed nor counted as lost.
+create function posthorn.purge_event(
+  workspace text, event text, out outcome text, out bytes integer, out sha256 text, out attempts integer
+) language plpgsql security definer set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off as $$
+declare
+  found_event posthorn.events;
+  made text[];
+begin
+  select * into found_event from posthorn.events e where e.workspace_id = workspace and e.id = event for update;
+  if not found then outcome := 'unknown'; return; end if;
+  if found_event.purged_at is not null then outcome := 'again'; return; end if;
+  made := array(select posthorn.deliveries_of_event(workspace, event));
+  if exists (
+    select from posthorn.deliveries d where d.workspace_id = workspace and d.id = any (made) and d.status in ('pending', 'failed')
+  ) then
+    outcome := 'waiting';
+    return;
+  end if;
+  outcome := 'purged';
+  bytes := octet_length(found_event.payload);
+  sha256 := encode(pg_catalog.sha256(convert_to(found_event.payload, 'UTF8')), 'hex');
+  update posthorn.events e set payload = 'null', purged_at = date_trunc('milliseconds', clock_timestamp())
+  where e.workspace_id = workspace and e.id = event;
+  update posthorn.attempts a set response_headers = null, response_body = null
+  where a.workspace_id = workspace and a.delivery_id = any (made);
+  get diagnostics attempts = row_count;
+  delete from posthorn.failed_deliveries f using posthorn.deliveries d
+  where d.workspace_id = workspace and d.id = any (made)
+    and (f.workspace_id, f.endpoint_id, f.created_at, f.delivery_id) = (d.workspace_id, d.endpoint_id, d.created_at, d.id);
+  delete from posthorn.missed_events m where m.workspace_id = workspace and m.event_id = event;
+  -- Answers kept under idempotency keys that show a delivery of it; a repeated call is then refused, and makes nothing.
+  update posthorn.idempotent_answers k set body = null, sealed = null
+  where k.workspace_id = workspace and strpos(k.body, '"' || event || '"') > 0 and strpos(k.body, '"payload":') > 0;
+end $$;
+
+revoke all on function posthorn.remove_history, posthorn.remove_endpoint, posthorn.remove_workspace, posthorn.purge_event,
   posthorn.remove_old_deliveries, posthorn.remove_old_events from public;
 
 -- Default privileges let other roles write to every table (docker/roles.sql). Here they lose what they must not do. Columns

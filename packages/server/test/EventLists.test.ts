@@ -46,6 +46,7 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
         traceId: published.headers.get("x-trace-id"),
         actor: { type: "api_token", id: expect.stringMatching(/^tok_/), via: "rest" },
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        purgedAt: null,
         deliveries: 2,
         missed: 1
       })

@@ -108,8 +108,10 @@ describe("the tools", () => {
     expect(own.toSorted()).toEqual([
       "create_workspace",
       "delete_workspace",
+      "list_fleet",
       "list_operator_audit_events",
       "list_workspaces",
+      "purge_event",
       "update_workspace"
     ])
     expect(shown({ kind: "operator", operator: { name: null, epoch: "" } })).toEqual(

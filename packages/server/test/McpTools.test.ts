@@ -86,6 +86,7 @@ describe("the list of tools", () => {
     const ofHttp = new Set(["ForeignOrigin", "RouteNotFound", "Unauthorized", "UnsupportedMediaType"])
     const facts = {
       ...{ allow: "GET", bucket: "mcp", deliveryId: "whd_1", deliveryStatus: "pending", endpointId: "whe_1" },
+      eventId: "evt_1",
       ...{ issues: [], limit: 1, limitBytes: 1, of: "tokens", permission: "webhook:read", reason: "x" },
       quota: "waiting",
       retryAfterSeconds: 1

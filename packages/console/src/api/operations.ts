@@ -2,6 +2,7 @@
 export const operations = {
   createWorkspace: ["POST", "/workspaces", "operator"],
   listWorkspaces: ["GET", "/workspaces", "operator"],
+  listFleet: ["GET", "/fleet", "operator"],
   updateWorkspace: ["PATCH", "/workspaces/:slug", "operator"],
   deleteWorkspace: ["DELETE", "/workspaces/:slug", "operator"],
   getWorkspaceSettings: ["GET", "/workspaces/:slug/settings", "workspace:read"],
@@ -44,6 +45,7 @@ export const operations = {
   listEvents: ["GET", "/workspaces/:slug/events", "webhook:read"],
   getEvent: ["GET", "/workspaces/:slug/events/:eventId", "webhook:read"],
   listEventTypes: ["GET", "/workspaces/:slug/event-types", "webhook:read"],
+  purgeEvent: ["POST", "/workspaces/:slug/events/:eventId/purge", "operator"],
   listNotifications: ["GET", "/workspaces/:slug/notifications", "notification:list"],
   markNotificationRead: [
     "POST",

@@ -19,6 +19,7 @@ const actions: Readonly<Record<AuditAction, string>> = {
   "workspace.updated": "Workspace changed",
   "workspace.deleted": "Workspace deleted",
   "workspace.settings_updated": "Workspace settings changed",
+  "event.purged": "Event purged",
   "webhook.endpoint_created": "Endpoint created",
   "webhook.endpoint_updated": "Endpoint changed",
   "webhook.endpoint_deleted": "Endpoint deleted",

@@ -68,14 +68,28 @@ export const Event = () => {
                 ? "none"
                 : `${event.missed.toLocaleString()}: matching endpoints that were disabled at that moment`}
             </Fact>
+            {event.purgedAt === null ? null : (
+              <Fact name="Purged">
+                <Time at={event.purgedAt} focusable />
+              </Fact>
+            )}
             <Fact name="Trace">
               <Id id={event.traceId} />
             </Fact>
           </Facts>
         </Card>
-        <Card title="Payload" about="As it was published, to the letter.">
-          <Code text={inLines(payload)} label="Payload" tall />
-        </Card>
+        {event.purgedAt === null ? (
+          <Card title="Payload" about="As it was published, to the letter.">
+            <Code text={inLines(payload)} label="Payload" tall />
+          </Card>
+        ) : (
+          <Card
+            title="Payload"
+            about="Blanked by the operator, with what receivers answered. It cannot be sent again."
+          >
+            {null}
+          </Card>
+        )}
         <Card title="Deliveries" flush>
           <List
             label="Deliveries of this event"

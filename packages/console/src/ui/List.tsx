@@ -14,13 +14,16 @@ export const List = <Row extends { readonly id: string }>({
   label,
   query,
   columns,
-  empty
+  empty,
+  more = "Show older"
 }: {
   label: string
   query: Query<Row>
   columns: ReadonlyArray<Column<Row>>
   /** Shown if the list is empty: no match, or nothing at all. */
   empty: ReactNode
+  /** What the button for the next page says. */
+  more?: string
 }) => {
   const { error, fetchNextPage, hasNextPage, isFetchingNextPage, isPlaceholderData, items, refetch } = query
   if (items === undefined) return error === null ? <Loading /> : <Failed error={error} retry={refetch} />
@@ -35,7 +38,7 @@ export const List = <Row extends { readonly id: string }>({
       {hasNextPage ? (
         <div className="grid justify-items-center border-t p-3">
           <Button small isDisabled={isFetchingNextPage} onPress={() => fetchNextPage()}>
-            {isFetchingNextPage ? "Loading …" : "Show older"}
+            {isFetchingNextPage ? "Loading …" : more}
           </Button>
         </div>
       ) : null}

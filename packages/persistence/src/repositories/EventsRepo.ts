@@ -15,7 +15,7 @@ import { Actor, type Principal } from "@posthorn/domain/Principal"
 import { Effect, Option, Schema } from "effect"
 import { actorText } from "../client/internal/Actors.ts"
 import { Count, Id, Time } from "../client/internal/Columns.ts"
-import { all, execute } from "../client/Query.ts"
+import { all, execute, one } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { madeBetween, refusing, type SqlProblem, type Times } from "../client/Statement.ts"
 import { makePayloadPages, type WithPayload } from "./internal/PayloadPages.ts"
@@ -78,6 +78,7 @@ const Raw = Schema.Struct({
   traceId: Schema.String,
   actor: Actor,
   createdAt: Time,
+  purgedAt: Schema.NullOr(Time),
   deliveries: Count,
   missed: Count
 })
@@ -87,6 +88,15 @@ export interface EventFilter extends Times {
   readonly eventType?: string | undefined
   readonly omitPayload?: boolean | undefined
 }
+
+const Purge = Schema.Struct({
+  outcome: Schema.Literal("purged", "again", "waiting", "unknown"),
+  /** Of the payload that was there; null unless it was purged now. */
+  bytes: Schema.NullOr(Count),
+  sha256: Schema.NullOr(Schema.String),
+  /** How many attempts there were. */
+  attempts: Schema.NullOr(Count)
+})
 
 export const EventTypeRow = Schema.Struct({
   eventType: Schema.String,
@@ -136,6 +146,13 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
       const find = (workspaceId: WorkspaceId, eventId: EventId) =>
         rows(sql, Raw)`select ${columns} from posthorn.events r
           where r.workspace_id = ${workspaceId} and r.id = ${eventId}`.pipe(Effect.map(first), Effect.orDie)
+
+      /** Blanks its payload and what receivers answered. */
+      const purge = (workspaceId: WorkspaceId, eventId: EventId) =>
+        one(
+          sql,
+          Purge
+        )`select outcome, bytes, sha256, attempts from posthorn.purge_event(${workspaceId}, ${eventId})`
 
       const within = (
         workspaceId: WorkspaceId,
@@ -201,7 +218,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
           order by p.event_type`
       }
 
-      return { announce, find, list, listTypes, publish, publishAll } as const
+      return { announce, find, list, listTypes, publish, publishAll, purge } as const
     })
   }
 ) {}

@@ -10,6 +10,7 @@ import { ofEvent } from "./OfEvent.ts"
 import { publishing } from "./Publish.ts"
 import { keys } from "./PublishKeys.ts"
 import { publishingOne } from "./PublishOne.ts"
+import { purging } from "./Purge.ts"
 import { recordings } from "./Record.ts"
 import { replaying } from "./Replay.ts"
 import { replaySteps } from "./ReplaySteps.ts"
@@ -37,6 +38,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...retention,
   ...failures,
   ...losing,
+  ...purging,
   ...replaying,
   ...replaySteps,
   ...tokens,

@@ -3,10 +3,12 @@ import assert from "node:assert/strict"
 import type { Stage } from "./Stage.ts"
 
 type Table =
+  | "attempts"
   | "console_sessions"
   | "deliveries"
   | "endpoints"
   | "events"
+  | "idempotent_answers"
   | "members"
   | "missed_events"
   | "notifications"

@@ -43,5 +43,6 @@ export const eventsLive = HttpApiBuilder.group(Api, "events", (handlers) =>
       .handle("listEvents", ({ urlParams }) => Effect.map(events.list(filled(urlParams)), wire("listEvents")))
       .handle("getEvent", ({ path }) => Effect.map(events.get(path.eventId), wire("getEvent")))
       .handle("listEventTypes", ({ urlParams }) => events.listTypes(filled(urlParams)))
+      .handle("purgeEvent", (request) => once("purgeEvent", request, events.purge(request.path.eventId)))
   })
 ).pipe(Layer.provide([Events.Default, IdempotentExecution.Default]))
