@@ -54,6 +54,16 @@ const consoleLinkCommand = Command.make(
   (given) => loaded(async () => (await import("./ConsoleLink.ts")).consoleLink(given))
 ).pipe(Command.withDescription("Prints a link that opens the console once."))
 
+const doctorCommand = Command.make(
+  "doctor",
+  { json: flag("json", "One JSON document: verdict, exitCode and findings.") },
+  (given) => loaded(async () => (await import("./Doctor.ts")).doctor(given.json))
+).pipe(
+  Command.withDescription(
+    "Looks at everything it stands on, and says what to mend: exit code 0, 3 (warnings) or 1. It reads the variables of serve and work."
+  )
+)
+
 /** A command that calls a running Posthorn. */
 const asking = <const Name extends string, const Config extends Command.Command.Config>(
   name: Name,
@@ -262,6 +272,7 @@ const SHELLS = ["bash", "zsh", "fish"]
 const commands = [
   consoleLinkCommand,
   ...roleCommands,
+  doctorCommand,
   sendCommand,
   deliveriesCommand,
   attemptsCommand,

@@ -49,13 +49,26 @@ const WHY: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host name",
   CERT_HAS_EXPIRED: "its certificate has expired",
+  CERT_NOT_YET_VALID: "its certificate is not valid yet: check the clocks of both machines",
+  CERT_REVOKED: "its certificate was revoked",
+  CERT_SIGNATURE_FAILURE: "its certificate is damaged or forged",
+  CERT_UNTRUSTED: UNKNOWN_AUTHORITY,
+  INVALID_CA: "what sslrootcert names, or its server sent, is no certificate of an authority",
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_AUTHORITY,
   ECONNREFUSED: "nothing listens there",
+  ECONNRESET: "it ends the connection at once",
+  EAI_AGAIN: "the name server does not answer",
+  EHOSTUNREACH: "no route leads there",
+  ENETUNREACH: "no route leads there",
   ENOTFOUND: "its host name is not known",
   ETIMEDOUT: "it does not answer",
   "28P01": "it refuses the password",
   "28000": "it refuses the user",
   "3D000": "it has no database of that name",
-  "42501": "this user may not do what is needed there"
+  "42501": "this user may not do what is needed there",
+  "53300":
+    "it has no connection left for this user: raise max_connections, or the limit of the role or the database",
+  "57P03": "it is starting, or shutting down"
 }
 
 const reasonOf = (code: string | undefined) => WHY[code ?? ""] ?? `it said ${code ?? "nothing"}`

@@ -4,7 +4,9 @@ import { nothingAllowed } from "@posthorn/domain/AllowedTargets"
 import * as Database from "@posthorn/persistence/client/Database"
 import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
 import { SecretBox, make as secretBox } from "@posthorn/persistence/client/SecretBox"
-import { keepsSessions } from "@posthorn/persistence/operations/Checkup"
+import { problemOf } from "@posthorn/persistence/client/Statement"
+import { notWriting } from "@posthorn/persistence/client/WriteRefusals"
+import { keepsSessions, readsOnly } from "@posthorn/persistence/operations/Checkup"
 import { keyWarning } from "@posthorn/persistence/operations/KeyCheck"
 import { standing } from "@posthorn/persistence/operations/Migrator"
 import { SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
@@ -78,17 +80,31 @@ const current = Effect.flatMap(standing, ({ ahead, missing }) =>
     : Effect.when(Effect.logInfo(aheadBy(ahead)), () => ahead > 0)
 )
 
+/** Once, at the start; readiness and the meter `posthorn_database_up` say the rest. */
+const tellIfReadOnly = Effect.flatMap(readsOnly, (isSo) =>
+  Effect.when(
+    Effect.logWarning(
+      "The database accepts no writes: it is a standby, or default_transaction_read_only is on. Waiting until it does."
+    ),
+    () => isSo
+  )
+)
+
 export const requireCurrent = (given: Settings) => Effect.provide(current, migrationsOf(given))
 
 /** The same, and also tries the keys, on one connection. */
 export const requireReady = (given: Settings) =>
-  Effect.provide(Effect.zipRight(current, tryKeys(given)), migrationsOf(given))
+  Effect.provide(Effect.all([current, tellIfReadOnly, tryKeys(given)]), migrationsOf(given))
 
-/** Fails with `PoolerInBetween`. */
+/** Fails with `PoolerInBetween`. A server that only reads cannot tell. */
 const keepingSessions = Effect.filterOrFail(keepsSessions, Boolean, () => new PoolerInBetween()).pipe(
+  Effect.catchIf(
+    (error) => error._tag === "SqlError" && notWriting(problemOf(error).code) === "read_only",
+    () => Effect.void
+  ),
   Effect.provide(DedicatedConnection.layer)
 )
 
 /** A worker's additional requirements. */
 export const requireReadyToWork = (given: Settings) =>
-  Effect.provide(Effect.all([current, keepingSessions, tryKeys(given)]), migrationsOf(given))
+  Effect.provide(Effect.all([current, tellIfReadOnly, keepingSessions, tryKeys(given)]), migrationsOf(given))

@@ -48,10 +48,6 @@ export const roles = {
     "Seals every signing secret with the newest ENCRYPTION_KEY.",
     async () => (await import("./ReEncrypt.ts")).reEncrypt
   ),
-  doctor: configured(
-    "Looks at everything it stands on, and says what to mend.",
-    async () => (await import("./Doctor.ts")).doctor
-  ),
   config: configured(
     "Prints the settings in force, secrets hidden.",
     async () => (await import("./ShowConfig.ts")).showConfig

@@ -12,6 +12,7 @@ import { ConnectionLimits, defaultConnectionLimits } from "@posthorn/server/http
 import { serverLive } from "@posthorn/server/http/Server"
 import { ServerConfig } from "@posthorn/server/ServerConfig"
 import { Duration, Effect, Layer, Option } from "effect"
+import { SERVE_CONNECTIONS } from "./Connections.ts"
 import { freePort } from "./ListeningPorts.ts"
 import { required, requireReady, resolve } from "./Production.ts"
 import { addressesOf, baseUrlOf, databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
@@ -21,7 +22,11 @@ import { say } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
 
 /** One workspace gets a third of the connections. A statement ends before the deadline for its answer (15 s). */
-const DATABASE = { maxConnections: 20, perWorkspace: 6, statementTimeout: "12 seconds" } as const
+const DATABASE = {
+  maxConnections: SERVE_CONNECTIONS,
+  perWorkspace: 6,
+  statementTimeout: "12 seconds"
+} as const
 
 /** The built application is beside the bundle, where `scripts/console.mjs` puts it. */
 const consoleFolder = fileURLToPath(new URL("console", import.meta.url))

@@ -7,6 +7,7 @@ const paint = (code: number) => (text: string) => (colours ? `\u001b[${code}m${t
 
 export const bold = paint(1)
 export const dim = paint(2)
+export const yellow = paint(33)
 export const green = paint(32)
 export const red = paint(31)
 
@@ -19,7 +20,7 @@ export const harmless = (text: string): string =>
     found.length > 1 && colours ? found : KEPT.has(found) ? found : ""
   )
 
-const OWN_OR_HARMFUL = /\u001b\[(?:0|1|2|31|32)m|[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu
+const OWN_OR_HARMFUL = /\u001b\[(?:0|1|2|31|32|33)m|[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu
 const KEPT = new Set(["\n", "\t"])
 
 /** A line for the reader, on standard output. */

@@ -6,6 +6,7 @@ import { HistoryKept } from "@posthorn/persistence/operations/Retention"
 import * as Worker from "@posthorn/worker/Worker"
 import { WorkerConfig } from "@posthorn/worker/WorkerConfig"
 import { Context, Duration, Effect, Layer, Option } from "effect"
+import { WORK_POOL } from "./Connections.ts"
 import { required, requireReadyToWork, resolve } from "./Production.ts"
 import { databaseOf, type Resolved, secretBoxOf } from "./Resolved.ts"
 import { settings } from "./settings/Settings.ts"
@@ -17,7 +18,7 @@ import { workerPort } from "./WorkerPort.ts"
 /** What runs on the worker's own connections. */
 type Beside<E> = Layer.Layer<never, E, Database | DatabaseClock>
 
-const DATABASE = { maxConnections: 3, silence: "10 seconds", lockTimeout: "2 seconds" } as const
+const DATABASE = { maxConnections: WORK_POOL, silence: "10 seconds", lockTimeout: "2 seconds" } as const
 
 /** Its parts, put together from settings; `dev` has them too, but for `beside`. */
 export const workerOf = <E>(resolved: Resolved, beside: Beside<E> = Layer.empty) =>

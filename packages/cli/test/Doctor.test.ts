@@ -8,6 +8,7 @@ import { execute, randomName, withDatabase } from "@posthorn/testkit/TestCluster
 import { Effect } from "effect"
 import pg from "pg"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
+import { summaryOf } from "../src/doctor/Finding.ts"
 import { envExample } from "../src/settings/EnvExample.ts"
 import { variables } from "../src/settings/Variables.ts"
 
@@ -113,6 +114,114 @@ describe("posthorn doctor", () => {
     expect(out).toMatch(/✗ rights +missing: update queue\. See docker\/roles\.sql\./)
     expect(out).toContain(`✓ role           ${role}`)
     expect(code).toBe(1)
+  })
+
+  it("§10 says all that it found in one document, for programs", async () => {
+    const secret = "hunter7"
+    const { code, err, out } = await runCommand(["doctor", "--json"], {
+      DATABASE_URL: database,
+      ENCRYPTION_KEY: KEY,
+      REDIS_URL: `redis://:${secret}@127.0.0.1:1`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
+      DATABASE_URI: secret,
+      OPERATR_TOKEN: secret
+    })
+    const { exitCode, findings, verdict } = JSON.parse(out)
+
+    expect([code, exitCode, verdict, err]).toEqual([1, 1, "wrong", ""])
+    for (const finding of findings)
+      expect(finding).toEqual({
+        verdict: expect.stringMatching(/^(well|note|warning|wrong)$/),
+        about: expect.stringMatching(/^[a-z]+$/),
+        code: expect.stringMatching(/^[a-z_]+$/),
+        text: expect.any(String)
+      })
+    const found = findings.map((finding: { verdict: string; code: string }) => [
+      finding.verdict,
+      finding.code
+    ])
+    expect(found).toEqual(
+      expect.arrayContaining([
+        ["wrong", "not_durable"],
+        ["warning", "redis_away"],
+        ["warning", "collector_away"],
+        ["well", "disk"]
+      ])
+    )
+    expect(found.filter(([, code]: [string, string]) => code === "unknown_variable")).toHaveLength(2)
+    expect(out).not.toContain(secret)
+  })
+
+  it("§10 says that no setting is right, without its value, and asks nobody", async () => {
+    const { code, out } = await runCommand(["doctor", "--json"], { PORT: "hunter8", LOG_LEVEL: "loud" })
+    const { findings, verdict } = JSON.parse(out)
+    expect([code, verdict, findings.length]).toEqual([1, "wrong", 2])
+    expect(out).toContain("PORT must be a whole number")
+    expect(out).not.toContain("hunter8")
+  })
+
+  it("§10 warns of limits and timeouts that are too tight for it", async () => {
+    await run(
+      `alter database ${name} connection limit 12`,
+      `alter database ${name} set idle_session_timeout = '5s'`,
+      `alter database ${name} set idle_in_transaction_session_timeout = '9s'`,
+      `alter database ${name} set statement_timeout = '3s'`
+    )
+    const { out } = await doctor()
+    await run(
+      `alter database ${name} connection limit -1`,
+      ...["idle_session_timeout", "idle_in_transaction_session_timeout", "statement_timeout"].map(
+        (setting) => `alter database ${name} reset ${setting}`
+      )
+    )
+    const { out: after } = await doctor()
+
+    expect(out.match(/! .*/g)).toEqual([
+      expect.stringMatching(
+        /connections +the limit of the database \w+ leaves 12: one serve needs 20 and one work 8, and one more/
+      ),
+      expect.stringMatching(/timeouts +idle_in_transaction_session_timeout is 9 s .*at least 10 s, or 0/),
+      expect.stringMatching(/timeouts +idle_session_timeout is 5 s .*at least 60 s, or 0/),
+      expect.stringMatching(/timeouts +statement_timeout is 3 s .*at least 12 s, or 0/)
+    ])
+    expect(after).not.toContain("!")
+  })
+
+  it("§10 finds a database that only reads", async () => {
+    await run(`alter database ${name} set default_transaction_read_only = on`)
+    const { code, out } = await doctor()
+    const reset = new pg.Client({ connectionString: cluster })
+    await reset.connect()
+    await reset.query(`alter database ${name} reset default_transaction_read_only`)
+    await reset.end()
+    expect(out).toMatch(/✗ database .* accepts no writes: default_transaction_read_only is on/)
+    expect(code).toBe(1)
+  })
+
+  it("§10 says in words that no connection is left", async () => {
+    const role = `${name}_none`
+    await run(`create role ${role} login password 'none' connection limit 0`)
+    const as = new URL(database)
+    as.username = role
+    as.password = "none"
+    const { out } = await doctor({ DATABASE_URL: as.href })
+    await run(`drop role ${role}`)
+    expect(out).toContain("it has no connection left for this user: raise max_connections")
+  })
+
+  it.each([
+    [["well", "note"], "note", 0],
+    [["well"], "well", 0],
+    [["warning", "note"], "warning", 3],
+    [["warning", "wrong", "well"], "wrong", 1]
+  ] as const)("§10 %j is %s, exit code %i", (verdicts, verdict, exitCode) => {
+    const findings = verdicts.map((one) => ({ verdict: one, about: "", code: "", text: "" }))
+    expect(summaryOf(findings)).toEqual({ verdict, exitCode })
+  })
+
+  it("§10 takes no other arguments", async () => {
+    expect((await runCommand(["doctor", "--loud"])).code).toBe(2)
+    expect((await runCommand(["doctor", "now"])).code).toBe(2)
   })
 
   it("asks each of several hosts", async () => {

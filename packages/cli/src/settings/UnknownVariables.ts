@@ -16,10 +16,14 @@ const MOST_EDITS = 2
 
 const mostEdits = (word: string) => Math.max(MOST_EDITS, Math.floor(word.length / 5))
 
-/** One line for each unknown variable that resembles one of ours. */
+/**
+ * One line for each unknown variable that resembles one of ours. Without `besides`, one that stands beside the variable that it
+ * resembles is taken for another program's.
+ */
 export const unknownVariables = (
   set: ReadonlyArray<string>,
-  known: ReadonlyArray<string>
+  known: ReadonlyArray<string>,
+  besides?: "beside the right one"
 ): ReadonlyArray<string> =>
   set
     .filter((name) => !known.includes(name) && !OTHERS.test(name))
@@ -30,7 +34,7 @@ export const unknownVariables = (
         near !== undefined &&
         near.apart <= MOST_EDITS &&
         name.length >= SHORTEST_GUESS &&
-        !set.includes(near.other)
+        (besides !== undefined || !set.includes(near.other))
       if (!ours && !mistyped) return []
       const guess =
         near === undefined ? "see docs/settings.md for those it knows" : `did you mean ${near.other}?`

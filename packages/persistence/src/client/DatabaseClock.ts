@@ -11,7 +11,7 @@ import { makeTrouble } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
 
 /** From here on this machine's clock is told to be wrong. */
-const WARN_MS = 5_000
+export const WARN_MS = 5_000
 
 /** Receivers refuse what was signed 5 minutes before or after their time: a worker whose clock is further off sends nothing. */
 export const MOST_OFF_MS = 240_000

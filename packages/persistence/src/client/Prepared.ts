@@ -17,7 +17,7 @@ import { rowsOf } from "./Rows.ts"
 import { sessionOf } from "./Session.ts"
 
 /** Reading, loading and recording run beside each other. */
-const CONNECTIONS = 3
+export const CONNECTIONS = 3
 /** A locked table fails a statement before the socket is given up for its silence: that would open another session each time. */
 const LOCK_TIMEOUT = "2 seconds"
 

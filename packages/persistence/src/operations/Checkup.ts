@@ -24,6 +24,7 @@ export const ServerFacts = Schema.Struct({
   isLocal: Schema.Boolean,
   isSuperuser: Schema.Boolean,
   isStandby: Schema.Boolean,
+  isReadOnly: Schema.Boolean,
   /** Null when the connection is plain. */
   tls: Schema.NullOr(Schema.String),
   fsync: Schema.String,
@@ -35,8 +36,11 @@ const Now = Schema.Struct({ now: Schema.Number })
 
 const Missing = Schema.Struct({ missing: Schema.String })
 
-const FailingEndpoint = Schema.Struct({ id: Id("endpoint"), url: Schema.String, reason: FailureReason })
-export type FailingEndpoint = typeof FailingEndpoint.Type
+/** Failure reasons of attempts that reached nobody. */
+const OutOfReach = FailureReason.pipe(Schema.pickLiteral("tls_failed", "dns_failed", "connection_failed"))
+export type OutOfReach = typeof OutOfReach.Type
+
+const FailingEndpoint = Schema.Struct({ id: Id("endpoint"), url: Schema.String, reason: OutOfReach })
 
 export const serverFacts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
@@ -46,11 +50,57 @@ export const serverFacts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
         current_user as role, (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
         host(inet_server_addr()) as address,
         coalesce(inet_server_addr() <<= '127.0.0.0/8' or inet_server_addr() = '::1', true) as "isLocal",
-        pg_is_in_recovery() as "isStandby",
+        pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only')::boolean as "isReadOnly",
         (select version || ', ' || cipher from pg_stat_ssl where pid = pg_backend_pid() and ssl) as tls,
         current_setting('fsync') as fsync, current_setting('synchronous_commit') as "synchronousCommit"`,
     ([facts]) => facts!
   )
+)
+
+/** Whether every transaction here only reads, as on a standby. */
+export const readsOnly = Effect.map(serverFacts, ({ isReadOnly }) => isReadOnly)
+
+const ConnectionLimit = Schema.Struct({
+  /** Whose limit it is, for people. */
+  by: Schema.String,
+  /** Without what other programs use. */
+  left: Count
+})
+
+/** The limits of the server, the database and the role, as far as there are any. */
+export const connections = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => rows(sql, ConnectionLimit)`
+    with others as materialized (
+      select datname, usename, backend_type from pg_stat_activity
+      where backend_type = 'client backend' and application_name not like 'posthorn %'
+    )
+    select 'max_connections' as by, greatest(0, (
+        select sum(case name when 'max_connections' then setting::integer else -setting::integer end) from pg_settings
+        where name in ('max_connections', 'superuser_reserved_connections', 'reserved_connections'))
+      - (select count(*) from others))::integer as left
+    union all
+    select 'the limit of the role ' || rolname, greatest(0, rolconnlimit
+      - (select count(*) from others where usename = rolname))::integer
+    from pg_roles where rolname = current_user and rolconnlimit >= 0 and not rolsuper
+    union all
+    select 'the limit of the database ' || d.datname, greatest(0, d.datconnlimit
+      - (select count(*) from others o where o.datname = d.datname))::integer
+    from pg_database d where d.datname = current_database() and d.datconnlimit >= 0`
+)
+
+const Timeout = Schema.Struct({
+  name: Schema.Literal("idle_session_timeout", "idle_in_transaction_session_timeout", "statement_timeout"),
+  /** 0 for none. */
+  milliseconds: Count
+})
+
+/** What the role and the database set, where Posthorn sets nothing itself. */
+export const timeouts = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => rows(sql, Timeout)`
+    select name, setting::integer as milliseconds from pg_settings
+    where name in ('idle_session_timeout', 'idle_in_transaction_session_timeout', 'statement_timeout') order by name`
 )
 
 /** How far the database's clock is ahead of this process's, in milliseconds; half of the round trip is taken off. */
@@ -135,6 +185,6 @@ export const unreachable = Effect.flatMap(
       where d.workspace_id = e.workspace_id and d.endpoint_id = e.id and d.last_attempt_at is not null
       order by d.id desc limit 1
     ) d
-    where d.last_failure_reason in ('tls_failed', 'dns_failed', 'connection_failed')
+    where d.last_failure_reason in ${sql.in(OutOfReach.literals)}
     order by e.id`
 )

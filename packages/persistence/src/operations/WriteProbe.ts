@@ -18,7 +18,16 @@ import { forgetRefusal, lastRefusal, type NotWriting, notWriting } from "../clie
 const FRESH = "1 second"
 const PATIENCE = "2 seconds"
 
+const INSUFFICIENT_PRIVILEGE = "42501"
+
 const Writing = Schema.Struct({ readOnly: Schema.Boolean, now: Schema.Number })
+
+/** Fails where the disk has no room: a table that goes with its transaction. */
+export const writeTemporarily = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  sql.withTransaction(
+    Effect.asVoid(sql`create temporary table posthorn_written on commit drop as select 1 as n`)
+  )
+)
 
 /**
  * Null while it can write, else why not; `also` is asked in the same transaction, and its answer is told when the
@@ -45,11 +54,16 @@ export const makeWriteProbe = <A extends string>(
       yield* clock.measured(began, found!.now)
       if (found!.readOnly) return "read_only" as const
       if (lastRefusal(url) !== undefined) {
-        yield* sql`create temporary table posthorn_written on commit drop as select 1 as n`
+        // A role without the right to make one cannot be told; whatever is refused next counts again.
+        yield* Effect.catchIf(
+          writeTemporarily,
+          (error) => problemOf(error).code === INSUFFICIENT_PRIVILEGE,
+          () => Effect.void
+        )
         forgetRefusal(url)
       }
-      return yield* Effect.provideService(also, SqlClient.SqlClient, sql)
-    })
+      return yield* also
+    }).pipe(Effect.provideService(SqlClient.SqlClient, sql))
     const asked: Effect.Effect<NotWriting | A | null> = asking.pipe(
       sql.withTransaction,
       Effect.timeoutTo({

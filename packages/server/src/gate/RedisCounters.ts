@@ -29,6 +29,23 @@ const HitAnswer = Schema.Tuple(Schema.Number, Schema.Number)
 
 type Hit = (key: string, windowMs: number) => Promise<Count>
 
+/** Fails if it does not answer. */
+export const askRedis = (url: Redacted.Redacted) =>
+  Effect.tryPromise(async () => {
+    const { createClient } = await import("@redis/client")
+    const client = createClient({
+      url: Redacted.value(url),
+      socket: { connectTimeout: CONNECT_MS, reconnectStrategy: false }
+    })
+    client.on("error", () => {})
+    try {
+      await client.connect()
+      await client.ping()
+    } finally {
+      client.destroy()
+    }
+  })
+
 const connect = (url: Redacted.Redacted) =>
   Effect.promise(async () => {
     const { createClient } = await import("@redis/client")
