@@ -69,6 +69,7 @@ create table posthorn.audit_events (
   action text not null,
   actor_type text not null,
   actor_id text not null,
+  actor_name text,
   root_type text,
   root_id text,
   via text not null,
@@ -399,6 +400,7 @@ create table posthorn.operator_audit_events (
   action text not null,
   actor_type text not null,
   actor_id text not null,
+  actor_name text,
   root_type text,
   root_id text,
   via text not null,
@@ -451,6 +453,7 @@ create table posthorn.replays (
   deliveries_done boolean not null default false,
   actor_type text not null,
   actor_id text not null,
+  actor_name text,
   root_type text,
   root_id text,
   via text not null,
@@ -675,7 +678,7 @@ create type posthorn.waiting as (
 -- posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_rollups() returns void
 -- posthorn.remove_workspace(workspace text) returns SETOF posthorn.workspaces
--- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text, root_type text DEFAULT NULL::text, root_id text DEFAULT NULL::text) returns TABLE(source text, event text, delivery text)
+-- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text, root_type text DEFAULT NULL::text, root_id text DEFAULT NULL::text, actor_name text DEFAULT NULL::text) returns TABLE(source text, event text, delivery text)
 -- posthorn.replay_is_queued(workspace text, replay text) returns boolean
 -- posthorn.replay_scan_limit() returns integer
 -- posthorn.replay_step(workspace text, replay text, batch integer, room integer, OUT outcome text, OUT made integer) returns record
@@ -684,6 +687,7 @@ create type posthorn.waiting as (
 -- posthorn.shard_count() returns integer
 -- posthorn.shard_of(endpoint_id text) returns smallint
 -- posthorn.sql_actor() returns text
+-- posthorn.stands_at(payload json, place text[], kind text, value text) returns boolean
 -- posthorn.statistics_by_hour(workspace text, endpoint text, many integer, moment timestamp with time zone) returns TABLE(hour timestamp with time zone, pending integer, delivered integer, failed integer, failed_permanent integer, dead_lettered integer, p50_ms integer, p95_ms integer)
 -- posthorn.store(plan posthorn.planned[], moment timestamp with time zone) returns void
 -- posthorn.take_keys(plan posthorn.planned[], moment timestamp with time zone) returns void

@@ -1,18 +1,24 @@
 /** The audit log: who changed what, through which transport. Source: spec §6 and §6.1. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { AuditAction } from "@posthorn/domain/AuditAction"
 import { Maker } from "@posthorn/domain/Principal"
 import { Schema } from "effect"
-import { exampleId } from "./Examples.ts"
+import { A_DAY_LATER, exampleId } from "./Examples.ts"
 import { actorFields, Id, NullOr, Text, Timestamp, TraceId } from "./Fields.ts"
 import { OperatorGate, WorkspaceGate } from "./Gates.ts"
 import { operation } from "./Operation.ts"
-import { PageOf, pageQuery, Slug, sent } from "./Wire.ts"
+import { Moment, PageOf, pageQuery, Slug, Storable, sent } from "./Wire.ts"
 
 export const AuditEvent = Schema.Struct({
   id: Id("audit"),
   action: Text("What was done.", "webhook.endpoint_updated"),
   actor: Schema.Struct({
     ...actorFields,
+    name: NullOr(
+      Schema.String,
+      "The name that the token, the member or the operator had then; null if it had none.",
+      "ci"
+    ),
     root: NullOr(
       Schema.Struct({
         type: Maker.fields.type.annotations({ description: "Its kind." }),
@@ -44,10 +50,35 @@ export type AuditEvent = typeof AuditEvent.Type
 
 export const AuditEventPage = PageOf("AuditEvent", AuditEvent)
 
+/** What both logs are filtered by. */
+const filters = {
+  action: Schema.optional(
+    AuditAction.annotations({
+      description: "Only this action.",
+      examples: ["webhook.endpoint_updated"],
+      message: () => ({ message: "Expected an action such as webhook.endpoint_updated", override: true })
+    })
+  ),
+  actor: Schema.optional(
+    Storable.annotations({
+      description: "Only by this actor: an id, or an operator's name.",
+      examples: ["ci"]
+    })
+  ),
+  target: Schema.optional(
+    Storable.annotations({
+      description: "Only what was done to this: an id.",
+      examples: [exampleId("endpoint")]
+    })
+  ),
+  since: Schema.optional(Moment("Only what was done then or later.")),
+  until: Schema.optional(Moment("Only what was done before then.", A_DAY_LATER))
+}
+
 const listAuditEvents = HttpApiEndpoint.get("listAuditEvents", "/workspaces/:slug/audit-events")
   .middleware(WorkspaceGate)
   .setPath(Schema.Struct({ slug: Slug }))
-  .setUrlParams(sent(Schema.Struct(pageQuery)))
+  .setUrlParams(sent(Schema.Struct({ ...pageQuery, ...filters })))
   .addSuccess(AuditEventPage)
   .annotate(OpenApi.Summary, "List audit events")
   .annotate(
@@ -65,7 +96,7 @@ const listAuditEvents = HttpApiEndpoint.get("listAuditEvents", "/workspaces/:slu
 
 const listOperatorAuditEvents = HttpApiEndpoint.get("listOperatorAuditEvents", "/audit-events")
   .middleware(OperatorGate)
-  .setUrlParams(sent(Schema.Struct(pageQuery)))
+  .setUrlParams(sent(Schema.Struct({ ...pageQuery, ...filters })))
   .addSuccess(AuditEventPage)
   .annotate(OpenApi.Summary, "List what the operator did to workspaces")
   .annotate(OpenApi.Description, "Newest first: workspaces created and deleted. It outlives the workspaces.")

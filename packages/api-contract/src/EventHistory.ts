@@ -21,6 +21,7 @@ import {
   PayloadChoice,
   pageQuery,
   Slug,
+  Storable,
   sent
 } from "./Wire.ts"
 
@@ -68,6 +69,29 @@ export const listEvents = HttpApiEndpoint.get("listEvents", "/workspaces/:slug/e
         eventType: Schema.optional(EventType),
         since: Schema.optional(Moment("Only events published then or later.")),
         until: Schema.optional(Moment("Only events published before then.", A_DAY_LATER)),
+        idempotencyKey: Schema.optional(
+          Storable.pipe(Schema.minLength(1), Schema.maxLength(255)).annotations({
+            description: "Only the event that was published under this key, within the last 24 hours.",
+            examples: ["invoice-7-paid"],
+            message: () => "Expected 1 to 255 characters, all valid Unicode and none NUL"
+          })
+        ),
+        payloadPath: Schema.optional(
+          Storable.pipe(Schema.pattern(/^(?:\/(?:[^~/]|~[01])*)+$/), Schema.maxLength(500)).annotations({
+            description:
+              "With `payloadValue`: only events with this value at this JSON Pointer of their payload.",
+            examples: ["/order/id"],
+            message: () => "Expected a JSON Pointer such as /order/id"
+          })
+        ),
+        payloadValue: Schema.optional(
+          Storable.pipe(Schema.maxLength(1_000)).annotations({
+            description:
+              'A number, true, false or null as JSON spells it, anything else as text; `"4711"` in quotes is text.',
+            examples: ["4711"],
+            message: () => "Expected at most 1,000 characters, all valid Unicode and none NUL"
+          })
+        ),
         payload: PayloadChoice
       })
     )
@@ -84,7 +108,7 @@ export const listEvents = HttpApiEndpoint.get("listEvents", "/workspaces/:slug/e
       bucket: "rest_read",
       tool: "list_events",
       guidance:
-        "Use it to see whether something was published at all; missed counts endpoints that were disabled then, deliveries those it went to."
+        "Use it to see whether something was published at all, or by a value in its payload; missed counts endpoints that were disabled then, deliveries those it went to."
     })
   )
 

@@ -1,23 +1,25 @@
 /** Reading the audit log; each capability writes its own entries. Source: spec §6. */
 import { byTime } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
+import { AuditEventsRepo, type AuditFilter } from "@posthorn/persistence/repositories/AuditEventsRepo"
 import { Effect } from "effect"
-import { type ListQuery, listPast } from "./Lists.ts"
+import { type ListQuery, pagePast } from "./Lists.ts"
+
+export interface AuditQuery extends ListQuery, AuditFilter {}
 
 export class AuditEvents extends Effect.Service<AuditEvents>()("@posthorn/capabilities/AuditEvents", {
   dependencies: [AuditEventsRepo.Default],
   effect: Effect.gen(function* () {
     const audit = yield* AuditEventsRepo
 
-    const list = Effect.fn("AuditEvents.list")(function* (query: ListQuery) {
+    const list = Effect.fn("AuditEvents.list")(function* (query: AuditQuery) {
       const { workspaceId } = yield* CurrentPrincipal
-      return yield* listPast(byTime, query, (from) => audit.list(workspaceId, query.limit, from))
+      return yield* pagePast(byTime, query, (from) => audit.list(workspaceId, query, query.limit, from))
     })
 
     /** The operator's acts on workspaces, including deleted ones. */
-    const listOperator = Effect.fn("AuditEvents.listOperator")(function* (query: ListQuery) {
-      return yield* listPast(byTime, query, (from) => audit.listOperator(query.limit, from))
+    const listOperator = Effect.fn("AuditEvents.listOperator")(function* (query: AuditQuery) {
+      return yield* pagePast(byTime, query, (from) => audit.listOperator(query, query.limit, from))
     })
 
     return { list, listOperator } as const

@@ -7,10 +7,10 @@ import { MembersRepo } from "@posthorn/persistence/repositories/MembersRepo"
 import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
 import { Effect } from "effect"
 
-const operatorNamed = (name = "operator") => ({
+const operatorNamed = (name: string | null) => ({
   type: "operator" as const,
   id: "operator",
-  name,
+  name: name ?? "operator",
   workspace: null,
   scopes: ["admin"] as ReadonlyArray<Scope>,
   permissions,

@@ -54,8 +54,6 @@ export interface ConsoleSession {
   readonly tokenId: TokenId | null
   /** Of the operator's token that it began with. */
   readonly operatorEpoch: string | null
-  /** Of the member, the token or the operator; null for an operator without one. */
-  readonly name: string | null
   readonly permissions: ReadonlySet<Permission>
   /** When the session expires at the latest. */
   readonly endsAt: string
@@ -77,22 +75,33 @@ const maximum = ({ memberRole, tokenScopes }: SessionRow): ReadonlySet<Permissio
       ? permissionsOf(tokenScopes)
       : new Set(permissions)
 
-const isSame = (one: Maker, other: Omit<Acting, "root" | "via">) =>
+const isSame = (one: Maker, other: Omit<Acting, "name" | "root" | "via">) =>
   one.type === other.type && one.id === other.id
 
-const actorOf = ({ memberId, root, tokenId }: Grant): ConsoleSession["actor"] => {
+/** `name` is the member's or the token's. */
+const actorOf = (
+  operators: Operators["Type"],
+  { memberId, operatorEpoch, root, tokenId }: Grant,
+  name: string | null
+): ConsoleSession["actor"] => {
   const actor =
     memberId !== null
       ? ({ type: "member", id: memberId } as const)
       : tokenId !== null
         ? ({ type: "api_token", id: tokenId } as const)
         : ({ type: "operator", id: "operator" } as const)
-  return { ...actor, root: isSame(root, actor) ? null : root }
+  return {
+    ...actor,
+    root: isSame(root, actor) ? null : root,
+    name:
+      actor.type === "operator"
+        ? (operators.find(({ epoch }) => epoch === operatorEpoch)?.name ?? null)
+        : name
+  }
 }
 
 const sessionOf = (operators: Operators["Type"], row: SessionRow): ConsoleSession => {
   const most = maximum(row)
-  const actor = actorOf(row)
   const {
     endsAt,
     expiresAt,
@@ -110,15 +119,11 @@ const sessionOf = (operators: Operators["Type"], row: SessionRow): ConsoleSessio
     workspaceSlug,
     publishPerMinute,
     workspaceName,
-    name:
-      actor.type === "operator"
-        ? (operators.find(({ epoch }) => epoch === operatorEpoch)?.name ?? null)
-        : row.name,
     tokenId,
     operatorEpoch,
     endsAt,
     expiresAt,
-    actor,
+    actor: actorOf(operators, row, row.name),
     permissions:
       row.permissions === null
         ? most
@@ -201,12 +206,14 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
       const open = (
         { workspaceId, workspaceSlug }: Pick<OpenLink, "workspaceId" | "workspaceSlug">,
         grant: Grant,
+        name: string | null,
         via: SessionVia,
         traceId: string
       ) =>
         Effect.gen(function* () {
           if (!(yield* tokens.isOpen(workspaceId, grant))) return undefined
-          const by = { workspaceId, traceId, actor: { ...actorOf(grant), via: "console" as const } }
+          const actor = { ...actorOf(operators, grant, name), via: "console" as const }
+          const by = { workspaceId, traceId, actor }
           const tooMany = yield* repo.beyond(workspaceId, grant.madeBy, SESSIONS_OF_A_MAKER - 1)
           yield* Effect.forEach(tooMany, ({ id }) => endChain(by, id), { discard: true })
           const secret = randomBytes(SECRET_BYTES).toString("base64url")
@@ -221,7 +228,9 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
       /** Whom a code would sign in, and where; undefined if the code is unknown, used or expired. */
       const findLink = (code: string) =>
         Effect.map(repo.findLinks([hashOf(code)]), ([link]) =>
-          link === undefined || !isPresent(link) ? undefined : { ...link, actor: actorOf(link) }
+          link === undefined || !isPresent(link)
+            ? undefined
+            : { ...link, actor: actorOf(operators, link, link.name) }
         )
 
       /** Undefined if the code is unknown, used or expired. In any case the code cannot be used again. */
@@ -233,7 +242,7 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
             const isOurs =
               (yield* workspaces.hold(link.workspaceId)) &&
               (yield* repo.takeLink(link.workspaceId, hashOf(code)))
-            return isOurs ? yield* open(link, link, "link", traceId) : undefined
+            return isOurs ? yield* open(link, link, link.name, "link", traceId) : undefined
           }).pipe(transactional(sql))
         }).pipe(Effect.withSpan("ConsoleSessions.openByCode"))
 
@@ -254,7 +263,7 @@ export class ConsoleSessions extends Effect.Service<ConsoleSessions>()(
           }
           return yield* Effect.gen(function* () {
             return (yield* workspaces.hold(identity.workspaceId))
-              ? yield* open(identity, grant, "token", traceId)
+              ? yield* open(identity, grant, identity.name, "token", traceId)
               : undefined
           }).pipe(transactional(sql))
         }).pipe(Effect.withSpan("ConsoleSessions.openByToken"))

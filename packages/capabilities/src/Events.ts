@@ -9,13 +9,13 @@ import { byId, byType } from "@posthorn/domain/Page"
 import { CurrentPrincipal, type Via } from "@posthorn/domain/Principal"
 import type { Times } from "@posthorn/persistence/client/Statement"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
-import { EventsRepo, type Published } from "@posthorn/persistence/repositories/EventsRepo"
+import { EventsRepo, type PayloadValue, type Published } from "@posthorn/persistence/repositories/EventsRepo"
 import { counter } from "@posthorn/telemetry/Meters"
 import { withCheapSpan } from "@posthorn/telemetry/Tracing"
-import { Effect } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { type ListQuery, listPast, pagePast } from "./Lists.ts"
-import { shown, shownPage } from "./OwnEvents.ts"
+import { hiddenFrom, shown, shownPage } from "./OwnEvents.ts"
 import { transactional } from "./Transaction.ts"
 
 export interface NewEvent {
@@ -26,6 +26,11 @@ export interface NewEvent {
 
 export interface EventQuery extends ListQuery, Times {
   readonly eventType?: string | undefined
+  readonly idempotencyKey?: string | undefined
+  /** A JSON Pointer. */
+  readonly payloadPath?: string | undefined
+  /** The scalar that stands there. */
+  readonly payloadValue?: string | undefined
   readonly payload?: "include" | "omit" | undefined
 }
 
@@ -55,6 +60,26 @@ const count = (via: Via, answers: ReadonlyArray<Published>) => {
     fresh.reduce((sum, { deliveryIds }) => sum + deliveryIds.length, 0),
     via
   )
+}
+
+/** Numbers keep their text; what is no JSON scalar is text. */
+const scalarOf = (text: string): Pick<PayloadValue, "kind" | "value"> => {
+  const read = Option.getOrNull(Schema.decodeOption(Schema.parseJson())(text))
+  if (typeof read === "string") return { kind: "string", value: read }
+  if (typeof read === "number") return { kind: "number", value: text.trim() }
+  if (typeof read === "boolean") return { kind: "boolean", value: String(read) }
+  return text.trim() === "null" ? { kind: "null", value: null } : { kind: "string", value: text }
+}
+
+const payloadValueOf = ({ payloadPath, payloadValue }: EventQuery) => {
+  if (payloadPath === undefined && payloadValue === undefined) return Effect.succeed(undefined)
+  if (payloadPath === undefined) return Effect.fail(invalid("/payloadPath", "Needed beside payloadValue"))
+  if (payloadValue === undefined) return Effect.fail(invalid("/payloadValue", "Needed beside payloadPath"))
+  const place = payloadPath
+    .slice(1)
+    .split("/")
+    .map((part) => part.replace(/~1/g, "/").replace(/~0/g, "~"))
+  return Effect.succeed({ place, ...scalarOf(payloadValue) })
 }
 
 export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Events", {
@@ -96,11 +121,15 @@ export class Events extends Effect.Service<Events>()("@posthorn/capabilities/Eve
       return { items }
     })
 
-    /** Published events, newest first. */
+    /** Published events, newest first. What a caller may not see in a payload is not found by it either. */
     const list = Effect.fn("Events.list")(function* (query: EventQuery) {
-      const { workspaceId } = yield* CurrentPrincipal
-      const { eventType, since, until } = query
-      const filter = { eventType, since, until, omitPayload: query.payload === "omit" }
+      const { permissions, workspaceId } = yield* CurrentPrincipal
+      const { eventType, idempotencyKey, since, until } = query
+      const payloadValue = yield* payloadValueOf(query)
+      const filter = {
+        ...{ eventType, idempotencyKey, payloadValue, since, until, hidden: hiddenFrom(permissions) },
+        omitPayload: query.payload === "omit"
+      }
       const page = yield* pagePast(byId, query, (from) => events.list(workspaceId, filter, query.limit, from))
       return yield* shownPage(page)
     })

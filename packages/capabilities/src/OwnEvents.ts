@@ -17,10 +17,14 @@ interface WithPayload {
   readonly payload: unknown
 }
 
+/** The beginnings of the types whose payloads a caller with these permissions may not see. */
+export const hiddenFrom = (permissions: ReadonlySet<Permission>): ReadonlyArray<string> =>
+  LISTS.filter(([, permission]) => !permissions.has(permission)).map(([prefix]) => prefix)
+
 const shownTo = (permissions: ReadonlySet<Permission>) => {
-  const hidden = LISTS.filter(([, permission]) => !permissions.has(permission))
+  const hidden = hiddenFrom(permissions)
   return <A extends WithPayload>(row: A): A =>
-    hidden.some(([prefix]) => row.eventType.startsWith(prefix)) ? { ...row, payload: null } : row
+    hidden.some((prefix) => row.eventType.startsWith(prefix)) ? { ...row, payload: null } : row
 }
 
 /** The row as this caller may see it. */
@@ -32,7 +36,5 @@ export const shownPage = <A extends WithPayload>(page: Page<A>) =>
   Effect.map(
     CurrentPrincipal,
     ({ permissions }): Page<A> =>
-      LISTS.every(([, permission]) => permissions.has(permission))
-        ? page
-        : { ...page, items: page.items.map(shownTo(permissions)) }
+      hiddenFrom(permissions).length === 0 ? page : { ...page, items: page.items.map(shownTo(permissions)) }
   )

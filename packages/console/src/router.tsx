@@ -78,8 +78,15 @@ export const endpoint = createRoute({
 export const events = createRoute({
   getParentRoute: () => workspace,
   path: "/events",
-  validateSearch: members("eventType", "within"),
+  validateSearch: members("eventType", "idempotencyKey", "payload", "within"),
   component: lazyRouteComponent(() => loaded(() => import("./pages/Events.tsx")), "Events")
+})
+
+export const auditLog = createRoute({
+  getParentRoute: () => workspace,
+  path: "/audit-log",
+  validateSearch: members("action", "actor", "target", "within"),
+  component: lazyRouteComponent(() => loaded(() => import("./pages/AuditEvents.tsx")), "AuditEvents")
 })
 
 const tree = root.addChildren([
@@ -98,7 +105,7 @@ const tree = root.addChildren([
     events,
     page("/events/$eventId", () => import("./pages/Event.tsx"), "Event"),
     page("/notifications", () => import("./pages/Notifications.tsx"), "Notifications"),
-    page("/audit-log", () => import("./pages/AuditEvents.tsx"), "AuditEvents"),
+    auditLog,
     page("/settings", () => import("./pages/WorkspaceSettings.tsx"), "WorkspaceSettings"),
     page("/members", () => import("./pages/Members.tsx"), "Members"),
     page("/api-tokens", () => import("./pages/ApiTokens.tsx"), "ApiTokens"),

@@ -219,6 +219,41 @@ inChromium("the console in Chromium", (on) => {
     expect(answer).toBe(403)
   })
 
+  it("§4.5 finds an event by its key and by what is in it, and a change by who made it", async () => {
+    const slug = await makeWorkspace()
+    const publishOne = (id: number, idempotencyKey?: string) =>
+      on.stage.api("POST", `/workspaces/${slug}/events`, {
+        eventType: "order.paid",
+        payload: { order: { id } },
+        ...(idempotencyKey !== undefined && { idempotencyKey })
+      })
+    const keyed = await publishOne(4710, "order 4710")
+    const wanted = await publishOne(4711)
+    const { page } = await on.open()
+    await enter(page, on.stage, slug)
+    await go(page, "Events")
+    const rows = page.getByRole("table", { name: "Events" }).getByRole("row")
+    const shows = (id: unknown) =>
+      until(async () => (await rows.count()) === 2 && (await rows.nth(1).innerText()).includes(String(id)))
+    await page.getByLabel("Value in the payload").fill("order.id=4711")
+    await page.getByText("Write where it stands and what").waitFor()
+    await page.getByLabel("Value in the payload").fill("/order/id=4711")
+    await page.getByLabel("Value in the payload").press("Enter")
+    await shows(wanted.id)
+    await page.getByRole("button", { name: "Clear filters" }).click()
+    await page.getByLabel("Idempotency key").fill("order 4710")
+    await page.getByLabel("Idempotency key").press("Enter")
+    await shows(keyed.id)
+
+    await go(page, "Audit log")
+    await page.getByLabel("Who").fill("nobody")
+    await page.getByLabel("Who").press("Enter")
+    await page.getByText("No changes match").waitFor()
+    await page.getByLabel("Who").fill("operator")
+    await page.getByLabel("Who").press("Enter")
+    await page.getByRole("table", { name: "Audit log" }).getByText("Workspace created").waitFor()
+  })
+
   it("§5.2 shows all workspaces to the operator, and opens one", async () => {
     const slug = await makeWorkspace()
     const endpointId = await makeEndpoint(slug)

@@ -27,8 +27,8 @@ export type Maker = typeof Maker.Type
 /** Who acts, and the root of the chain of tokens, links and sessions behind it; null if there is none. */
 export interface Acting extends Actor {
   readonly root: Maker | null
-  /** Of one operator among several. */
-  readonly name?: string
+  /** Of the token, the member, or one operator among several; null if it has none. */
+  readonly name: string | null
 }
 
 /** The chain behind a caller, which its tokens, links and sessions inherit: they end when a part of the chain ends. */

@@ -172,7 +172,7 @@ const program = Effect.gen(function* () {
       part === 0
         ? first
         : Option.some({ id: `${id}${String(Math.floor(rows * 0.09)).padStart(id === "whe_" ? 6 : 29, "0")}` })
-    yield* show(`audit events, ${depth}`, audit.list(WORKSPACE, LIMIT, at("aud_")))
+    yield* show(`audit events, ${depth}`, audit.list(WORKSPACE, {}, LIMIT, at("aud_")))
     yield* show(`notifications, ${depth}`, notifications.list(WORKSPACE, LIMIT, at("ntf_")))
     yield* show(`API tokens, ${depth}`, tokens.list(WORKSPACE, LIMIT, at("tok_")))
     yield* show(`members, ${depth}`, members.list(WORKSPACE, LIMIT, past("mem_")))

@@ -390,6 +390,8 @@ create table posthorn.audit_events (
   action text not null,
   actor_type text not null check (actor_type in ('api_token', 'operator', 'member', 'system')),
   actor_id text not null,
+  -- The name that the token, the member or the operator had then; null if it had none.
+  actor_name text,
   -- The root of the actor's chain of tokens, links and sessions; null if it has none.
   root_type text check (root_type in ('operator', 'api_token', 'member')),
   root_id text,
@@ -413,6 +415,7 @@ create table posthorn.operator_audit_events (
   action text not null check (action in ('workspace.created', 'workspace.updated', 'workspace.deleted')),
   actor_type text not null check (actor_type = 'operator'),
   actor_id text not null,
+  actor_name text,
   root_type text check (root_type in ('operator', 'api_token', 'member')),
   root_id text,
   via text not null check (via in ('rest', 'mcp', 'console', 'worker', 'sql')),

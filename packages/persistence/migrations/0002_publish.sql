@@ -611,6 +611,29 @@ begin
     array[trace_id], null, true, array[posthorn.sql_actor()]))[1]);
 end $$;
 
+-- Whether this value stands at this place of a payload, `place` being the parts of a JSON Pointer. `kind` is the value's JSON type;
+-- numbers are equal by value. A payload that holds the escape \u0000 can hold no value that could be asked for: false.
+create function posthorn.stands_at(payload json, place text[], kind text, value text) returns boolean
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+  part text;
+begin
+  foreach part in array place loop
+    if json_typeof(payload) = 'object' then
+      payload := payload -> part;
+    elsif json_typeof(payload) = 'array' and part ~ '^(0|[1-9][0-9]{0,8})$' then
+      payload := payload -> part::integer;
+    else
+      return false;
+    end if;
+  end loop;
+  return json_typeof(payload) = kind and case kind
+    when 'number' then (payload #>> '{}')::numeric = value::numeric
+    else payload #>> '{}' is not distinct from value end;
+exception when data_exception then
+  return false;
+end $$;
+
 -- `publish_all` for callers with few connections: it waits at most this long for another transaction's locks, such as a key
 -- that it published with. Then the call fails with 55P03; nothing was changed, so it can be repeated.
 create function posthorn.try_publish_all(

@@ -79,6 +79,7 @@ create table posthorn.replays (
   deliveries_done boolean not null default false,
   actor_type text not null,
   actor_id text not null,
+  actor_name text,
   root_type text,
   root_id text,
   via text not null,
@@ -158,7 +159,8 @@ end $$;
 -- whose event was purged, or whose state does not allow a replay, are left out. The caller has ensured that the endpoint is enabled.
 create function posthorn.replay(
   workspace text, endpoint text, sources text[], missed_events text[], job text,
-  actor_type text, actor_id text, via text, trace text, root_type text default null, root_id text default null
+  actor_type text, actor_id text, via text, trace text, root_type text default null, root_id text default null,
+  actor_name text default null
 ) returns table (source text, event text, delivery text)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -202,8 +204,8 @@ begin
     select workspace, delivery_id, endpoint, posthorn.shard_of(endpoint), moment from made order by place
   ), audited as (
     insert into posthorn.audit_events
-      (workspace_id, action, actor_type, actor_id, root_type, root_id, via, target_type, target_id, changes, trace_id)
-    select workspace, 'webhook.delivery_replayed', actor_type, actor_id, root_type, root_id, via, 'webhook_delivery', delivery_id,
+      (workspace_id, action, actor_type, actor_id, actor_name, root_type, root_id, via, target_type, target_id, changes, trace_id)
+    select workspace, 'webhook.delivery_replayed', actor_type, actor_id, actor_name, root_type, root_id, via, 'webhook_delivery', delivery_id,
       (case when source_id is null
          then json_build_object('fields', '[]'::json, 'replayedFrom', null, 'eventId', event_id)
          else json_build_object('fields', '[]'::json, 'replayedFrom', source_id) end), trace
@@ -315,7 +317,7 @@ begin
 
   if cardinality(sources) + cardinality(missed) > 0 then
     select count(*) into made from posthorn.replay(workspace, job.endpoint_id, sources, missed, job.id,
-      job.actor_type, job.actor_id, job.via, job.trace_id, job.root_type, job.root_id);
+      job.actor_type, job.actor_id, job.via, job.trace_id, job.root_type, job.root_id, job.actor_name);
   end if;
   if job.deliveries_done and not job.include_missed then
     outcome := 'finished';

@@ -106,7 +106,7 @@ layer(testServer(), { excludeTestServices: true })("callers", (it) => {
         ["workspace.deleted", "workspace.created"].map((action) => ({
           id: expect.stringMatching(/^aud_[0-9a-f]{29}$/),
           action,
-          actor: { type: "operator", id: "operator", via: "rest", root: null },
+          actor: { type: "operator", id: "operator", via: "rest", name: null, root: null },
           target: { type: "workspace", id: body.id },
           changes: { fields: action === "workspace.created" ? ["slug", "name"] : [], slug: "brief" },
           traceId: expect.stringMatching(/^[0-9a-f]{32}$/),

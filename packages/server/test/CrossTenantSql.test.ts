@@ -111,6 +111,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   actor_id: "'operator'",
   root_type: "null",
   root_id: "null",
+  actor_name: "null",
   via: "'rest'",
   from_due: "'{0}'",
   per_endpoint: "'{100}'",

@@ -77,10 +77,9 @@ const sessionIn = ({ slug, workspaceId }: { slug: string; workspaceId: string })
     workspaceSlug: slug,
     publishPerMinute: null,
     workspaceName: "W",
-    actor: { type: "member", id: "mem_1", root: null },
+    actor: { type: "member", id: "mem_1", root: null, name: "Ada" },
     tokenId: null,
     operatorEpoch: null,
-    name: "Ada",
     permissions: permissionsOfScopes(["webhook:list"]),
     endsAt: ENDS,
     expiresAt: null
@@ -220,7 +219,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
         expect(yield* come(token, list, slug)).toEqual({
           ...principal,
           connection: null,
-          actor: { type: "api_token", id: own.tokenId, via: "rest", root: null },
+          actor: { type: "api_token", id: own.tokenId, via: "rest", root: null, name: expect.any(String) },
           lineage: { tokenId: own.tokenId, sessionId: null, operatorEpoch: null },
           callerKey: own.tokenId,
           expiresAt: ENDS
@@ -228,7 +227,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
         expect(yield* come(session, list, slug)).toEqual({
           ...principal,
           connection: null,
-          actor: { type: "member", id: "mem_1", via: "rest", root: null },
+          actor: { type: "member", id: "mem_1", via: "rest", root: null, name: "Ada" },
           lineage: { tokenId: null, sessionId: "ses_1", operatorEpoch: null },
           callerKey: "ses_1",
           expiresAt: null
@@ -250,7 +249,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
           connection: null,
           workspaceId,
           workspaceSlug: slug,
-          actor: { type: "operator", id: "operator", via: "rest", root: null },
+          actor: { type: "operator", id: "operator", via: "rest", root: null, name: null },
           lineage: { tokenId: null, sessionId: null, operatorEpoch: "" },
           callerKey: "operator",
           permissions: new Set(permissions),
@@ -269,7 +268,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
       const { come, other, own, session, token } = yield* setting
       const caller = operation("getCaller")
       const outside = {
-        actor: { type: "operator", id: "operator", via: "rest", root: null },
+        actor: { type: "operator", id: "operator", via: "rest", root: null, name: null },
         callerKey: "operator",
         traceId: "a".repeat(32)
       }

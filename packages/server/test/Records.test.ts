@@ -72,7 +72,13 @@ layer(testServer(), { excludeTestServices: true })("the audit log", (it) => {
         expect(items[0]).toEqual({
           id: expect.stringMatching(/^aud_[0-9a-f]{29}$/),
           action: "webhook.delivery_replayed",
-          actor: { type: "api_token", id: expect.stringMatching(/^tok_/), via: "rest", root: null },
+          actor: {
+            type: "api_token",
+            id: expect.stringMatching(/^tok_/),
+            via: "rest",
+            name: "admin",
+            root: null
+          },
           target: { type: "webhook_delivery", id: replay.body.id },
           changes: { fields: [], replayedFrom: deliveryId },
           traceId: replay.headers.get("x-trace-id"),

@@ -1,16 +1,21 @@
 /** Who changed what, through which transport. */
 import type { AuditAction } from "@posthorn/domain/AuditAction"
-import { Link } from "@tanstack/react-router"
+import { Link, useNavigate, useSearch } from "@tanstack/react-router"
+import { useMemo } from "react"
 import type { ItemOf } from "../api/contract.ts"
 import { useList } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
+import { Button } from "../ui/Button.tsx"
 import { Id } from "../ui/Copy.tsx"
+import { Select } from "../ui/Field.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
 import { List } from "../ui/List.tsx"
-import { Empty } from "../ui/States.tsx"
+import { SearchField } from "../ui/SearchField.tsx"
+import { Empty, NothingMatches } from "../ui/States.tsx"
 import type { Column } from "../ui/Table.tsx"
 import { Time } from "../ui/Time.tsx"
 import { Who } from "../ui/Who.tsx"
+import { sinceOf, withinChoices } from "./Deliveries.tsx"
 
 type Row = ItemOf<"listAuditEvents">
 
@@ -123,23 +128,81 @@ const columns = (slug: string): ReadonlyArray<Column<Row>> => [
 
 export const AuditEvents = () => {
   const { slug } = useSession()
-  const query = useList("listAuditEvents", { query: { limit: 50 } }, { everyMs: 15_000 })
+  const search = useSearch({ from: "/w/$slug/audit-log" })
+  const navigate = useNavigate({ from: "/w/$slug/audit-log" })
+  const { action, actor, target, within } = search
+  const request = useMemo(
+    () => ({ query: { limit: 50, action, actor, target, since: sinceOf(within) } }),
+    [action, actor, target, within]
+  )
+  const query = useList("listAuditEvents", request as never, { everyMs: 15_000 })
+  const change = (next: Partial<typeof search>) =>
+    navigate({
+      search: (old) =>
+        Object.fromEntries(
+          Object.entries({ ...old, ...next }).filter(([, value]) => value !== undefined && value !== "")
+        )
+    })
+  const clear = () => navigate({ search: {} })
+  const isFiltered = Object.keys(search).length > 0
   return (
     <Page
       title="Audit log"
       about="Every change with who made it. Written together with the change, and never altered."
     >
       <Card flush>
+        <div className="flex flex-wrap items-center gap-2 border-b p-3">
+          <Select
+            label="Action"
+            hideLabel
+            small
+            choices={[
+              { id: "", label: "Any action" },
+              ...Object.entries(actions).map(([id, label]) => ({ id, label }))
+            ]}
+            value={action ?? ""}
+            onChange={(value) => change({ action: value })}
+          />
+          <SearchField
+            label="Who"
+            placeholder="By: an id, or an operator’s name"
+            value={actor ?? ""}
+            apply={(value) => change({ actor: value })}
+          />
+          <SearchField
+            label="On"
+            placeholder="On: an id"
+            value={target ?? ""}
+            apply={(value) => change({ target: value })}
+          />
+          <Select
+            label="Time"
+            hideLabel
+            small
+            choices={withinChoices}
+            value={within ?? ""}
+            onChange={(value) => change({ within: value })}
+          />
+          {isFiltered ? (
+            <Button look="quiet" onPress={clear}>
+              Clear filters
+            </Button>
+          ) : null}
+        </div>
         <List
           label="Audit log"
           query={query}
           columns={columns(slug)}
           empty={
-            <Empty icon="audit" title="Nothing was changed yet">
-              <p className="text-soft">
-                Publishes and test sends are not listed: their deliveries are their record.
-              </p>
-            </Empty>
+            isFiltered ? (
+              <NothingMatches what="changes" clear={clear} />
+            ) : (
+              <Empty icon="audit" title="Nothing was changed yet">
+                <p className="text-soft">
+                  Publishes and test sends are not listed: their deliveries are their record.
+                </p>
+              </Empty>
+            )
           }
         />
       </Card>

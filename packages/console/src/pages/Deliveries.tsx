@@ -1,14 +1,15 @@
 /** Deliveries of every endpoint. The filters are in the address, so that a view can be shared. */
 import { useNavigate, useSearch } from "@tanstack/react-router"
-import { useEffect, useId, useMemo, useState } from "react"
+import { useMemo } from "react"
 import { live, useList } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
 import { Button } from "../ui/Button.tsx"
 import { Code } from "../ui/Code.tsx"
-import { inputClass, Select } from "../ui/Field.tsx"
+import { Select } from "../ui/Field.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
 import { List } from "../ui/List.tsx"
 import { useLive } from "../ui/Live.tsx"
+import { SearchField } from "../ui/SearchField.tsx"
 import { Empty, NothingMatches } from "../ui/States.tsx"
 import { type DeliveryStatus, statusWords } from "../ui/Status.tsx"
 import { deliveryColumns } from "./deliveryColumns.tsx"
@@ -37,41 +38,19 @@ const statusChoices = [
 
 const EVENT_TYPE = /^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$/
 
-/** A text field that is applied with Enter, or on leaving it. */
-export const EventTypeFilter = ({ value, apply }: { value: string; apply: (value: string) => void }) => {
-  const [text, setText] = useState(value)
-  const wrongId = useId()
-  useEffect(() => setText(value), [value])
-  const isWrong = text !== "" && !EVENT_TYPE.test(text)
-  const commit = () => (isWrong || text === value ? undefined : apply(text))
-  return (
-    <form
-      data-search
-      className="min-w-0 flex-1 basis-44"
-      onSubmit={(event) => {
-        event.preventDefault()
-        commit()
-      }}
-    >
-      <input
-        type="search"
-        aria-label="Event type"
-        aria-invalid={isWrong}
-        aria-describedby={isWrong ? wrongId : undefined}
-        placeholder="Event type, such as invoice.paid"
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onBlur={commit}
-        className={`${inputClass} h-8 border-line-strong`}
-      />
-      {isWrong ? (
-        <p id={wrongId} role="status" className="pt-1 text-xs text-bad">
-          Write the whole type, dotted words such as invoice.paid: parts of it and * find nothing here.
-        </p>
-      ) : null}
-    </form>
-  )
-}
+export const EventTypeFilter = ({ value, apply }: { value: string; apply: (value: string) => void }) => (
+  <SearchField
+    label="Event type"
+    placeholder="Event type, such as invoice.paid"
+    value={value}
+    apply={apply}
+    problemOf={(text) =>
+      EVENT_TYPE.test(text)
+        ? undefined
+        : "Write the whole type, dotted words such as invoice.paid: parts of it and * find nothing here."
+    }
+  />
+)
 
 export const Deliveries = () => {
   const { slug } = useSession()

@@ -11,6 +11,7 @@ import { Select, TextField } from "../ui/Field.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
 import { List } from "../ui/List.tsx"
 import { useLive } from "../ui/Live.tsx"
+import { SearchField } from "../ui/SearchField.tsx"
 import { Empty, Failed, Loading, NothingMatches, Refusal } from "../ui/States.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
 import { Time } from "../ui/Time.tsx"
@@ -134,6 +135,14 @@ const Types = ({ choose }: { choose: (eventType: string) => void }) => {
   )
 }
 
+/** Such as `/order/id=4711`. */
+const PAYLOAD_VALUE = /^((?:\/(?:[^~/=]|~[01])*)+)=(.*)$/s
+
+const payloadFilter = (text: string | undefined) => {
+  const [, payloadPath, payloadValue] = PAYLOAD_VALUE.exec(text ?? "") ?? []
+  return { payloadPath, payloadValue }
+}
+
 const columns = (slug: string): ReadonlyArray<Column<Event>> => [
   {
     head: "Event type",
@@ -172,10 +181,19 @@ export const Events = () => {
   const navigate = useNavigate({ from: "/w/$slug/events" })
   const [isOpen, setOpen] = useState(false)
   const { on, toggle } = useLive()
-  const { eventType, within } = search
+  const { eventType, idempotencyKey, payload, within } = search
   const request = useMemo(
-    () => ({ query: { limit: 50, payload: "omit" as const, eventType, since: sinceOf(within) } }),
-    [eventType, within]
+    () => ({
+      query: {
+        limit: 50,
+        payload: "omit" as const,
+        eventType,
+        idempotencyKey,
+        ...payloadFilter(payload),
+        since: sinceOf(within)
+      }
+    }),
+    [eventType, idempotencyKey, payload, within]
   )
   const query = useList("listEvents", request as never, { everyMs: live(on) })
   const change = (next: Partial<typeof search>) =>
@@ -206,6 +224,23 @@ export const Events = () => {
         <Card flush>
           <div className="flex flex-wrap items-center gap-2 border-b p-3">
             <EventTypeFilter value={eventType ?? ""} apply={(value) => change({ eventType: value })} />
+            <SearchField
+              label="Idempotency key"
+              placeholder="Idempotency key, of the last 24 hours"
+              value={idempotencyKey ?? ""}
+              apply={(value) => change({ idempotencyKey: value })}
+            />
+            <SearchField
+              label="Value in the payload"
+              placeholder="In the payload, such as /order/id=4711"
+              value={payload ?? ""}
+              apply={(value) => change({ payload: value })}
+              problemOf={(text) =>
+                PAYLOAD_VALUE.test(text)
+                  ? undefined
+                  : "Write where it stands and what: /order/id=4711, or /lines/0/sku=abc."
+              }
+            />
             <Select
               label="Time"
               hideLabel

@@ -19,13 +19,14 @@ interface Actor {
   readonly type: string
   readonly id: string
   readonly via: string
+  readonly name?: string | null
 }
 
 /** For events published in SQL, the role of the database session. */
-export const Who = ({ actor: { id, type, via } }: { actor: Actor }) => (
+export const Who = ({ actor: { id, name, type, via } }: { actor: Actor }) => (
   <div className="min-w-0">
     <span className="block">
-      {via === "sql" ? `Role ${id}` : (actors[type] ?? type)}{" "}
+      {via === "sql" ? `Role ${id}` : (actors[type] ?? type)} {name == null ? null : <bdi>{name} </bdi>}
       <span className="text-faint">through {transports[via] ?? via}</span>
     </span>
     {type === "operator" || type === "system" ? null : <Id id={id} />}

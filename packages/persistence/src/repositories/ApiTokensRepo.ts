@@ -31,6 +31,7 @@ export const TokenIdentity = Schema.Struct({
   /** The workspace's own limit. */
   publishPerMinute: Schema.NullOr(Count),
   tokenId: Id("token"),
+  name: Schema.String,
   scopes: Texts,
   secretHash: Bytes,
   expiresAt: Schema.NullOr(Time),
@@ -91,7 +92,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
       const findIdentities = (tokenIds: ReadonlyArray<string>) =>
         all(sql, TokenIdentity)`
         select t.workspace_id as "workspaceId", w.slug as "workspaceSlug",
-          w.publish_per_minute as "publishPerMinute", t.id as "tokenId", t.scopes,
+          w.publish_per_minute as "publishPerMinute", t.id as "tokenId", t.name, t.scopes,
           t.secret_hash as "secretHash", t.expires_at as "expiresAt", t.revoked_at as "revokedAt",
           (extract(epoch from t.expires_at - clock_timestamp()) * 1000)::float8 as "leftMs",
           case when t.root_type is not null then json_build_object('type', t.root_type, 'id', t.root_id) end as root

@@ -3,14 +3,15 @@
  * of the change they tell of; the database refuses to alter them.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { Fragment } from "@effect/sql/Statement"
 import { AuditAction } from "@posthorn/domain/AuditAction"
 import { newId, type WorkspaceId } from "@posthorn/domain/Ids"
-import type { TimePosition } from "@posthorn/domain/Page"
+import { byTime, cursorAt, type Page, pageOf, TimePosition } from "@posthorn/domain/Page"
 import { type Acting, Actor, Maker } from "@posthorn/domain/Principal"
-import { Effect, type Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { columnsOf, Id, Time } from "../client/internal/Columns.ts"
-import { all, execute } from "../client/Query.ts"
-import { newestFirst } from "../client/Statement.ts"
+import { all, execute, first } from "../client/Query.ts"
+import type { Times } from "../client/Statement.ts"
 
 export interface AuditEntry {
   readonly workspaceId: WorkspaceId
@@ -29,7 +30,11 @@ const Changes = Schema.Struct(
 export const AuditRow = Schema.Struct({
   id: Id("audit"),
   action: AuditAction,
-  actor: Schema.Struct({ ...Actor.fields, root: Schema.NullOr(Maker) }),
+  actor: Schema.Struct({
+    ...Actor.fields,
+    name: Schema.NullOr(Schema.String),
+    root: Schema.NullOr(Maker)
+  }),
   target: Schema.Struct({ type: Schema.String, id: Schema.String }),
   changes: Schema.NullOr(Changes),
   traceId: Schema.String,
@@ -37,11 +42,23 @@ export const AuditRow = Schema.Struct({
 })
 export type AuditRow = typeof AuditRow.Type
 
+export interface AuditFilter extends Times {
+  readonly action?: AuditAction | undefined
+  /** The actor's id, or an operator's name. */
+  readonly actor?: string | undefined
+  /** The target's id. */
+  readonly target?: string | undefined
+}
+
+/** Rows that one page of a list filtered by action or actor reads. */
+const SCAN_LIMIT = 10_000
+
 const columnsOfEntry = ({ action, actor, changes, target, traceId }: Omit<AuditEntry, "workspaceId">) => ({
   id: newId("audit"),
   action,
   actor_type: actor.type,
   actor_id: actor.id,
+  actor_name: actor.name,
   root_type: actor.root?.type ?? null,
   root_id: actor.root?.id ?? null,
   via: actor.via,
@@ -58,7 +75,7 @@ export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
       const sql = yield* SqlClient.SqlClient
       const columns = sql.literal(
         columnsOf(AuditRow, "", {
-          actor: `json_build_object('type', actor_type, 'id', actor_id, 'via', via, 'root',
+          actor: `json_build_object('type', actor_type, 'id', actor_id, 'name', actor_name, 'via', via, 'root',
             case when root_type is not null then json_build_object('type', root_type, 'id', root_id) end)`,
           target: "json_build_object('type', target_type, 'id', target_id)"
         })
@@ -69,20 +86,66 @@ export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
           sql
         )`insert into posthorn.audit_events ${sql.insert({ workspace_id: entry.workspaceId, ...columnsOfEntry(entry) })}`
 
-      /** Newest first, strictly past the position. */
-      const list = (workspaceId: WorkspaceId, limit: number, from: Option.Option<TimePosition>) =>
-        all(sql, AuditRow)`select ${columns}
-        from posthorn.audit_events
-        where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
+      const within = ({ since, target, until }: AuditFilter, from: Option.Option<TimePosition>) =>
+        sql.and([
+          sql`true`,
+          ...(target === undefined ? [] : [sql`target_id = ${target}`]),
+          ...(since === undefined ? [] : [sql`created_at >= ${since}::timestamptz`]),
+          ...(until === undefined ? [] : [sql`created_at < ${until}::timestamptz`]),
+          ...(Option.isNone(from)
+            ? []
+            : [sql`(created_at, id) < (${from.value.at}::timestamptz, ${from.value.id}::text)`])
+        ])
+
+      const matching = ({ action, actor }: AuditFilter) =>
+        sql.and([
+          sql`true`,
+          ...(action === undefined ? [] : [sql`action = ${action}`]),
+          ...(actor === undefined
+            ? []
+            : [sql`(actor_id = ${actor} or actor_type = 'operator' and actor_name = ${actor})`])
+        ])
+
+      /**
+       * Newest first, strictly past the position. A page filtered by action or actor reads `SCAN_LIMIT` rows at most, and may
+       * hold fewer than there are, and go on.
+       */
+      const page = (
+        log: Fragment,
+        filter: AuditFilter,
+        limit: number,
+        from: Option.Option<TimePosition>
+      ): Effect.Effect<Page<AuditRow>> =>
+        Effect.gen(function* () {
+          const newest = sql.literal("order by created_at desc, id desc")
+          const source = sql`${log} and ${within(filter, from)} ${newest}`
+          const isScanned = (filter.action ?? filter.actor) !== undefined
+          const found = yield* isScanned
+            ? all(sql, AuditRow)`select ${columns} from (select * from ${source} limit ${SCAN_LIMIT}) a
+                where ${matching(filter)} ${newest} limit ${limit + 1}`
+            : all(sql, AuditRow)`select ${columns} from ${source} limit ${limit + 1}`
+          const shown = pageOf(byTime, found, limit)
+          if (!isScanned || shown.nextCursor !== null) return shown
+          const end = yield* first(
+            sql,
+            TimePosition
+          )`select created_at as at, id from ${source} offset ${SCAN_LIMIT - 1} limit 1`
+          return end === undefined ? shown : { ...shown, nextCursor: cursorAt(byTime, end) }
+        })
+
+      const list = (
+        workspaceId: WorkspaceId,
+        filter: AuditFilter,
+        limit: number,
+        from: Option.Option<TimePosition>
+      ) => page(sql`posthorn.audit_events where workspace_id = ${workspaceId}`, filter, limit, from)
 
       /** What the operator did to a workspace. */
       const appendOperator = (entry: Omit<AuditEntry, "workspaceId">) =>
         execute(sql)`insert into posthorn.operator_audit_events ${sql.insert(columnsOfEntry(entry))}`
 
-      /** Newest first, strictly past the position. */
-      const listOperator = (limit: number, from: Option.Option<TimePosition>) =>
-        all(sql, AuditRow)`select ${columns} from posthorn.operator_audit_events
-        where ${newestFirst(sql, limit, from)}`
+      const listOperator = (filter: AuditFilter, limit: number, from: Option.Option<TimePosition>) =>
+        page(sql`posthorn.operator_audit_events where true`, filter, limit, from)
 
       return { append, appendOperator, list, listOperator } as const
     })

@@ -10,7 +10,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { IdempotencyKeyReused, invalid, QuotaExceeded, WorkspaceNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, EventId, MemberId, TokenId, WorkspaceId } from "@posthorn/domain/Ids"
-import { byId } from "@posthorn/domain/Page"
+import { byId, cursorAt } from "@posthorn/domain/Page"
 import { Actor, type Principal } from "@posthorn/domain/Principal"
 import { Effect, Option, Schema } from "effect"
 import { actorText } from "../client/internal/Actors.ts"
@@ -84,10 +84,26 @@ const Raw = Schema.Struct({
 })
 export type EventRow = WithPayload<typeof Raw.Type>
 
+/** A scalar at a place of a payload. */
+export interface PayloadValue {
+  /** The parts of a JSON Pointer, unescaped. */
+  readonly place: ReadonlyArray<string>
+  readonly kind: "string" | "number" | "boolean" | "null"
+  /** As JSON spells it, a string without quotes; null for null. */
+  readonly value: string | null
+}
+
 export interface EventFilter extends Times {
   readonly eventType?: string | undefined
+  /** Found for as long as keys are kept. */
+  readonly idempotencyKey?: string | undefined
+  readonly payloadValue?: PayloadValue | undefined
+  /** Types of events whose payload may not be looked at begin so. */
+  readonly hidden?: ReadonlyArray<string> | undefined
   readonly omitPayload?: boolean | undefined
 }
+
+const ScanEnd = Schema.Struct({ id: Id("event") })
 
 const Purge = Schema.Struct({
   outcome: Schema.Literal("purged", "again", "waiting", "unknown"),
@@ -105,6 +121,10 @@ export const EventTypeRow = Schema.Struct({
   endpoints: Count
 })
 export type EventTypeRow = typeof EventTypeRow.Type
+
+/** Rows, and bytes of payloads, that one page of a list filtered by payload reads: about 0.1 s. */
+const SCAN_LIMIT = 10_000
+const SCAN_BYTES = 16_777_216
 
 /** How far back types are looked for. Source: spec §4.5. */
 export const TYPES_WITHIN = "30 days"
@@ -156,31 +176,72 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
 
       const within = (
         workspaceId: WorkspaceId,
-        { eventType, ...times }: EventFilter,
+        { eventType, idempotencyKey, ...times }: EventFilter,
         from: Option.Option<{ readonly id: EventId }>
       ) =>
         sql.and([
           sql`r.workspace_id = ${workspaceId}`,
           ...(eventType === undefined ? [] : [sql`r.event_type = ${eventType}`]),
+          ...(idempotencyKey === undefined
+            ? []
+            : [
+                sql`r.id = (select k.event_id from posthorn.idempotency_keys k
+                  where k.workspace_id = ${workspaceId} and k.key = ${idempotencyKey})`
+              ]),
           ...(Option.isNone(from) ? [] : [sql`r.id < ${from.value.id}`]),
           madeBetween(sql, "evt_", sql.literal("r"), times)
         ])
 
-      /** Newest first, strictly past the position. */
+      /** What one page may read, with the bytes of the payloads before each row. The newest row is always among it. */
+      const scanned = (
+        workspaceId: WorkspaceId,
+        filter: EventFilter,
+        from: Option.Option<{ readonly id: EventId }>
+      ) =>
+        sql`(select r.*, sum(octet_length(r.payload)) over (order by r.id desc) - octet_length(r.payload) as bytes_before
+          from (select r.* from posthorn.events r where ${within(workspaceId, filter, from)}
+            order by r.id desc limit ${SCAN_LIMIT}) r)`
+
+      const matching = ({ kind, place, value }: PayloadValue, hidden: ReadonlyArray<string> = []) =>
+        sql`r.bytes_before < ${SCAN_BYTES} and not (r.event_type like any (${hidden.map((prefix) => `${prefix}%`)}::text[]))
+          and posthorn.stands_at(r.payload::json, ${place as Array<string>}::text[], ${kind}, ${value})`
+
+      /** Where a page filtered by payload had to stop reading, if there are rows beyond. */
+      const scanEnd = (
+        workspaceId: WorkspaceId,
+        filter: EventFilter,
+        from: Option.Option<{ readonly id: EventId }>
+      ) =>
+        rows(sql, ScanEnd)`select min(r.id) filter (where r.bytes_before < ${SCAN_BYTES}) as id
+          from ${scanned(workspaceId, filter, from)} r
+          having count(*) = ${SCAN_LIMIT} or bool_or(r.bytes_before >= ${SCAN_BYTES})`
+
+      /** Newest first, strictly past the position. A page filtered by payload may hold fewer than there are, and go on. */
       const list = (
         workspaceId: WorkspaceId,
         filter: EventFilter,
         limit: number,
         from: Option.Option<{ readonly id: EventId }>
       ) =>
-        Effect.orDie(
-          page(
-            sql`posthorn.events r where ${within(workspaceId, filter, from)}
+        Effect.gen(function* () {
+          const { hidden, omitPayload, payloadValue } = filter
+          if (payloadValue === undefined)
+            return yield* page(
+              sql`posthorn.events r where ${within(workspaceId, filter, from)}
+              order by r.id desc limit ${limit + 1}`,
+              limit,
+              omitPayload
+            )
+          const found = yield* page(
+            sql`${scanned(workspaceId, filter, from)} r where ${matching(payloadValue, hidden)}
               order by r.id desc limit ${limit + 1}`,
             limit,
-            filter.omitPayload
+            omitPayload
           )
-        )
+          if (found.nextCursor !== null) return found
+          const [end] = yield* scanEnd(workspaceId, filter, from)
+          return end === undefined ? found : { ...found, nextCursor: cursorAt(byId, end) }
+        }).pipe(Effect.orDie)
 
       /** By name, strictly past the position; a type none of whose events is kept any more is not one. */
       const listTypes = (

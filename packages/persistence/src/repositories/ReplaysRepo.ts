@@ -86,11 +86,11 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
       const start = (workspaceId: WorkspaceId, range: ReplayRange, { actor, traceId }: Asked) =>
         one(sql, ReplayRow)`
         insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed, matched,
-          missed, actor_type, actor_id, root_type, root_id, via, trace_id)
+          missed, actor_type, actor_id, actor_name, root_type, root_id, via, trace_id)
         select ${workspaceId}, ${newId("replay")}, ${range.endpointId}, posthorn.shard_of(${range.endpointId}),
           ${range.statuses as Array<string>}::text[], ${range.since}::timestamptz, ${range.until}::timestamptz,
           ${range.includeMissed}, deliveries + missed, missed, ${actor.type}, ${actor.id},
-          ${actor.root?.type ?? null}::text, ${actor.root?.id ?? null}::text, ${actor.via}, ${traceId}
+          ${actor.name}::text, ${actor.root?.type ?? null}::text, ${actor.root?.id ?? null}::text, ${actor.via}, ${traceId}
         from ${counted(workspaceId, range)}
         returning ${columns}`
 
@@ -120,7 +120,7 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
           first(sql, Replayed)`
         select delivery from posthorn.replay(${workspaceId}, ${source.endpointId}, array[${source.id}], null, null,
           ${actor.type}, ${actor.id}, ${actor.via}, ${traceId}, ${actor.root?.type ?? null}::text,
-          ${actor.root?.id ?? null}::text)`,
+          ${actor.root?.id ?? null}::text, ${actor.name}::text)`,
           (replayed) => replayed?.delivery
         )
 

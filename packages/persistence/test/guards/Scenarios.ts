@@ -18,6 +18,7 @@ import { retention } from "./Retention.ts"
 import { rows } from "./Rows.ts"
 import { shards } from "./ShardLocks.ts"
 import type { Scenario } from "./Stage.ts"
+import { standing } from "./StandsAt.ts"
 import { statistics } from "./Statistics.ts"
 import { sweeping } from "./Sweep.ts"
 import { tables } from "./Tables.ts"
@@ -45,6 +46,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...endpoints,
   ...rows,
   ...shards,
+  ...standing,
   ...statistics
 ]
 

@@ -40,7 +40,7 @@ const credentialOf = (text: string): Effect.Effect<Credential, InvalidRequest> =
 
 const shownSession = (session: ConsoleSession) => ({
   workspace: { slug: session.workspaceSlug, name: session.workspaceName },
-  actor: { ...session.actor, name: session.name },
+  actor: session.actor,
   permissions: [...session.permissions],
   expiresAt: session.endsAt
 })
@@ -98,7 +98,7 @@ export const sessionRoutesLive = HttpApiBuilder.Router.use((router) =>
       if (link === undefined) return yield* unauthorized(addressOf(asked))
       return HttpServerResponse.unsafeJson({
         workspace: { slug: link.workspaceSlug, name: link.workspaceName },
-        actor: { type: link.actor.type, id: link.actor.id, name: link.name }
+        actor: { type: link.actor.type, id: link.actor.id, name: link.actor.name }
       })
     })
 

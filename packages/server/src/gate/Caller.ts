@@ -35,17 +35,17 @@ export const workspaceIdOf = (caller: Caller): string | null =>
 export const permissionsOf = (caller: Caller) =>
   caller.kind === "operator" ? EVERYTHING : openTo(caller).permissions
 
-const named = (name: string | null) => (name === null ? {} : { name })
-
 export const actorOf = (caller: Caller): Omit<Acting, "via"> =>
   caller.kind === "operator"
-    ? { type: "operator", id: "operator", root: null, ...named(caller.operator.name) }
+    ? { type: "operator", id: "operator", root: null, name: caller.operator.name }
     : caller.kind === "session"
-      ? {
-          ...caller.session.actor,
-          ...(caller.session.actor.type === "operator" && named(caller.session.name))
+      ? caller.session.actor
+      : {
+          type: "api_token",
+          id: caller.identity.tokenId,
+          root: caller.identity.root,
+          name: caller.identity.name
         }
-      : { type: "api_token", id: caller.identity.tokenId, root: caller.identity.root }
 
 export const lineageOf = (caller: Caller): Lineage =>
   caller.kind === "operator"

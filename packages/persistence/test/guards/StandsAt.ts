@@ -1,0 +1,31 @@
+/** Which value stands at a place of a payload. */
+import assert from "node:assert/strict"
+import { writeScenarios } from "./Stage.ts"
+
+const scenarios = writeScenarios((it) => {
+  it("stands_at: the same type and value at exactly this place, and an error is no value", async (stage) => {
+    const standsAt = (payload: string, place: ReadonlyArray<string>, kind: string, value: string | null) =>
+      stage.value("select posthorn.stands_at($1::json, $2, $3, $4)", payload, place, kind, value)
+    for (const [payload, place, kind, value] of [
+      ['{"a":1.0}', ["a"], "number", "1"],
+      ['{"a":"1"}', ["a"], "string", "1"],
+      ['{"a":null}', ["a"], "null", null],
+      ['[[],{"0":true}]', ["1", "0"], "boolean", "true"]
+    ] as const)
+      assert.equal(await standsAt(payload, place, kind, value), true, payload)
+    for (const [payload, place, kind, value] of [
+      ['{"a":1}', ["a"], "number", "2"],
+      ['{"a":"2"}', ["a"], "string", "1"],
+      ['{"a":1}', ["a"], "string", "1"],
+      ['{"a":1}', ["a", "b"], "number", "1"],
+      ["[1,2]", ["-1"], "number", "2"],
+      ["[1,2]", ["01"], "number", "2"],
+      ["[1,2]", ["12345678901"], "number", "2"],
+      ['{"a":"\\u0000"}', ["a"], "string", "x"],
+      ['{"a":1e999999}', ["a"], "number", "1"]
+    ] as const)
+      assert.notEqual(await standsAt(payload, place, kind, value), true, payload)
+  })
+})
+
+export const standing = scenarios
