@@ -5,6 +5,7 @@
 
 /** Options without a value; every other `--option` takes the next word. */
 const FLAGS = new Set([
+  "--all",
   "--json",
   "--watch",
   "--include-missed",

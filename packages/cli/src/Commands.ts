@@ -72,20 +72,39 @@ const asking = <const Name extends string, const Config extends Command.Command.
   run: (
     given: Command.Command.ParseConfig<Config>
   ) => Promise<Effect.Effect<unknown, CommandFailed, Posthorn>>,
+  /** `--url` is left out where it means something else. */
+  asked: Omit<typeof where, "url"> & Partial<typeof where> = where,
   /** Checked before any request is made. */
   first: (given: Command.Command.ParseConfig<Config>) => Promise<Effect.Effect<void, CommandFailed>> = () =>
     Promise.resolve(Effect.void)
 ) =>
-  Command.make(name, { ...config, ...where }, (parsed) => {
+  Command.make(name, { ...config, ...asked }, (parsed) => {
     const given = parsed as unknown as Command.Command.ParseConfig<Config> & Where
     return Effect.zipRight(
       loaded(() => first(given)),
-      loaded(async () =>
-        Effect.provide(await run(given), (await import("./remote/Posthorn.ts")).layer(given))
-      )
+      loaded(async () => {
+        const { layer } = await import("./remote/Posthorn.ts")
+        return Effect.provide(await run(given), layer({ ...given, url: given.url ?? Option.none() }))
+      })
     )
   }).pipe(Command.withDescription(description))
 
+/** Options of every list. */
+const paging = {
+  limit: Options.integer("limit").pipe(
+    Options.withDefault(50),
+    Options.withDescription("How many at most, up to 200; default 50.")
+  ),
+  cursor: maybe("cursor", "Goes on where a list ended."),
+  all: flag("all", "Every page, whatever the limit."),
+  json
+}
+const between = {
+  since: maybe("since", "2h, 30m, 1d, or a time."),
+  until: maybe("until", "The same.")
+}
+
+const lists = () => import("./remote/Lists.ts")
 const look = () => import("./remote/Look.ts")
 const replaying = () => import("./remote/Replaying.ts")
 const endpoints = () => import("./remote/EndpointCommands.ts")
@@ -113,14 +132,64 @@ const deliveriesCommand = asking(
     status: maybe("status", "pending, delivered, failed, failed_permanent or dead_lettered."),
     eventType: maybe("event-type", "Of this event type only."),
     endpoint: maybe("endpoint", "Of this endpoint only."),
-    limit: Options.integer("limit").pipe(
-      Options.withDefault(50),
-      Options.withDescription("How many at most.")
-    ),
-    watch: flag("watch", "Goes on, with a line for each new delivery and each change."),
-    json
+    ...between,
+    ...paging,
+    watch: flag("watch", "Goes on, with a line for each new delivery and each change.")
   },
   async (given) => (await look()).deliveries(given)
+)
+
+const eventsCommand = asking(
+  "events",
+  "Lists events, newest first.",
+  {
+    eventType: maybe("event-type", "Of this type only."),
+    idempotencyKey: maybe("idempotency-key", "Published under this key within 24 hours."),
+    payloadPath: maybe("payload-path", "With --payload-value: a JSON Pointer, such as /order/id."),
+    payloadValue: maybe("payload-value", "What stands there."),
+    ...between,
+    ...paging
+  },
+  async (given) => (await lists()).events(given)
+)
+
+const auditCommand = asking(
+  "audit",
+  "Lists who changed what, newest first.",
+  {
+    action: maybe("action", "Such as webhook.endpoint_updated."),
+    actor: maybe("actor", "By this id, or this operator."),
+    target: maybe("target", "Of this id."),
+    ...between,
+    ...paging
+  },
+  async (given) => (await lists()).audit(given)
+)
+
+const tokensCommand = asking("tokens", "Lists API tokens, newest first.", paging, async (given) =>
+  (await lists()).tokens(given)
+)
+
+const membersCommand = asking("members", "Lists members.", paging, async (given) =>
+  (await lists()).members(given)
+)
+
+const notificationsCommand = asking(
+  "notifications",
+  "Lists notifications, newest first.",
+  paging,
+  async (given) => (await lists()).notifications(given)
+)
+
+const findCommand = asking(
+  "find",
+  "Looks for a word: an id, an idempotency key, a value in a payload.",
+  {
+    word: id("word", "Such as 4711."),
+    since: text("since", "How far back payloads are read; default 1d.").pipe(Options.withDefault("1d")),
+    json: flag("json", "One document: events, deliveries, endpoints, examined, truncated.")
+  },
+  async (given) => (await import("./remote/Find.ts")).find(given)
 )
 
 const attemptsCommand = asking(
@@ -157,6 +226,7 @@ const recoverCommand = asking(
     json
   },
   async (given) => (await replaying()).recover(given),
+  where,
   async (given) => (await replaying()).mayAsk(given)
 )
 
@@ -184,7 +254,7 @@ const listenCommand = asking(
 const endpointsCommand = Command.make("endpoints").pipe(
   Command.withDescription("Lists, makes and changes endpoints."),
   Command.withSubcommands([
-    asking("list", "Lists the endpoints.", { json }, async (given) => (await endpoints()).list(given.json)),
+    asking("list", "Lists the endpoints.", paging, async (given) => (await endpoints()).list(given)),
     asking(
       "create",
       "Registers an endpoint; prints its id.",
@@ -195,12 +265,29 @@ const endpointsCommand = Command.make("endpoints").pipe(
         json
       },
       async (given) =>
-        (await endpoints()).create(
-          given.address,
-          given.eventTypes.split(",").map((type) => type.trim()),
-          given.description,
-          given.json
-        )
+        (await endpoints()).create(given.address, given.eventTypes, given.description, given.json)
+    ),
+    asking(
+      "update",
+      "Changes an endpoint; POSTHORN_URL says which Posthorn.",
+      {
+        endpointId,
+        newUrl: maybe("url", "Its new URL."),
+        eventTypes: maybe("event-types", "Separated by commas; prefix.* and * too."),
+        description: maybe("description", "For people."),
+        json
+      },
+      async (given) => (await endpoints()).update(given),
+      { token: where.token, workspace: where.workspace }
+    ),
+    asking("test", "Sends a test event, and waits for its outcome.", { endpointId, json }, async (given) =>
+      (await endpoints()).test(given.endpointId, given.json)
+    ),
+    asking(
+      "delete",
+      "Deletes an endpoint with its deliveries.",
+      { endpointId, yes: flag("yes", "Does not ask.") },
+      async (given) => (await endpoints()).remove(given.endpointId, given.yes)
     ),
     asking("enable", "Lets deliveries go on.", { endpointId, json }, async (given) =>
       (await endpoints()).setEnabled(given.endpointId, true, given.json)
@@ -219,8 +306,20 @@ const endpointsCommand = Command.make("endpoints").pipe(
 
 const verifyCommand = Command.make(
   "verify",
-  { secret: Options.redacted("secret").pipe(Options.withDescription("whsec_…")) },
-  (given) => loaded(async () => (await import("./remote/Verify.ts")).verify(given.secret))
+  {
+    secret: Options.optional(
+      Options.redacted("secret").pipe(Options.withDescription("whsec_…; without it, Posthorn is asked."))
+    ),
+    endpoint: maybe("endpoint", "Whose request it is; default: found by webhook-id."),
+    ...where
+  },
+  (given) =>
+    loaded(async () => {
+      const { verify, verifyRemotely } = await import("./remote/Verify.ts")
+      if (Option.isSome(given.secret)) return verify(given.secret.value)
+      const { layer } = await import("./remote/Posthorn.ts")
+      return Effect.provide(verifyRemotely(given.endpoint), layer(given))
+    })
 ).pipe(
   Command.withDescription(
     "Says whether a request is genuine: headers, an empty line and the body on standard input."
@@ -260,9 +359,21 @@ const workspaceCommand = Command.make("workspace").pipe(
   ])
 )
 
+const workspacesCommand = Command.make("workspaces", { ...paging, url: where.url }, (given) =>
+  loaded(async () => {
+    const { operatorsToken } = await import("./remote/WorkspaceCommands.ts")
+    const { layer } = await import("./remote/Posthorn.ts")
+    const { workspaces } = await lists()
+    return Effect.flatMap(operatorsToken, (token) =>
+      // They are in no workspace, so none has to be named.
+      Effect.provide(workspaces(given), layer({ url: given.url, token, workspace: Option.some("-") }))
+    )
+  })
+).pipe(Command.withDescription("Lists workspaces. Asks with OPERATOR_TOKEN, or POSTHORN_TOKEN."))
+
 /** The subcommands, for the message about an unknown one. */
 const WITHIN: Readonly<Record<string, ReadonlyArray<string>>> = {
-  endpoints: ["list", "create", "enable", "disable", "rotate"],
+  endpoints: ["list", "create", "update", "test", "delete", "enable", "disable", "rotate"],
   workspace: ["ensure"]
 }
 /** Most edits of a mistyped command, and at most half of its letters. */
@@ -275,11 +386,18 @@ const commands = [
   doctorCommand,
   sendCommand,
   deliveriesCommand,
+  eventsCommand,
+  findCommand,
   attemptsCommand,
   traceCommand,
   replayCommand,
   recoverCommand,
   endpointsCommand,
+  auditCommand,
+  tokensCommand,
+  membersCommand,
+  notificationsCommand,
+  workspacesCommand,
   workspaceCommand,
   diagnoseCommand,
   listenCommand,

@@ -25,15 +25,20 @@ Run it; everything is configured through the environment, see docs/settings.md:
 Use it; POSTHORN_URL says which one, POSTHORN_TOKEN who is asking, see docs/cli.md:
   send TYPE PAYLOAD | --file F | -     publish an event
   deliveries [--status S] [--event-type T] [--endpoint ID] [--watch]
+  events [--event-type T] [--idempotency-key K] [--payload-path P --payload-value V]
+  find WORD [--since 1d]               an id, a key, a value in a payload
   attempts ID    trace ID              what happened to a delivery; to anything an id is known of
   replay ID                            send one delivery again
   recover ID --since 2h [--include-missed] [--dry-run] [--yes]
                                        send again all that an endpoint did not receive
-  endpoints list | create URL --event-types a,b | enable ID | disable ID | rotate ID
+  endpoints list | create URL --event-types a,b | update ID | test ID | delete ID
+            enable ID | disable ID | rotate ID
+  audit [--action A] [--actor W] [--target ID]    tokens    members    notifications
+  workspaces                           all of them, for the operator
   workspace ensure SLUG [--token NAME] make or find a workspace, and a token in it
   diagnose ID                          what is wrong with an endpoint, and what to do
   listen URL [--endpoint ID]           deliveries on this machine, without a tunnel
-  verify --secret S                    is a request on standard input genuine
+  verify [--secret S | --endpoint ID]  is a request on standard input genuine
   mcp                                  MCP over standard input and output
   console-link WORKSPACE [--role viewer|developer|admin | --member mem_…]
                                        a link that opens the console once

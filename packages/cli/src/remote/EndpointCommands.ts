@@ -1,39 +1,42 @@
 /** `posthorn endpoints …` and `posthorn diagnose`. */
 import { Effect, Option } from "effect"
-import { heading, print, table, talk } from "./Output.ts"
+import { misused, refuse } from "../CommandFailed.ts"
+import { given, type Paging, showList } from "./Lists.ts"
+import { agreed, heading, isTerminal, print, talk } from "./Output.ts"
 import { Posthorn } from "./Posthorn.ts"
+
+/** How long `test` waits for the outcome. */
+const TEST_SECONDS = 10
 
 const enabledOf = (enabled: boolean, reason: string | null) => (enabled ? "enabled" : `disabled (${reason})`)
 
-export const list = (json: boolean) =>
+export const list = (options: Paging) =>
   Effect.gen(function* () {
     const { ask, slug } = yield* Posthorn
-    const { text, value } = yield* ask(({ endpoints }) =>
-      endpoints.listWebhookEndpoints({ path: { slug }, urlParams: { limit: 200 }, withResponse: true })
+    yield* showList(
+      options,
+      (page) =>
+        ask(({ endpoints }) =>
+          endpoints.listWebhookEndpoints({ path: { slug }, urlParams: page, withResponse: true })
+        ),
+      {
+        heads: ["ID", "STATE", "FAILURES", "EVENT TYPES", "URL"],
+        cells: (one) => [
+          one.id,
+          enabledOf(one.enabled, one.disabledReason),
+          one.consecutiveFailures,
+          one.eventTypes.join(","),
+          one.url
+        ],
+        empty:
+          "There is no endpoint yet: posthorn endpoints create https://example.com/webhooks --event-types '*'"
+      }
     )
-    yield* print(json, text, () =>
-      value.items.length === 0
-        ? "There is no endpoint yet: posthorn endpoints create https://example.com/webhooks --event-types '*'"
-        : table(
-            ["ID", "STATE", "FAILURES", "EVENT TYPES", "URL"],
-            value.items.map((one) => [
-              one.id,
-              enabledOf(one.enabled, one.disabledReason),
-              one.consecutiveFailures,
-              one.eventTypes.join(","),
-              one.url
-            ])
-          )
-    )
-    if (value.nextCursor !== null && !json) yield* talk("There are more: only the first 200 are shown.")
   })
 
-export const create = (
-  url: string,
-  eventTypes: ReadonlyArray<string>,
-  description: Option.Option<string>,
-  json: boolean
-) =>
+const typesOf = (text: string) => text.split(",").map((type) => type.trim())
+
+export const create = (url: string, eventTypes: string, description: Option.Option<string>, json: boolean) =>
   Effect.gen(function* () {
     const { ask, slug } = yield* Posthorn
     const { text, value } = yield* ask(({ endpoints }) =>
@@ -42,8 +45,8 @@ export const create = (
         headers: {},
         payload: {
           url,
-          eventTypes,
-          ...Option.match(description, { onNone: () => ({}), onSome: (description) => ({ description }) })
+          eventTypes: typesOf(eventTypes),
+          ...given({ description })
         },
         withResponse: true
       })
@@ -68,6 +71,70 @@ export const setEnabled = (endpointId: string, enabled: boolean, json: boolean) 
       yield* talk(
         `It missed ${value.missedEvents.count} events while it was disabled: posthorn recover ${endpointId} --since ${value.missedEvents.since} --include-missed`
       )
+  })
+
+export interface Update {
+  readonly endpointId: string
+  readonly newUrl: Option.Option<string>
+  readonly eventTypes: Option.Option<string>
+  readonly description: Option.Option<string>
+  readonly json: boolean
+}
+
+export const update = ({ description, endpointId, eventTypes, json, newUrl }: Update) =>
+  Effect.gen(function* () {
+    const { ask, slug } = yield* Posthorn
+    const payload = {
+      ...given({ url: newUrl, description }),
+      ...Option.match(eventTypes, { onNone: () => ({}), onSome: (text) => ({ eventTypes: typesOf(text) }) })
+    }
+    if (Object.keys(payload).length === 0)
+      return yield* misused("Say what to change: --url, --event-types or --description")
+    const { text, value } = yield* ask(({ endpoints }) =>
+      endpoints.updateWebhookEndpoint({
+        path: { slug, endpointId },
+        headers: {},
+        payload,
+        withResponse: true
+      })
+    )
+    yield* print(json, text, () => `${value.id}  ${value.eventTypes.join(",")}  ${value.url}`)
+  })
+
+/** Waits for the first attempt, and ends with 1 unless it was delivered. */
+export const test = (endpointId: string, json: boolean) =>
+  Effect.gen(function* () {
+    const { ask, slug } = yield* Posthorn
+    const { text, value } = yield* ask(({ endpoints }) =>
+      endpoints.sendTestEvent({
+        path: { slug, endpointId },
+        headers: {},
+        payload: { waitSeconds: TEST_SECONDS },
+        withResponse: true
+      })
+    )
+    yield* print(json, text, () => `${value.id}  ${value.status}`)
+    if (value.status === "pending")
+      return yield* refuse(`No outcome within ${TEST_SECONDS} s: posthorn attempts ${value.id} shows it.`)
+    if (value.status !== "delivered")
+      return yield* refuse(`It was not accepted: posthorn attempts ${value.id} shows what was answered.`)
+  })
+
+export const remove = (endpointId: string, yes: boolean) =>
+  Effect.gen(function* () {
+    const { ask, slug } = yield* Posthorn
+    if (!yes) {
+      if (!isTerminal())
+        return yield* refuse(
+          "It deletes the endpoint with its deliveries: say --yes, or call it in a terminal."
+        )
+      if (!(yield* agreed(`Delete ${endpointId} with its deliveries?`)))
+        return yield* refuse("Nothing was deleted.")
+    }
+    yield* ask(({ endpoints }) =>
+      endpoints.deleteWebhookEndpoint({ path: { slug, endpointId }, headers: {}, withResponse: true })
+    )
+    yield* talk(`${endpointId} is deleted, with its deliveries.`)
   })
 
 export const rotate = (endpointId: string, json: boolean) =>

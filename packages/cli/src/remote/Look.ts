@@ -1,21 +1,19 @@
 /** `posthorn deliveries`, `attempts` and `trace`: what happened. */
-import { type JsonText, parseJson, stringify } from "@posthorn/domain/JsonText"
 import { DeliveryStatus } from "@posthorn/domain/States"
-import { Effect, Either, Option, Schedule } from "effect"
+import { Effect, Option, Schedule } from "effect"
 import { misused } from "../CommandFailed.ts"
 import { say } from "../Terminal.ts"
+import { type Between, given, itemTexts, type Paging, showList, timesOf } from "./Lists.ts"
 import { print, table, talk } from "./Output.ts"
 import { Posthorn } from "./Posthorn.ts"
 
 const STATUSES: ReadonlyArray<string> = DeliveryStatus.literals
 
-export interface Filter {
+export interface Filter extends Paging, Between {
   readonly status: Option.Option<string>
   readonly eventType: Option.Option<string>
   readonly endpoint: Option.Option<string>
-  readonly limit: number
   readonly watch: boolean
-  readonly json: boolean
 }
 
 interface Row {
@@ -44,34 +42,27 @@ const cellsOf = (row: Row) => [
   row.createdAt
 ]
 
-const listed = (filter: Filter, payload: "include" | "omit") =>
+const reading = (filter: Filter) =>
   Effect.gen(function* () {
     const status = Option.getOrUndefined(filter.status)
     if (status !== undefined && !STATUSES.includes(status))
       return yield* misused(`--status is one of ${STATUSES.join(", ")}`)
     const { ask, slug } = yield* Posthorn
-    return yield* ask(({ deliveries }) =>
-      deliveries.listWorkspaceDeliveries({
-        path: { slug },
-        urlParams: {
-          limit: filter.limit,
-          payload,
-          ...(status === undefined ? {} : { status: status as DeliveryStatus }),
-          ...Option.match(filter.eventType, { onNone: () => ({}), onSome: (eventType) => ({ eventType }) }),
-          ...Option.match(filter.endpoint, { onNone: () => ({}), onSome: (endpointId) => ({ endpointId }) })
-        },
-        withResponse: true
-      })
-    )
+    const urlParams = {
+      ...given({ eventType: filter.eventType, endpointId: filter.endpoint }),
+      ...(yield* timesOf(filter)),
+      ...(status !== undefined && { status: status as DeliveryStatus }),
+      payload: filter.json ? ("include" as const) : ("omit" as const)
+    }
+    return (page: { readonly limit: number; readonly cursor?: string }) =>
+      ask(({ deliveries }) =>
+        deliveries.listWorkspaceDeliveries({
+          path: { slug },
+          urlParams: { ...urlParams, ...page },
+          withResponse: true
+        })
+      )
   })
-
-/** Each item as its exact text. */
-const itemTexts = (text: string): ReadonlyArray<string> => {
-  const page = Either.getOrThrow(parseJson(text, [["items", "*"]])) as {
-    readonly items: ReadonlyArray<JsonText>
-  }
-  return page.items.map((item) => stringify(item))
-}
 
 const LOOK = Schedule.spaced("1 second")
 
@@ -79,7 +70,8 @@ const LOOK = Schedule.spaced("1 second")
 const watch = (filter: Filter) => {
   const seen = new Map<string, string>()
   const look = Effect.gen(function* () {
-    const { text, value } = yield* listed(filter, filter.json ? "include" : "omit")
+    const read = yield* reading(filter)
+    const { text, value } = yield* read({ limit: filter.limit })
     const texts = itemTexts(text)
     const lines: Array<string> = []
     value.items.forEach((row, at) => {
@@ -105,10 +97,8 @@ const watch = (filter: Filter) => {
 export const deliveries = (filter: Filter) =>
   filter.watch
     ? watch(filter)
-    : Effect.flatMap(listed(filter, filter.json ? "include" : "omit"), ({ text, value }) =>
-        print(filter.json, text, () =>
-          value.items.length === 0 ? "No delivery matches." : table(HEADS, value.items.map(cellsOf))
-        )
+    : Effect.flatMap(reading(filter), (read) =>
+        showList(filter, read, { heads: HEADS, cells: cellsOf, empty: "No delivery matches." })
       )
 
 export const attempts = (deliveryId: string, json: boolean) =>

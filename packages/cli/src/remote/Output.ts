@@ -2,6 +2,7 @@
  * Output of commands: data on standard output, messages on standard error; tables for people, the REST answer for programs.
  * Colour only on a terminal.
  */
+import { createInterface } from "node:readline/promises"
 import { Effect } from "effect"
 import { bold, complain, dim, green, red, say, sayToTheLetter } from "../Terminal.ts"
 
@@ -35,3 +36,15 @@ export const print = (json: boolean, text: string, show: () => string) => {
 export const talk = (line: string) => complain(line)
 
 export const heading = bold
+
+/** Whether somebody is there to be asked. */
+export const isTerminal = () => process.stdin.isTTY === true && process.stderr.isTTY === true
+
+/** Asks; only a yes is one. */
+export const agreed = (question: string) =>
+  Effect.promise(async () => {
+    const reader = createInterface({ input: process.stdin, output: process.stderr })
+    const answer = await reader.question(`${question} [y/N] `)
+    reader.close()
+    return /^y(es)?$/i.test(answer.trim())
+  })

@@ -4,10 +4,9 @@
  * `recover` counts, asks, starts the job and shows its progress. The job belongs to the server, so it goes on if the command is
  * interrupted. Without a terminal it cannot ask, so it starts nothing without `--yes`.
  */
-import { createInterface } from "node:readline/promises"
 import { Clock, Effect, Option, Schedule } from "effect"
 import { misused, refuse } from "../CommandFailed.ts"
-import { print, talk } from "./Output.ts"
+import { agreed, isTerminal, print, talk } from "./Output.ts"
 import { Posthorn } from "./Posthorn.ts"
 import { momentOf, spanOf } from "./Times.ts"
 
@@ -65,16 +64,6 @@ const whatOf = (matched: number, missed: number) => {
   const failed = matched - missed
   return `${failed} ${failed === 1 ? "delivery" : "deliveries"} given up or refused${missed > 0 ? ` and ${missed} missed ${missed === 1 ? "event" : "events"}` : ""}`
 }
-
-const isTerminal = () => process.stdin.isTTY === true && process.stderr.isTTY === true
-
-const agreed = (question: string) =>
-  Effect.promise(async () => {
-    const reader = createInterface({ input: process.stdin, output: process.stderr })
-    const answer = await reader.question(`${question} [y/N] `)
-    reader.close()
-    return /^y(es)?$/i.test(answer.trim())
-  })
 
 interface Progress {
   readonly id: string

@@ -1,6 +1,8 @@
 /**
  * `posthorn verify`: checks whether a captured request is genuine. Standard input has headers, an empty line and the body.
  * Signature and time are checked separately: a request captured some time ago is too old, but may be intact.
+ *
+ * With a secret it asks nobody; without one it asks Posthorn, which knows the endpoint's secrets and never tells them.
  */
 import { buffer } from "node:stream/consumers"
 import {
@@ -9,9 +11,10 @@ import {
   VerificationError,
   verify as verifyRequest
 } from "@posthorn/signature"
-import { Clock, Effect, Redacted } from "effect"
+import { Clock, Effect, Option, Redacted } from "effect"
 import { misused, refuse } from "../CommandFailed.ts"
 import { say } from "../Terminal.ts"
+import { Posthorn } from "./Posthorn.ts"
 import { spanOf } from "./Times.ts"
 
 const LINE_END = /\r?\n/
@@ -39,9 +42,45 @@ const explained = (error: unknown) => {
   )
 }
 
+const received = Effect.promise(() => buffer(process.stdin)).pipe(Effect.map(parts))
+
+const GENUINE: ReadonlyArray<string> = ["right", "previous_secret"]
+
+/** Posthorn's verdict, about this endpoint's secrets, or about those of the endpoint that `webhook-id` was sent to. */
+export const verifyRemotely = (endpoint: Option.Option<string>) =>
+  Effect.gen(function* () {
+    const { ask, slug } = yield* Posthorn
+    const { body, headers } = yield* received
+    const deliveryId = headers["webhook-id"] ?? ""
+    const endpointId = yield* Option.match(endpoint, {
+      onSome: Effect.succeed,
+      onNone: () =>
+        deliveryId === ""
+          ? refuse("The request has no webhook-id, so nobody knows its endpoint: give --endpoint whe_…")
+          : Effect.map(
+              ask(({ deliveries }) =>
+                deliveries.getWebhookDelivery({ path: { slug, deliveryId }, withResponse: true })
+              ),
+              ({ value }) => value.endpointId
+            )
+    })
+    const { value } = yield* ask(({ endpoints }) =>
+      endpoints.explainSignature({
+        path: { slug, endpointId },
+        payload: { headers, body: body.toString() },
+        withResponse: true
+      })
+    )
+    yield* GENUINE.includes(value.verdict)
+      ? say(`${value.verdict}: ${value.explanation}`)
+      : refuse(
+          value.verdict === "timestamp_off" ? value.explanation : `${value.verdict}: ${value.explanation}`
+        )
+  })
+
 export const verify = (secret: Redacted.Redacted) =>
   Effect.gen(function* () {
-    const { body, headers } = parts(yield* Effect.promise(() => buffer(process.stdin)))
+    const { body, headers } = yield* received
     const verified = yield* Effect.try({
       try: () =>
         verifyRequest({
