@@ -284,6 +284,7 @@ export type World = Awaited<ReturnType<typeof makeWorld>>
 export const placesOf = (world: World) => {
   const at = (path: string) => `/console/w/${world.slug}${path}`
   return {
+    fleet: "/console/fleet",
     overview: at("/overview"),
     endpoints: at("/endpoints"),
     endpoint: at(`/endpoints/${world.endpointIds[3]}`),
@@ -306,7 +307,6 @@ export const placesOf = (world: World) => {
     "audit-log": at("/audit-log"),
     members: at("/members"),
     "api-tokens": at("/api-tokens"),
-    connect: at("/connect"),
-    fleet: "/console/fleet"
+    connect: at("/connect")
   }
 }

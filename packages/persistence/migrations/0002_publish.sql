@@ -618,15 +618,21 @@ language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp a
 declare
   part text;
 begin
-  foreach part in array place loop
-    if json_typeof(payload) = 'object' then
-      payload := payload -> part;
-    elsif json_typeof(payload) = 'array' and part ~ '^(0|[1-9][0-9]{0,8})$' then
-      payload := payload -> part::integer;
-    else
-      return false;
-    end if;
-  end loop;
+  -- PostgreSQL also takes `01`, `+1` and `-1` for positions in an array. Only a place with such a part is walked step by step,
+  -- which parses what lies below each step anew.
+  if not exists (select from unnest(place) p where p ~ '^\s*[+-]?[0-9]+$' and p !~ '^(0|[1-9][0-9]*)$') then
+    payload := payload #> place;
+  else
+    foreach part in array place loop
+      if json_typeof(payload) = 'object' then
+        payload := payload -> part;
+      elsif json_typeof(payload) = 'array' and part ~ '^(0|[1-9][0-9]{0,8})$' then
+        payload := payload -> part::integer;
+      else
+        return false;
+      end if;
+    end loop;
+  end if;
   return json_typeof(payload) = kind and case kind
     when 'number' then (payload #>> '{}')::numeric = value::numeric
     else payload #>> '{}' is not distinct from value end;

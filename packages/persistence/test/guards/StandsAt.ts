@@ -10,7 +10,8 @@ const scenarios = writeScenarios((it) => {
       ['{"a":1.0}', ["a"], "number", "1"],
       ['{"a":"1"}', ["a"], "string", "1"],
       ['{"a":null}', ["a"], "null", null],
-      ['[[],{"0":true}]', ["1", "0"], "boolean", "true"]
+      ['[[],{"0":true}]', ["1", "0"], "boolean", "true"],
+      ['[[],{"01":[true]}]', ["1", "01", "0"], "boolean", "true"]
     ] as const)
       assert.equal(await standsAt(payload, place, kind, value), true, payload)
     for (const [payload, place, kind, value] of [
