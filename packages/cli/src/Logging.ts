@@ -19,15 +19,16 @@ const read = (name: string) =>
 const json = Logger.withConsoleError(flatLogger)
 const pretty = Logger.prettyLogger({ stderr: true })
 
+/** Whether the log is JSON. */
+export const logsJson = (): boolean =>
+  (process.env.LOG_FORMAT ?? (process.stderr.isTTY ? "pretty" : "json")) !== "pretty"
+
 /** Invalid values fall back to a default here; `Settings` reports them. */
 export const loggingLive = Layer.unwrapEffect(
   Effect.gen(function* () {
     const level = Option.getOrElse(yield* read("LOG_LEVEL"), () => "info")
-    const format = Option.getOrElse(yield* read("LOG_FORMAT"), () =>
-      process.stderr.isTTY ? "pretty" : "json"
-    )
     return Layer.merge(
-      Logger.replace(Logger.defaultLogger, format === "pretty" ? pretty : json),
+      Logger.replace(Logger.defaultLogger, logsJson() ? json : pretty),
       Logger.minimumLogLevel(levels[level as keyof typeof levels] ?? LogLevel.Info)
     )
   })

@@ -3,6 +3,7 @@
  * Ctrl-C ends the process at once.
  */
 import { Effect } from "effect"
+import { complain } from "./Terminal.ts"
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const
 const QUICK_MS = 300
@@ -11,7 +12,7 @@ const LINE = "Stopping: what is in flight is finished first; Ctrl-C again stops 
 export const announceStop = Effect.sync(() => {
   const onSignal = () => {
     for (const signal of SIGNALS) process.removeListener(signal, onSignal)
-    setTimeout(() => process.stderr.write(`${LINE}\n`), QUICK_MS).unref()
+    setTimeout(() => Effect.runSync(complain(LINE, "info")), QUICK_MS).unref()
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)
 })

@@ -23,14 +23,30 @@ export const harmless = (text: string): string =>
 const OWN_OR_HARMFUL = /\u001b\[(?:0|1|2|31|32|33)m|[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu
 const KEPT = new Set(["\n", "\t"])
 
+let asLog = false
+
+/** From now on every line is written as the log's lines are: for services whose log is JSON, so that nothing plain is among it. */
+export const writeAsLog = (): void => {
+  asLog = true
+}
+
+type Level = "info" | "warning" | "error"
+
+const write = (stream: NodeJS.WriteStream, level: Level, line: string) =>
+  Effect.map(DateTime.now, (now) => {
+    const message = harmless(line)
+    const text = asLog ? JSON.stringify({ timestamp: DateTime.formatIso(now), level, message }) : message
+    stream.write(`${text}\n`)
+  })
+
 /** A line for the reader, on standard output. */
-export const say = (line: string) => sayToTheLetter(harmless(line))
+export const say = (line: string) => write(process.stdout, "info", line)
 
 /** Output for the next program. */
 export const sayToTheLetter = (line: string) => Effect.sync(() => void process.stdout.write(`${line}\n`))
 
-/** An error line, on standard error. */
-export const complain = (line: string) => Effect.sync(() => void process.stderr.write(`${harmless(line)}\n`))
+/** A line about what is wrong, on standard error. */
+export const complain = (line: string, level: Level = "warning") => write(process.stderr, level, line)
 
 /** Such as 13:59:59, in UTC. */
 export const timeOfDay = Effect.map(DateTime.now, (now) => DateTime.formatIso(now).slice(11, 19))

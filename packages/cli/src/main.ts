@@ -3,9 +3,9 @@
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import { Effect } from "effect"
 import { explain } from "./Explain.ts"
-import { loggingLive } from "./Logging.ts"
+import { loggingLive, logsJson } from "./Logging.ts"
 import { isRole, roles } from "./Roles.ts"
-import { complain, say } from "./Terminal.ts"
+import { complain, say, writeAsLog } from "./Terminal.ts"
 import { VERSION } from "./Version.ts"
 
 const HELP = `posthorn ${VERSION}: delivers a platform's webhooks: signed, retried, evidenced, replayable.
@@ -48,6 +48,11 @@ fish prints a completion script.`
 
 const [name, ...rest] = process.argv.slice(2)
 
+/** What runs until it is stopped, and is looked after by its log. */
+const SERVICES: ReadonlyArray<string | undefined> = ["serve", "work", "run"]
+
+if (SERVICES.includes(name) && logsJson()) writeAsLog()
+
 const program =
   name === "--version" || name === "-v"
     ? say(VERSION)
@@ -73,7 +78,7 @@ const explained = Effect.catchAllCause(program, (cause) =>
     lines === undefined
       ? Effect.failCause(cause)
       : Effect.zipRight(
-          Effect.forEach(lines, (line) => complain(`posthorn: ${line}`)),
+          Effect.forEach(lines, (line) => complain(`posthorn: ${line}`, "error")),
           Effect.sync(() => (process.exitCode = 1))
         )
   )

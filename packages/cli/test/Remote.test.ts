@@ -59,6 +59,36 @@ describe("posthorn listen", () => {
   })
 })
 
+describe("posthorn listen that was killed", () => {
+  it("§10 leaves an endpoint that the next one removes once its time is over", async () => {
+    const target = await receiver()
+    const killed = startCommand(["listen", target.url], asked())
+    await saying(killed)(/verify with: whsec_/)
+    killed.kill("SIGKILL")
+    const listened = async () => {
+      const { items } = await json("endpoints", "list")
+      return items.filter(({ metadata }: { metadata: object }) => "posthorn-listen" in metadata)
+    }
+    const [left] = await listened()
+    const inUse = Date.parse(left.metadata["posthorn-listen"]) - Date.now()
+    await call("PATCH", `/webhooks/${left.id}`, {
+      metadata: { "posthorn-listen": new Date(Date.now() - 1).toISOString() }
+    })
+    const next = startCommand(["listen", target.url], asked())
+    await saying(next)(/verify with: whsec_/)
+    const during = await listened()
+    const gone = ended(next)
+    next.kill("SIGINT")
+    await gone
+    target.close()
+
+    expect(inUse).toBeGreaterThan(3_600_000)
+    expect(during).toHaveLength(1)
+    expect(during[0].id).not.toBe(left.id)
+    expect(await listened()).toEqual([])
+  })
+})
+
 describe("posthorn workspace ensure", () => {
   const ensure = (...words: ReadonlyArray<string>) =>
     runCommand(["workspace", "ensure", ...words], asOperator())

@@ -239,7 +239,7 @@ describe("a start that cannot be", () => {
     other.close()
 
     assert.strictEqual(code, 1)
-    assert.match(err, /^posthorn: The port is taken\..*\n$/)
+    assert.match(err, /^\{.*"level":"error","message":"posthorn: The port is taken\..*"\}\n$/)
   })
 
   it("§10 says in one line that the data folder cannot be written", async () => {

@@ -1,9 +1,9 @@
 /** The commands as an operator starts them: a wrong master key is told at once, not found out from what never arrives. */
 import { SqlClient } from "@effect/sql/SqlClient"
-import { expect, layer } from "@effect/vitest"
+import { expect, it, layer } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
 import { make as makeBox } from "@posthorn/persistence/client/SecretBox"
-import { ended, makeBundle, saying, startCommand } from "@posthorn/testkit/Command"
+import { ended, makeBundle, runCommand, saying, startCommand } from "@posthorn/testkit/Command"
 import { TestDatabaseUrl, TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Redacted } from "effect"
 import { beforeAll } from "vitest"
@@ -11,6 +11,19 @@ import { beforeAll } from "vitest"
 const keyOf = (byte: number) => Buffer.alloc(32, byte)
 
 beforeAll(makeBundle, 240_000)
+
+it("§12 a start that fails says why in the log's own form, and in plain lines on request", async () => {
+  const failed = (LOG_FORMAT: string) => runCommand(["run"], { LOG_FORMAT, WORKER_BATCH: "1" })
+  const [json, pretty] = await Promise.all([failed("json"), failed("pretty")])
+  const lines = json.err
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+
+  expect([json.code, json.out, pretty.code]).toEqual([1, "", 1])
+  expect(lines.map(({ level }) => level)).toEqual(["warning", "error", "error", "error"])
+  expect(pretty.err).toBe(`${lines.map(({ message }) => message).join("\n")}\n`)
+})
 
 /** Starts a role, and gives all that it said until it was up and had ended. */
 const said = (role: string, databaseUrl: string, key: Buffer) =>
@@ -43,6 +56,12 @@ layer(TestPg, { excludeTestServices: true, timeout: "240 seconds" })("serve and 
         const [serve, work] = [yield* said("serve", url, keyOf(2)), yield* said("work", url, keyOf(2))]
         const right = yield* said("work", url, keyOf(1))
 
+        for (const line of `${serve}${work}${right}`.trim().split("\n"))
+          expect(JSON.parse(line), line).toEqual({
+            timestamp: expect.any(String),
+            level: expect.stringMatching(/^(info|warning)$/),
+            message: expect.any(String)
+          })
         for (const text of [serve, work])
           expect(text).toContain("ENCRYPTION_KEY opens 0 of 1 signing secrets")
         expect(right).toContain("delivering")

@@ -18,7 +18,8 @@ import {
 import { startWorker } from "./processes/WorkerProcess.ts"
 import { queued, Setting, workspace } from "./Setting.ts"
 
-const STOPPING = "Stopping: what is in flight is finished first; Ctrl-C again stops at once.\n"
+const STOPPING =
+  /^\{.*"message":"Stopping: what is in flight is finished first; Ctrl-C again stops at once\."\}\n/m
 const ENDPOINTS = 50
 const IN_FLIGHT = 100
 /** 28 times 4 slots: a tenth of them stays within reach of other workspaces, and 100 are this one's. */

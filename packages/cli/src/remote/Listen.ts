@@ -5,6 +5,9 @@
  * byte for byte, read from the attempts on record. Without: a temporary endpoint for every event type, which is removed
  * when the command ends. Where Posthorn may send to the URL itself (`posthorn dev`), it does; where it may not, the
  * endpoint stays disabled, and each event is signed here with the endpoint's own secret and sent from here.
+ *
+ * The temporary endpoint's metadata says until when it is in use, which this command puts off while it runs. One that was left by
+ * a command that was killed is removed by the next command after that time.
  */
 
 import { newId } from "@posthorn/domain/Ids"
@@ -175,17 +178,55 @@ const signedHere = (url: string, secret: string) => {
 
 const DESCRIPTION = "Temporary: made by posthorn listen, removed when it ends"
 
+const LEASE_MS = 7_200_000
+const RENEWAL = Schedule.spaced("1 hour")
+const LEASE = "posthorn-listen"
+
+const lease = Effect.map(Clock.currentTimeMillis, (now) => ({
+  [LEASE]: new Date(now + LEASE_MS).toISOString()
+}))
+
 const create = (url: string, enabled: boolean) =>
-  Effect.flatMap(Posthorn, ({ ask, slug }) =>
-    ask(({ endpoints }) =>
-      endpoints.createWebhookEndpoint({
-        path: { slug },
+  Effect.gen(function* () {
+    const { ask, slug } = yield* Posthorn
+    const payload = { url, eventTypes: ["*"], description: DESCRIPTION, enabled, metadata: yield* lease }
+    return yield* ask(({ endpoints }) =>
+      endpoints.createWebhookEndpoint({ path: { slug }, headers: {}, payload, withResponse: true })
+    )
+  })
+
+/** An endpoint that is gone, or a server that is away, is said by what watches. */
+const renew = (endpointId: string) =>
+  Effect.gen(function* () {
+    const { ask, slug } = yield* Posthorn
+    const metadata = yield* lease
+    yield* ask(({ endpoints }) =>
+      endpoints.updateWebhookEndpoint({
+        path: { slug, endpointId },
         headers: {},
-        payload: { url, eventTypes: ["*"], description: DESCRIPTION, enabled },
+        payload: { metadata },
         withResponse: true
       })
     )
+  }).pipe(Effect.ignore, Effect.schedule(RENEWAL))
+
+const deleteEndpoint = (endpointId: string) =>
+  Effect.flatMap(Posthorn, ({ ask, slug }) =>
+    ask(({ endpoints }) =>
+      endpoints.deleteWebhookEndpoint({ path: { slug, endpointId }, headers: {}, withResponse: true })
+    )
   )
+
+/** What commands that were killed have left. */
+const removeLeftovers = Effect.gen(function* () {
+  const { ask, slug } = yield* Posthorn
+  const { value } = yield* ask(({ endpoints }) =>
+    endpoints.listWebhookEndpoints({ path: { slug }, urlParams: { limit: 200 }, withResponse: true })
+  )
+  const now = yield* Clock.currentTimeMillis
+  const over = value.items.filter(({ metadata }) => Date.parse(metadata[LEASE] ?? "") < now)
+  yield* Effect.forEach(over, ({ id }) => deleteEndpoint(id), { discard: true })
+}).pipe(Effect.ignore)
 
 /** Removed however the command ends. */
 const temporary = (url: string) =>
@@ -198,11 +239,7 @@ const temporary = (url: string) =>
       )
     ),
     ({ id }) =>
-      Effect.flatMap(Posthorn, ({ ask, slug }) =>
-        ask(({ endpoints }) =>
-          endpoints.deleteWebhookEndpoint({ path: { slug, endpointId: id }, headers: {}, withResponse: true })
-        )
-      ).pipe(
+      deleteEndpoint(id).pipe(
         Effect.timeout("5 seconds"),
         Effect.catchAll(() =>
           talk(`The temporary endpoint could not be removed: posthorn endpoints list shows ${id}.`)
@@ -223,7 +260,9 @@ const secretOf = (endpointId: string) =>
 const toTemporary = (url: string) =>
   Effect.scoped(
     Effect.gen(function* () {
+      yield* removeLeftovers
       const { direct, id } = yield* temporary(url)
+      yield* Effect.forkScoped(renew(id))
       const secret = yield* secretOf(id)
       yield* talk(`Listening for every event; Ctrl-C removes the temporary endpoint ${id}.`)
       yield* talk(`Its secret, to verify with: ${secret}`)
