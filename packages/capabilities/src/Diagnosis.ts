@@ -6,6 +6,7 @@
  * Source: spec §4.6.
  */
 
+import { resolve } from "@posthorn/domain/DeliveryPolicy"
 import { diagnose } from "@posthorn/domain/diagnosis/Diagnosis"
 import { WebhookEndpointNotFound } from "@posthorn/domain/Errors"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
@@ -27,7 +28,8 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
       const { workspaceId } = yield* CurrentPrincipal
       const gathered = yield* evidence.gather(workspaceId, endpointId)
       if (gathered === undefined) return yield* new WebhookEndpointNotFound()
-      const { secret, url, ...endpoint } = gathered.endpoint
+      const { policy, secret, url, workspacePolicy, ...endpoint } = gathered.endpoint
+      const inForce = resolve(policy, workspacePolicy, { requestTimeoutMs, retryDelayMs })
       const secretReadable = opens(box, { workspaceId, endpointId }, secret)
       const urlRefusal = Either.match(validateWebhookUrl(url, allowedTargets), {
         onLeft: describeReason,
@@ -35,9 +37,9 @@ export class Diagnoses extends Effect.Service<Diagnoses>()("@posthorn/capabiliti
       })
       const { findings, health } = diagnose({
         ...gathered,
-        requestTimeoutMs,
+        requestTimeoutMs: inForce.timeoutSeconds * 1_000,
         retryDelayMs,
-        endpoint: { ...endpoint, secretReadable, urlRefusal }
+        endpoint: { ...endpoint, honorsRetryAfter: inForce.honorRetryAfter, secretReadable, urlRefusal }
       })
       const { attempts } = gathered
       return {

@@ -25,6 +25,7 @@ const attemptOf = (seen: string, index: number): SeenAttempt => {
     failureReason: isOk ? null : httpStatus === null ? (seen as FailureReason) : "http_status",
     url: "https://example.com/hooks",
     location: null,
+    retryAfter: null,
     timestampOff: false
   }
 }
@@ -72,6 +73,7 @@ const record = (seen: string, { changes = [], endpoint = {}, failed = {}, ...res
       consecutiveFailures: 0,
       eventTypes: ["*"],
       urlRefusal: null,
+      honorsRetryAfter: false,
       secretReadable: true,
       ...endpoint
     },
@@ -292,6 +294,56 @@ describe("diagnosing an endpoint from its record", () => {
         expect.objectContaining({ operation: "rotateWebhookSecret", arguments: {}, fillIn: ["endpointId"] })
       )
     expect(first(record("12*ok")).nextSteps).toEqual([])
+  })
+
+  it("§3.5 says that the receiver asked for a longer wait, unless the policy gives it, or it was given", () => {
+    // One delivery, tried every minute.
+    const failed = (retryAfter: string | null) => ({ deliveryId: "whd_0" as const, retryAfter })
+    const codes = (retryAfter: string | null, honorsRetryAfter = false) =>
+      diagnose(
+        record("6*ok 4*503", { failed: failed(retryAfter), endpoint: { honorsRetryAfter } })
+      ).findings.map(({ code }) => code)
+    const [, early] = diagnose(record("6*ok 4*503", { failed: failed("120") })).findings
+
+    expect(early).toMatchObject({
+      code: "retry_after_ignored",
+      summary: expect.stringContaining("3 times"),
+      nextSteps: [{ operation: "updateWebhookEndpoint", fillIn: ["policy"] }]
+    })
+    for (const given of ["30", "soon", null]) expect(codes(given)).toEqual(["server_error"])
+    expect(codes("120", true)).toEqual(["server_error"])
+    expect(diagnose(record("4*503 ok", { failed: failed("120") })).findings.map(({ code }) => code)).toEqual([
+      "healthy"
+    ])
+  })
+
+  it("§3.4 says that the lane probes, and when next, as long as something waits", () => {
+    const told = (consecutiveFailures: number, more: More = {}) =>
+      first(
+        record("6*ok 6*503", {
+          endpoint: { consecutiveFailures },
+          waiting: { count: 2, oldestDueAt: at(12) },
+          ...more
+        })
+      ).because
+    // The latest attempt was a minute ago; by default the longest pause is 30 s.
+    expect(told(6)).toContain("one attempt at a time, the next as soon as one is due")
+    expect(told(6, { retryDelayMs: 600_000 })).toContain(`the next at ${at(21).slice(0, 16)}`)
+    expect(told(3, { retryDelayMs: 3_600_000 })).toContain(`the next at ${at(18).slice(0, 16)}`)
+    expect(told(2)).not.toContain("probes")
+    expect(told(6, { waiting: { count: 0, oldestDueAt: null } })).not.toContain("probes")
+    expect(told(6, { endpoint: { consecutiveFailures: 6, enabled: false } })).not.toContain("probes")
+  })
+
+  it.each([
+    ["consecutive_failures", "after 7 failures in a row"],
+    ["failing_for", "for as long as its policy allows, 7 times in a row"],
+    ["gone", "answered 410 Gone"],
+    ["manual", "Somebody disabled"]
+  ] as const)("§3.5 says why it was disabled: %s", (disabledReason, said) => {
+    const endpoint = { enabled: false, disabledReason, disabledAt: at(9), consecutiveFailures: 7 }
+    const { findings } = diagnose(record("ok 3*500", { endpoint }))
+    expect(findings.map(({ summary }) => summary).join()).toContain(said)
   })
 
   it("§4.6 404 since a URL change: names the change, and asks for the right URL", () => {

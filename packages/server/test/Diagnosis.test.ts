@@ -6,7 +6,7 @@ import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { Effect, Redacted } from "effect"
 import { describe, it as test } from "vitest"
 import { tools } from "../src/mcp/Tools.ts"
-import { makeEndpoint, observe, publish } from "./Fixtures.ts"
+import { makeDelivery, makeEndpoint, observe, publish } from "./Fixtures.ts"
 import { type Entered, entered, testServer } from "./TestServer.ts"
 
 interface Diagnosed {
@@ -62,6 +62,7 @@ describe("the next steps of a diagnosis", () => {
         consecutiveFailures: 1,
         eventTypes: ["*"],
         urlRefusal: null,
+        honorsRetryAfter: false,
         secretReadable: true
       },
       requestTimeoutMs: 10_000,
@@ -78,6 +79,7 @@ describe("the next steps of a diagnosis", () => {
           httpStatus: 429,
           failureReason: "http_status",
           url: "https://example.com/",
+          retryAfter: null,
           location: null,
           timestampOff: false
         }
@@ -144,6 +146,35 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
         yield* said({ offMs: -60_000 })
       ]).toEqual([...Array(4).fill("timestamp_off"), "rejected", "rejected"])
     })
+  )
+
+  it.effect(
+    "§3.5 says that Retry-After is ignored, unless the endpoint's or the workspace's policy honours it",
+    () =>
+      Effect.gen(function* () {
+        const ws = yield* entered
+        const { deliveryId, endpointId } = yield* makeDelivery(ws)
+        const asking = {
+          status: "failed",
+          httpStatus: 503,
+          responseHeaders: '{"retry-after":"3600"}'
+        } as const
+        for (let n = 0; n < 3; n++) yield* observe(ws, deliveryId, asking)
+        const found = Effect.map(diagnosisOf(ws, endpointId), (diagnosis) =>
+          codesOf(diagnosis).includes("retry_after_ignored")
+        )
+        const patch = (path: string, policy: object | null) => ws.call("PATCH", path, { body: { policy } })
+        const honoured = { honorRetryAfter: true }
+
+        expect(yield* found).toBe(true)
+        expect(JSON.stringify(yield* diagnosisOf(ws, endpointId))).toContain("Its lane probes")
+        yield* patch("/settings", honoured)
+        expect(yield* found).toBe(false)
+        yield* patch(`/webhooks/${endpointId}`, { honorRetryAfter: false })
+        expect(yield* found).toBe(true)
+        yield* patch(`/webhooks/${endpointId}`, honoured)
+        expect(yield* found).toBe(false)
+      })
   )
 
   it.effect("§4.6 counts what stopped, but not what was replayed", () =>

@@ -8,7 +8,17 @@
  */
 import type { Evidence } from "./DiagnosisEvidence.ts"
 import type { Diagnosis, Finding, Health } from "./Finding.ts"
-import { disabled, fine, late, lost, missed, slow, unreadable } from "./internal/Conditions.ts"
+import {
+  disabled,
+  fine,
+  hurried,
+  late,
+  lost,
+  missed,
+  probing,
+  slow,
+  unreadable
+} from "./internal/Conditions.ts"
 import { failureFinding } from "./internal/Failing.ts"
 import { unmatched } from "./internal/Matching.ts"
 import { test } from "./internal/Steps.ts"
@@ -39,12 +49,17 @@ export const diagnose = (evidence: Evidence): Diagnosis => {
   const streak = streakOf(evidence)
   const failure = failureFinding(streak, evidence)
   const toTest = failure !== undefined && evidence.endpoint.enabled ? [test(evidence.endpoint.id)] : []
-  const cause = failure && { ...failure, nextSteps: [...failure.nextSteps, ...toTest] }
+  const meanwhile = probing(evidence)
+  const cause = failure && {
+    ...failure,
+    because: meanwhile === undefined ? failure.because : `${failure.because} ${meanwhile}`,
+    nextSteps: [...failure.nextSteps, ...toTest]
+  }
   const subscriptions = unmatched(evidence)
   const found = [
     unreadable(evidence),
     cause,
-    failure === undefined ? slow(evidence) : undefined,
+    failure === undefined ? slow(evidence) : hurried(evidence),
     disabled(evidence, streak),
     subscriptions,
     late(evidence),

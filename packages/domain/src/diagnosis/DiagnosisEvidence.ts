@@ -19,6 +19,8 @@ export interface SeenAttempt {
   readonly url: string
   /** The answer's `Location`, as the receiver wrote it. */
   readonly location: string | null
+  /** The answer's `Retry-After`, as the receiver wrote it. */
+  readonly retryAfter: string | null
   /** The signed timestamp was far from the database's time, or the receiver's answer mentions the timestamp. */
   readonly timestampOff: boolean
 }
@@ -45,6 +47,8 @@ export interface Evidence {
     readonly eventTypes: ReadonlyArray<string>
     /** Why its URL would be refused now; null if it would be accepted. */
     readonly urlRefusal: string | null
+    /** Whether its delivery policy waits for what `Retry-After` asks. */
+    readonly honorsRetryAfter: boolean
     /** Whether a master key of this process opens its signing secret. */
     readonly secretReadable: boolean
   }

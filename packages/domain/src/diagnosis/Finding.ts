@@ -19,6 +19,7 @@ export const findingCodes = [
   "rejected",
   "not_found",
   "rate_limited",
+  "retry_after_ignored",
   "refused",
   "redirected",
   "server_error",

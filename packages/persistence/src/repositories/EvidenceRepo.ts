@@ -6,6 +6,7 @@
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
+import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import type { Evidence } from "@posthorn/domain/diagnosis/DiagnosisEvidence"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Via } from "@posthorn/domain/Principal"
@@ -29,7 +30,9 @@ const NAMES_TIMESTAMP = 'timestamp(?!"\\s*:)'
 
 /** What this room knows; whether URL and secret are of use now is the capability's to say. */
 export type Gathered = Omit<Evidence, "endpoint" | "requestTimeoutMs" | "retryDelayMs"> & {
-  readonly endpoint: Omit<Evidence["endpoint"], "secretReadable" | "urlRefusal"> & {
+  readonly endpoint: Omit<Evidence["endpoint"], "honorsRetryAfter" | "secretReadable" | "urlRefusal"> & {
+    readonly policy: DeliveryPolicy | null
+    readonly workspacePolicy: DeliveryPolicy | null
     readonly url: string
     readonly secret: Uint8Array
   }
@@ -45,6 +48,8 @@ const EndpointFacts = Schema.Struct({
   consecutiveFailures: Count,
   eventTypes: Texts,
   secret: Bytes,
+  policy: Schema.NullOr(DeliveryPolicy),
+  workspacePolicy: Schema.NullOr(DeliveryPolicy),
   now: Time
 })
 
@@ -58,6 +63,7 @@ const SeenAttempt = Schema.Struct({
   failureReason: Schema.NullOr(FailureReason),
   url: Schema.String,
   location: Schema.NullOr(Schema.String),
+  retryAfter: Schema.NullOr(Schema.String),
   timestampOff: Schema.Boolean
 })
 
@@ -89,7 +95,12 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
   {
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const endpointFacts = sql.literal(columnsOf(EndpointFacts, "", { now: "clock_timestamp()" }))
+      const endpointFacts = sql.literal(
+        columnsOf(EndpointFacts, "", {
+          now: "clock_timestamp()",
+          workspacePolicy: "(select w.policy from posthorn.workspaces w where w.id = workspace_id)"
+        })
+      )
       const losses = sql.literal(columnsOf(Losses))
 
       const endpointOf = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
@@ -106,7 +117,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
         rows(sql, SeenAttempt)`
         select a.delivery_id as "deliveryId", r.event_type as "eventType", a.at, a.status, a.duration_ms as "durationMs",
           a.http_status as "httpStatus", a.failure_reason as "failureReason", a.url,
-          a.response_headers::json ->> 'location' as location,
+          a.response_headers::json ->> 'location' as location, a.response_headers::json ->> 'retry-after' as "retryAfter",
           a.at > clock_timestamp() + ${CLOCK_OFF}::interval or a.at < r.created_at - ${CLOCK_OFF}::interval
             or coalesce(a.response_body ~* ${NAMES_TIMESTAMP}, false) as "timestampOff"
         from (${recent(workspaceId, endpointId)}) r

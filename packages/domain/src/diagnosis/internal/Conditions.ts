@@ -1,8 +1,9 @@
 /** Findings that are conditions rather than causes: disabled, slow, late, losses, or nothing wrong. */
 
-import { FAILURE_LIMIT } from "../../DeliveryPolicy.ts"
 import { PROBES_AFTER, pauseUnits } from "../../Probing.ts"
-import type { Evidence } from "../DiagnosisEvidence.ts"
+import { retryAfterMs } from "../../RetryAfter.ts"
+import type { DisabledReason } from "../../States.ts"
+import type { Evidence, SeenAttempt } from "../DiagnosisEvidence.ts"
 import type { Finding } from "../Finding.ts"
 import { inSeconds } from "./Causes.ts"
 import { neverSeen, storeFirst } from "./SecretCauses.ts"
@@ -10,6 +11,7 @@ import {
   compare,
   countLost,
   enable,
+  fixPolicy,
   type NextStep,
   person,
   replay,
@@ -56,9 +58,19 @@ export const unreadable = ({ endpoint }: Evidence): Finding | undefined =>
         ]
       })
 
+const DISABLED: Readonly<Record<DisabledReason, (inARow: number) => string>> = {
+  manual: () => "Somebody disabled the endpoint: it is sent nothing.",
+  consecutive_failures: (inARow) =>
+    `The endpoint was disabled after ${inARow} failures in a row: it is sent nothing.`,
+  failing_for: (inARow) =>
+    `The endpoint was disabled because it had failed for as long as its policy allows, ${inARow} times in a row: it is sent nothing.`,
+  gone: () => "The endpoint was disabled because its receiver answered 410 Gone: it is sent nothing."
+}
+
 export const disabled = (evidence: Evidence, streak: Streak | undefined): Finding | undefined => {
   const { consecutiveFailures, disabledAt, disabledReason, enabled, id } = evidence.endpoint
   if (enabled) return undefined
+  const inARow = Math.max(consecutiveFailures, streak?.failures.length ?? 0)
   const steps = [
     enable(
       id,
@@ -69,11 +81,9 @@ export const disabled = (evidence: Evidence, streak: Streak | undefined): Findin
   const byHand = disabledReason === "manual"
   return finding({
     code: byHand ? "disabled_by_hand" : "disabled_by_failures",
-    summary: byHand
-      ? "Somebody disabled the endpoint: it is sent nothing."
-      : `The endpoint was disabled after ${FAILURE_LIMIT} failures in a row: it is sent nothing.`,
+    summary: DISABLED[disabledReason ?? "manual"](inARow),
     since: disabledAt,
-    inARow: Math.max(consecutiveFailures, streak?.failures.length ?? 0),
+    inARow,
     // It is disabled now, so the latest change of this field disabled it.
     changedBefore: evidence.changes.find(({ fields }) => fields.includes("enabled")) ?? null,
     confidence: "high",
@@ -95,6 +105,45 @@ export const slow = ({ attempts, requestTimeoutMs }: Evidence): Finding | undefi
     deliveryIds: delivered.slice(0, 3).map(({ deliveryId }) => deliveryId),
     nextSteps: [person("On the receiver's side: answer 2xx at once and do the work afterwards.")]
   })
+}
+
+const endOf = ({ at, durationMs }: SeenAttempt) => Date.parse(at) + durationMs
+
+/** Whether the receiver asked for a longer wait than this attempt of the same delivery was given; newest first. */
+const isEarly = ({ at, deliveryId }: SeenAttempt, before: ReadonlyArray<SeenAttempt>): boolean => {
+  const last = before.find((one) => one.deliveryId === deliveryId)
+  if (last === undefined || last.retryAfter === null) return false
+  const asked = retryAfterMs(last.retryAfter, endOf(last))
+  return asked !== null && Date.parse(at) < endOf(last) + asked
+}
+
+export const hurried = ({ attempts, endpoint }: Evidence): Finding | undefined => {
+  const early = attempts.filter((one, n) => isEarly(one, attempts.slice(n + 1)))
+  if (endpoint.honorsRetryAfter || early.length === 0) return undefined
+  return finding({
+    code: "retry_after_ignored",
+    summary: `The receiver asked for a longer wait, and was tried again before it was over: ${early.length} ${early.length === 1 ? "time" : "times"} of late.`,
+    confidence: "high",
+    because: "Its delivery policy does not honour Retry-After, which the answers on record have.",
+    deliveryIds: [...new Set(early.map(({ deliveryId }) => deliveryId))].slice(0, 3),
+    nextSteps: [
+      fixPolicy(
+        endpoint.id,
+        "Set honorRetryAfter in its policy: retries then wait as the receiver asks, up to 24 hours."
+      )
+    ]
+  })
+}
+
+/** What its lane does meanwhile; undefined unless it probes. */
+export const probing = ({ attempts, endpoint, now, retryDelayMs, waiting }: Evidence): string | undefined => {
+  const [latest] = attempts
+  if (!endpoint.enabled || endpoint.consecutiveFailures < PROBES_AFTER || waiting.count === 0)
+    return undefined
+  if (latest === undefined) return undefined
+  const next = endOf(latest) + pauseUnits(endpoint.consecutiveFailures) * retryDelayMs
+  const when = next > Date.parse(now) ? `at ${new Date(next).toISOString()}` : "as soon as one is due"
+  return `Its lane probes: one attempt at a time, the next ${when}. The first that is delivered sets it free.`
 }
 
 export const late = ({ attempts, endpoint, now, retryDelayMs, waiting }: Evidence): Finding | undefined => {

@@ -49,6 +49,8 @@ const listTypes = step("listEventTypes", "list_event_types")
 export const fixUrl = (endpointId: EndpointId, why: string) => changeEndpoint({ endpointId }, why, "url")
 export const fixEventTypes = (endpointId: EndpointId, why: string) =>
   changeEndpoint({ endpointId }, why, "eventTypes")
+export const fixPolicy = (endpointId: EndpointId, why: string) =>
+  changeEndpoint({ endpointId }, why, "policy")
 /** It releases waiting deliveries, so the caller decides when. */
 export const enable = (endpointId: EndpointId, why: string) => changeEndpoint({ endpointId }, why, "enabled")
 /** A rotation may drop a secret that is in use, so the caller must name the endpoint. */
