@@ -622,11 +622,11 @@ create type posthorn.waiting as (
 -- posthorn.count_bytes(workspace text) returns bigint
 -- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[], moment timestamp with time zone, OUT disabled text[], OUT reasons text[]) returns record
 -- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, OUT deliveries bigint, OUT missed bigint) returns record
--- posthorn.dead_letter(batch integer, OUT looked integer, OUT marked integer) returns record
+-- posthorn.dead_letter(batch integer, OUT processed integer, OUT marked integer) returns record
 -- posthorn.deliveries_begin(event_id text) returns text
 -- posthorn.deliveries_of(workspace text, since timestamp with time zone[], lasting interval, endpoints text[]) returns TABLE(hour timestamp with time zone, endpoint_id text, status posthorn.delivery_status, ms integer, n integer)
 -- posthorn.deliveries_of_event(workspace text, event text) returns SETOF text
--- posthorn.due(shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, look_most integer) returns SETOF posthorn.waiting
+-- posthorn.due(shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, scan_limit integer) returns SETOF posthorn.waiting
 -- posthorn.due_of(workspaces text[], endpoints text[], from_due bigint[], from_ids text[], per_endpoint integer[]) returns SETOF posthorn.waiting
 -- posthorn.end_daily_run(done_job text) returns void
 -- posthorn.endpoint_stopped(workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamp with time zone, trace text) returns void
@@ -674,7 +674,7 @@ create type posthorn.waiting as (
 -- posthorn.remove_history(workspace text, endpoint text, most integer) returns integer
 -- posthorn.remove_old_answers(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_deliveries(workspace text, kept interval, most integer, INOUT past_id text, OUT removed integer) returns record
--- posthorn.remove_old_events(workspace text, kept interval, most integer, INOUT past_id text, OUT looked integer, OUT removed integer) returns record
+-- posthorn.remove_old_events(workspace text, kept interval, most integer, INOUT past_id text, OUT scanned integer, OUT removed integer) returns record
 -- posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_rollups() returns void
 -- posthorn.remove_workspace(workspace text) returns SETOF posthorn.workspaces

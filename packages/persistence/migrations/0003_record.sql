@@ -341,14 +341,14 @@ end $$;
 -- The dead-letter consumer: processes up to `batch` dead letters, marks their deliveries terminal and notifies the workspace.
 -- Returns how many it processed, and how many it marked. It is idempotent, adds no attempt, counts no failure, keeps the last
 -- HTTP evidence, and never changes the endpoint. A notification that cannot be written undoes nothing.
-create function posthorn.dead_letter(batch integer, out looked integer, out marked integer)
+create function posthorn.dead_letter(batch integer, out processed integer, out marked integer)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp set lock_timeout = '500ms'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
 declare
   letter record;
 begin
-  looked := 0;
+  processed := 0;
   marked := 0;
   for letter in
     -- Locks deliveries first, as all others do. Locked ones are left for the next call.
@@ -361,7 +361,7 @@ begin
     where l.workspace_id = due.workspace_id and l.delivery_id = due.delivery_id
     returning l.workspace_id, l.delivery_id, l.reason
   loop
-    looked := looked + 1;
+    processed := processed + 1;
     update posthorn.deliveries
       set status = 'dead_lettered', next_attempt_at = null, dead_letter_reason = letter.reason
       where workspace_id = letter.workspace_id and id = letter.delivery_id and status in ('pending', 'failed');

@@ -28,14 +28,14 @@ begin
 end $$;
 
 -- Rows that became due in these shards past each shard's watermark: the oldest, at most `per_shard` of each. Of the endpoints
--- in `skip` the caller wants only rows that are `at_once`. If `skip` is not empty, at most `look_most` rows of a shard are
+-- in `skip` the caller wants only rows that are `at_once`. If `skip` is not empty, at most `scan_limit` rows of a shard are
 -- scanned, so that no call takes long. Rows without an endpoint tell where reading stopped: for a shard whose end was not
 -- reached, one has the last row that was read. One has no shard either: its `dues` is the time up to which was read, and its
 -- `delivery_ids` are the transactions that are `publishing`. These are looked up before the rows (so this function is not
 -- stable). A transaction that is not among them either is visible to this read, or has due times after that time, truncated to
 -- milliseconds. Rows are not sorted, but gathered in the order in which they are found.
 create function posthorn.due(
-  shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, look_most integer
+  shards smallint[], past_due bigint[], past_ids text[], skip text[], per_shard integer, scan_limit integer
 ) returns setof posthorn.waiting
 language plpgsql set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -52,7 +52,7 @@ begin
       cross join lateral (
         select q.due_at, q.delivery_id from posthorn.queue q
         where q.shard = w.shard and (q.due_at, q.delivery_id) > (posthorn.from_micros(w.due), w.id) and q.due_at <= moment
-        order by q.due_at, q.delivery_id offset look_most - 1 limit 1
+        order by q.due_at, q.delivery_id offset scan_limit - 1 limit 1
       ) stop
       where cardinality(skip) > 0)
     union all
@@ -63,10 +63,10 @@ begin
         select * from (
           select * from posthorn.queue q
           where q.shard = w.shard and (q.due_at, q.delivery_id) > (posthorn.from_micros(w.due), w.id) and q.due_at <= moment
-          order by q.due_at, q.delivery_id limit look_most
-        ) looked
-        where looked.endpoint_id <> all (skip) or looked.at_once
-        order by looked.due_at, looked.delivery_id limit per_shard
+          order by q.due_at, q.delivery_id limit scan_limit
+        ) scanned
+        where scanned.endpoint_id <> all (skip) or scanned.at_once
+        order by scanned.due_at, scanned.delivery_id limit per_shard
       ) q
       group by 1, 2, 3, 4, 5, 6);
 end $$;

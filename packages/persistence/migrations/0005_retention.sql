@@ -68,7 +68,7 @@ $$;
 -- the first locks the events; a replay locks its event too, so the second sees all replays made before, and none can be made
 -- afterwards.
 create function posthorn.remove_old_events(
-  workspace text, kept interval, most integer, inout past_id text, out looked integer, out removed integer
+  workspace text, kept interval, most integer, inout past_id text, out scanned integer, out removed integer
 )
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -80,8 +80,8 @@ begin
     where e.workspace_id = workspace and e.id > past_id and e.id < posthorn.id_at('evt_', now() - kept)
     order by e.id limit most
   );
-  looked := cardinality(old);
-  past_id := coalesce(old[looked], past_id);
+  scanned := cardinality(old);
+  past_id := coalesce(old[scanned], past_id);
   free := array(
     select e.id from posthorn.events e
     where e.workspace_id = workspace and e.id = any (old) and not exists (

@@ -255,7 +255,7 @@ begin
   if wanted <= 0 then outcome := 'waiting'; return; end if;
 
   if not job.deliveries_done then
-    with looked as materialized (
+    with candidates as materialized (
       select f.created_at, f.delivery_id,
         -- The delivery's state when the job was started. A delivery without an end was not over.
         case when pg_visible_in_snapshot(f.ended_by, job.snapshot) then f.status = any (job.statuses)
@@ -266,7 +266,7 @@ begin
         and f.created_at >= job.since and f.created_at < coalesce(job.until, 'infinity')
       order by f.created_at, f.delivery_id limit posthorn.replay_scan_limit()
     ), numbered as (
-      select l.*, count(*) filter (where matches) over (order by created_at, delivery_id) as hits from looked l
+      select l.*, count(*) filter (where matches) over (order by created_at, delivery_id) as hits from candidates l
     ), reached as (
       -- As many as this step may make; the rest is for the next one.
       select * from numbered where hits <= wanted
@@ -274,7 +274,7 @@ begin
     select coalesce(array_agg(delivery_id order by created_at, delivery_id) filter (where matches), '{}'), count(*),
       (array_agg(created_at order by created_at desc, delivery_id desc))[1] as at,
       (array_agg(delivery_id order by created_at desc, delivery_id desc))[1] as id,
-      (select count(*) from looked) as seen
+      (select count(*) from candidates) as seen
     into last from reached;
     sources := last.coalesce;
     if last.at is not null then
@@ -287,7 +287,7 @@ begin
       job.past_id := '';
     end if;
   elsif job.include_missed then
-    with looked as materialized (
+    with candidates as materialized (
       select m.created_at, m.event_id, pg_visible_in_snapshot(m.missed_by, job.snapshot) as matches
       from posthorn.missed_events m
       where m.workspace_id = workspace and m.endpoint_id = job.endpoint_id
@@ -296,7 +296,7 @@ begin
       order by m.created_at, m.event_id limit wanted
     ), taken as (
       -- A missed event is replayed once: two jobs over the same events wait here for each other, and the second finds nothing.
-      delete from posthorn.missed_events m using looked l
+      delete from posthorn.missed_events m using candidates l
       where l.matches and m.workspace_id = workspace and m.endpoint_id = job.endpoint_id and m.created_at = l.created_at
         and m.event_id = l.event_id
       returning m.event_id
@@ -304,7 +304,7 @@ begin
     select coalesce((select array_agg(event_id order by event_id) from taken), '{}'), count(*),
       (array_agg(created_at order by created_at desc, event_id desc))[1] as at,
       (array_agg(event_id order by created_at desc, event_id desc))[1] as id
-    into last from looked;
+    into last from candidates;
     missed := last.coalesce;
     scanned := last.count;
     if scanned < wanted then

@@ -62,9 +62,9 @@ const hearer = ({ inbox, lanes }: Parts, poller: Poller, replays: Replays): Hear
   deaf: () => poller.deaf(),
   heard: (since, shards) => {
     if (since === null) {
-      inbox.lookFrom(SOMETIME)
+      inbox.pollFrom(SOMETIME)
       replays.lookAgain()
-    } else if (shards.some((shard) => lanes.owns(shard))) inbox.lookFrom(since)
+    } else if (shards.some((shard) => lanes.owns(shard))) inbox.pollFrom(since)
   },
   mended: (endpointId, failures, shard) => lanes.mended(endpointId, failures, shard)
 })
@@ -84,8 +84,8 @@ const make = Effect.gen(function* () {
   const later = (milliseconds: number, run: () => void) =>
     void timers(Effect.delay(Effect.sync(run), milliseconds))
   const inbox = new PollInbox()
-  const { lookFrom } = inbox
-  const lanes = new Lanes({ ...tuning, endpointConcurrency, slots, retryDelayMs, later, lookFrom })
+  const { pollFrom } = inbox
+  const lanes = new Lanes({ ...tuning, endpointConcurrency, slots, retryDelayMs, later, pollFrom })
   yield* Meters.sizes(() => ({ slots, ...lanes.sizes }))
   const resolve = makeResolve(config)
   const parts: Parts = {

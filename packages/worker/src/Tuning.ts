@@ -49,7 +49,7 @@ export const tuned = {
   shardMost: 1_000,
   shardLeast: 32,
   /** Rows of a shard that one read scans when it leaves endpoints out. 64,000 in all take 0.1 s. */
-  lookMost: 2_000,
+  scanLimit: 2_000,
   /** After this many rows of an endpoint were read and found no room, reads leave it out. */
   noisyFrom: 200,
   refillMost: 64,

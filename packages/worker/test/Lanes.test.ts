@@ -78,7 +78,7 @@ describe("lanes", () => {
   it("§3.4 has what was loading when its shard was lost read again when the shard is ours again", () => {
     for (const end of ["loaded", "giveBack"] as const) {
       const told: Array<number> = []
-      const lanes = lanesOf({ lookFrom: (moment) => void told.push(moment) })
+      const lanes = lanesOf({ pollFrom: (moment) => void told.push(moment) })
       lanes.add(rows("a", 1, { due: 5 }))
       const [row] = lanes.pick(1)
       lanes.lose(0)

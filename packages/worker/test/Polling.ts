@@ -13,13 +13,13 @@ export const alone: LanesOptions = {
   slots: 0,
   retryDelayMs: 0,
   later: () => undefined,
-  lookFrom: () => undefined
+  pollFrom: () => undefined
 }
 
 export const pollerOf = (queue: Queue["Type"]) =>
   Effect.map(Effect.clock, (clock) => {
     const inbox = new PollInbox()
-    const lanes = new Lanes({ ...alone, lookFrom: inbox.lookFrom })
+    const lanes = new Lanes({ ...alone, pollFrom: inbox.pollFrom })
     return { inbox, lanes, poller: new Poller({ queue, lanes, inbox, clock, tuning: tuned }) }
   })
 

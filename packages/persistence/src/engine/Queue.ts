@@ -58,13 +58,13 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
   {
     /**
      * What became due past the cursors, at most `perShard` of each shard, without the rows of the endpoints in `skip`. With
-     * those it looks at no more than `lookMost` in each shard.
+     * those it looks at no more than `scanLimit` in each shard.
      */
     readonly due: (
       marks: ReadonlyArray<Cursor>,
       skip: ReadonlyArray<string>,
       perShard: number,
-      lookMost: number
+      scanLimit: number
     ) => Effect.Effect<Due, SqlError>
     /** The first row that is due of each endpoint, whatever shard, going on after one of them (null: from the beginning). */
     readonly heads: (after: LaneRef | null, most: number) => Effect.Effect<Heads, SqlError>
@@ -136,7 +136,7 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
     const { run } = yield* Prepared
     const known = new KnownEndpoints()
     return {
-      due: (marks, skip, perShard, lookMost) => due(run, marks, skip, perShard, lookMost),
+      due: (marks, skip, perShard, scanLimit) => due(run, marks, skip, perShard, scanLimit),
       heads: (after, most) => heads(run, after, most),
       nextDue: (shards) => Effect.map(run(NEXT_DUE, [plain(shards, (shard) => shard)]), ([row]) => row![0]),
       dueOf: (refills) => dueOf(run, refills),

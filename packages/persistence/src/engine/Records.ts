@@ -80,8 +80,8 @@ const Policy = Schema.Struct({
   version: Schema.String
 })
 
-/** Dead letters that were looked at, and those of them whose deliveries were still to be given up. */
-const DeadLettered = Schema.Struct({ looked: Count, marked: Count })
+/** Dead letters that were processed, and those of them whose deliveries were still to be given up. */
+const DeadLettered = Schema.Struct({ processed: Count, marked: Count })
 export type DeadLettered = typeof DeadLettered.Type
 
 export class Records extends Context.Tag("@posthorn/persistence/engine/Records")<
@@ -210,7 +210,7 @@ export const layer: Layer.Layer<Records, never, SqlClient.SqlClient | PgClient> 
         ),
       deadLetter: (batch) =>
         Effect.map(
-          rows(sql, DeadLettered)`select looked, marked from posthorn.dead_letter(${batch})`,
+          rows(sql, DeadLettered)`select processed, marked from posthorn.dead_letter(${batch})`,
           ([row]) => row!
         )
     }

@@ -36,19 +36,19 @@ export class Retention extends Context.Tag("@posthorn/persistence/operations/Ret
 
 const JOB = "retention"
 
-/** `past`: the id at which the pass stopped. Some rows that it looked at stay, for the deliveries that refer to them. */
-const Pass = Schema.Struct({ past: Schema.String, looked: Count, removed: Count })
+/** `past`: the id at which the pass stopped. Some rows that it scanned stay, for the deliveries that refer to them. */
+const Pass = Schema.Struct({ past: Schema.String, scanned: Count, removed: Count })
 
 const ToTidy = Schema.Struct({ id: Id("workspace") })
 
 const Begun = Schema.Struct({ ours: Schema.Boolean })
 
-/** Repeats a pass from where the last one stopped, until one has looked at fewer rows than it may. */
+/** Repeats a pass from where the last one stopped, until one has scanned fewer rows than it may. */
 const passes = (pass: (past: string) => Effect.Effect<ReadonlyArray<typeof Pass.Type>, SqlError>) =>
   Effect.iterate(
-    { total: 0, past: "", looked: PASS },
+    { total: 0, past: "", scanned: PASS },
     {
-      while: ({ looked }) => looked >= PASS,
+      while: ({ scanned }) => scanned >= PASS,
       body: ({ past, total }) =>
         Effect.map(pass(past), ([done]) => ({ ...done!, total: total + done!.removed }))
     }
@@ -60,23 +60,23 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
     const kept = `${Duration.toSeconds(history)} seconds`
     const removeAnswers = (workspace: string | null) =>
       passes(
-        () => rows(sql, Pass)`select '' as past, n as looked, n as removed
+        () => rows(sql, Pass)`select '' as past, n as scanned, n as removed
           from posthorn.remove_old_answers(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`
       )
 
     const tidy = (workspace: string): Effect.Effect<Removed, SqlError> =>
       Effect.all({
         deliveries: passes(
-          (past) => rows(sql, Pass)`select past_id as past, removed as looked, removed
+          (past) => rows(sql, Pass)`select past_id as past, removed as scanned, removed
             from posthorn.remove_old_deliveries(${workspace}, ${kept}::interval, ${PASS}, ${past})`
         ),
         events: passes(
-          (past) => rows(sql, Pass)`select past_id as past, looked, removed
+          (past) => rows(sql, Pass)`select past_id as past, scanned, removed
             from posthorn.remove_old_events(${workspace}, ${kept}::interval, ${PASS}, ${past})`
         ),
         idempotencyKeys: Effect.zipWith(
           passes(
-            () => rows(sql, Pass)`select '' as past, n as looked, n as removed
+            () => rows(sql, Pass)`select '' as past, n as scanned, n as removed
               from posthorn.remove_old_keys(${workspace}, ${KEYS_KEPT}::interval, ${PASS}) as n`
           ),
           removeAnswers(workspace),

@@ -42,8 +42,8 @@ export const burials = writeScenarios((it) => {
   it("dead_letter: a delivery that was delivered meanwhile stays so, and is not announced as given up", async (stage) => {
     const [one] = await scene(stage, 1, 1)
     await stage.record([stage.observation(one!, { status: "delivered" })])
-    assert.deepEqual(await stage.rows("select looked, marked from posthorn.dead_letter(10)"), [
-      { looked: 1, marked: 0 }
+    assert.deepEqual(await stage.rows("select processed, marked from posthorn.dead_letter(10)"), [
+      { processed: 1, marked: 0 }
     ])
     assert.equal(await stage.value(STATUSES), "delivered")
     assert.equal((await stage.rows("select from posthorn.notifications")).length, 0)

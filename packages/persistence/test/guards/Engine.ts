@@ -108,7 +108,7 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(await shown(), [])
   })
 
-  it("due: where endpoints are skipped, at most look_most rows past its mark are read in each shard, and it says where reading ended", async (stage) => {
+  it("due: where endpoints are skipped, at most scan_limit rows past its mark are read in each shard, and it says where reading ended", async (stage) => {
     const { of, one, two } = await scene(stage)
     const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
     for (const [n, delivery] of [first, second, third].entries()) await setDue(stage, delivery, n - 4)

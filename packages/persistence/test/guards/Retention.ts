@@ -137,9 +137,9 @@ const scenarios = writeScenarios((it) => {
       "select * from posthorn.remove_old_events($1, interval '30 days', 9, '')",
       acme
     )
-    assert.deepEqual([young.looked, young.removed], [0, 0])
+    assert.deepEqual([young.scanned, young.removed], [0, 0])
     const first = await remove()
-    assert.deepEqual([first.looked, first.removed, first.past_id], [2, 0, replayed.id])
+    assert.deepEqual([first.scanned, first.removed, first.past_id], [2, 0, replayed.id])
     const other = await stage.other()
     await other.rows("begin")
     const made = await other.rows(

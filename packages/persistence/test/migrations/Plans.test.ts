@@ -13,7 +13,7 @@ import { EndpointsRepo } from "../../src/repositories/EndpointsRepo.ts"
 
 const GROUP = 100
 const WAITING = 10_000
-const LOOK_MOST = 1_000
+const SCAN_LIMIT = 1_000
 /** Workspaces that have nothing. */
 const IDLE = 500
 /** Measured 8 (2 of them for the event's payload) and 27; 12 and 30 to 35 when an index is read that has the key somewhere, or a whole one. */
@@ -220,7 +220,7 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
               query(
                 `select delivery_ids as id, dues::float8 as past from posthorn.due(array[posthorn.shard_of($1)],
                   array[$2::bigint], array[$3], array[$1], 1000, $4) where endpoint_id is null and shard is not null`,
-                ...[endpointId, past, from, LOOK_MOST]
+                ...[endpointId, past, from, SCAN_LIMIT]
               ),
               ([row]) => row as { readonly id: string; readonly past: number }
             )
@@ -233,8 +233,8 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
         )
 
         // Once for the rows, and once for where that ended.
-        expect([first.read, second.read]).toEqual([2 * LOOK_MOST, 2 * LOOK_MOST])
-        expect(behind!.n).toBe(2 * LOOK_MOST)
+        expect([first.read, second.read]).toEqual([2 * SCAN_LIMIT, 2 * SCAN_LIMIT])
+        expect(behind!.n).toBe(2 * SCAN_LIMIT)
         yield* query("truncate posthorn.workspaces cascade")
       })
   )

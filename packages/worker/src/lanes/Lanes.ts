@@ -55,7 +55,7 @@ export interface LanesOptions extends TuningValues {
   /** Calls back after so many milliseconds. */
   readonly later: (milliseconds: number, run: () => void) => void
   /** Tells the Poller that something may be due from this moment on. */
-  readonly lookFrom: (moment: number) => void
+  readonly pollFrom: (moment: number) => void
 }
 
 /** Read on from the cursors, without rewinding. */
@@ -71,7 +71,7 @@ export class Lanes {
   inFlight = 0
   readonly later: LanesOptions["later"]
   private readonly options: LanesOptions
-  private readonly lookFrom: LanesOptions["lookFrom"]
+  private readonly pollFrom: LanesOptions["pollFrom"]
   private readonly reserve: number
   private readonly leases = new Map<number, LeaseTerm>()
   private readonly lanes = new Map<string, Lane>()
@@ -90,7 +90,7 @@ export class Lanes {
   constructor(options: LanesOptions) {
     this.options = options
     this.later = options.later
-    this.lookFrom = options.lookFrom
+    this.pollFrom = options.pollFrom
     this.reserve = reserveOf(options.slots)
     this.memory = new Memory(options.maxWaiting)
     this.backlog = new Backlog(this.memory, options.noisyFrom)
@@ -104,7 +104,7 @@ export class Lanes {
     this.inDoubt.taken(shard, inDoubtUntil)
     this.leases.set(shard, new LeaseTerm(shard))
     this.reputations.forgetShard(shard)
-    this.lookFrom(NOW)
+    this.pollFrom(NOW)
   }
 
   /** Nothing that a dead owner may have had in flight is left in the shard. */
@@ -116,7 +116,7 @@ export class Lanes {
     const term = this.leases.get(shard)
     if (term !== undefined) term.lost = true
     this.leases.delete(shard)
-    this.lookFrom(NOW)
+    this.pollFrom(NOW)
     this.giveBackReady(({ row }) => row.shard === shard)
     for (const lane of [...this.lanes.values()]) if (lane.shard === shard) this.forgetWaiting(lane)
     this.toLoad.raise()
@@ -335,7 +335,7 @@ export class Lanes {
       picked.push(row)
     }
     this.lookAhead.keep(this.order.refused ? most - picked.length : 0)
-    if (picked.length > 0 && (wasFull || this.hasThin)) this.lookFrom(NOW)
+    if (picked.length > 0 && (wasFull || this.hasThin)) this.pollFrom(NOW)
     // Claims of deliveries in doubt are counted on loading, so these are loaded only for slots that are free.
     if (picked.length <= free || !picked.some((row) => this.inDoubt.has(row))) return picked
     this.giveBack(picked.splice(Math.max(0, free)))
@@ -597,14 +597,14 @@ export class Lanes {
   private readAgain(rows: ReadonlyArray<Waiting>): void {
     for (const row of rows) {
       this.forget(row)
-      this.lookFrom(row.due)
+      this.pollFrom(row.due)
     }
     this.wakeLoader()
   }
 
   /** A retry becomes due at this moment. */
   retriesAt(moment: number): void {
-    this.lookFrom(moment)
+    this.pollFrom(moment)
   }
 
   /** These endpoints were disabled by their failures: nothing loaded for them may be sent. */
@@ -618,7 +618,7 @@ export class Lanes {
    */
   private handOver(row: Waiting): void {
     this.release(row)
-    if (row.term.lost && this.owns(row.shard)) this.lookFrom(row.due)
+    if (row.term.lost && this.owns(row.shard)) this.pollFrom(row.due)
   }
 
   /** A settled delivery that this worker no longer needs. A later read may bring it again. */

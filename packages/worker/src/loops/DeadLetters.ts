@@ -23,7 +23,7 @@ export const makeDeadLetters = ({ lanes, records }: Parts): Effect.Effect<never>
   const trouble = makeTrouble("Dead letters cannot be marked", "Dead letters can be marked again")
   const markAll: Effect.Effect<void> = records.deadLetter(BATCH).pipe(
     Effect.tap(tell),
-    Effect.flatMap(({ looked }) => (looked < BATCH ? Effect.void : markAll)),
+    Effect.flatMap(({ processed }) => (processed < BATCH ? Effect.void : markAll)),
     reporting(trouble),
     Effect.ignore,
     Effect.uninterruptible

@@ -10,7 +10,7 @@ export class PollInbox {
   private sometime = false
 
   /** Something may be due from this moment on, which may be in the future. Infinity: read on without rewinding. */
-  readonly lookFrom = (moment: number | typeof SOMETIME): void => {
+  readonly pollFrom = (moment: number | typeof SOMETIME): void => {
     if (moment === SOMETIME) this.sometime = true
     else this.moments.push(moment)
     this.wake.raise()

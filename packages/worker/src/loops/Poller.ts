@@ -3,7 +3,7 @@
  *
  * Its parts are private: the state (Rhythm.ts draws its transitions), the read cursors (ReadCursors.ts), the transactions that
  * may still commit behind them (LateCommits.ts), and the sweep that finds what notifications missed (Sweep.ts). Others tell it
- * where to poll by one method, `PollInbox.lookFrom`.
+ * where to poll by one method, `PollInbox.pollFrom`.
  *
  * Each row is read once. Asleep, the worker holds the sleep locks of all its shards, so publishers notify it. Awake, it polls,
  * and each poll also returns the transactions that have published and not committed. Both only save time: the sweep alone
@@ -71,14 +71,14 @@ export class Poller {
     this.locks = locks
     this.locked.clear()
     this.sweep.begin()
-    this.parts.inbox.lookFrom(SOMETIME)
+    this.parts.inbox.pollFrom(SOMETIME)
   }
 
   /** The locks went with the connection. */
   deaf(): void {
     this.locks = null
     this.locked.clear()
-    this.parts.inbox.lookFrom(NOWHERE)
+    this.parts.inbox.pollFrom(NOWHERE)
   }
 
   /** Runs until interrupted. */
@@ -201,7 +201,7 @@ export class Poller {
     const share = Math.ceil(Math.min(room, tuning.readMost) / cursors.length)
     const perShard = Math.max(tuning.shardLeast, Math.min(tuning.shardMost, share))
     lanes.readStarted()
-    return queue.due(cursors, lanes.skip(backTo), perShard, tuning.lookMost).pipe(
+    return queue.due(cursors, lanes.skip(backTo), perShard, tuning.scanLimit).pipe(
       Effect.zipWith(elapsedNow, (due, now) => this.accept(cursors, due, perShard, now)),
       Effect.ensuring(Effect.sync(() => lanes.readEnded()))
     )

@@ -51,7 +51,7 @@ const sizesOf = (chance: Chance): Partial<TuningValues> => {
     readMost: size(4, tuned.readMost),
     shardLeast,
     shardMost: size(shardLeast, tuned.shardMost),
-    lookMost: size(1, tuned.lookMost),
+    scanLimit: size(1, tuned.scanLimit),
     noisyFrom: size(1, tuned.noisyFrom),
     crowdFrom: size(1, tuned.crowdFrom),
     refillMost: size(1, tuned.refillMost),

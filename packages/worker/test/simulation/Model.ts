@@ -108,17 +108,17 @@ export class Model {
       .sort((a, b) => a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : 1))
   }
 
-  due(marks: ReadonlyArray<Cursor>, skip: ReadonlyArray<string>, perShard: number, lookMost: number): Due {
+  due(marks: ReadonlyArray<Cursor>, skip: ReadonlyArray<string>, perShard: number, scanLimit: number): Due {
     const all = this.dueRows()
     const rows: Array<DueRow> = []
     const stopped: Array<Cursor> = []
     for (const { deliveryId, due, shard } of marks) {
-      const looked = all
+      const scanned = all
         .filter((row) => row.shard === shard)
         .filter((row) => row.due > due || (row.due === due && row.deliveryId > deliveryId))
-        .slice(0, lookMost)
-      rows.push(...looked.filter((row) => row.atOnce || !skip.includes(row.endpointId)).slice(0, perShard))
-      if (skip.length > 0 && looked.length === lookMost) stopped.push(looked.at(-1)!)
+        .slice(0, scanLimit)
+      rows.push(...scanned.filter((row) => row.atOnce || !skip.includes(row.endpointId)).slice(0, perShard))
+      if (skip.length > 0 && scanned.length === scanLimit) stopped.push(scanned.at(-1)!)
     }
     const open = [...this.open]
       .filter(([, shard]) => marks.some((mark) => mark.shard === shard))
@@ -293,7 +293,7 @@ export class Model {
     return { streak: endpoint.streak, disables: true }
   }
 
-  deadLetter(batch: number): { readonly looked: number; readonly marked: number } {
+  deadLetter(batch: number): { readonly processed: number; readonly marked: number } {
     const letters = [...this.deadLetters].slice(0, batch)
     let marked = 0
     for (const deliveryId of letters) {
@@ -306,7 +306,7 @@ export class Model {
       this.facts.push({ kind: "dead_lettered", at: this.now(), deliveryId })
       marked += 1
     }
-    return { looked: letters.length, marked }
+    return { processed: letters.length, marked }
   }
 
   enable(endpoint: Endpoint): void {

@@ -36,8 +36,8 @@ export const services = (
   { box, plan, model, receive, shares, statement, trueTime }: Surroundings
 ) => {
   const queue: Context.Tag.Service<Queue> = {
-    due: (marks, skip, perShard, lookMost) =>
-      statement("due", () => model.due(marks, skip, perShard, lookMost)),
+    due: (marks, skip, perShard, scanLimit) =>
+      statement("due", () => model.due(marks, skip, perShard, scanLimit)),
     heads: (after, most) => statement("heads", () => model.heads(after, most)),
     nextDue: (shards) => statement("nextDue", () => model.nextDue(shards)),
     dueOf: (lanes) => statement("dueOf", () => model.dueOf(lanes)),

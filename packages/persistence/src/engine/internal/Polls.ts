@@ -66,7 +66,7 @@ export const due = (
   marks: ReadonlyArray<Cursor>,
   skip: ReadonlyArray<string>,
   perShard: number,
-  lookMost: number
+  scanLimit: number
 ) =>
   Effect.map(
     run(DUE, [
@@ -75,7 +75,7 @@ export const due = (
       plain(marks, (mark) => `"${mark.deliveryId}"`),
       plain(skip, (id) => id),
       perShard,
-      lookMost
+      scanLimit
     ]),
     (runs): Due => {
       let horizon = 0
