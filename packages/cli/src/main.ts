@@ -51,7 +51,7 @@ const [name, ...rest] = process.argv.slice(2)
 /** What runs until it is stopped, and is looked after by its log. */
 const SERVICES: ReadonlyArray<string | undefined> = ["serve", "work", "run"]
 
-if (SERVICES.includes(name) && logsJson()) writeAsLog()
+if (SERVICES.includes(name) && rest.length === 0 && logsJson()) writeAsLog()
 
 const program =
   name === "--version" || name === "-v"

@@ -112,7 +112,7 @@ describe("posthorn find", () => {
         found.events.map((one: { id: string }) => one.id),
         word
       ).toEqual([id])
-      expect(found.deliveries.map((one: { id: string }) => one.id)).toEqual(deliveryIds)
+      expect(found.deliveries.map((one: { id: string }) => one.id).toSorted()).toEqual(deliveryIds.toSorted())
       expect(found).toMatchObject({ endpoints: [], truncated: false, examined: expect.any(Number) })
     }
     for (const word of ["shop-4711", endpointId])
