@@ -3,7 +3,8 @@
  *
  * Posthorn gives each request a trace id, or continues the caller's. It stores the id with everything the request makes, and
  * sends it to the receiver. Spans must have it too, so a span is made beneath `inTrace(…)`. Attempts are made later, perhaps by
- * days, in other processes: they are roots of the same trace.
+ * days, in other processes. So the span of a request that begins a trace has an id that is derived from the trace's, and its
+ * attempts are beneath it; attempts in a caller's trace are roots of it.
  */
 import { Effect, Exit, FiberRef, Option, Tracer } from "effect"
 
@@ -13,6 +14,9 @@ const NO_SPAN = "0000000000000000"
 /** The parent of a span: the caller's span if there is one, otherwise only the trace. */
 export const inTrace = (traceId: string, spanId: string = NO_SPAN): Tracer.ExternalSpan =>
   Tracer.externalSpan({ traceId, spanId })
+
+/** The id of the span of the request that began this trace. */
+export const requestSpanOf = (traceId: string): string => traceId.slice(-16)
 
 const isTraceOnly = (parent: Option.Option<Tracer.AnySpan>): parent is Option.Some<Tracer.AnySpan> =>
   Option.isSome(parent) && parent.value.spanId === NO_SPAN
@@ -29,7 +33,8 @@ export const knowingTraces = (inner: Tracer.Tracer): Tracer.Tracer =>
       span: (name, parent, context, links, startTime, kind, options) =>
         isTraceOnly(parent)
           ? Object.assign(inner.span(name, Option.none(), context, links, startTime, kind, options), {
-              traceId: parent.value.traceId
+              traceId: parent.value.traceId,
+              ...(kind === "server" && { spanId: requestSpanOf(parent.value.traceId) })
             })
           : inner.span(name, parent, context, links, startTime, kind, options),
       context: inner.context
@@ -80,6 +85,8 @@ export class SpanBudget {
 export interface Finished {
   readonly name: string
   readonly traceId: string
+  /** Undefined for a root. */
+  readonly parentSpanId: string | undefined
   readonly startMs: number
   readonly durationMs: number
   readonly attributes: Readonly<Record<string, string | number>>
@@ -91,8 +98,8 @@ export interface Finished {
 export const spanWriter: Effect.Effect<((span: Finished) => void) | undefined> = Effect.gen(function* () {
   if (!(yield* isTracing)) return undefined
   const tracer = yield* Effect.tracer
-  return ({ attributes, durationMs, failure, name, startMs, traceId }) => {
-    const parent = inTrace(traceId)
+  return ({ attributes, durationMs, failure, name, parentSpanId, startMs, traceId }) => {
+    const parent = inTrace(traceId, parentSpanId)
     const span = tracer.span(name, Option.some(parent), parent.context, [], nanos(startMs), "client")
     for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
     span.end(nanos(startMs + durationMs), failure === null ? Exit.void : Exit.die(new AttemptFailed(failure)))

@@ -169,6 +169,15 @@ describe("traces", () => {
     )
   })
 
+  it("§7.1 begin a trace under an id that is known to whoever knows the trace", () => {
+    const known = "4bf92f3577b34da6a3ce929d0e0e4736"
+    const root = (kind: Tracer.SpanKind) =>
+      knowingTraces(inner).span("call", Option.some(inTrace(known)), inTrace(known).context, [], 0n, kind)
+
+    expect(root("server").spanId).toBe("a3ce929d0e0e4736")
+    expect(root("client").spanId).toBe("s1")
+  })
+
   it("are no more than so many in a second", () => {
     const budget = new SpanBudget(3)
     const taken = (at: number) => Array.from({ length: 5 }, () => budget.take(at)).filter(Boolean).length

@@ -177,9 +177,13 @@ it.scopedLive("§10 a trace leads from the caller's span through the publish to 
         traceparent: `00-${"a".repeat(32)}-00f067aa0ba902b7-00`
       }
     )
+    yield* api("POST", "/events", { eventType: "order.paid", payload: {} })
+    const isOther = (span: Span) => ![traceId, "a".repeat(32)].includes(span.traceId)
     const told = yield* within(30, Effect.sync(spans), (all) =>
-      ["publishEvent", "attempt"].every((name) =>
-        all.some((span) => span.name === name && span.traceId === traceId)
+      ["publishEvent", "attempt"].every(
+        (name) =>
+          all.some((span) => span.name === name && span.traceId === traceId) &&
+          all.some((span) => span.name === name && isOther(span))
       )
     )
     yield* within(
@@ -191,7 +195,12 @@ it.scopedLive("§10 a trace leads from the caller's span through the publish to 
 
     const publish = told.find(({ name, traceId: id }) => name === "publishEvent" && id === traceId)!
     const attempt = told.find(({ name, traceId: id }) => name === "attempt" && id === traceId)!
-    expect(publish.parentSpanId).toBe("00f067aa0ba902b7")
+    expect([publish.parentSpanId, attempt.parentSpanId]).toEqual(["00f067aa0ba902b7", undefined])
+    const [own, beneath] = ["publishEvent", "attempt"].map(
+      (name) => told.find((span) => span.name === name && isOther(span))!
+    )
+    expect([own!.parentSpanId, beneath!.parentSpanId]).toEqual([undefined, own!.spanId])
+    expect(beneath!.traceId).toBe(own!.traceId)
     expect(
       told.some(({ name, parentSpanId }) => name === "Events.publish" && parentSpanId !== undefined)
     ).toBe(true)

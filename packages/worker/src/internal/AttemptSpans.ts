@@ -1,17 +1,30 @@
 /**
- * Exports attempts as spans of the trace in which their event was published, if an exporter is configured.
+ * Exports attempts as spans of the trace in which their event was published, if an exporter is configured: beneath the span of
+ * the request that published it, if that began the trace.
  *
  * At most `MOST` delivered attempts a second, and as many failed ones. So tracing stays cheap at any rate, and failures are
  * still seen.
  */
 
 import type { Observed } from "@posthorn/persistence/engine/Records"
-import { type Finished, SpanBudget, spanWriter } from "@posthorn/telemetry/Tracing"
+import { type Finished, requestSpanOf, SpanBudget, spanWriter } from "@posthorn/telemetry/Tracing"
 import { Effect } from "effect"
 import type { Waiting } from "../lanes/Lane.ts"
 import type { Settled } from "../lanes/Stages.ts"
 
 const MOST = 100
+
+const MINUTE_MICROS = 60_000_000
+const microsOf = (tail: string) => Number.parseInt(tail.slice(0, 13), 16)
+
+/**
+ * Trace ids that Posthorn makes begin with the time, as ids do. A request makes its trace id a moment before its deliveries; in
+ * SQL the trace has the event's own microsecond, and no span.
+ */
+const isOfRequest = (traceId: string, deliveryId: string): boolean => {
+  const apart = microsOf(deliveryId.slice(4)) - microsOf(traceId)
+  return apart > 0 && apart < MINUTE_MICROS
+}
 
 const attributesOf = (row: Waiting, { ordinal, url, ...rest }: Observed) => ({
   "posthorn.workspace_id": row.workspaceId,
@@ -37,6 +50,7 @@ export const attemptSpans: Effect.Effect<((settled: Settled) => void) | undefine
       const span: Finished = {
         name: "attempt",
         traceId,
+        parentSpanId: isOfRequest(traceId, row.deliveryId) ? requestSpanOf(traceId) : undefined,
         startMs: at,
         durationMs,
         attributes: attributesOf(row, observed),
