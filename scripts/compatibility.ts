@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { lastRelease } from "../packages/persistence/test/migrations/LastRelease.ts"
-import { breaksBetween } from "../packages/server/test/compatibility/Breaks.ts"
+import { breaksBetween } from "../packages/server/test/http/Breaks.ts"
 import { optionsOf } from "./Options.ts"
 
 const DOCUMENT = "packages/api-contract/openapi.json"

@@ -73,7 +73,7 @@ const startServer = async () => {
 
 const startFixtures = async () => {
   const tsx = join(root, "node_modules", "tsx", "dist", "cli.mjs")
-  const [url] = await start([tsx, join("packages", "server", "test", "ConformanceServer.ts")], {}, /http:\S+/)
+  const [url] = await start([tsx, join("packages", "server", "test", "mcp", "ConformanceServer.ts")], {}, /http:\S+/)
   return url
 }
 

@@ -15,14 +15,20 @@ export const targets: ReadonlyArray<Target> = [
     file: "packages/domain/src/Permission.ts",
     tests: ["packages/domain/test/Permission.test.ts", "packages/domain/test/Names.test.ts"]
   },
-  { file: "packages/server/src/gate/Gate.ts", tests: ["packages/server/test/Gate.test.ts"] },
+  { file: "packages/server/src/gate/Gate.ts", tests: ["packages/server/test/gate/Gate.test.ts"] },
   {
     file: "packages/server/src/console/SessionAuthentication.ts",
-    tests: ["packages/server/test/ConsoleSignIn.test.ts", "packages/server/test/ConsoleBrowser.test.ts"]
+    tests: [
+      "packages/server/test/console/ConsoleSignIn.test.ts",
+      "packages/server/test/console/ConsoleBrowser.test.ts"
+    ]
   },
   {
     file: "packages/capabilities/src/ConsoleSessions.ts",
-    tests: ["packages/server/test/ConsoleBrowser.test.ts", "packages/server/test/ConsoleSignIn.test.ts"]
+    tests: [
+      "packages/server/test/console/ConsoleBrowser.test.ts",
+      "packages/server/test/console/ConsoleSignIn.test.ts"
+    ]
   },
   {
     file: "packages/capabilities/src/TokenText.ts",
@@ -37,7 +43,7 @@ export const targets: ReadonlyArray<Target> = [
   },
   {
     file: "packages/capabilities/src/ApiTokens.ts",
-    tests: ["packages/server/test/ApiTokens.test.ts", "packages/server/test/TokenLineage.test.ts"]
+    tests: ["packages/server/test/api/ApiTokens.test.ts", "packages/server/test/api/TokenLineage.test.ts"]
   },
   {
     file: "packages/domain/src/AllowedTargets.ts",
@@ -52,13 +58,22 @@ export const targets: ReadonlyArray<Target> = [
   },
   {
     file: "packages/worker/src/http/Names.ts",
-    tests: ["packages/worker/test/DispatchConnecting.alone.test.ts", "packages/worker/test/Names.test.ts"]
+    tests: [
+      "packages/worker/test/http/DispatchConnecting.alone.test.ts",
+      "packages/worker/test/http/Names.test.ts"
+    ]
   },
-  { file: "packages/worker/src/http/BodyPrefix.ts", tests: ["packages/worker/test/BodyPrefix.test.ts"] },
-  { file: "packages/worker/src/http/KeptHeaders.ts", tests: ["packages/worker/test/KeptHeaders.test.ts"] },
-  { file: "packages/worker/src/http/FailureReasons.ts", tests: ["packages/worker/test/Failures.test.ts"] },
+  { file: "packages/worker/src/http/BodyPrefix.ts", tests: ["packages/worker/test/http/BodyPrefix.test.ts"] },
+  {
+    file: "packages/worker/src/http/KeptHeaders.ts",
+    tests: ["packages/worker/test/http/KeptHeaders.test.ts"]
+  },
+  {
+    file: "packages/worker/src/http/FailureReasons.ts",
+    tests: ["packages/worker/test/http/Failures.test.ts"]
+  },
   {
     file: "packages/worker/src/http/InterimAnswers.ts",
-    tests: ["packages/worker/test/InterimAnswers.test.ts"]
+    tests: ["packages/worker/test/http/InterimAnswers.test.ts"]
   }
 ]

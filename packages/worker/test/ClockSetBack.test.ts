@@ -7,7 +7,7 @@ import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Effect, TestClock } from "effect"
 import { makeReplays } from "../src/loops/Replays.ts"
 import { tuned } from "../src/Tuning.ts"
-import { pollerOf } from "./Polling.ts"
+import { pollerOf } from "./loops/Polling.ts"
 
 const YEAR_MS = 365 * 86_400_000
 

@@ -1,4 +1,4 @@
-/** Publishes that share statements, as the repository gives their outcomes. Over HTTP: packages/server/test/SharedPublishes.test.ts. */
+/** Publishes that share statements, as the repository gives their outcomes. Over HTTP: packages/server/test/api/SharedPublishes.test.ts. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { JsonText } from "@posthorn/domain/JsonText"

@@ -1,0 +1,207 @@
+/** The commands that list, find, change and verify, as real processes against a real Posthorn. */
+import { readFileSync } from "node:fs"
+import { generateSecret, sign } from "@posthorn/signature"
+import { runCommand } from "@posthorn/testkit/Command"
+import { describe, expect, it } from "vitest"
+import { holdsScalar } from "../../src/remote/Find.ts"
+import { asked, asOperator, call, json, makeEndpoint, posthorn, receiver, runDev, until } from "./Remote.ts"
+
+runDev()
+
+const ids = (document: { items: ReadonlyArray<{ id: string }> }) => document.items.map(({ id }) => id)
+
+describe("lists", () => {
+  it("§10 of events: filtered, page by page, and all in one document, to the letter", async () => {
+    const sent: Array<string> = []
+    for (let n = 0; n < 5; n++)
+      sent.unshift((await json("send", "cli.listed", `{"order":{"id":${n}.50}}`)).id)
+    const first = await posthorn("events", "--event-type", "cli.listed", "--limit", "2", "--json")
+    const { nextCursor } = JSON.parse(first.out)
+    const rest = await json("events", "--event-type", "cli.listed", "--limit", "3", "--cursor", nextCursor)
+    const all = await posthorn("events", "--event-type", "cli.listed", "--all", "--json")
+    const shown = await posthorn("events", "--event-type", "cli.listed", "--limit", "2")
+    const by = ["--payload-path", "/order/id", "--payload-value", "3.5"]
+
+    expect([...ids(JSON.parse(first.out)), ...ids(rest)]).toEqual(sent)
+    expect(first.err).toBe(`There is more: --cursor ${nextCursor}\n`)
+    expect(JSON.parse(all.out)).toMatchObject({ nextCursor: null })
+    expect(ids(JSON.parse(all.out))).toEqual(sent)
+    expect(all.out).toContain('{"order":{"id":4.50}}')
+    expect(all.err).toBe("")
+    expect(shown.out).toMatch(/^ID +EVENT TYPE +DELIVERIES +MISSED +BY +CREATED\nevt_\w+ +cli\.listed/)
+    expect(shown.err).toContain("--cursor")
+    expect(ids(await json("events", ...by))).toEqual([sent[1]])
+    expect(ids(await json("events", "--event-type", "cli.listed", "--until", "1h"))).toEqual([])
+    for (const [flag, count] of [
+      ["--since", 5],
+      ["--until", 0]
+    ] as const)
+      expect(ids(await json("deliveries", "--event-type", "cli.listed", flag, "1h"))).toHaveLength(count)
+  })
+
+  it("§10 of changes, tokens, members and notifications, and of workspaces for the operator", async () => {
+    const { body: token } = await call("POST", "/api-tokens", { name: "cli-lists", scopes: ["read"] })
+    const { body: member } = await call("POST", "/members", {
+      email: "cli@example.com",
+      name: "Cli",
+      role: "viewer"
+    })
+    const audit = await json("audit", "--action", "api_token.created", "--target", token.id)
+    const workspaces = await runCommand(["workspaces", "--json"], asOperator())
+
+    expect(audit.items).toMatchObject([{ target: { id: token.id } }])
+    expect((await posthorn("audit", "--target", token.id)).out).toMatch(
+      /^AT +ACTION +BY[\s\S]*api_token\.created/
+    )
+    expect(ids(await json("tokens"))).toContain(token.id)
+    expect(ids(await json("members", "--all"))).toContain(member.id)
+    expect((await posthorn("notifications")).code).toBe(0)
+    expect(JSON.parse(workspaces.out).items).toMatchObject([{ slug: "acme" }])
+    const wrong = await posthorn("audit", "--action", "nothing.done")
+    expect([wrong.code, wrong.out]).toEqual([2, ""])
+    expect((await posthorn("events", "--since", "soon")).code).toBe(2)
+  })
+})
+
+describe("posthorn endpoints", () => {
+  it("§10 changes, tests and deletes one", async () => {
+    const target = await receiver(500)
+    const endpointId = await makeEndpoint(`${target.url}x`, "cli.changed")
+    const updated = await json(
+      "endpoints",
+      "update",
+      endpointId,
+      "--url",
+      target.url,
+      "--event-types",
+      "a.b, c"
+    )
+    const failed = await posthorn("endpoints", "test", endpointId)
+    target.state.status = 200
+    const tested = await posthorn("endpoints", "test", endpointId)
+    const nothing = await posthorn("endpoints", "update", endpointId)
+    const unasked = await posthorn("endpoints", "delete", endpointId)
+    const deleted = await posthorn("endpoints", "delete", endpointId, "--yes")
+    const gone = await posthorn("endpoints", "delete", endpointId, "--yes")
+    target.close()
+
+    expect(updated).toMatchObject({ id: endpointId, url: target.url, eventTypes: ["a.b", "c"] })
+    expect([failed.code, failed.out]).toEqual([1, expect.stringMatching(/^whd_\w+ {2}failed\n$/)])
+    expect([tested.code, tested.out]).toEqual([0, expect.stringMatching(/^whd_\w+ {2}delivered\n$/)])
+    expect(nothing.code).toBe(2)
+    expect([unasked.code, unasked.err]).toEqual([1, expect.stringContaining("--yes")])
+    expect([deleted.code, gone.code]).toEqual([0, 1])
+  })
+})
+
+describe("posthorn find", () => {
+  it("§10 finds a word as an id, a key, an external id or a value, and says when there is none", async () => {
+    const target = await receiver()
+    const endpointId = await makeEndpoint(target.url, "cli.found")
+    await call("PATCH", `/webhooks/${endpointId}`, { externalId: "shop-4711" })
+    const { deliveryIds, id } = await json(
+      "send",
+      "cli.found",
+      '{"order":{"id":"ord-4711"}}',
+      "--idempotency-key",
+      "k/4711"
+    )
+    for (const word of ["ord-4711", "k/4711", id]) {
+      const found = await json("find", word)
+      expect(
+        found.events.map((one: { id: string }) => one.id),
+        word
+      ).toEqual([id])
+      expect(found.deliveries.map((one: { id: string }) => one.id).toSorted()).toEqual(deliveryIds.toSorted())
+      expect(found).toMatchObject({ endpoints: [], truncated: false, examined: expect.any(Number) })
+    }
+    for (const word of ["shop-4711", endpointId])
+      expect((await json("find", word)).endpoints).toMatchObject([{ id: endpointId }])
+    expect((await json("find", deliveryIds[0])).deliveries).toMatchObject([{ id: deliveryIds[0] }])
+    const shown = await posthorn("find", "ord-4711")
+    const none = await posthorn("find", "ord-471", "--json")
+    target.close()
+
+    expect(shown.out).toMatch(/^WHAT +ID[\s\S]*event +evt_\w+ +cli\.found[\s\S]*delivery +whd_/)
+    expect(shown.err).toMatch(/^Looked in ids, keys, and \d+ payloads since 1d\.\n$/)
+    expect(none.code).toBe(1)
+    expect(none.err).toMatch(/^Nothing is "ord-471" in ids, keys, and \d+ payloads since 1d\.\n$/)
+    expect(JSON.parse(none.out)).toMatchObject({ events: [], deliveries: [], endpoints: [] })
+  })
+
+  it.each([
+    ['{"a":4711}', "4711", true],
+    ['{"a":"4711"}', "4711", true],
+    ['{"4711":1}', "4711", false],
+    ['{"a":["x","\\u0034711"]}', "4711", true],
+    ['{"a":47110}', "4711", false],
+    ['{"a":"no 4711"}', "4711", false],
+    ['{"a":"\\"4711\\""}', "4711", false],
+    ['{"a":true}', "true", true],
+    ['"4711"', "4711", true]
+  ])("§10 %s holds %s: %s", (payload, word, isFound) => expect(holdsScalar(payload, word)).toBe(isFound))
+})
+
+describe("posthorn verify", () => {
+  it("§10 asks Posthorn where it has no secret: right, right long ago, and wrong", async () => {
+    const target = await receiver()
+    const endpointId = await makeEndpoint(target.url, "cli.verified")
+    await json("send", "cli.verified", '{"total":1.50}')
+    await until(
+      () => target.got.length,
+      (n) => n === 1
+    )
+    const [{ body, headers }] = target.got as [(typeof target.got)[number]]
+    target.close()
+    const { body: rotated } = await call("POST", `/webhooks/${endpointId}/rotate-secret`)
+    const request = (changed: Readonly<Record<string, unknown>>, text = body) =>
+      `${Object.entries({ ...headers, ...changed })
+        .map(([name, value]) => `${name}: ${value}`)
+        .join("\n")}\n\n${text}`
+    const verify = (input: string, ...words: ReadonlyArray<string>) =>
+      runCommand(["verify", ...words], asked(), input)
+    const old = Math.floor(Date.now() / 1000) - 3_600
+    const signed = sign({
+      secrets: [rotated.signingSecret],
+      id: String(headers["webhook-id"]),
+      timestamp: old,
+      body
+    })
+
+    const right = await verify(request({}))
+    expect([right.code, right.out]).toEqual([0, expect.stringMatching(/^previous_secret: /)])
+    expect((await verify(request({}, "{}"), "--endpoint", endpointId)).err).toMatch(/^body_changed: /)
+    const late = await verify(request({ "webhook-timestamp": old, "webhook-signature": signed }))
+    expect([late.code, late.err]).toEqual([1, expect.stringMatching(/^The signature is right, but /)])
+    const wrong = await verify(
+      request({
+        "webhook-signature": sign({
+          secrets: [generateSecret()],
+          id: String(headers["webhook-id"]),
+          timestamp: old,
+          body
+        })
+      })
+    )
+    expect([wrong.code, wrong.err]).toEqual([1, expect.stringMatching(/^wrong_secret: /)])
+    const lost = await verify("content-type: application/json\n\n{}")
+    expect([lost.code, lost.err]).toEqual([1, expect.stringContaining("--endpoint whe_")])
+  })
+})
+
+describe("docs/cli.md", () => {
+  it("§10 has a row for each of these commands", () => {
+    const guide = readFileSync(new URL("../../../../docs/cli.md", import.meta.url), "utf8")
+    for (const name of [
+      "events",
+      "find",
+      "audit",
+      "tokens",
+      "members",
+      "notifications",
+      "workspaces",
+      "endpoints update"
+    ])
+      expect(guide).toMatch(new RegExp(`^\\|.*\`${name}`, "m"))
+  })
+})

@@ -1,0 +1,255 @@
+/**
+ * Two workspaces with the same data: whatever one asks with what is the other's is answered as if it were nobody's, to the
+ * letter; nothing of the other is in any answer; and no row of the other changes.
+ *
+ * Tried is every operation of the contract, through every transport, with every place where a caller's text can stand, and every
+ * kind of id there is: an operation, a place or a noun that is added tomorrow is tried without a line changed here.
+ * `npm test` tries one combination in many, `npm run test:deep` all.
+ */
+import { expect, layer } from "@effect/vitest"
+import { type ContractEntry, entries, membersOf } from "@posthorn/api-contract/Walk"
+import { prefixes } from "@posthorn/domain/Ids"
+import { oneIn } from "@posthorn/testkit/Sample"
+import { Array as Arr, Effect } from "effect"
+import { walk } from "../Fixtures.ts"
+import { rpc } from "../McpCalls.ts"
+import { pathOf, type World } from "../Samples.ts"
+import { entered, type Loose, TestServer, testServer } from "../TestServer.ts"
+import { foreignOf, furnish, idsOf, marksOf, nobodys, pictureOf } from "./Tenants.ts"
+import { askedOf, type Place, placesOf, type Told, transportsOf } from "./Transports.ts"
+
+const operations = entries.filter(({ inWorkspace, rules }) => inWorkspace && rules.permission !== "operator")
+const TRANSPORTS = ["REST", "MCP", "console", "link"]
+const WORD = "zebra"
+
+const prepare = Effect.gen(function* () {
+  const [a, b] = [yield* entered, yield* entered]
+  const [worldA, worldB] = [yield* furnish(a, "apple"), yield* furnish(b, WORD)]
+  yield* Effect.all([transportsOf(a), transportsOf(b)])
+  return {
+    a,
+    b,
+    worldA,
+    worldB,
+    transports: yield* transportsOf(a),
+    foreign: yield* foreignOf(b, worldB, WORD),
+    marks: yield* marksOf(b, WORD)
+  }
+})
+
+/** The caller's own workspace, with ids of nothing in it. */
+const nobodysWorld = (world: World): World => ({
+  ...Object.fromEntries(Object.entries(world).map(([name, value]) => [name, nobodys(value)])),
+  slug: world.slug
+})
+
+/** What differs between two calls alike: new ids and times, and the text that was sent. */
+const comparable = ({ status, text }: Told, sent: string) => ({
+  status,
+  text: text
+    .replaceAll(sent, "SENT")
+    .replace(/phk_[A-Za-z0-9_]+|whsec_[A-Za-z0-9+/=]+|#code=[\w-]+/g, "SECRET")
+    .replace(/\b[a-z]{3}_[0-9a-f]{29}\b|\b[0-9a-f]{32}\b/g, "ID")
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "TIME")
+    .replace(/"(oldestWaitingSeconds|webhook-timestamp)":"?\d+"?/g, '"$1":0')
+    .replace(/"nextCursor":"[^"]+"/g, '"nextCursor":"CURSOR"')
+})
+
+/** Marks of the other in an answer, but for those that were sent in this or an earlier request. */
+const leaksIn = (text: string, marks: Iterable<string>, sent: ReadonlyArray<unknown>) =>
+  [...marks].filter(
+    (mark) => text.includes(mark) && !sent.some((each) => JSON.stringify(each).includes(mark))
+  )
+
+export const crossTenant = (n: number) =>
+  layer(testServer({ workspaceLimits: { endpoints: 10_000, tokens: 10_000 } }), {
+    excludeTestServices: true
+  })("two tenants", (it) => {
+    it.effect("§5.1 a workspace has an id of every noun, so that every kind is tried", () =>
+      Effect.gen(function* () {
+        const { b } = yield* prepare
+
+        expect(Object.keys(yield* idsOf(b)).toSorted()).toEqual(Object.keys(prefixes).toSorted())
+      })
+    )
+
+    for (const name of TRANSPORTS) {
+      it.effect(
+        `§5.1 what is another workspace's is answered as nobody's in every place of every operation: ${name}`,
+        () =>
+          Effect.gen(function* () {
+            const { b, transports, foreign, marks, worldA } = yield* prepare
+            const transport = transports.find((each) => each.name === name)!
+            const before = yield* pictureOf(b.workspaceId)
+            const wrong: Array<unknown> = []
+
+            /** Once with the other's and once with nobody's. What would remove something is told to remove nobody's. */
+            const compare = (entry: ContractEntry, { isPath, put }: Place, value: string) =>
+              Effect.forEach([value, nobodys(value)], (sent) => {
+                const removes = entry.method === "DELETE" && !isPath
+                return Effect.map(
+                  transport.ask(entry, put(askedOf(entry, removes ? nobodysWorld(worldA) : worldA), sent)),
+                  (told) => [told, comparable(told, sent)] as const
+                )
+              })
+
+            const tries = operations.flatMap((entry) =>
+              placesOf(entry).flatMap((place) =>
+                Object.entries(foreign)
+                  .filter(([kind]) => place.kind === undefined || place.kind === kind)
+                  .map(([kind, value]) => ({ entry, place, kind, value }))
+              )
+            )
+            // Always tried: an id in a path of its kind.
+            const [sampled, always] = Arr.partition(
+              tries,
+              ({ kind, place }) => place.name === `path ${kind}Id`
+            )
+            // What stands in a body may be kept, and would be found in later answers: those places come last.
+            const inOrder = [...always, ...oneIn(n, sampled)].toSorted(
+              (x, y) => Number(y.place.isRead) - Number(x.place.isRead)
+            )
+            const kept: Array<string> = []
+            for (const entry of operations.filter(({ method }) => method !== "DELETE"))
+              yield* transport.ask(entry, askedOf(entry, worldA))
+            for (const { entry, kind, place, value } of inOrder) {
+              const [[theirs, one], [, other]] = (yield* compare(entry, place, value)) as never as [
+                readonly [Told, Told],
+                readonly [Told, Told]
+              ]
+              if (!place.isRead) kept.push(value)
+              const leaks = leaksIn(theirs.text, marks, [value, ...kept])
+              const isSame = one.status === other.status && one.text === other.text
+              const isFound = place.isPath && theirs.status !== 404 && entry.name !== "getTrace"
+              if (leaks.length > 0 || !isSame || isFound)
+                wrong.push({ operation: entry.name, place: place.name, kind, leaks, one, other })
+            }
+
+            expect(wrong).toEqual([])
+            expect(yield* pictureOf(b.workspaceId)).toEqual(before)
+            expect(inOrder.length).toBeGreaterThan((operations.length * Object.keys(foreign).length) / n)
+            expect(new Set(inOrder.map(({ kind }) => kind)).size).toBe(Object.keys(foreign).length)
+          }),
+        240_000
+      )
+
+      it.effect(
+        `§5.1 another workspace's slug or id is answered as a workspace that does not exist: ${name}`,
+        () =>
+          Effect.gen(function* () {
+            const { b, transports, marks, worldA, worldB } = yield* prepare
+            const transport = transports.find((each) => each.name === name)!
+            const before = yield* pictureOf(b.workspaceId)
+
+            const slugs = [
+              [b.slug, "no-such-workspace"],
+              [b.workspaceId, nobodys(b.workspaceId)]
+            ] as const
+            const tries = operations.flatMap((entry) =>
+              slugs.flatMap((pair) => [worldA, worldB].map((world) => ({ entry, pair, world })))
+            )
+            for (const {
+              entry,
+              pair: [slug, nowhere],
+              world
+            } of oneIn(Math.min(n, 3), tries)) {
+              const asked = askedOf(entry, world)
+              const theirs = yield* transport.ask(entry, { ...asked, path: { ...world, slug } })
+              const nobody = yield* transport.ask(entry, { ...asked, path: { ...world, slug: nowhere } })
+
+              expect(comparable(theirs, slug), entry.name).toEqual(comparable(nobody, nowhere))
+              expect(theirs.status, entry.name).toBe(name === "console" || name === "link" ? 401 : 404)
+              expect(leaksIn(theirs.text, marks, [asked, slug]), entry.name).toEqual([])
+            }
+
+            expect(yield* pictureOf(b.workspaceId)).toEqual(before)
+          }),
+        240_000
+      )
+    }
+
+    const lists = operations.filter(({ endpoint, method }) => method === "GET" && /^list/.test(endpoint.name))
+    const takes = (entry: ContractEntry): ReadonlyArray<string> => membersOf(entry.querySchema)
+
+    it.effect("§4.3 a cursor of another workspace shows nothing but the caller's own rows", () =>
+      Effect.gen(function* () {
+        const { a, b, transports, marks, worldA, worldB } = yield* prepare
+        const ofB = yield* transportsOf(b)
+        const limited = { limit: "1" }
+
+        for (const entry of lists) {
+          const first = yield* ofB[0]!.ask(entry, { ...askedOf(entry, worldB), query: limited })
+          const { nextCursor } = JSON.parse(first.text) as Loose
+          for (const transport of transports) {
+            const asked = {
+              ...askedOf(entry, worldA),
+              query: nextCursor === null ? {} : { cursor: nextCursor }
+            }
+            const page = yield* transport.ask(entry, asked)
+            expect([page.status, leaksIn(page.text, marks, [])], `${entry.name} ${transport.name}`).toEqual([
+              200,
+              []
+            ])
+          }
+          const { items } = yield* walk(
+            a.call,
+            pathOf(entry, worldA).slice(`/workspaces/${a.slug}`.length),
+            1
+          )
+          expect(leaksIn(JSON.stringify(items), marks, []), entry.name).toEqual([])
+        }
+
+        expect(lists.filter((entry) => takes(entry).includes("cursor")).length).toBeGreaterThan(5)
+      })
+    )
+
+    it.effect("§4.3 prompts and resources of MCP tell nothing of another workspace", () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const { a, foreign, marks } = yield* prepare
+        const ask = (method: string, params: unknown) => rpc(url, a.token, method, params)
+        interface Prompt {
+          readonly name: string
+          readonly arguments: ReadonlyArray<{ readonly name: string }>
+        }
+        const listed = (yield* ask("prompts/list", {})).body.result as unknown as {
+          readonly prompts: ReadonlyArray<Prompt>
+        }
+
+        for (const value of Object.values(foreign)) {
+          for (const { arguments: named, name } of listed.prompts) {
+            const told = yield* ask("prompts/get", {
+              name,
+              arguments: Object.fromEntries(named.map((each) => [each.name, value]))
+            })
+            expect(leaksIn(told.text, marks, [value]), name).toEqual([])
+          }
+          const read = yield* ask("resources/read", { uri: `posthorn://${value}` })
+          expect([read.body.error === undefined, leaksIn(read.text, marks, [value])]).toEqual([false, []])
+        }
+
+        expect(listed.prompts.length).toBeGreaterThan(0)
+      })
+    )
+
+    it.effect("§11 a session of one workspace shows nothing of another to the console's page", () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestServer
+        const { a, b, marks } = yield* prepare
+        const signed = yield* call("POST", "/console/session", { body: { token: a.token } })
+        const cookie = signed.headers.get("set-cookie")!.split(";")[0]!
+        const crossed = cookie.replace(`_${a.slug}=`, `_${b.slug}=`)
+
+        for (const [path, status] of [
+          ["/console/session", 200],
+          ["/console/api/caller", 401]
+        ] as const) {
+          for (const header of [crossed, `${crossed}; ${crossed}`]) {
+            const headers = { cookie: header, "sec-fetch-site": "same-origin", "x-console": b.slug }
+            const told = yield* call("GET", path, { headers })
+            expect([told.status, leaksIn(told.text, marks, [])], path).toEqual([status, []])
+          }
+        }
+      })
+    )
+  })

@@ -1,0 +1,165 @@
+/** What the chaos run reads in its log, and the laws that it asks of it: each law finds what is planted for it. */
+import { assert, describe, it } from "@effect/vitest"
+import { type Logged, readHistory } from "./ChangeHistory.ts"
+import { Clocks } from "./Clocks.ts"
+import type { Judgement } from "./Judgement.ts"
+import { lineOf } from "./MeterSums.ts"
+import { type ReplayRow, replayLaws } from "./ReplayLaws.ts"
+import { retentionLaws } from "./RetentionLaws.ts"
+import { sessionLaws } from "./SessionLaws.ts"
+import type { Read, Session } from "./Sessions.ts"
+
+type Row = NonNullable<Logged["new"]>
+
+const logged = (kind: Logged["kind"], now: Row | null, old: Row | null = null, more: Partial<Logged> = {}) =>
+  ({ xid: "1", commit: 1_000, at: 1_000, kind, old, new: now, ...more }) satisfies Logged
+
+const broken = (laws: Readonly<Record<string, Judgement>>) =>
+  Object.entries(laws).flatMap(([name, { violations }]) => (violations.length > 0 ? [name.slice(0, 2)] : []))
+
+describe("the history", () => {
+  it.each([
+    ["a failure that an enabling overtook stands after it", "failed", ["enabled", "recorded"]],
+    ["a success of a healthy endpoint stands where its call began", "delivered", ["recorded", "enabled"]]
+  ])("§3.1 %s", (_, status, kinds) => {
+    const endpoint = { id: "whe_1", generation: 0, enabled: false, consecutive_failures: 7, secret: "" }
+    const enabled = { ...endpoint, generation: status === "failed" ? 1 : 0, enabled: true }
+    const call = { attempt_ids: ["wha_1"], endpoints: ["whe_1"], generations: [0], arrivals: [1] }
+    const attempt = {
+      id: "wha_1",
+      delivery_id: "whd_1",
+      ordinal: 1,
+      status,
+      at: "2026-01-01",
+      http_status: 500
+    }
+    const recording = { xid: "2", at: 900, commit: 1_100 }
+    const { facts } = readHistory([
+      logged("endpoint", enabled, endpoint),
+      logged("record", call, null, recording),
+      logged("attempt", attempt, null, recording)
+    ])
+    assert.deepEqual(
+      facts.map(({ kind }) => kind),
+      kinds
+    )
+  })
+})
+
+describe("the laws of replay jobs", () => {
+  const replay = (id: string, source: string | null, more: Row = {}) => {
+    const about = { endpoint_id: "whe_1", event_id: "evt_1", replay_id: "rpl_1" }
+    return logged("published", { id, ...about, replayed_from: source, ...more })
+  }
+  const audit = (id: string, xid = "1") =>
+    logged("audit", { action: "webhook.delivery_replayed", target_id: id }, null, { xid })
+  const started = logged("replay", { id: "rpl_1", state: "running" })
+  const whole = [started, replay("whd_1", "whd_0"), audit("whd_1")]
+  const twice = [...whole, replay("whd_2", "whd_0"), audit("whd_2")]
+  const missed = [replay("whd_1", null), replay("whd_2", null, { replay_id: "rpl_2" })]
+  const cancelled = logged("replay", { id: "rpl_1", state: "cancelled" }, { id: "rpl_1" }, { commit: 999 })
+  const done: ReplayRow = {
+    ...{ id: "rpl_1", endpoint_id: "whe_1", state: "done", enabled: true },
+    ...{ matched: 1, replayed: 1, failed: 0 }
+  }
+
+  it.each<[string, ReadonlyArray<string>, ReadonlyArray<Logged>, Partial<ReplayRow>?, boolean?]>([
+    ["are silent when all is well", [], whole],
+    ["notice a source that is replayed twice", ["R1"], twice, { matched: 2, replayed: 2 }],
+    ["notice a missed event that is made up for twice", ["R1", "R4"], [started, ...missed]],
+    ["notice a second job of one order", ["R2"], [...whole, logged("replay", { id: "rpl_2" })]],
+    ["notice a job that is not there", ["R2"], whole.slice(1)],
+    ["notice a job that replayed less than it says", ["R3"], whole, { replayed: 2, matched: 2 }],
+    ["notice a source that failed and is there", ["R3"], whole, { matched: 2, failed: 1 }],
+    ["notice a job that does not end", ["R3"], whole, { state: "running" }],
+    ["notice a job that nobody cancelled", ["R3"], whole, { state: "cancelled" }],
+    ["let a job wait for its endpoint", [], whole, { state: "running", enabled: false }],
+    ["notice a replay without its audit event", ["R4"], whole.slice(0, 2)],
+    ["notice an audit event of another transaction", ["R4"], [...whole.slice(0, 2), audit("whd_1", "2")]],
+    ["notice what a cancelled job makes", ["R5"], [...whole, cancelled], { state: "cancelled" }, true]
+  ])("§4.6 %s", (_, expected, log, row = {}, isCancelled = false) => {
+    const jobs = [{ id: "rpl_1", endpointId: "whe_1", cancelled: isCancelled }]
+    assert.deepEqual(broken(replayLaws({ log, jobs, rows: [{ ...done, ...row }] })), expected)
+  })
+})
+
+describe("the laws of retention", () => {
+  const removed = (status: string, createdAt: number, at = 60_000) => {
+    const old = { id: "whd_1", endpoint_id: "whe_1", status, created_at: new Date(createdAt).toISOString() }
+    return logged("removed", null, old, { at })
+  }
+  const deletion = logged("endpoint", null, { id: "whe_1" })
+
+  it.each<[string, ReadonlyArray<string>, ReadonlyArray<Logged>]>([
+    ["are silent when it is old and ended", [], [removed("delivered", 39_000)]],
+    ["notice what is too young", ["T1"], [removed("delivered", 41_000)]],
+    ["notice what has work to do", ["T1"], [removed("failed", 39_000)]],
+    ["notice what goes when retention does not run", ["T1"], [removed("delivered", 39_000, 70_000)]],
+    ["do not count what goes with its endpoint", [], [removed("pending", 59_000), deletion]]
+  ])("spec §8 %s", (_, expected, log) => {
+    const runs = [{ keptMs: 20_000, from: 59_000, to: 61_000 }]
+    const last = { cases: 1, violations: [] }
+    assert.deepEqual(broken(retentionLaws({ log, runs, deliveries: 1, notWhole: [], last })), expected)
+  })
+})
+
+describe("the laws of sessions and tokens", () => {
+  it.each<
+    readonly [
+      Session["ends"],
+      Read["by"],
+      began: number,
+      status: number,
+      expected: string,
+      code: number | null
+    ]
+  >([
+    ["sign-out", "cookie", 1_101, 200, "S1", null],
+    ["sign-out", "cookie", 1_101, 401, "", null],
+    ["sign-out", "cookie", 900, 401, "S2", null],
+    ["sign-out", "cookie", 900, 503, "", null],
+    ["sign-out", "cookie", 1_050, 200, "", null],
+    ["revocation", "token", 2_000, 200, "", null],
+    ["revocation", "token", 2_200, 200, "S3", null],
+    ["expiry", "token", 1_101, 200, "S3", null],
+    ["sign-out", "cookie", 900, 200, "S4", 201]
+  ])(
+    "§5.1 after a %s at 1,100 ms, a %s that is answered at %i ms with %i breaks: %s",
+    (ends, by, began, status, expected, code) => {
+      const reads = [{ by, began, ended: began + 10, status }]
+      const codesUsedAgain = code === null ? [] : [code]
+      const laws = sessionLaws([{ ends, reads, codesUsedAgain, until: 1_000, over: 1_100 }])
+      assert.equal(broken(laws).join(), expected)
+    }
+  )
+})
+
+describe("what the meters add up to", () => {
+  it.each([
+    ["more than is on record", 301, 300, 0, false, true],
+    ["more than is on record, where only processes are killed", 301, 300, 9, true, true],
+    ["all of it", 300, 300, 0, false, false],
+    ["all of it, where only processes are killed", 300, 300, 9, true, false],
+    ["all but what killed processes took along", 291, 300, 9, true, false],
+    ["less than that", 290, 300, 9, true, true],
+    ["nothing, as of a renamed meter", 0, 300, 9, false, true],
+    ["less than half", 145, 300, 9, false, true],
+    ["half", 146, 300, 9, false, false],
+    ["nothing of a few", 0, 28, 9, false, false]
+  ])("§10 %s: %i of %i with %i in gaps, only kills %s, is wrong: %s", (_, ...row) => {
+    const [counted, onRecord, inGaps, onlyKills, isWrong] = row
+    assert.equal(lineOf({ counted, inGaps, onRecord, onlyKills }).violations.length > 0, isWrong)
+  })
+})
+
+describe("wrong clocks", () => {
+  it("§3.4 are known for as long as they were set", () => {
+    const clocks = new Clocks()
+    const before = Date.now()
+    clocks.set("w0.1", 3_600_000)
+
+    assert.isFalse(clocks.wasOff("w0.1", before - 2_000, before - 1_000))
+    assert.isTrue(clocks.wasOff("w0.1", before - 1_000, Date.now()))
+    assert.isFalse(clocks.wasOff("w0.2", before, Date.now()))
+  })
+})

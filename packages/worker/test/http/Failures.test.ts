@@ -1,0 +1,36 @@
+import { describe, expect, it } from "@effect/vitest"
+import { whileConnecting, whileWaiting } from "../../src/http/FailureReasons.ts"
+import { AddressRefused, ResolutionFailed } from "../../src/http/Names.ts"
+
+const coded = (code: string) => Object.assign(new Error(code), { code })
+
+describe("Failures", () => {
+  it.each([
+    [new ResolutionFailed(), false, "dns_failed"],
+    [new AddressRefused(), false, "connection_failed"],
+    [coded("ECONNREFUSED"), false, "connection_failed"],
+    [coded("ECONNRESET"), true, "connection_failed"],
+    [coded("EPIPE"), true, "connection_failed"],
+    [coded("ETIMEDOUT"), true, "connection_failed"],
+    [coded("EHOSTUNREACH"), true, "connection_failed"],
+    [coded("ENETUNREACH"), true, "connection_failed"],
+    [coded("ECONNABORTED"), true, "connection_failed"],
+    [coded("CERT_HAS_EXPIRED"), true, "tls_failed"],
+    [coded("ERR_TLS_CERT_ALTNAME_INVALID"), true, "tls_failed"],
+    [coded("EPROTO"), true, "tls_failed"]
+  ])("§4.5 names %s while connecting (TCP reached: %s) %s", (error, reached, reason) => {
+    expect(whileConnecting(error, reached)).toBe(reason)
+  })
+
+  it.each([
+    [coded("UND_ERR_SOCKET"), false, "connection_failed"],
+    [coded("ECONNRESET"), false, "connection_failed"],
+    [coded("UND_ERR_SOCKET"), true, "invalid_response"],
+    [coded("HPE_INVALID_CONSTANT"), false, "invalid_response"],
+    [coded("UND_ERR_HEADERS_OVERFLOW"), true, "invalid_response"],
+    // openssl s_server -Verify 1, TLS 1.3: the client has sent its request when it learns this.
+    [coded("ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"), false, "tls_failed"]
+  ])("§4.5 names %s while waiting (any byte: %s) %s", (error, answered, reason) => {
+    expect(whileWaiting(error, answered)).toBe(reason)
+  })
+})

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "@effect/vitest"
+import { InterimAnswers } from "../../src/http/InterimAnswers.ts"
+
+const FINAL = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nHTTP/1.1 100 in the body\r\n\r\n"
+
+const passed = (...chunks: ReadonlyArray<string>): string => {
+  const answers = new InterimAnswers()
+  return chunks.map((chunk) => answers.pass(Buffer.from(chunk))?.toString() ?? "").join("")
+}
+
+describe("InterimAnswers", () => {
+  it("passes a final answer on untouched, wherever it is cut", () => {
+    for (let at = 0; at <= FINAL.length; at++) expect(passed(FINAL.slice(0, at), FINAL.slice(at))).toBe(FINAL)
+  })
+
+  it("takes interim answers away, wherever they are cut", () => {
+    const bytes = `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 103 Hints\r\nlink: x\r\n\r\nHTTP/1.1 199\r\n\r\n${FINAL}`
+
+    for (let at = 0; at <= bytes.length; at++) expect(passed(bytes.slice(0, at), bytes.slice(at))).toBe(FINAL)
+    expect(passed(...bytes)).toBe(FINAL)
+  })
+
+  it.each([
+    "HTTP/1.1 101 Up\r\n\r\n",
+    "HTTP/1.1 1000 No\r\n\r\n",
+    "HTTP/2 100 \r\n\r\n",
+    "SSH-2.0\r\n",
+    "HTTP/1.1 2"
+  ])("leaves %j to the parser", (bytes) => {
+    expect(passed(bytes)).toBe(bytes)
+  })
+
+  it("leaves an interim answer to the parser that is too large to be one", () => {
+    const head = `HTTP/1.1 103 Hints\r\nx: ${"y".repeat(9000)}`
+
+    expect(passed(head.slice(0, 5000), head.slice(5000))).toBe(head)
+    expect(passed(head.slice(0, 8192))).toBe("")
+    expect(passed(head.slice(0, 8193))).toBe(head.slice(0, 8193))
+  })
+
+  it("takes interim answers away from each answer of a connection", () => {
+    const answers = new InterimAnswers()
+    const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n")
+
+    for (let answer = 0; answer < 2; answer++) {
+      answers.begin()
+      expect(answers.pass(Buffer.concat([interim, Buffer.from(FINAL)]))?.toString()).toBe(FINAL)
+    }
+  })
+
+  it("counts every byte of one answer, and says when it is too much", () => {
+    const answers = new InterimAnswers()
+    const half = Buffer.alloc(512 * 1024, "x")
+
+    answers.pass(half)
+    answers.pass(half)
+    expect(answers.tooMuch).toBe(false)
+    answers.pass(Buffer.from("x"))
+    expect(answers.tooMuch).toBe(true)
+    answers.begin()
+
+    expect(answers).toMatchObject({ received: 0, tooMuch: false })
+  })
+})

@@ -1,0 +1,77 @@
+/** What hangs in one workspace never keeps another one waiting: neither in memory nor in the slots. On a real PostgreSQL. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { assert, layer } from "@effect/vitest"
+import { newId } from "@posthorn/domain/Ids"
+import { generateSecret } from "@posthorn/signature"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { Clock, Effect, Redacted } from "effect"
+import { within } from "../processes/Story.ts"
+import { box, endpoint, publish, Setting, statuses, type Workspace, worker, workspace } from "../Setting.ts"
+
+/** Whoever has to wait until somebody else's requests end waits for longer than `PROMPT_MS`, even on a busy machine. */
+const REQUEST_TIMEOUT_MS = 10_000
+const PROMPT_MS = 4_000
+const ROUNDS = 60
+const EACH_ROUND = 5
+
+/** Many endpoints of one workspace that want the same event. */
+const endpointsOf = ({ id: workspaceId }: Workspace, count: number, url: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const ids = Array.from({ length: count }, () => newId("endpoint"))
+    const sealed = ids.map((endpointId) =>
+      box.seal({ workspaceId, endpointId }, Redacted.make(generateSecret())).toString("hex")
+    )
+    yield* sql`insert into posthorn.endpoints (workspace_id, id, url, event_types, enabled, secret)
+      select ${workspaceId}, e.id, ${url}, array['crowd.all'], true, decode(e.secret, 'hex')
+      from unnest(${ids}::text[], ${sealed}::text[]) as e(id, secret)`
+  })
+
+layer(Setting, { excludeTestServices: true })("a workspace beside one whose receivers hang", (it) => {
+  it.scoped(
+    "§3.1 gets its deliveries through while 6,000 endpoints of the other have ten each waiting",
+    () =>
+      Effect.gen(function* () {
+        const receiver = yield* makeReceiver()
+        const [crowd, quiet] = [yield* workspace, yield* workspace]
+        yield* endpointsOf(crowd, 6_000, receiver.url("/hang"))
+        yield* endpoint(quiet, receiver.url("/ok"))
+        yield* publish(crowd, 10, "crowd.all")
+        yield* worker({ requestTimeoutMs: REQUEST_TIMEOUT_MS })
+
+        // Until long after memory would be full of the other's rows.
+        for (let n = 1; n <= ROUNDS; n++) {
+          yield* publish(quiet, EACH_ROUND)
+          yield* within(20, statuses(quiet), (all) => all.every((status) => status === "delivered"))
+        }
+      }),
+    240_000
+  )
+
+  it.scoped(
+    "§3.1 waits no longer for a slot because 300 endpoints of the other hang",
+    () =>
+      Effect.gen(function* () {
+        const receiver = yield* makeReceiver()
+        const [crowd, quiet] = [yield* workspace, yield* workspace]
+        yield* endpointsOf(crowd, 300, receiver.url("/hang"))
+        yield* endpoint(quiet, receiver.url("/ok"))
+        yield* worker({ requestTimeoutMs: REQUEST_TIMEOUT_MS })
+        yield* publish(crowd, 4, "crowd.all")
+        yield* receiver.waitFor(90, "/hang")
+
+        const latencies: Array<number> = []
+        for (let n = 1; n <= 20; n++) {
+          const began = yield* Clock.currentTimeMillis
+          yield* publish(quiet)
+          const requests = yield* receiver.waitFor(n, "/ok")
+          latencies.push(requests.at(-1)!.at - began)
+        }
+
+        // All but two: a machine that stands still is in the way of one or two.
+        const slowest = latencies.toSorted((a, b) => b - a)[2]!
+        assert.isBelow(slowest, PROMPT_MS, `latencies of ${latencies} ms`)
+      }),
+    240_000
+  )
+})

@@ -1,0 +1,85 @@
+/** When a worker looks for replay jobs: time stands still until the test moves it. */
+import { expect, it } from "@effect/vitest"
+import { ReplaySteps, type StepOutcome } from "@posthorn/persistence/engine/ReplaySteps"
+import { Effect, TestClock } from "effect"
+import { makeReplays } from "../../src/loops/Replays.ts"
+import { untoldReplaysMs, waitingReplaysMs } from "../../src/Schedules.ts"
+
+/** A worker with one shard, and jobs whose steps end so, one after the other; gives how often it has looked. */
+const looking = (outcomes: Array<StepOutcome>) =>
+  Effect.gen(function* () {
+    let looks = 0
+    const bounds: Array<readonly [batch: number, room: number]> = []
+    const steps: ReplaySteps["Type"] = {
+      running: () =>
+        Effect.sync(() => {
+          looks += 1
+          return outcomes.length > 0 ? [{ workspaceId: "wsp_1" as never, id: "rpl_1" }] : []
+        }),
+      step: (_, batch, room) =>
+        Effect.sync(() => {
+          bounds.push([batch, room])
+          return { outcome: outcomes.shift()!, made: 0 }
+        })
+    }
+    const replays = yield* Effect.provideService(makeReplays, ReplaySteps, steps)
+    yield* Effect.forkScoped(replays.run(() => [0]))
+    yield* TestClock.adjust(0)
+    return { bounds, lookAgain: replays.lookAgain, looks: () => looks }
+  })
+
+it.scoped("§4.6 asks the database seldom while there is no job, and at once when it is told of one", () =>
+  Effect.gen(function* () {
+    const { lookAgain, looks } = yield* looking([])
+    expect(looks()).toBe(1)
+
+    yield* TestClock.adjust(untoldReplaysMs - 1)
+    expect(looks()).toBe(1)
+
+    lookAgain()
+    yield* TestClock.adjust(0)
+    expect(looks()).toBe(2)
+
+    yield* TestClock.adjust(untoldReplaysMs)
+    expect(looks()).toBe(3)
+  })
+)
+
+it.scoped("§4.6 looks soon at a job that waits for room, and goes on at once with one that does not", () =>
+  Effect.gen(function* () {
+    const { looks } = yield* looking(["waiting", "stepped", "finished"])
+    expect(looks()).toBe(1)
+
+    yield* TestClock.adjust(waitingReplaysMs)
+    yield* TestClock.adjust("100 millis")
+    expect(looks()).toBe(3)
+  })
+)
+
+it.scoped("§4.6 gives workspaces their turns, however many jobs one has, and its jobs theirs", () =>
+  Effect.gen(function* () {
+    const made: Array<string> = []
+    const jobs = ["a1", "a2", "a3", "b1"].map((id) => ({ workspaceId: `wsp_${id[0]}` as never, id }))
+    const steps: ReplaySteps["Type"] = {
+      running: () => Effect.succeed(jobs),
+      // The second job of the first workspace waits for room: it takes nobody's turn.
+      step: ({ id }) =>
+        Effect.sync(() => {
+          if (id !== "a2") made.push(id)
+          return { outcome: id === "a2" ? "waiting" : "stepped", made: 0 }
+        })
+    }
+    const replays = yield* Effect.provideService(makeReplays, ReplaySteps, steps)
+    yield* Effect.forkScoped(replays.run(() => [0]))
+    for (let n = 0; n < 8; n++) yield* TestClock.adjust("20 millis")
+
+    expect(made.slice(0, 8)).toEqual(["a1", "b1", "a3", "b1", "a1", "b1", "a3", "b1"])
+  })
+)
+
+it.scoped("§4.6 makes 10 replays in a step, and pauses a job while 200 deliveries of its endpoint wait", () =>
+  Effect.gen(function* () {
+    const { bounds } = yield* looking(["finished"])
+    expect(bounds).toEqual([[10, 200]])
+  })
+)

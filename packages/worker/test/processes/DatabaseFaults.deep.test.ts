@@ -1,0 +1,136 @@
+/** Faults of the database that take long: it is stopped, read-only, or out of reach, and a worker process goes on afterwards. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { expect, it } from "@effect/vitest"
+import * as OwnCluster from "@posthorn/testkit/OwnCluster"
+import { execute, withDatabase } from "@posthorn/testkit/TestCluster"
+import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
+import { Effect, Redacted } from "effect"
+import { Setting } from "../Setting.ts"
+import { behindLine } from "./BehindLine.ts"
+import {
+  endConnections,
+  endpoints,
+  goesOn,
+  inFlight,
+  lawsHold,
+  onOwnCluster,
+  publishTo,
+  repeatsIn,
+  shared,
+  tally,
+  within
+} from "./Story.ts"
+import { startWorker } from "./WorkerProcess.ts"
+
+it.scopedLive("§3.4 waits while the database is read-only, and goes on when it is not", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const url = Redacted.value(yield* TestDatabaseUrl)
+    const begun = yield* inFlight(20, 20, 40)
+    // From the server's own database: this one would refuse to be made writable again.
+    const readOnly = (state: "on" | "off") =>
+      Effect.zipRight(
+        execute(
+          withDatabase(url, "postgres"),
+          `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = ${state}`
+        ),
+        endConnections
+      )
+    const refusals = Effect.map(
+      sql<{
+        n: number
+      }>`select xact_rollback as n from pg_stat_database where datname = current_database()`,
+      ([row]) => row!.n
+    )
+
+    yield* readOnly("on")
+    const before = yield* refusals
+    yield* begun.release
+    yield* within(25, refusals, (n) => n >= before + 3)
+    expect(yield* tally).toEqual({ pending: 400 })
+    yield* readOnly("off")
+    yield* goesOn(begun, 400)
+  }).pipe(Effect.provide(Setting))
+)
+
+const WORKERS = 4
+const LOCKED_S = 150
+const SESSIONS_EACH = 8
+
+it.scopedLive(
+  "§3.4 leaves no sessions behind while the queue is locked for minutes, and goes on afterwards",
+  () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const begun = yield* inFlight(20, 20, 0)
+      for (let n = 1; n < WORKERS; n++) yield* startWorker()
+      yield* sql`lock table posthorn.queue in access exclusive mode`.pipe(
+        Effect.zipRight(
+          Effect.forEach(Array.from({ length: LOCKED_S }), () =>
+            Effect.gen(function* () {
+              yield* Effect.sleep("1 second")
+              const [row] = yield* sql<{ n: number }>`select count(*)::integer as n from pg_stat_activity
+              where datname = current_database() and application_name like 'posthorn %'`
+              expect(row!.n).toBeLessThanOrEqual(WORKERS * SESSIONS_EACH)
+            })
+          )
+        ),
+        sql.withTransaction
+      )
+      yield* goesOn(begun, 400)
+    }).pipe(Effect.provide(Setting))
+)
+
+it.scopedLive("§3.4 stays while the database is stopped, and goes on when it is started", () =>
+  Effect.gen(function* () {
+    const cluster = yield* OwnCluster.make
+    yield* Effect.gen(function* () {
+      const begun = yield* inFlight(20, 20, 40)
+      yield* cluster.stop
+      yield* begun.release
+      yield* within(25, Effect.sync(begun.worker.log), (log) => log.includes("The shards are lost for now"))
+      yield* cluster.start
+      yield* goesOn(begun, 400)
+    }).pipe(Effect.provide(onOwnCluster(cluster)))
+  })
+)
+
+/** Of 400 deliveries a hundred have arrived, and more are in flight, when the line is broken. */
+const broken = Effect.gen(function* () {
+  const begun = yield* behindLine
+  yield* endpoints(begun.acme, 20, () => begun.receiver.url("/ok"))
+  yield* publishTo(begun.acme, 20, 20)
+  yield* begun.receiver.waitFor(100)
+  return begun
+})
+
+it.scopedLive("§3.4 sits out a line that is black for some seconds", () =>
+  Effect.gen(function* () {
+    const { line, receiver, worker } = yield* broken
+
+    yield* line.goBlack
+    // Longer than the database waits for a sign of life: it has given its shards away.
+    yield* shared(25)
+    yield* line.lightUp
+    yield* within(30, tally, (seen) => seen.delivered === 400)
+
+    expect(repeatsIn(receiver.received)).toBeLessThanOrEqual(100)
+    expect(worker.running()).toBe(true)
+    yield* lawsHold
+  }).pipe(Effect.provide(Setting))
+)
+
+it.scopedLive("§3.4 finds out by itself that its connections are dead, and opens others", () =>
+  Effect.gen(function* () {
+    const { acme, line, worker } = yield* broken
+
+    yield* line.forget
+    yield* within(30, tally, (seen) => seen.delivered === 400)
+
+    expect(worker.running()).toBe(true)
+    yield* lawsHold
+    // And it hears again, at the latest when two pulses of the listener (10 s each) went unanswered.
+    yield* publishTo(acme, 20, 1)
+    yield* within(22, tally, (seen) => seen.delivered === 420)
+  }).pipe(Effect.provide(Setting))
+)

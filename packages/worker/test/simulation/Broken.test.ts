@@ -1,0 +1,147 @@
+/** A loop of the engine that breaks by a defect: whoever runs the worker hears of it, as it may deliver no longer. */
+import { assert, layer } from "@effect/vitest"
+import type { Observation } from "@posthorn/domain/Verdict"
+import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
+import * as DedicatedConnection from "@posthorn/persistence/client/DedicatedConnection"
+import * as Queue from "@posthorn/persistence/engine/Queue"
+import * as Records from "@posthorn/persistence/engine/Records"
+import * as ReplaySteps from "@posthorn/persistence/engine/ReplaySteps"
+import * as HourlyRollups from "@posthorn/persistence/operations/HourlyRollups"
+import * as Retention from "@posthorn/persistence/operations/Retention"
+import { make as makeReceiver } from "@posthorn/testkit/Receiver"
+import { Cause, Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
+import * as Engine from "../../src/Engine.ts"
+import * as Listener from "../../src/loops/Listener.ts"
+import * as Shards from "../../src/ownership/Shards.ts"
+import * as Receiver from "../../src/Receiver.ts"
+import { WorkerConfig, type WorkerSettings } from "../../src/WorkerConfig.ts"
+import { connectionsNamed } from "../processes/Story.ts"
+import { drained, endpoint, publish, Setting, settings, statuses, until, workspace } from "../Setting.ts"
+
+type Calls = Partial<Queue.Queue["Type"]>
+type Results = Records.Records["Type"]
+
+/** The engine over the real queue and records, some of whose calls are others. */
+const engineWith = (
+  calls: Calls,
+  results: Partial<Results> = {},
+  receiver: Layer.Layer<Receiver.Receiver, never, WorkerConfig> = Receiver.layer,
+  changes: Partial<WorkerSettings> = {}
+) =>
+  Effect.gen(function* () {
+    const parts = yield* Layer.build(
+      Layer.mergeAll(
+        Layer.effect(
+          Queue.Queue,
+          Effect.map(Queue.Queue, (queue) => ({ ...queue, ...calls }))
+        ).pipe(Layer.provide(Queue.layer)),
+        Layer.effect(
+          Records.Records,
+          Effect.map(Records.Records, (records) => ({ ...records, ...results }))
+        ).pipe(Layer.provide(Records.layer)),
+        ReplaySteps.layer,
+        Retention.layer,
+        HourlyRollups.layer,
+        receiver,
+        Shards.layer,
+        Listener.layer
+      ).pipe(
+        Layer.provideMerge(DatabaseClock.Default),
+        Layer.provide(DedicatedConnection.layer),
+        Layer.provideMerge(Layer.succeed(WorkerConfig, { ...settings, ...changes })),
+        Layer.fresh
+      )
+    )
+    return yield* Effect.provide(Engine.start, parts)
+  })
+
+const defect = Effect.die(new Error("a fault of ours"))
+
+const UNJUDGEABLE: Observation = {
+  get httpStatus(): never {
+    throw new Error("a fault of ours")
+  },
+  failureReason: null,
+  durationMs: 1,
+  responseBody: null
+}
+
+/** What it has seen cannot be judged; `answering` says when it has seen it. */
+const breakingBy = (answering: (answer: () => void) => void) =>
+  Layer.succeed(Receiver.Receiver, {
+    fixedHeaders: {},
+    send: () => Effect.async((resume) => answering(() => resume(Effect.succeed(UNJUDGEABLE))))
+  })
+const breaking = breakingBy(queueMicrotask)
+
+layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks", (it) => {
+  for (const [loop, calls, results, other] of [
+    ["poller", { due: () => defect }, {}],
+    ["loader", { load: () => defect }, {}],
+    ["slots", {}, {}, breaking],
+    ["recorder", {}, { record: () => defect }]
+  ] as ReadonlyArray<[string, Calls, Partial<Results>, Layer.Layer<Receiver.Receiver>?]>)
+    it.scoped(`§3.4 says so when the ${loop} breaks`, () =>
+      Effect.gen(function* () {
+        const receiver = yield* makeReceiver()
+        const acme = yield* workspace
+        yield* endpoint(acme, receiver.url("/ok"))
+        yield* publish(acme)
+
+        const broken = yield* engineWith(calls, results, other)
+        const exit = yield* Effect.exit(Effect.timeout(broken, "10 seconds"))
+
+        assert.isTrue(Exit.isFailure(exit) && Cause.isDie(exit.cause), String(exit))
+        assert.include(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", "a fault of ours")
+      })
+    )
+
+  it.scoped("§3.4 says so when judging breaks while it stops, and does not wait for what broke", () =>
+    Effect.gen(function* () {
+      const acme = yield* workspace
+      yield* endpoint(acme, "https://receiver.example/")
+      yield* publish(acme)
+      // Of what other tests left behind, too.
+      const answers: Array<() => void> = []
+      const holding = breakingBy((answer) => void answers.push(answer))
+      const said: Array<string> = []
+      const listening = Logger.add(
+        Logger.make(({ cause, message }) => void said.push(`${message} ${Cause.pretty(cause)}`))
+      )
+      const life = yield* Scope.make()
+
+      yield* engineWith({}, {}, holding, { requestTimeoutMs: 120_000 }).pipe(
+        Scope.extend(life),
+        Effect.provide(listening)
+      )
+      yield* until(
+        Effect.sync(() => answers.length),
+        (sent) => sent > 0
+      )
+      const stopping = yield* Effect.fork(Scope.close(life, Exit.void))
+      yield* until(connectionsNamed("posthorn listener"), (left) => left.length === 0)
+      for (const answer of answers) answer()
+      const stopped = yield* Effect.exit(Effect.timeout(Fiber.join(stopping), "20 seconds"))
+
+      assert.isTrue(Exit.isSuccess(stopped), String(stopped))
+      const [line = ""] = said.filter((one) => one.includes("could not be judged"))
+      assert.include(line, "a fault of ours")
+    })
+  )
+
+  it.scoped("§3.4 says nothing while it works", () =>
+    Effect.gen(function* () {
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      yield* endpoint(acme, receiver.url("/status/200"))
+      yield* publish(acme)
+
+      const broken = yield* engineWith({})
+      yield* drained(acme)
+      const exit = yield* Effect.exit(Effect.timeout(broken, "300 millis"))
+
+      assert.deepStrictEqual(yield* statuses(acme), ["delivered"])
+      assert.isTrue(Exit.isFailure(exit) && !Cause.isDie(exit.cause), String(exit))
+    })
+  )
+})
