@@ -73,7 +73,8 @@ const startServer = async () => {
 
 const startFixtures = async () => {
   const tsx = join(root, "node_modules", "tsx", "dist", "cli.mjs")
-  const [url] = await start([tsx, join("packages", "server", "test", "mcp", "ConformanceServer.ts")], {}, /http:\S+/)
+  const server = join("packages", "server", "test", "mcp", "ConformanceServer.ts")
+  const [url] = await start([tsx, server], {}, /http:\S+/)
   return url
 }
 
