@@ -140,6 +140,8 @@ export interface PolicyDefaults {
   /** The unit of `standard`. */
   readonly retryDelayMs: number
   readonly requestTimeoutMs: number
+  /** A second of `patient` and `waits`, in milliseconds. Defaults to 1,000; tests shorten it. */
+  readonly secondMs?: number
 }
 
 /** Seconds, by the example of Standard Webhooks: about 3 days and 3 hours in all. */
@@ -148,15 +150,15 @@ const PATIENT = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
 /** Milliseconds to wait after each attempt that may be tried again, without jitter: one fewer than there are attempts. */
 export const waitsOf = (
   retries: Retries,
-  { retryDelayMs }: Pick<PolicyDefaults, "retryDelayMs">
+  { retryDelayMs, secondMs = 1_000 }: Pick<PolicyDefaults, "retryDelayMs" | "secondMs">
 ): ReadonlyArray<number> => {
   switch (retries.kind) {
     case "standard":
       return Array.from({ length: MAX_RETRIES }, (_, n) => retryUnits(n + 1) * retryDelayMs)
     case "patient":
-      return PATIENT.map((seconds) => seconds * 1_000)
+      return PATIENT.map((seconds) => seconds * secondMs)
     case "waits":
-      return retries.seconds.map((seconds) => seconds * 1_000)
+      return retries.seconds.map((seconds) => seconds * secondMs)
     case "none":
       return []
   }

@@ -11,6 +11,8 @@ export interface WorkerSettings {
   readonly endpointConcurrency: number
   /** The unit of the backoff formula. Defaults to 30,000. */
   readonly retryDelayMs: number
+  /** A second of a policy's waits, in milliseconds. Defaults to 1,000; tests shorten it. */
+  readonly secondMs?: number
   /** Deadline for connecting, sending and the answer's head. Defaults to 10,000. */
   readonly requestTimeoutMs: number
   /** Deadline for the answer's body. Defaults to 2,000. */
