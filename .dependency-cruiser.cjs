@@ -115,8 +115,8 @@ module.exports = {
       "^packages/worker/src/(lanes/|loops/Rhythm)",
       { path: "^packages/telemetry|^packages/worker/src/Schedules|^(node:)?(timers|perf_hooks)" }
     ),
-    forbid("http-client-stands-alone", "it knows nothing of deliveries", "^packages/worker/src/http", {
-      path: "^packages/worker/src/(?!http)"
+    forbid("egress-stands-alone", "it knows nothing of deliveries", "^packages/egress/src", {
+      path: "^packages/(?!egress|domain|telemetry)"
     }),
     forbid(
       "server-and-worker-apart",

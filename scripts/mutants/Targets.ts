@@ -57,23 +57,20 @@ export const targets: ReadonlyArray<Target> = [
     tests: ["packages/persistence/test/client/SecretBox.test.ts"]
   },
   {
-    file: "packages/worker/src/http/Names.ts",
-    tests: [
-      "packages/worker/test/http/DispatchConnecting.alone.test.ts",
-      "packages/worker/test/http/Names.test.ts"
-    ]
+    file: "packages/egress/src/Names.ts",
+    tests: ["packages/egress/test/DispatchConnecting.alone.test.ts", "packages/worker/test/Names.test.ts"]
   },
-  { file: "packages/worker/src/http/BodyPrefix.ts", tests: ["packages/worker/test/http/BodyPrefix.test.ts"] },
+  { file: "packages/egress/src/BodyPrefix.ts", tests: ["packages/egress/test/BodyPrefix.test.ts"] },
   {
-    file: "packages/worker/src/http/KeptHeaders.ts",
-    tests: ["packages/worker/test/http/KeptHeaders.test.ts"]
+    file: "packages/egress/src/KeptHeaders.ts",
+    tests: ["packages/egress/test/KeptHeaders.test.ts"]
   },
   {
-    file: "packages/worker/src/http/FailureReasons.ts",
-    tests: ["packages/worker/test/http/Failures.test.ts"]
+    file: "packages/egress/src/FailureReasons.ts",
+    tests: ["packages/egress/test/Failures.test.ts"]
   },
   {
-    file: "packages/worker/src/http/InterimAnswers.ts",
-    tests: ["packages/worker/test/http/InterimAnswers.test.ts"]
+    file: "packages/egress/src/InterimAnswers.ts",
+    tests: ["packages/egress/test/InterimAnswers.test.ts"]
   }
 ]

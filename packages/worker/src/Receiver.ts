@@ -1,14 +1,14 @@
 /**
- * Sends attempts: the only thing the engine knows about HTTP. In production it is http/Dispatch.ts; in the simulation, a model.
+ * Sends attempts: the only thing the engine knows about HTTP. In production it is @posthorn/egress; in the simulation, a model.
  */
 import { allowsAddress, allowsHost } from "@posthorn/domain/AllowedTargets"
 import { isRefusedAddress } from "@posthorn/domain/IpAddress"
 import type { Observation } from "@posthorn/domain/Verdict"
+import * as Dispatch from "@posthorn/egress/Dispatch"
+import type { Resolve } from "@posthorn/egress/Names"
+import type { NoTurn } from "@posthorn/egress/Observation"
+import { systemNames } from "@posthorn/egress/SystemNames"
 import { Context, Effect, Layer } from "effect"
-import * as Dispatch from "./http/Dispatch.ts"
-import type { Resolve } from "./http/Names.ts"
-import type { NoTurn } from "./http/Observation.ts"
-import { systemNames } from "./http/SystemNames.ts"
 import { WorkerConfig } from "./WorkerConfig.ts"
 
 export interface Outgoing {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest"
 import { misbehaving, type ReceiverCase } from "@posthorn/testkit/MisbehavingReceivers"
 import { make as makeReceiver, type Receiver } from "@posthorn/testkit/Receiver"
 import { Effect, Exit, Scope } from "effect"
-import type { Observation } from "../../src/http/Observation.ts"
+import type { Observation } from "../src/Observation.ts"
 import {
   BODY_TIMEOUT_MS,
   dispatcher,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { whileConnecting, whileWaiting } from "../../src/http/FailureReasons.ts"
-import { AddressRefused, ResolutionFailed } from "../../src/http/Names.ts"
+import { whileConnecting, whileWaiting } from "../src/FailureReasons.ts"
+import { AddressRefused, ResolutionFailed } from "../src/Names.ts"
 
 const coded = (code: string) => Object.assign(new Error(code), { code })
 

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { parseAllowedTargets } from "@posthorn/domain/AllowedTargets"
+import { LOOKUPS, Names, type Resolve } from "@posthorn/egress/Names"
+import { type Sources, systemNames } from "@posthorn/egress/SystemNames"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Clock, Effect, Either } from "effect"
-import { LOOKUPS, Names, type Resolve } from "../../src/http/Names.ts"
-import { type Sources, systemNames } from "../../src/http/SystemNames.ts"
-import { NameSource } from "../../src/Receiver.ts"
-import { attempts, endpoint, publish, Setting, statuses, until, worker, workspace } from "../Setting.ts"
+import { NameSource } from "../src/Receiver.ts"
 import { nameServer } from "./NameServer.ts"
+import { attempts, endpoint, publish, Setting, statuses, until, worker, workspace } from "./Setting.ts"
 
 const DEAD = 90
 const EVENTS = 59

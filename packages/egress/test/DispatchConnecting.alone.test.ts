@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
-import type { DispatchOptions } from "../../src/http/Dispatch.ts"
+import type { DispatchOptions } from "../src/Dispatch.ts"
 import { dispatcher, failed, ok, seen, to } from "./Sending.ts"
 
 describe("connecting", () => {

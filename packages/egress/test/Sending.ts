@@ -1,8 +1,8 @@
 /** A dispatcher with short deadlines, and what its tests send and compare. */
 import { authority } from "@posthorn/testkit/Certificates"
 import { Effect } from "effect"
-import { type DispatchOptions, type OutgoingRequest, open } from "../../src/http/Dispatch.ts"
-import type { Observation } from "../../src/http/Observation.ts"
+import { type DispatchOptions, type OutgoingRequest, open } from "../src/Dispatch.ts"
+import type { Observation } from "../src/Observation.ts"
 
 /**
  * Longer than a busy machine stands still, and than it takes to send to all misbehaving receivers at once: what is not late must

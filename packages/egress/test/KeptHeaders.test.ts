@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { keptHeaders } from "../../src/http/KeptHeaders.ts"
+import { keptHeaders } from "../src/KeptHeaders.ts"
 
 const kept = (...headers: ReadonlyArray<readonly [string, string | Buffer]>) => {
   const text = keptHeaders(headers.flatMap(([name, value]) => [Buffer.from(name), Buffer.from(value)]))

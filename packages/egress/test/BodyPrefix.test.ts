@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { FastCheck } from "effect"
-import { storedBody } from "../../src/http/BodyPrefix.ts"
+import { storedBody } from "../src/BodyPrefix.ts"
 
 const LIMIT = 16
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { InterimAnswers } from "../../src/http/InterimAnswers.ts"
+import { InterimAnswers } from "../src/InterimAnswers.ts"
 
 const FINAL = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nHTTP/1.1 100 in the body\r\n\r\n"
 
