@@ -1,7 +1,7 @@
 /**
- * The plain loop that Posthorn is compared with: an HTTP server that inserts a row for each delivery and notifies, and a worker
- * that reads new rows in order, keeps 100 requests in flight, signs them, and records what came back, in groups. No retries, no
- * fairness, no tenants, no second worker: a mark for what the means allow, not a design.
+ * A plain loop to compare Posthorn with: an HTTP server that inserts a row for each delivery and notifies, and a worker that
+ * reads new rows in order, keeps 100 requests in flight, signs them, and records the outcomes in groups. It has no retries,
+ * no fairness, no tenants and no second worker. It shows what Node and PostgreSQL can reach, and is no design to follow.
  */
 import { createHmac, randomUUID } from "node:crypto"
 import { Agent, createServer, request } from "node:http"
@@ -81,7 +81,7 @@ const deliver = ({ id, payload, url }) =>
 
 const work = async () => {
   const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 4 })
-  /** Read, and not recorded yet. */
+  /** Read, but not recorded yet. */
   const known = new Set()
   let busy = 0
   let reading = false

@@ -1,4 +1,4 @@
-/** Clock, processes, and what processes cost by Linux' own books (/proc). */
+/** Clock, processes, and their CPU and memory as Linux counts them (/proc). */
 import { spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { createServer } from "node:net"
@@ -6,7 +6,7 @@ import { createServer } from "node:net"
 /** Of `getconf CLK_TCK`: 100 on every Linux. */
 const TICKS = 100
 
-/** CPU seconds of a process, and of those it has outlived; null when it is gone. */
+/** CPU seconds of a process and of its children that have ended; null when the process is gone. */
 const stat = (pid) => {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1")
@@ -20,7 +20,9 @@ const stat = (pid) => {
 
 export const cpuOf = (pid) => stat(pid)?.own ?? 0
 
-/** Of a server and its children, those that have ended included: PostgreSQL's sessions come and go. */
+/**
+ * CPU seconds of a server and its children, including those that have ended: PostgreSQL starts a process for each session.
+ */
 export const cpuOfTree = (pid) => {
   const top = stat(pid)
   return readdirSync("/proc")

@@ -1,7 +1,7 @@
 /**
- * Posthorn as it is installed: `serve` and `work` of a checkout's production bundle as processes of their own, with Node's
- * settings of its image. Everything is done through the public interfaces (commands, REST, posthorn.publish), so that any
- * checkout can be measured by this one.
+ * Posthorn as it is installed: `serve` and `work` of a checkout's production bundle as processes, with the image's settings
+ * for Node. It is used only through its public interfaces (commands, REST, posthorn.publish), so this benchmark can measure
+ * any checkout.
  */
 import { spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -12,7 +12,7 @@ import { freePort, start, until } from "./Machine.mjs"
 
 const here = fileURLToPath(new URL("..", import.meta.url))
 
-/** Bundles a checkout into a folder. Edits made while the benchmark runs change nothing. */
+/** Bundles a checkout into a folder, so that edits made while the benchmark runs change nothing. */
 export const bundle = (checkout, folder) => {
   const { status } = spawnSync(
     process.execPath,
@@ -22,7 +22,7 @@ export const bundle = (checkout, folder) => {
   if (status !== 0) throw new Error(`${checkout} could not be bundled`)
 }
 
-/** What the image sets for Node. */
+/** The flags that the image sets for Node. */
 const imageSettings = (checkout) => {
   const text = readFileSync(join(checkout, "docker", "Dockerfile"), "utf8")
   return Object.fromEntries(
@@ -67,7 +67,7 @@ const callerOf = (origin, token) => async (method, path, body) => {
   return answer.json()
 }
 
-/** `endpoints`: `{ url, eventTypes }` each. */
+/** `endpoints` is a list of `{ url, eventTypes }`. */
 const open = async ({ checkout, folder }, url, endpoints) => {
   const file = join(folder, "posthorn.mjs")
   const settings = settingsOf(checkout, url)
@@ -89,12 +89,12 @@ const open = async ({ checkout, folder }, url, endpoints) => {
     serve,
     endpoints: made,
     startWork: () => start([file, "work"], settings),
-    /** Every delivery's evidence is on record. */
+    /** Waits until every delivery is recorded. */
     settled: () => until(isSettled, "everything is recorded", { every: 50, within: 300_000 })
   }
 }
 
-/** What is measured: a name, `open`, and publishing from SQL. */
+/** A contestant of the benchmark: a name, `open`, and a way to publish from SQL. */
 export const posthorn = (name, checkout, folder) => ({
   name,
   open: (url, endpoints) => open({ checkout, folder }, url, endpoints),
@@ -104,7 +104,7 @@ export const posthorn = (name, checkout, folder) => ({
     text: "select posthorn.publish('bench', $1, $2::json)",
     values: [eventType, payload]
   }),
-  /** Many at once. */
+  /** Many events in one transaction. */
   publishAll: (eventTypes, payloads) => ({
     text: `select count(*) from posthorn.publish_events('bench', $1::text[], $2::json[], array_fill(null::text, array[$3::int]))`,
     values: [eventTypes, payloads, eventTypes.length]

@@ -1,4 +1,7 @@
-/** Requests from so many connections, on raw sockets: an HTTP client costs as much CPU as the servers that are measured. */
+/**
+ * Requests from a given number of connections, on raw sockets: an HTTP client would cost as much CPU as the measured
+ * servers.
+ */
 import { connect } from "node:net"
 import { now, quantile, sleep } from "./Machine.mjs"
 
@@ -36,7 +39,7 @@ const open = ({ origin, token }) => {
   return { send, close: () => socket.destroy() }
 }
 
-/** About 300 bytes. `sent` tells the receiver when it was published. */
+/** An event of about 300 bytes. `sent` tells the receiver when it was published. */
 const PAD = "x".repeat(250)
 export const payload = (n) => `{"sent":${now().toFixed(3)},"n":${n},"pad":"${PAD}"}`
 export const eventType = (n) => `bench.e${n % 50}`
@@ -61,7 +64,7 @@ const timed = async (one, times) => {
   times.push(now() - began)
 }
 
-/** As fast as the answers come, for so many seconds or requests. `one(connection, n)` sends a request. */
+/** Sends as fast as answers come, for a number of seconds or requests. `one(connection, n)` sends a request. */
 export const drive = async (
   target,
   one,
@@ -83,7 +86,7 @@ export const drive = async (
   return told(times, (now() - began) / 1000)
 }
 
-/** So many a second, however long an answer takes. */
+/** Sends a fixed number of requests a second, however long an answer takes. */
 export const pace = async (target, one, rate, seconds) => {
   const idle = []
   const times = []

@@ -1,8 +1,8 @@
 /**
- * The receiver: takes every POST in a process of its own, as cheaply as Node can (raw sockets, no HTTP parser), answers 200 at
- * once, and under `/hang` never. What it received is judged when it is asked, so that judging costs the run nothing.
+ * The receiver: accepts every POST in a process of its own, as cheaply as Node can (raw sockets, no HTTP parser). It answers
+ * 200 at once, and never under `/hang`. It computes statistics only when it is asked, so that the run is not slowed down.
  *
- * Not a model of HTTP: requests carry a content-length. Signatures are not verified here; tests do that.
+ * It is no complete HTTP server: requests need a content-length. Signatures are verified by tests, not here.
  */
 import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
@@ -11,7 +11,7 @@ import { start } from "./Machine.mjs"
 const ANSWER = Buffer.from("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
 const HEAD_END = Buffer.from("\r\n\r\n")
 
-/** Requests that were answered, and when each had come. */
+/** Answered requests, and when each arrived. */
 let requests = []
 let target = Number.POSITIVE_INFINITY
 
@@ -40,7 +40,9 @@ const receive = (socket) => {
   })
 }
 
-/** How long each was under way, in ms, from the moment that its payload names; how many came, and how many of them again. */
+/**
+ * How long each delivery took in ms, from the time in its payload; how many arrived, and how many of them more than once.
+ */
 const judge = () => {
   const ids = new Set()
   const delays = []
@@ -77,7 +79,7 @@ const listen = () => {
 
 const file = fileURLToPath(import.meta.url)
 
-/** The receiver's process, seen from the run. */
+/** The run's handle on the receiver's process. */
 export const startSink = async () => {
   const { child, stop } = start([file], {}, { stdio: ["ignore", "ignore", "inherit", "ipc"] })
   const next = (wants) =>
@@ -99,7 +101,7 @@ export const startSink = async () => {
     origin: `http://127.0.0.1:${port}`,
     reset: () => ask({ ask: "reset" }),
     report: () => ask({ ask: "report" }),
-    /** Resolves when so many requests have come since the reset. */
+    /** Resolves once this many requests have come since the reset. */
     reached: async (count) => {
       const arrived = next((one) => one.reached === count)
       await ask({ ask: "expect", count })

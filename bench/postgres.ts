@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL for the benchmark, durable (fsync and synchronous_commit on) as `npm start` has it, in a folder that goes with
- * it. Prints its URL.
+ * A PostgreSQL for the benchmark, as durable as that of `npm start` (fsync and synchronous_commit are on). Prints its URL,
+ * and removes its folder when it stops.
  */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -6,10 +6,9 @@
  *   npm run bench -- light --beside DIR         this checkout and the one in DIR, in turns, and the ratio of the two
  *   --rounds N  --seconds S  --count N  --json FILE  --no-loop
  *
- * Each turn has new processes and a new database on one durable PostgreSQL. Ratios are medians of the rounds' ratios: a
- * machine that is busy with other things hits both sides of a round. The figures themselves are medians, and say little about
- * another machine. What each scenario does stands in the head of its file.
- */
+ * Each turn has new processes and a new database on one durable PostgreSQL. Ratios are medians of the rounds' ratios,
+ * because a machine that is busy with other things slows both sides of a round. The other figures are medians, and say
+ * little about another machine. The header of each scenario's file says what it does.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { cpus, loadavg, tmpdir } from "node:os"
@@ -89,7 +88,7 @@ const startPostgres = async () => {
   return { url, admin, postmaster: parentOf(rows[0].pid), stop: () => admin.end().then(stop) }
 }
 
-/** One turn: a contestant plays a scenario in a database of its own. */
+/** One turn: a contestant runs a scenario on a database of its own. */
 const turn = async (bench, contestant, scenario, options) => {
   const database = `bench_${process.pid}_${++bench.turns}`
   const url = Object.assign(new URL(bench.postgres.url), { pathname: `/${database}` }).href
@@ -104,7 +103,7 @@ const turn = async (bench, contestant, scenario, options) => {
   }
 }
 
-/** In turns, the first of a round being the last of the next. */
+/** In turns; the contestant that begins a round is the last of the next one. */
 const play = async (bench, contestants, name) => {
   const { endpoints: _, run: __, ...defaults } = scenarios[name]
   const options = { rounds: values.beside === undefined ? 1 : 3, ...defaults, ...given }
@@ -127,7 +126,7 @@ const shown = (value) =>
       ? value.toFixed(0)
       : value.toPrecision(3)
 
-/** Each figure: the median of every contestant, and that of the first one's ratios to the second. */
+/** For each figure, the median of every contestant, and the median of the first one's ratios to the second. */
 const table = ({ contestants, results }) => {
   const figures = [...new Set(results.flat().flatMap(Object.keys))]
   const all = (of, figure) => results[of].map((round) => round[figure])

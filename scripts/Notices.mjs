@@ -1,18 +1,18 @@
 /**
- * The licences of what others wrote and we ship: each package once, with its own text, as most of them ask for. Made of the
- * modules that a bundler read.
+ * The licences of third-party packages that we ship: each package once, with its own text, because most licences require it.
+ * Made from the modules that a bundler read.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
 const LICENCE = /^(licen[cs]e|copying|notice)/i
 
-/** The folder of the package that a module belongs to, when it is somebody else's. */
+/** The folder of the package that a module belongs to; undefined for our own modules. */
 const packageOf = (module) => {
   if (!module.includes("node_modules")) return undefined
   for (let folder = dirname(module); folder.includes("node_modules"); folder = dirname(folder)) {
     const manifest = join(folder, "package.json")
-    // Folders of a package may have one as well, which only tells the kind of its modules.
+    // A folder within a package may have a package.json of its own that only states the kind of its modules.
     if (existsSync(manifest) && JSON.parse(readFileSync(manifest, "utf8")).version !== undefined)
       return folder
   }
@@ -27,7 +27,7 @@ const noticeOf = (folder) => {
   return [`${name} ${version}`, [`${name} ${version} (${kind})`, ...texts].join("\n\n")]
 }
 
-/** `modules` are paths; what a bundler puts before or behind them does no harm. */
+/** `modules` are paths; prefixes and suffixes that a bundler adds are ignored. */
 export const noticesOf = (modules) => {
   const folders = new Set(modules.flatMap((module) => packageOf(module.replace(/^\0|\?.*$/g, "")) ?? []))
   const notices = new Map([...folders].map(noticeOf))

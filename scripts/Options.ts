@@ -1,6 +1,6 @@
 /**
- * The options of a script of this folder. One that it does not take, or without the value it needs, ends the script with
- * status 2 and a line that says what is wrong and what it takes; `--help` says what it takes.
+ * The options of a script in this folder. An unknown option, or one without its value, ends the script with status 2 and a
+ * line that says what is wrong and which options there are; `--help` lists the options.
  */
 import { type ParseArgsConfig, parseArgs } from "node:util"
 

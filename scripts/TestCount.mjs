@@ -1,6 +1,6 @@
 /**
- * A vitest reporter for the last lines of `npm test`: it counts, and names the tests that passed at the second try. A test
- * file that could not be loaded counts as one failure: its tests are not known.
+ * A vitest reporter for the last lines of `npm test`: it counts tests, and names those that passed only at the second try. A
+ * test file that could not be loaded counts as one failure, because its tests are unknown.
  */
 import { writeFileSync } from "node:fs"
 import { relative } from "node:path"

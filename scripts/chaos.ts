@@ -1,10 +1,11 @@
 /**
- * Breaks an installation of real processes in every way it knows, and judges what came of it:
+ * Breaks an installation of real processes in every way it knows, and checks that nothing was lost, repeated or changed:
  * `npm run chaos -- --seed 1 --seconds 120`. The same seed gives the same plan. Ends with 1 unless every law held.
  *
- * The meters of all processes are added up as well: they tell of no more than is on record, and of half of it at least, but for
- * what killed processes had not told yet. With `--only-kills` the one trouble is that every 20 s a process is killed, whichever
- * chance says; then nothing else is missing: `npm run chaos -- --seconds 600 --workers 3 --servers 2 --only-kills`.
+ * The sums of all processes' meters are checked as well: never more than is on record, and at least half of it, because a
+ * killed process takes the figures that were not scraped yet with it. `--only-kills` does nothing but kill a process every
+ * 20 s, whatever the seed; then only those figures may be missing: `npm run chaos -- --seconds 600 --workers 3 --servers 2
+ * --only-kills`.
  */
 import { Effect } from "effect"
 import { chaos } from "../packages/worker/test/chaos/Chaos.ts"

@@ -1,7 +1,7 @@
 /**
- * Compares the API of this tree with that of the last release, by docs/compatibility.md: `npm run compatibility`. Ends with 1
- * when something would break for whoever uses it, and says what. `-- --since <ref>` compares with another commit. Before the
- * first release nothing is promised yet.
+ * Compares the API of this tree with that of the last release, by the rules of docs/compatibility.md: `npm run
+ * compatibility`. Ends with 1 and lists the changes that would break callers. `-- --since <ref>` compares with another
+ * commit. Before the first release nothing is promised.
  */
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"

@@ -1,9 +1,9 @@
 /**
  * Builds the web console into `build/console/`, where the server finds it; does nothing when no source is newer.
  *
- * `npm start` runs it beside itself, at the lowest priority, so that the first webhook does not wait for it; until it is
- * done the server shows a page that waits. Built in a folder of its own and put in place at once, so that nobody reads
- * half of it.
+ * `npm start` runs this beside itself, at the lowest priority, so that the first webhook does not wait for it. Until it is
+ * done, the server shows a waiting page. The build goes into a folder of its own and is renamed into place, so that nobody
+ * reads half of it.
  */
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs"
@@ -17,7 +17,7 @@ export const consoleFolder = join(root, "build", "console")
 
 const SOURCES = ["console", "domain", "api-contract"].map((name) => join(root, "packages", name))
 
-/** The latest change of a file or of anything in a folder; a removed file changes its folder. */
+/** The latest change of a file or of anything in a folder. Removing a file changes its folder. */
 const newest = (path) => {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (!stat) return 0
@@ -35,7 +35,7 @@ export const isConsoleCurrent = () => {
   )
 }
 
-/** The licences of what it is made of; the fonts' too, which no module brings. */
+/** The licences of the bundled packages, and of the fonts, which no module imports. */
 const notices = {
   name: "notices",
   generateBundle() {
@@ -62,7 +62,7 @@ const build = async (draft) => {
 
 const putInPlace = (draft, started) => {
   const old = `${draft}.old`
-  // As old as the sources it was read from: an edit made meanwhile is newer.
+  // Dated like the sources it was read from: an edit made meanwhile is newer.
   utimesSync(join(draft, "index.html"), started, started)
   if (existsSync(consoleFolder)) renameSync(consoleFolder, old)
   renameSync(draft, consoleFolder)
@@ -83,10 +83,10 @@ const main = async () => {
   }
 }
 
-/** React builds another library where NODE_ENV is not production, whoever runs this. */
+/** React bundles its development build unless NODE_ENV is production, so set it whatever the environment says. */
 const environment = { ...process.env, NODE_ENV: "production" }
 
-/** Built when this returns. */
+/** Builds the console; it is in place when this returns. */
 export const buildConsole = () => {
   if (isConsoleCurrent()) return
   const { status } = spawnSync(process.execPath, [fileURLToPath(import.meta.url)], {
@@ -97,7 +97,7 @@ export const buildConsole = () => {
   if (status !== 0) throw new Error("The console could not be built: see above.")
 }
 
-/** In a process of its own, which ends with this one. */
+/** Builds in a process of its own, which ends with this one. */
 export const buildConsoleBeside = () => {
   if (isConsoleCurrent()) return
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], {

@@ -1,8 +1,8 @@
 /**
- * Kills and changes the primary of a replicated PostgreSQL under load, and judges what came of it:
- * `npm run failover -- --seed 1 --seconds 60`. The seed says what is published when. With `--pooler`, PgBouncer in transaction
- * mode stands between `serve` and each server. Ends with 1 when an acknowledged event was lost, a process had to be started
- * again, or a law was broken.
+ * Kills and changes the primary of a replicated PostgreSQL under load, and judges the result: `npm run failover -- --seed 1
+ * --seconds 60`. The seed decides what is published when. With `--pooler`, PgBouncer in transaction mode stands between
+ * `serve` and each server. Ends with 1 when an acknowledged event was lost, a process had to be restarted, or a law was
+ * broken.
  */
 import { Effect } from "effect"
 import { isThere } from "../packages/testkit/src/Pooler.ts"

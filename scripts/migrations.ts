@@ -1,7 +1,7 @@
 /**
- * Refuses migrations that would lock a big table for long, that would break the programs of the last release while they still
- * run, or that change what was released: `npm run migrations`. Judges what was added since the last tag `vX.Y.Z`, or since
- * `-- --since <ref>`. Before the first release there is nothing to judge: migrations are still edited in place.
+ * Refuses migrations that would lock a big table for long, break the programs of the last release that still run, or change
+ * a released migration: `npm run migrations`. It judges what was added since the last tag `vX.Y.Z`, or since `-- --since
+ * <ref>`. Before the first release there is nothing to judge: migrations are still edited in place.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,9 +1,10 @@
 /**
- * Takes away every guard of the SQL, one at a time, and sees whether a scenario of `packages/persistence/test/guards` notices:
- * `npm run mutate:sql`. What survives needs a scenario, or its reason in `packages/persistence/test/mutation/exceptions.json`.
+ * Removes every guard of the SQL, one at a time, and checks that a scenario of `packages/persistence/test/guards` fails:
+ * `npm run mutate:sql`. A guard whose removal no scenario notices needs a scenario, or an entry with a reason in
+ * `packages/persistence/test/mutation/exceptions.json`.
  *
- * `-- --only <text>` tries what has the text in its name (a function, a trigger, a file, a condition). `-- --check` only says
- * whether all exceptions name guards that exist, without a database.
+ * `-- --only <text>` tries only guards whose names contain the text (a function, a trigger, a file, a condition). `--
+ * --check` only checks that all exceptions name existing guards; it needs no database.
  */
 import * as TestCluster from "@posthorn/testkit/TestCluster"
 import { execute, withDatabase } from "@posthorn/testkit/TestCluster"
@@ -24,7 +25,7 @@ const exceptions = exceptionsIn(
 
 const say = (line: string) => console.log(`mutate:sql: ${line}`)
 
-/** What fails without a mutant notices none. */
+/** A scenario that fails without a mutant cannot notice one. */
 const soundScenes = async (scene: string, tries: ReadonlyArray<Mutant>): Promise<void> => {
   for (const of of new Set(tries.map((mutant) => mutant.of))) {
     const broken = await firstFailing(scene, of)

@@ -1,11 +1,12 @@
 /**
- * Breaks the rules that are written in TypeScript, one operator, literal or condition at a time, and sees whether a test
- * notices: `npm run mutate:ts`. The rules are those of scripts/mutants/Targets.ts: what an answer means and what is kept of it,
- * which URLs and addresses are accepted, what scopes and roles allow, whom the gate, sessions and tokens let in, how requests
- * are signed and verified, and how secrets are sealed.
+ * Breaks the rules written in TypeScript, one operator, literal or condition at a time, and checks that a test fails: `npm
+ * run mutate:ts`. scripts/mutants/Targets.ts lists the sources: what an answer means and what is kept of it, which URLs and
+ * addresses are accepted, what scopes and roles allow, whom the gate, sessions and tokens admit, how requests are signed and
+ * verified, and how secrets are sealed.
  *
- * What survives needs a test, or its reason in `scripts/mutants/exceptions.json`. `-- --only <text>` tries what has the text in
- * its name (a file, a line). `-- --check` only says whether all targets are there, and all exceptions name mutants that exist.
+ * A mutant that survives needs a test, or an entry with a reason in `scripts/mutants/exceptions.json`. `-- --only <text>`
+ * tries only mutants whose names contain the text (a file, a line). `-- --check` only checks that all targets exist, and
+ * that all exceptions name existing mutants.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -32,7 +33,10 @@ const byTarget = targets.map((target) => ({
 const all = byTarget.flatMap(({ mutants }) => mutants)
 const exceptions = exceptionsIn(new URL("mutants/exceptions.json", import.meta.url), all)
 
-/** The first test that fails, or undefined: file by file, as a failure stops what runs beside it, and that looks failed as well. */
+/**
+ * The first test that fails, or undefined. Files run one after another, because a failure stops tests that run beside it and
+ * makes them look failed as well.
+ */
 const noticing = async (vitest: Vitest, tests: ReadonlyArray<string>): Promise<string | undefined> => {
   for (const test of tests) {
     const { testModules } = await vitest.runTestSpecifications(await vitest.globTestSpecifications([test]))
@@ -45,7 +49,9 @@ const noticing = async (vitest: Vitest, tests: ReadonlyArray<string>): Promise<s
   return undefined
 }
 
-/** One vitest for all mutants of a source: what it transformed is kept, but for the source. Gives how many are not as they should be. */
+/**
+ * One vitest for all mutants of a source, so that other files are transformed once. Gives the number of unexpected results.
+ */
 const tryTarget = async (target: Target, mutants: ReadonlyArray<Mutant>): Promise<number> => {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-mutant-"))
   const source = join(root, target.file)

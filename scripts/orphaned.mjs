@@ -1,6 +1,7 @@
 /**
- * Notices that npm is gone. A SIGTERM to `npm start` reaches npm and the shell it put between, which dies without passing
- * it on: we would stay behind, unseen. Without npm nothing is watched: then a parent may end and leave us running.
+ * Notices that npm is gone. A SIGTERM to `npm start` reaches npm and its shell, which dies without passing the signal on, so
+ * this process would stay behind unnoticed. When npm did not start this process, its parent is not watched: the parent may
+ * end and leave us running.
  */
 export const onOrphaned = (act) => {
   if (process.env.npm_lifecycle_event === undefined) return

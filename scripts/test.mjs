@@ -2,10 +2,10 @@
  * `npm test` and `npm run test:deep`: installs what is missing and runs the tests; arguments go to vitest
  * (`npm test -- packages/worker`).
  *
- * In CI a test that fails is run once more, and named as unsteady if it passes then.
+ * In CI a test that fails is run once more, and reported as unsteady if it passes then.
  *
- * Guarantees: the last line is `tests: N passed, N failed, N skipped`, also when vitest breaks down; the exit code is
- * vitest's; whatever ends us ends vitest and its workers.
+ * Guarantees: the last line is `tests: N passed, N failed, N skipped`, even if vitest crashes. The exit code is vitest's.
+ * When this process ends, for whatever reason, vitest and its workers end too.
  */
 import { spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -30,14 +30,15 @@ const runVitest = (countFile) => {
     cwd: root,
     env: { ...process.env, POSTHORN_TEST_COUNT: countFile },
     stdio: "inherit",
-    // A group of its own, to end all of it: vitest alone leaves its workers running when it is told to stop.
+    // A process group of its own, so that all of it can be ended: vitest alone leaves its workers running when it is told to
+    // stop.
     detached: true
   })
   const stop = () => {
     process.kill(-child.pid, "SIGINT")
     setTimeout(() => process.kill(-child.pid, "SIGKILL"), 5000)
   }
-  // As Ctrl-C for all three: it is the one signal on which vitest ends by itself.
+  // SIGINT, like Ctrl-C: the only signal on which vitest ends by itself.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, stop)
   onOrphaned(stop)
   return new Promise((resolve) => {

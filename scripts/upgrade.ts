@@ -1,7 +1,7 @@
 /**
- * Upgrades an installation of the last release to what is checked out here, under load, and judges whether anything was lost or
- * refused: `npm run upgrade`. `-- --from <ref>` names another commit than the last tag `vX.Y.Z`, `-- --seconds 60` how long
- * it takes. Ends with 1 unless everything held. Before the first release there is nothing to upgrade from.
+ * Upgrades an installation of the last release to this tree, under load, and checks that nothing was lost or refused: `npm
+ * run upgrade`. `-- --from <ref>` names another commit than the last tag `vX.Y.Z`, `-- --seconds 60` the duration. Ends with
+ * 1 unless everything held. Before the first release there is nothing to upgrade from.
  */
 import { fileURLToPath } from "node:url"
 import { Effect } from "effect"

@@ -1,7 +1,7 @@
 /**
- * Deliveries a second, and the CPU of each: so many waiting for a worker that starts now, its start included (cold); then as many
- * that become due in one commit for the worker that runs (warm). The clock stops when the last one arrives, CPU is counted until
- * everything is recorded.
+ * Deliveries a second, and the CPU for each. Cold: a worker starts while a number of deliveries wait, its start included.
+ * Warm: as many become due in one commit while the worker runs. The clock stops when the last delivery arrives; CPU is
+ * counted until all are recorded.
  */
 import { cpuOf, now } from "../Machine.mjs"
 import { eventType, payload } from "../Requests.mjs"

@@ -1,6 +1,6 @@
 /**
- * Five receivers that never answer beside one that does; each event goes to all six, 40 events a second. How long does the good
- * one wait, from publishing to arrival? Requests time out after 10 s, as they do by default.
+ * Five receivers that never answer beside one that does. Each event goes to all six, 40 events a second. Measures how long a
+ * delivery to the good receiver takes from publishing to arrival. Requests time out after 10 s, the default.
  */
 import { quantile } from "../Machine.mjs"
 import { drive, pace, publishes } from "../Requests.mjs"
@@ -8,7 +8,7 @@ import { drive, pace, publishes } from "../Requests.mjs"
 const RATE = 40
 const HANGING = 5
 
-/** A worker that has no slot left for the good one is given up on. */
+/** Give up on a worker that has no slot left for the good receiver. */
 const PATIENCE_MS = 45_000
 
 export const fairness = {
@@ -35,7 +35,7 @@ export const fairness = {
     await Promise.race([all, late])
     const { delays } = await bench.sink.report()
     const lacking = Array.from({ length: count - delays.length }, () => Number.POSITIVE_INFINITY)
-    // It would wait for those that hang.
+    // A graceful stop would wait for the requests that hang.
     await work.stop("SIGKILL")
     return {
       "the good receiver waits: p50 ms": quantile([...delays, ...lacking], 0.5),

@@ -1,7 +1,7 @@
 /**
- * What a quiet installation costs: 5, 20, 100 and 400 publishes a second over REST to one endpoint, then nothing at all; the CPU
- * of `serve`, `work` and PostgreSQL in percent of one core, and the time from publishing to arrival. Then one publish at a time,
- * and the memory of `serve` and `work` after 20,000 events.
+ * What a quiet installation costs. First 5, 20, 100 and 400 publishes a second over REST to one endpoint, then none: the CPU
+ * of `serve`, `work` and PostgreSQL in percent of one core, and the time from publishing to arrival. Then one publish at a
+ * time, and the memory of `serve` and `work` after 20,000 events.
  */
 import { cpuOf, memoryOf, now, quantile, sleep } from "../Machine.mjs"
 import { drive, pace, publishes } from "../Requests.mjs"

@@ -1,6 +1,6 @@
 /**
- * How long a delivery waits at 200 events a second, each published from SQL in a transaction of its own: from before the
- * statement to the arrival at the receiver, the publisher's commit included.
+ * How long a delivery takes at 200 events a second, each published from SQL in a transaction of its own. The time runs from
+ * before the statement until the arrival at the receiver, and so includes the publisher's commit.
  */
 import { now, quantile, sleep } from "../Machine.mjs"
 import { eventType, payload } from "../Requests.mjs"

@@ -1,8 +1,8 @@
 /**
- * Publishing and reading, while nobody delivers. REST: single events from 64 connections and from one, a list of 50 deliveries
- * and one endpoint. SQL: 32 connections, each with a transaction of the application's own that inserts an order and publishes,
- * beside the same with a plain insert into an outbox table. The whole transaction goes to PostgreSQL as one message of prepared
- * statements, so that the client has the least part in it.
+ * Publishing and reading, while nobody delivers. REST: single events from 64 connections and from one, a list of 50
+ * deliveries, and one endpoint. SQL: 32 connections, each with transactions that insert an order and publish, compared with
+ * a plain insert into an outbox table instead. A transaction goes to PostgreSQL as one message of prepared statements, so
+ * that the client takes little of the time.
  */
 import { now } from "../Machine.mjs"
 import { drive, eventType, payload, publishes } from "../Requests.mjs"

@@ -1,6 +1,6 @@
 /**
- * Mutants that no test can notice, each with its reason: a JSON file of names. Whatever else survives fails a run, and so does an
- * exception that a test notices after all, that has no reason, or that names nothing any more.
+ * Mutants that no test can notice, each with its reason: a JSON file of names. A run fails if any other mutant survives. It
+ * also fails for an exception that a test does notice, that has no reason, or that names no mutant.
  */
 import { readFileSync } from "node:fs"
 
@@ -9,10 +9,10 @@ interface Named {
 }
 
 export interface Exceptions {
-  /** What is wrong with the file itself, without trying anything. */
+  /** Faults of the file itself, found without running any test. */
   readonly faults: ReadonlyArray<string>
   readonly has: (mutant: Named) => boolean
-  /** Says what became of a mutant; whether that is as it should be. `by`: the test that noticed it. */
+  /** Reports a mutant's fate, and whether it is the expected one. `by` is the test that noticed it. */
   readonly settle: (mutant: Named, by: string | undefined) => boolean
 }
 
@@ -35,6 +35,6 @@ export const exceptionsIn = (file: URL, mutants: ReadonlyArray<Named>): Exceptio
   }
 }
 
-/** Those whose names have the text in them. */
+/** The mutants whose names contain the text. */
 export const chosen = <M extends Named>(mutants: ReadonlyArray<M>, only: string | undefined) =>
   mutants.filter(({ name }) => only === undefined || name.includes(only))

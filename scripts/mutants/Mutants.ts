@@ -1,8 +1,8 @@
 /**
- * Mutants of a TypeScript source: everywhere one operator, literal, condition or list element is changed, each a mutant of its
- * own. What only tells people something (texts that are members' values, types, messages) is left alone.
+ * Mutants of a TypeScript source: each changes one operator, literal, condition or list element. Texts that only inform
+ * people (members' texts, types, messages) are left alone.
  *
- * A name says the file, the line's text, and the change, so that it outlives changes elsewhere in the file.
+ * A name consists of the file, the line's text and the change, so it stays valid when other lines change.
  */
 import { parseSync } from "@swc/core"
 
@@ -45,13 +45,13 @@ const OPERATORS: Readonly<Record<string, ReadonlyArray<string>>> = {
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && typeof (value as Node).type === "string"
 
-/** Also what stands in something without a type of its own: a method's function, an argument, a part of a pattern. */
+/** Also visits nodes without a type of their own: a method's function, an argument, a part of a pattern. */
 const childrenOf = (value: unknown): ReadonlyArray<Node> =>
   Object.values(value as object).flatMap((each: unknown) =>
     isNode(each) ? [each] : typeof each === "object" && each !== null ? childrenOf(each) : []
   )
 
-/** Types are erased, and imports and exports say what things are called. */
+/** Types are erased; imports and exports only name things. */
 const isSkipped = ({ type }: Node) => /^Ts(?!As|NonNull|Const|Satisfies)|^Import|^ExportNamed/.test(type)
 
 /** swc counts bytes from 1. */
@@ -105,7 +105,7 @@ const lineAt = (source: Buffer, at: number) => {
     .trim()
 }
 
-/** The file's name is that under which they are listed. */
+/** `file` is the name under which the mutants are listed. */
 export const mutantsOf = (file: string, source: string): ReadonlyArray<Mutant> => {
   const bytes = Buffer.from(source)
   const text = ({ end, start }: { start: number; end: number }) => bytes.subarray(start, end).toString()

@@ -1,4 +1,4 @@
-/** The sources whose rules are broken on purpose, and the test files that should notice, the quickest first. */
+/** The sources to mutate, and the tests that should notice, quickest first. */
 export interface Target {
   readonly file: string
   readonly tests: ReadonlyArray<string>

@@ -1,6 +1,6 @@
 /**
  * `npm run openapi:clients`: generates a client with openapi-typescript and one with oazapfts, compiles both strictly, and
- * runs them against a live server, which is started here (`posthorn dev` with a database of its own) and stopped.
+ * runs them against a live server (`posthorn dev` with a database of its own), which is started and stopped here.
  */
 import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -36,7 +36,7 @@ const ready = async (url) => {
   throw new Error("the server did not become ready within 90 s")
 }
 
-/** Only https: may be delivered to, so `dev` makes no demo endpoint. */
+/** Deliveries are allowed to https: only, so `dev` makes no demo endpoint. */
 const withServer = async (use) => {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-clients-"))
   const port = await freePort()

@@ -1,4 +1,7 @@
-/** `npm run openapi:lint`: Redocly's rules over the committed document, by redocly.yaml; a warning fails as an error does. */
+/**
+ * `npm run openapi:lint`: Redocly's rules over the committed document, as redocly.yaml configures them; a warning fails it
+ * too.
+ */
 import { document, here, install } from "./run.mjs"
 
 await install()

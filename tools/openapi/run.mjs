@@ -1,4 +1,4 @@
-/** Runs a program of this project and ends with its complaint when it has one. */
+/** Runs a program of this project; if it fails, ends with the program's output. */
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -21,7 +21,7 @@ export const run = (command, args, options = {}) =>
 
 export const bin = (name) => join(here, "node_modules", ".bin", name)
 
-/** What the lockfile says, once. */
+/** Installs what the lockfile says, once. */
 export const install = async () => {
   if (existsSync(bin("oazapfts"))) return
   await run("npx", ["--yes", "pnpm@12.21.0", "install", "--frozen-lockfile"])

@@ -1,8 +1,8 @@
 /**
  * Runs both generated clients against the server at BASE_URL.
  *
- * The server tries what is published here at once, and no receiver answers as one would: so the delivery is pending or
- * failed, as it happens, and nothing may be asked for by either. Given up it is not before minutes have passed.
+ * The server tries at once to deliver what is published here, and no receiver answers successfully. So a delivery may be
+ * pending or failed, and nothing may rely on either. It is not given up before minutes have passed.
  */
 import { oazapfts } from "./oazapfts.ts"
 import { openapiFetch } from "./openapiFetch.ts"
