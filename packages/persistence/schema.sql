@@ -678,7 +678,7 @@ create type posthorn.waiting as (
 -- posthorn.remove_old_keys(workspace text, kept interval, most integer) returns integer
 -- posthorn.remove_old_rollups() returns void
 -- posthorn.remove_workspace(workspace text) returns SETOF posthorn.workspaces
--- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text, root_type text DEFAULT NULL::text, root_id text DEFAULT NULL::text, actor_name text DEFAULT NULL::text) returns TABLE(source text, event text, delivery text)
+-- posthorn.replay(workspace text, endpoint text, sources text[], missed_events text[], job text, actor_type text, actor_id text, via text, trace text, root_type text DEFAULT NULL::text, root_id text DEFAULT NULL::text, actor_name text DEFAULT NULL::text, resend boolean DEFAULT false) returns TABLE(source text, event text, delivery text)
 -- posthorn.replay_is_queued(workspace text, replay text) returns boolean
 -- posthorn.replay_scan_limit() returns integer
 -- posthorn.replay_step(workspace text, replay text, batch integer, room integer, OUT outcome text, OUT made integer) returns record

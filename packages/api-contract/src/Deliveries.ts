@@ -137,7 +137,7 @@ const replayWebhookDelivery = HttpApiEndpoint.post(
   .addError(failure(WebhookEndpointDisabled))
   .addError(failure(IdempotencyKeyReused))
   .addError(failure(IdempotencyKeyInUse))
-  .annotate(OpenApi.Summary, "Send a stopped delivery again")
+  .annotate(OpenApi.Summary, "Send a delivery that failed again")
   .annotate(
     OpenApi.Description,
     "Makes a new pending delivery with the same event type and payload, under a new id. Only for failed, failed_permanent and dead_lettered ones; the endpoint must be enabled. The source stays as it is: a failed one keeps being retried as well, so its message may arrive by both."
@@ -152,12 +152,41 @@ const replayWebhookDelivery = HttpApiEndpoint.post(
     })
   )
 
+const resendWebhookDelivery = HttpApiEndpoint.post(
+  "resendWebhookDelivery",
+  "/workspaces/:slug/webhooks/deliveries/:deliveryId/resend"
+)
+  .setPath(inDelivery)
+  .setHeaders(Schema.Struct(idempotencyKey))
+  .addSuccess(withStatus(202, Delivery))
+  .addError(failure(WebhookDeliveryNotFound))
+  .addError(failure(WebhookDeliveryNotReplayable))
+  .addError(failure(EventPurged))
+  .addError(failure(WebhookEndpointDisabled))
+  .addError(failure(IdempotencyKeyReused))
+  .addError(failure(IdempotencyKeyInUse))
+  .annotate(OpenApi.Summary, "Send an ended delivery again, a delivered one too")
+  .annotate(
+    OpenApi.Description,
+    "Like a replay, but for deliveries that have ended: delivered, failed_permanent and dead_lettered ones. The receiver gets what it has had already, under a new id."
+  )
+  .annotateContext(
+    operation({
+      permission: "webhook:replay",
+      bucket: "rest_write",
+      tool: "resend_webhook_delivery",
+      guidance:
+        "Use it when the receiver lost what it had accepted and its owner wants it again: the handler runs a second time."
+    })
+  )
+
 export class DeliveriesApi extends HttpApiGroup.make("deliveries")
   .add(listWebhookDeliveries)
   .add(listWorkspaceDeliveries)
   .add(getWebhookDelivery)
   .add(listWebhookDeliveryAttempts)
   .add(replayWebhookDelivery)
+  .add(resendWebhookDelivery)
   .middleware(WorkspaceGate)
   .annotate(OpenApi.Title, "Deliveries")
   .annotate(OpenApi.Description, "What was sent, what came back, and sending it again.") {}

@@ -34,7 +34,7 @@ export const problems = {
   MethodNotAllowed: { status: 405, title: "The path does not answer this method" },
   RequestTimeout: { status: 408, title: "The request did not arrive in time" },
   WebhookEndpointDisabled: { status: 409, title: "The endpoint is disabled" },
-  WebhookDeliveryNotReplayable: { status: 409, title: "The delivery cannot be replayed" },
+  WebhookDeliveryNotReplayable: { status: 409, title: "The delivery cannot be sent again" },
   IdempotencyKeyReused: { status: 409, title: "The idempotency key was used for something else" },
   IdempotencyKeyInUse: { status: 409, title: "A call with this idempotency key is still running" },
   LimitReached: { status: 409, title: "The workspace has as many as it may have" },

@@ -1,4 +1,4 @@
-/** Reading a workspace's deliveries, and replaying one. Source: spec §2.2, §2.3, §3.1. */
+/** Reading a workspace's deliveries, and sending one again. Source: spec §2.2, §2.3, §3.1. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import {
@@ -11,7 +11,7 @@ import {
 import type { DeliveryId, EndpointId } from "@posthorn/domain/Ids"
 import { byOrdinal, byTime } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
-import { type DeliveryStatus, ReplayableStatus } from "@posthorn/domain/States"
+import { type DeliveryStatus, EndedStatus, ReplayableStatus } from "@posthorn/domain/States"
 import type { Times } from "@posthorn/persistence/client/Statement"
 import { AttemptsRepo } from "@posthorn/persistence/repositories/AttemptsRepo"
 import { DeliveriesRepo } from "@posthorn/persistence/repositories/DeliveriesRepo"
@@ -35,7 +35,11 @@ export interface WorkspaceDeliveryQuery extends DeliveryQuery, Times {
   readonly eventId?: string | undefined
 }
 
-const REPLAYABLE: ReadonlySet<DeliveryStatus> = new Set(ReplayableStatus.literals)
+/** Which deliveries may be sent again: those that failed may be replayed, and those that have ended may be resent. */
+const ALLOWED: Readonly<Record<"replay" | "resend", ReadonlySet<DeliveryStatus>>> = {
+  replay: new Set(ReplayableStatus.literals),
+  resend: new Set(EndedStatus.literals)
+}
 
 export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabilities/Deliveries", {
   dependencies: [
@@ -103,10 +107,10 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
     })
 
     /**
-     * Sends a stopped delivery again, as a new row due now; the source stays as it was. A disabled endpoint is refused before
-     * the delivery's own state is checked.
+     * Sends a delivery again, as a new row due now; the source stays as it was. A disabled endpoint is refused before the
+     * delivery's own state is checked.
      */
-    const replay = (deliveryId: DeliveryId) =>
+    const sendAgain = (how: "replay" | "resend", deliveryId: DeliveryId) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
         const source = yield* deliveries.find(workspaceId, deliveryId)
@@ -114,10 +118,10 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
         const endpoint = yield* endpoints.lock(workspaceId, source.endpointId)
         if (endpoint === undefined) return yield* new WebhookDeliveryNotFound()
         if (!endpoint.enabled) return yield* new WebhookEndpointDisabled({ endpointId: endpoint.id })
-        if (!REPLAYABLE.has(source.status)) {
+        if (!ALLOWED[how].has(source.status)) {
           return yield* new WebhookDeliveryNotReplayable({ deliveryId, deliveryStatus: source.status })
         }
-        const id = yield* replays.replayOne(workspaceId, source, { actor, traceId })
+        const id = yield* replays.sendAgain(workspaceId, source, how, { actor, traceId })
         // Read in the transaction that made it. If there is no id, the source was delivered, or its event purged, meanwhile.
         const copy = id === undefined ? undefined : yield* deliveries.find(workspaceId, id)
         if (copy !== undefined) return yield* shown(copy)
@@ -125,8 +129,8 @@ export class Deliveries extends Effect.Service<Deliveries>()("@posthorn/capabili
         return yield* event === undefined || event.purgedAt === null
           ? new WebhookDeliveryNotReplayable({ deliveryId, deliveryStatus: "delivered" })
           : new EventPurged({ eventId: event.id })
-      }).pipe(transactional(sql), Effect.withSpan("Deliveries.replay"))
+      }).pipe(transactional(sql), Effect.withSpan("Deliveries.sendAgain"))
 
-    return { get, list, listByEndpoint, listAttempts, replay } as const
+    return { get, list, listByEndpoint, listAttempts, sendAgain } as const
   })
 }) {}

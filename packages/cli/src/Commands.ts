@@ -208,9 +208,16 @@ const traceCommand = asking(
 
 const replayCommand = asking(
   "replay",
-  "Sends a stopped delivery again.",
+  "Sends a delivery that failed again.",
   { deliveryId, json },
   async (given) => (await replaying()).replay(given.deliveryId, given.json)
+)
+
+const resendCommand = asking(
+  "resend",
+  "Sends a delivery that has ended again, a delivered one too.",
+  { deliveryId, json },
+  async (given) => (await replaying()).resend(given.deliveryId, given.json)
 )
 
 const recoverCommand = asking(
@@ -391,6 +398,7 @@ const commands = [
   attemptsCommand,
   traceCommand,
   replayCommand,
+  resendCommand,
   recoverCommand,
   endpointsCommand,
   auditCommand,

@@ -104,6 +104,10 @@ inChromium("the console in Chromium", (on) => {
     await page.getByRole("button", { name: "Replay" }).click()
     await page.getByText("Delivered", { exact: true }).first().waitFor()
     await page.getByRole("link", { name: (await items())[1]!.id }).waitFor()
+    await page.getByRole("button", { name: "Resend" }).click()
+    await until(async () => (await items()).length === 3)
+    await page.getByRole("link", { name: (await items())[1]!.id }).waitFor()
+    await page.goBack()
     await page.goBack()
     await page.getByText("Refused", { exact: true }).first().waitFor()
   })
@@ -183,6 +187,7 @@ inChromium("the console in Chromium", (on) => {
       "Disable",
       "Delete",
       "Replay",
+      "Resend",
       "Recover",
       "Add member",
       "Save",

@@ -13,6 +13,7 @@ export const AuditAction = Schema.Literal(
   "webhook.endpoint_auto_disabled",
   "webhook.secret_rotated",
   "webhook.delivery_replayed",
+  "webhook.delivery_resent",
   "webhook.replay_started",
   "webhook.replay_cancelled",
   "api_token.created",

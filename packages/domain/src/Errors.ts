@@ -199,16 +199,16 @@ export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()
   }
 }
 
-/** A replay of a delivery that has not stopped. */
+/** A replay of a delivery that has not failed, or a resend of one that has not ended. */
 export class WebhookDeliveryNotReplayable extends Schema.TaggedError<WebhookDeliveryNotReplayable>()(
   "WebhookDeliveryNotReplayable",
   {
     deliveryId: fact("Id of the delivery.", "whd_64401b2c93f5e0b7d1c4a98e62f03"),
-    deliveryStatus: fact("Why it cannot be replayed: its status.", "delivered")
+    deliveryStatus: fact("Why it cannot be sent again: its status.", "delivered")
   }
 ) {
   override get message() {
-    return `Delivery ${this.deliveryId} is ${this.deliveryStatus}: only failed, failed_permanent and dead_lettered ones can be replayed.`
+    return `Delivery ${this.deliveryId} is ${this.deliveryStatus}: failed, failed_permanent and dead_lettered ones can be replayed; delivered, failed_permanent and dead_lettered ones can be resent.`
   }
 }
 

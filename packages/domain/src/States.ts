@@ -19,6 +19,11 @@ export const ReplayableStatus = DeliveryStatus.pipe(
 )
 export type ReplayableStatus = typeof ReplayableStatus.Type
 
+/** The states in which a delivery has ended, and may be resent. */
+export const EndedStatus = DeliveryStatus.pipe(
+  Schema.pickLiteral("delivered", "failed_permanent", "dead_lettered")
+)
+
 export const ReplayState = Schema.Literal("queued", "running", "done", "cancelled")
 export type ReplayState = typeof ReplayState.Type
 

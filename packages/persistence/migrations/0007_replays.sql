@@ -156,11 +156,12 @@ end $$;
 
 -- The one way to make replays: for each source a pending delivery, due now, with the same payload, event type and event, and
 -- its audit event. A source is a delivery, or, if `sources` is null, an event that the endpoint missed. Sources that are gone,
--- whose event was purged, or whose state does not allow a replay, are left out. The caller has ensured that the endpoint is enabled.
+-- whose event was purged, or whose state does not allow it, are left out: a replay is of deliveries that failed, a resend of
+-- those that have ended. The caller has ensured that the endpoint is enabled.
 create function posthorn.replay(
   workspace text, endpoint text, sources text[], missed_events text[], job text,
   actor_type text, actor_id text, via text, trace text, root_type text default null, root_id text default null,
-  actor_name text default null
+  actor_name text default null, resend boolean default false
 ) returns table (source text, event text, delivery text)
 language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -177,7 +178,7 @@ begin
     cross join lateral (
       select d.id, d.event_id, d.event_type, d.payload from posthorn.deliveries d
       where d.workspace_id = workspace and d.id = w.id and d.endpoint_id = endpoint
-        and d.status in ('failed', 'failed_permanent', 'dead_lettered') offset 0
+        and d.status not in ('pending', case when resend then 'failed' else 'delivered' end) offset 0
     ) d
     left join lateral (
       -- Locked so that neither retention nor purging takes the payload; see remove_old_events and purge_event.
@@ -205,7 +206,8 @@ begin
   ), audited as (
     insert into posthorn.audit_events
       (workspace_id, action, actor_type, actor_id, actor_name, root_type, root_id, via, target_type, target_id, changes, trace_id)
-    select workspace, 'webhook.delivery_replayed', actor_type, actor_id, actor_name, root_type, root_id, via, 'webhook_delivery', delivery_id,
+    select workspace, case when resend then 'webhook.delivery_resent' else 'webhook.delivery_replayed' end, actor_type, actor_id,
+      actor_name, root_type, root_id, via, 'webhook_delivery', delivery_id,
       (case when source_id is null
          then json_build_object('fields', '[]'::json, 'replayedFrom', null, 'eventId', event_id)
          else json_build_object('fields', '[]'::json, 'replayedFrom', source_id) end), trace

@@ -62,6 +62,7 @@ export const samples: Readonly<Record<string, (world: World) => Sample>> = {
   getWebhookDelivery: () => ({}),
   listWebhookDeliveryAttempts: () => ({ query: { limit: "3" } }),
   replayWebhookDelivery: () => ({}),
+  resendWebhookDelivery: () => ({}),
   startReplay: () => ({ body: { since: SINCE, includeMissed: true } }),
   listReplays: () => ({ query: { limit: "5" } }),
   getReplay: () => ({}),

@@ -1,5 +1,5 @@
 /**
- * `posthorn replay` and `posthorn recover`: send one delivery again, or everything that an endpoint did not receive.
+ * `posthorn replay`, `resend` and `recover`: send one delivery again, or everything that an endpoint did not receive.
  *
  * `recover` counts, asks, starts the job and shows its progress. The job belongs to the server, so it goes on if the command is
  * interrupted. Without a terminal it cannot ask, so it starts nothing without `--yes`.
@@ -17,6 +17,15 @@ export const replay = (deliveryId: string, json: boolean) =>
       deliveries.replayWebhookDelivery({ path: { slug, deliveryId }, headers: {}, withResponse: true })
     )
     yield* print(json, text, () => `${value.id}  ${value.status}, replayed from ${deliveryId}`)
+  })
+
+export const resend = (deliveryId: string, json: boolean) =>
+  Effect.gen(function* () {
+    const { ask, slug } = yield* Posthorn
+    const { text, value } = yield* ask(({ deliveries }) =>
+      deliveries.resendWebhookDelivery({ path: { slug, deliveryId }, headers: {}, withResponse: true })
+    )
+    yield* print(json, text, () => `${value.id}  ${value.status}, resent from ${deliveryId}`)
   })
 
 export interface Recover {

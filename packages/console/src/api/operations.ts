@@ -35,6 +35,11 @@ export const operations = {
     "/workspaces/:slug/webhooks/deliveries/:deliveryId/replay",
     "webhook:replay"
   ],
+  resendWebhookDelivery: [
+    "POST",
+    "/workspaces/:slug/webhooks/deliveries/:deliveryId/resend",
+    "webhook:replay"
+  ],
   startReplay: ["POST", "/workspaces/:slug/webhooks/:endpointId/replays", "webhook:replay"],
   listReplays: ["GET", "/workspaces/:slug/webhooks/replays", "webhook:read"],
   getReplay: ["GET", "/workspaces/:slug/webhooks/replays/:replayId", "webhook:read"],

@@ -31,6 +31,7 @@ const actions: Readonly<Record<AuditAction, string>> = {
   "webhook.endpoint_auto_disabled": "Endpoint disabled by its failures",
   "webhook.secret_rotated": "Secret rotated",
   "webhook.delivery_replayed": "Delivery replayed",
+  "webhook.delivery_resent": "Delivery resent",
   "webhook.replay_started": "Replay started",
   "webhook.replay_cancelled": "Replay cancelled",
   "api_token.created": "API token created",

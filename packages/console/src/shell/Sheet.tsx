@@ -10,7 +10,7 @@ const keys: ReadonlyArray<readonly [string, string]> = [
   ["Enter", "Open the row"],
   ["/", "To the filter"],
   ["t", "Send test event"],
-  ["r", "Replay, or Recover"],
+  ["r", "Replay, Resend, or Recover"],
   ["l", "Live updates on or off"],
   ["?", "This sheet"],
   ["Esc", "Close what is open"],

@@ -1,5 +1,5 @@
 /**
- * Replays: of one delivery, and jobs that replay all that failed in a time. The statements are functions of
+ * Replays and resends of one delivery, and jobs that replay all that failed in a time. The statements are functions of
  * migrations/0007_replays.sql; a job's steps are made by a worker. Source: spec §3.1 and §4.6.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -110,21 +110,22 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
         where workspace_id = ${workspaceId} and id = ${replayId} and state = 'running'
         returning ${columns}`
 
-      /** Replay one delivery; gives the new one's id, or undefined when it cannot be replayed as it stands. */
-      const replayOne = (
+      /** Send one delivery again; gives the new one's id, or undefined when its state does not allow it. */
+      const sendAgain = (
         workspaceId: WorkspaceId,
         source: { readonly id: DeliveryId; readonly endpointId: EndpointId },
+        how: "replay" | "resend",
         { actor, traceId }: Asked
       ) =>
         Effect.map(
           first(sql, Replayed)`
         select delivery from posthorn.replay(${workspaceId}, ${source.endpointId}, array[${source.id}], null, null,
           ${actor.type}, ${actor.id}, ${actor.via}, ${traceId}, ${actor.root?.type ?? null}::text,
-          ${actor.root?.id ?? null}::text, ${actor.name}::text)`,
+          ${actor.root?.id ?? null}::text, ${actor.name}::text, ${how === "resend"})`,
           (replayed) => replayed?.delivery
         )
 
-      return { cancel, count, find, list, replayOne, start } as const
+      return { cancel, count, find, list, sendAgain, start } as const
     })
   }
 ) {}

@@ -10,15 +10,17 @@ const replay = async (
   workspace: string,
   endpoint: string,
   sources: ReadonlyArray<string> | null,
-  missed: ReadonlyArray<string> | null = null
+  missed: ReadonlyArray<string> | null = null,
+  resend = false
 ) =>
   (
     await stage.rows(
-      "select source, event from posthorn.replay($1, $2, $3, $4, null, 'operator', 'operator', 'rest', 'trace')",
+      "select source, event from posthorn.replay($1, $2, $3, $4, null, 'operator', 'operator', 'rest', 'trace', resend => $5)",
       workspace,
       endpoint,
       sources,
-      missed
+      missed,
+      resend
     )
   ).map(({ event, source }) => source ?? event)
 
@@ -45,6 +47,26 @@ export const replaying = writeScenarios((it) => {
       { source: null, event },
       { source: one, event: null },
       { source: null, event }
+    ])
+  })
+
+  it("replay: what is still on its way is not resent, and what was delivered is", async (stage) => {
+    const { acme, deliveries, endpoint } = await failing(stage, 4)
+    const [pending, failed, delivered, refused] = ids(deliveries) as [string, string, string, string]
+    const becomes = (status: string, id: string) =>
+      stage.rows("update posthorn.deliveries set status = $1 where id = $2", status, id)
+    await becomes("pending", pending)
+    await becomes("failed", failed)
+    await becomes("delivered", delivered)
+    assert.deepEqual(await replay(stage, acme, endpoint, [pending, failed, delivered, refused], null, true), [
+      delivered,
+      refused
+    ])
+    await replay(stage, acme, endpoint, [refused])
+    assert.deepEqual(await stage.rows("select action from posthorn.audit_events order by id"), [
+      { action: "webhook.delivery_resent" },
+      { action: "webhook.delivery_resent" },
+      { action: "webhook.delivery_replayed" }
     ])
   })
 

@@ -31,7 +31,10 @@ export const deliveriesLive = HttpApiBuilder.group(Api, "deliveries", (handlers)
         )
       )
       .handle("replayWebhookDelivery", (request) =>
-        once("replayWebhookDelivery", request, deliveries.replay(request.path.deliveryId))
+        once("replayWebhookDelivery", request, deliveries.sendAgain("replay", request.path.deliveryId))
+      )
+      .handle("resendWebhookDelivery", (request) =>
+        once("resendWebhookDelivery", request, deliveries.sendAgain("resend", request.path.deliveryId))
       )
   })
 ).pipe(Layer.provide([Deliveries.Default, IdempotentExecution.Default]))

@@ -61,20 +61,20 @@ export const stateMachineText = `# The delivery state machine
 A delivery is one event on its way to one endpoint. Its \`id\` is the \`webhook-id\` header, the same on every retry.
 
 \`\`\`
-publish, test send, replay                                           ->  pending
+publish, test send, replay, resend                                   ->  pending
 pending or failed   2xx                                              ->  delivered
 pending or failed   another 4xx, or the URL is refused               ->  failed_permanent
 pending or failed   5xx, 408, 429, 3xx, timeout, no usable answer    ->  failed
 failed              attempt ${last} fails like that too                    ->  dead_lettered
 \`\`\`
 
-| status | meaning | ends here | can be replayed |
-|---|---|---|---|
-| \`pending\` | waiting for its first attempt | no | no |
-| \`delivered\` | the receiver answered 2xx | yes | no |
-| \`failed\` | the last attempt failed; \`nextAttemptAt\` says when the next one is due | no | yes |
-| \`failed_permanent\` | the receiver refused it, or the URL is refused; it is not tried again | yes | yes |
-| \`dead_lettered\` | every retry failed; the workspace has a notification | yes | yes |
+| status | meaning | ends here | can be replayed | can be resent |
+|---|---|---|---|---|
+| \`pending\` | waiting for its first attempt | no | no | no |
+| \`delivered\` | the receiver answered 2xx | yes | no | yes |
+| \`failed\` | the last attempt failed; \`nextAttemptAt\` says when the next one is due | no | yes | no |
+| \`failed_permanent\` | the receiver refused it, or the URL is refused; it is not tried again | yes | yes | yes |
+| \`dead_lettered\` | every retry failed; the workspace has a notification | yes | yes | yes |
 
 ## What one attempt means
 
@@ -103,14 +103,15 @@ time of an attempt, not a promise. A test send does not wait for a pause. Changi
 it, makes the next probe due at once.
 
 A disabled endpoint is sent nothing: waiting deliveries wait, new events make no delivery for it (they are counted in
-\`missedEvents\`), replay and test send are refused with 409. Enabling it (\`update_webhook_endpoint\` with \`enabled: true\`)
+\`missedEvents\`), replay, resend and test send are refused with 409. Enabling it (\`update_webhook_endpoint\` with \`enabled: true\`)
 sets the streak to zero and lets waiting deliveries go on.
 
-## Replay
+## Replay and resend
 
 A replay is a new delivery with a new id, \`attempts\` 0, the same event type and payload, and \`replayedFrom\` set; the
 source stays as it was. Only \`failed\`, \`failed_permanent\` and \`dead_lettered\` deliveries of an enabled endpoint can be
-replayed. Receivers may see the same event again under a new id.
+replayed. A resend is the same for \`delivered\`, \`failed_permanent\` and \`dead_lettered\` ones: what was accepted is sent
+again. Receivers may see the same event again under a new id.
 
 ## Signing secrets
 

@@ -1,15 +1,17 @@
-/** Operations that send something: replay, test send, rotation. */
+/** Operations that send something: replay, resend, test send, rotation. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { Effect, Redacted } from "effect"
 import { makeDelivery, makeEndpoint, observe, publish } from "../Fixtures.ts"
-import { type Entered, entered, MASTER_KEY, testServer } from "../TestServer.ts"
+import { type Entered, entered, MASTER_KEY, OPERATOR_TOKEN, testServer } from "../TestServer.ts"
 
 const get = (ws: Entered, deliveryId: string) =>
   Effect.map(ws.call("GET", `/webhooks/deliveries/${deliveryId}`), ({ body }) => body)
 const replay = (ws: Entered, deliveryId: string) =>
   ws.call("POST", `/webhooks/deliveries/${deliveryId}/replay`)
+const resend = (ws: Entered, deliveryId: string) =>
+  ws.call("POST", `/webhooks/deliveries/${deliveryId}/resend`)
 
 layer(testServer(), { excludeTestServices: true })("replaying a delivery", (it) => {
   it.effect("§3.1 copies a stopped delivery into a new pending row and leaves the source as it was", () =>
@@ -92,6 +94,96 @@ layer(testServer(), { excludeTestServices: true })("replaying a delivery", (it) 
         })
       }
       expect((yield* ws.call("GET", "/webhooks/deliveries")).body.items).toHaveLength(2)
+    })
+  )
+})
+
+layer(testServer(), { excludeTestServices: true })("resending a delivery", (it) => {
+  it.effect("§3.1 sends what was delivered again, as a new pending row, and audits it as a resend", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const { deliveryId } = yield* makeDelivery(ws)
+      yield* observe(ws, deliveryId, { status: "delivered", httpStatus: 200 })
+      const source = yield* get(ws, deliveryId)
+
+      const answer = yield* resend(ws, deliveryId)
+
+      expect(answer).toMatchObject({
+        status: 202,
+        body: {
+          status: "pending",
+          attempts: 0,
+          replayedFrom: deliveryId,
+          eventId: source.eventId,
+          payload: source.payload
+        }
+      })
+      expect(answer.body.id).not.toBe(deliveryId)
+      expect(yield* get(ws, deliveryId)).toEqual(source)
+      const sql = yield* SqlClient
+      const queued =
+        yield* sql`select from posthorn.queue where delivery_id = ${answer.body.id} and due_at <= now()`
+      expect(queued).toHaveLength(1)
+      expect((yield* ws.call("GET", "/audit-events?limit=1")).body.items).toMatchObject([
+        {
+          action: "webhook.delivery_resent",
+          target: { type: "webhook_delivery", id: answer.body.id },
+          changes: { fields: [], replayedFrom: deliveryId }
+        }
+      ])
+    })
+  )
+
+  it.effect("§3.1 resends deliveries that have ended, and no others", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const sql = yield* SqlClient
+      const statuses = {
+        pending: 409,
+        delivered: 202,
+        failed: 409,
+        failed_permanent: 202,
+        dead_lettered: 202
+      }
+
+      for (const [status, expected] of Object.entries(statuses)) {
+        const { deliveryId } = yield* makeDelivery(ws)
+        yield* sql`update posthorn.deliveries set status = ${status} where id = ${deliveryId}`
+        const answer = yield* resend(ws, deliveryId)
+        expect(answer.status, status).toBe(expected)
+        if (expected === 409) {
+          expect(answer.body).toMatchObject({
+            _tag: "WebhookDeliveryNotReplayable",
+            deliveryId,
+            deliveryStatus: status
+          })
+        }
+      }
+    })
+  )
+
+  it.effect("§4 refuses a resend through a disabled endpoint, of a purged event, and of an unknown id", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const { deliveryId, endpointId } = yield* makeDelivery(ws)
+      yield* observe(ws, deliveryId, { status: "delivered", httpStatus: 200 })
+      const { eventId } = yield* get(ws, deliveryId)
+
+      yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled: false } })
+      expect(yield* resend(ws, deliveryId)).toMatchObject({
+        status: 409,
+        body: { _tag: "WebhookEndpointDisabled", endpointId }
+      })
+      yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled: true } })
+      yield* ws.call("POST", `/events/${eventId}/purge`, { token: OPERATOR_TOKEN })
+      expect(yield* resend(ws, deliveryId)).toMatchObject({
+        status: 409,
+        body: { _tag: "EventPurged", eventId }
+      })
+      expect(yield* resend(ws, "whd_00000000000000000000000000000")).toMatchObject({
+        status: 404,
+        body: { _tag: "WebhookDeliveryNotFound" }
+      })
     })
   )
 })

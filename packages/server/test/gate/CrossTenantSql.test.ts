@@ -112,6 +112,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   root_type: "null",
   root_id: "null",
   actor_name: "null",
+  resend: "false",
   via: "'rest'",
   from_due: "'{0}'",
   per_endpoint: "'{100}'",

@@ -1,4 +1,4 @@
-/** One delivery: every attempt with its request and answer, the next attempts, and replaying it. */
+/** One delivery: every attempt with its request and answer, the next attempts, and sending it again. */
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate, useParams, useRouter } from "@tanstack/react-router"
 import { callText } from "../../api/client.ts"
@@ -34,20 +34,23 @@ const useDelivery = (deliveryId: string) => {
   })
 }
 
-const Replay = ({ delivery }: { delivery: DeliveryDetail }) => {
+/** Replays a delivery that failed, and resends one that was delivered. */
+const SendAgain = ({ delivery }: { delivery: DeliveryDetail }) => {
   const { may, slug } = useSession()
   const navigate = useNavigate()
-  const replay = useAct("replayWebhookDelivery")
-  if (!may("replayWebhookDelivery") || !REPLAYABLE.includes(delivery.status)) return null
+  const isDelivered = delivery.status === "delivered"
+  const operation = isDelivered ? "resendWebhookDelivery" : "replayWebhookDelivery"
+  const again = useAct(operation)
+  if (!may(operation) || !(isDelivered || REPLAYABLE.includes(delivery.status))) return null
   return (
     <div className="grid justify-items-end gap-2">
       <Button
-        look="primary"
+        look={isDelivered ? "plain" : "primary"}
         icon="retry"
         data-key="r"
-        isDisabled={replay.isPending}
+        isDisabled={again.isPending}
         onPress={() =>
-          replay.mutate(
+          again.mutate(
             { path: { deliveryId: delivery.id } },
             {
               onSuccess: ({ id }) =>
@@ -56,9 +59,9 @@ const Replay = ({ delivery }: { delivery: DeliveryDetail }) => {
           )
         }
       >
-        Replay
+        {isDelivered ? "Resend" : "Replay"}
       </Button>
-      <Refusal error={replay.error} />
+      <Refusal error={again.error} />
     </div>
   )
 }
@@ -186,7 +189,7 @@ export const Delivery = () => {
       }
       name={`${delivery.eventType} ${statusWords[delivery.status].label}`}
       back={<Back />}
-      actions={<Replay delivery={delivery} />}
+      actions={<SendAgain delivery={delivery} />}
     >
       <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_22rem]">
         <Attempts delivery={delivery} payload={payload} />
