@@ -6,6 +6,7 @@
  *
  * Guarantees: when everything is up to date, which a stamp in node_modules tells in 3 ms, nothing is run or printed. pnpm is
  * the version that package.json pins. A failure shows pnpm's output and ends with one line of our own.
+ */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
