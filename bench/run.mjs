@@ -9,6 +9,7 @@
  * Each turn has new processes and a new database on one durable PostgreSQL. Ratios are medians of the rounds' ratios,
  * because a machine that is busy with other things slows both sides of a round. The other figures are medians, and say
  * little about another machine. The header of each scenario's file says what it does.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { cpus, loadavg, tmpdir } from "node:os"
