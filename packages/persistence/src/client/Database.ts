@@ -1,9 +1,9 @@
 /**
- * The connection to PostgreSQL, set up the way every statement in this room expects it.
+ * The connection to PostgreSQL, with the settings that every statement in this package expects.
  *
- * Rows come as their columns are named in the statement (aliased in camelCase where they leave this room), timestamps
- * as RFC 3339 text in UTC with milliseconds, int8 as a number. `transformJson` stays off: with it on, the driver renames
- * members inside customers' payloads.
+ * Columns keep the names that the statement gives them (camelCase aliases where rows leave this package), timestamps are RFC
+ * 3339 text in UTC with milliseconds, and int8 is a number. `transformJson` stays off: it would rename members inside
+ * customers' payloads.
  */
 import { Socket } from "node:net"
 import * as Reactivity from "@effect/experimental/Reactivity"
@@ -41,9 +41,9 @@ export interface DatabaseOptions extends Limits {
   readonly applicationName: string
   readonly maxConnections: number
   /**
-   * A connection on which nothing was said for so long is taken for dead and closed, and its statement fails. For those
-   * whose statements are all short: after a change of host no packet says that a connection is gone, and without this
-   * its statement would wait for a quarter of an hour.
+   * A connection that received nothing for this long is closed, and its statement fails. Only for pools whose statements are
+   * all short. After a change of host no packet says that a connection is gone: without this limit its statement would wait
+   * for a quarter of an hour.
    */
   readonly silence?: Duration.DurationInput
   /** The most connections that statements of one workspace may hold. */
@@ -57,7 +57,10 @@ const socketThatEnds = (silence: Duration.DurationInput) => () => {
   )
 }
 
-/** A pool. Waiting for a connection ends after `CONNECT_TIMEOUT`. Without `perWorkspace` a transaction cannot be interrupted before. */
+/**
+ * A pool. Waiting for a connection ends after `CONNECT_TIMEOUT`. Without `perWorkspace`, a transaction that waits cannot be
+ * interrupted earlier.
+ */
 export const layer = (options: DatabaseOptions) =>
   Layer.provide(Layer.scopedContext(connect(options)), Reactivity.layer)
 
@@ -76,7 +79,7 @@ const connect = (options: DatabaseOptions) =>
       ...(stream && { stream })
     })
     const client = yield* PgClient.fromPool({ acquire: Effect.succeed(pool), transformJson: false })
-    // For those who open connections of their own, beside the pool.
+    // For modules that open connections outside the pool.
     const config: PgClient.PgClientConfig = {
       ...client.config,
       connectTimeout: CONNECT_TIMEOUT,

@@ -1,19 +1,22 @@
 /**
- * The time by the database's clock, as this process knows it from the answers of the database.
+ * The database's time, as this process computes it from the database's answers.
  *
- * Whoever asks the database for its time passes on the answer. The answer was given between question and answer: the middle is
- * taken, and what is known stays as long as it lies between them too. In between a clock that only goes forward is added, so
- * setting this machine's clock changes nothing of it. Source: spec §3.4 (Clocks).
+ * A caller that asks the database for its time passes on the answer. The database read its clock between question and
+ * answer, so the middle is taken; the previous estimate stays while it lies between them too. Between answers a monotonic
+ * clock is added, so setting this machine's clock has no effect. Source: spec §3.4 (Clocks).
  */
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { gauge } from "@posthorn/telemetry/Meters"
 import { makeTrouble } from "@posthorn/telemetry/Trouble"
 import { Effect } from "effect"
 
-/** From here on this machine's clock is told to be wrong. */
+/** From this offset on, the log says that this machine's clock is wrong. */
 export const WARN_MS = 5_000
 
-/** Receivers refuse what was signed 5 minutes before or after their time: a worker whose clock is further off sends nothing. */
+/**
+ * Receivers refuse a timestamp that is 5 minutes off their own, so a worker whose clock is further off than this sends
+ * nothing.
+ */
 export const MOST_OFF_MS = 240_000
 
 const offset = gauge(
@@ -35,16 +38,19 @@ export class DatabaseClock extends Effect.Service<DatabaseClock>()(
       let origin: number | undefined
       let stopped = false
 
-      /** Milliseconds since 1970; this machine's before the database was asked. */
+      /** Milliseconds since 1970, by this machine's clock until the database was asked. */
       const now = (): number =>
         origin === undefined ? clock.unsafeCurrentTimeMillis() : Math.floor(origin + elapsed(clock))
-      /** This machine's minus the database's, in milliseconds. */
+      /** This machine's time minus the database's, in milliseconds. */
       const off = (): number => clock.unsafeCurrentTimeMillis() - now()
 
       return {
         now,
         off,
-        /** The database said `answer`, in milliseconds; it was asked when `elapsed` was `asked`, and has answered just now. */
+        /**
+         * Takes an answer of the database: `asked` is `elapsed` at the question, `answer` its time in milliseconds, received
+         * just now.
+         */
         measured: (asked: number, answer: number) =>
           Effect.suspend(() => {
             const half = (elapsed(clock) - asked) / 2
@@ -56,11 +62,11 @@ export class DatabaseClock extends Effect.Service<DatabaseClock>()(
               : wrong.failed(`${describeOffset(off())}. Set both by NTP`)
           }),
         isTooFarOff: () => Math.abs(off()) > MOST_OFF_MS,
-        /** The worker of this process, if there is one, says whether it has stopped because of its clock. */
+        /** The worker of this process, if there is one, reports whether it has stopped because of its clock. */
         setStopped: (value: boolean) => {
           stopped = value
         },
-        /** Why this process is not ready, as far as its clock goes. */
+        /** Why this process is not ready because of its clock, or null. */
         unready: (): "clock" | null => (stopped ? "clock" : null)
       } as const
     })

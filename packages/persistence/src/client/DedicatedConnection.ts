@@ -1,7 +1,7 @@
 /**
- * A connection of one's own, outside the pool: for session locks and for LISTEN, which belong to a connection.
+ * A connection outside the pool, for session locks and for LISTEN, which belong to one connection.
  *
- * Needs a direct connection, or a pooler that pools sessions. The scope closes it; when it breaks on its own, `broken`
+ * Needs a direct connection, or a pooler that pools sessions. The scope closes it. When the connection breaks, `broken`
  * ends. Nothing is retried here.
  */
 
@@ -25,16 +25,16 @@ export interface DedicatedConnection {
 
 const CONNECT_TIMEOUT_MS = 5_000
 const CLOSE_TIMEOUT_MS = 1_000
-/** Below the fence of 3 s: what waits longer than that is not waited for by its worker any more. */
+/** Below the fence of 3 s: after that the worker has given up the answer. */
 const LOCK_TIMEOUT = "2 seconds"
 
 const failed = (message: string) => (cause: unknown) => new SqlError({ cause, message })
 
-/** Opens connections of one's own, to the database that the pool is connected to. */
+/** Opens dedicated connections to the database that the pool is connected to. */
 export class DedicatedConnections extends Context.Tag("@posthorn/persistence/DedicatedConnections")<
   DedicatedConnections,
   {
-    /** `name` is seen in pg_stat_activity. */
+    /** pg_stat_activity shows `name`. */
     readonly open: (name: string) => Effect.Effect<DedicatedConnection, SqlError, Scope.Scope>
   }
 >() {}
@@ -60,7 +60,7 @@ const open = (
       Effect.tryPromise({ try: () => client.connect(), catch: failed("Failed to connect") }),
       () =>
         Effect.ignore(
-          // Interruptible, or a connection that is dead without a sign would be waited for without end.
+          // Interruptible: otherwise a dead connection that gives no sign would be waited for without end.
           Effect.timeout(Effect.interruptible(Effect.tryPromise(() => client.end())), CLOSE_TIMEOUT_MS)
         )
     )
@@ -73,14 +73,15 @@ const open = (
         onTimeout: () => failed("Failed to connect")(new Error("No answer"))
       })
     )
-    // Prepared: most are repeated each second, and the worker's beat costs PostgreSQL 2 ms when it is planned anew.
+    // Prepared: most of these statements run each second, and planning those of the worker's beat each time costs PostgreSQL
+    // 2 ms.
     const names = new Map<string, string>()
     const nameOf = (statement: string): string => {
       const name = names.get(statement) ?? `statement_${names.size}`
       names.set(statement, name)
       return name
     }
-    // One statement at a time: the driver will stop queueing them by itself.
+    // One statement at a time: a future version of the driver will not queue them.
     const turn = yield* Effect.makeSemaphore(1)
     return {
       broken: Deferred.await(broken),

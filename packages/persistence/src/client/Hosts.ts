@@ -7,7 +7,7 @@ import pg from "pg"
 
 const FORM = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s
 
-/** The parameter by which libpq would be told the same; the driver does not know it. */
+/** The parameter that tells libpq the same; the driver does not know it. */
 const SESSION = "target_session_attrs"
 
 const withoutSession = (url: URL, text: string) => {
@@ -16,7 +16,7 @@ const withoutSession = (url: URL, text: string) => {
   return url.href
 }
 
-/** One URL for each host; null when it is no URL of PostgreSQL. */
+/** One URL for each host; null when it is not a URL of PostgreSQL. */
 export const hostsOf = (text: string): ReadonlyArray<string> | null => {
   const [, before, hosts = "", after] = FORM.exec(text) ?? []
   const urls: Array<string> = []
@@ -35,13 +35,13 @@ export interface Address {
 
 export const shownAddress = ({ host, port }: Address) => `${host.includes(":") ? `[${host}]` : host}:${port}`
 
-/** What one host says; `error` is why it could not be asked. */
+/** What one host answered; `error` says why it could not be asked. */
 export interface Asked extends Address {
   readonly writes: boolean
   readonly error: unknown
 }
 
-/** Of several hosts none accepts writes. */
+/** None of several hosts accepts writes. */
 export class NoPrimary extends Error {
   readonly asked: ReadonlyArray<Asked>
 
@@ -54,13 +54,13 @@ export class NoPrimary extends Error {
 
 const ASK_TIMEOUT_MS = 3_000
 
-/** A standby's transactions are read-only, whatever they ask for. */
+/** A standby's transactions are always read-only, whatever they set. */
 export const acceptsWrites = async (client: pg.Client): Promise<boolean> => {
   const { rows } = await client.query("show transaction_read_only")
   return rows[0]?.transaction_read_only === "off"
 }
 
-/** Asks one host, on a connection of its own; never fails. */
+/** Asks one host on a new connection; never fails. */
 export const ask = async (url: string): Promise<Asked> => {
   const client = new pg.Client({
     connectionString: url,

@@ -1,10 +1,10 @@
 /**
  * The delivery worker's statements: prepared once per connection, on a few connections of their own.
  *
- * What they save against a statement of `SqlClient` (PostgreSQL 18, 2026-11-21): parsing and planning, 80 us of PostgreSQL's
- * CPU for each call, and rows as objects. Worth it only for what runs hundreds of times a second. Arrays go as text that is
- * put together here, because the driver looks into each element for what would have to be escaped, and ids never do.
- * Each call is one statement, so one transaction. Needs a direct connection, or a pooler that pools sessions.
+ * Compared with a statement of `SqlClient` (PostgreSQL 18, 2026-11-21) they save parsing and planning, 80 us of PostgreSQL's
+ * CPU for each call, and building rows as objects. Worth it only for statements that run hundreds of times a second. Array
+ * parameters are joined to text here: the driver would search each element for characters to escape, which ids do not
+ * contain. Each call is one statement, so one transaction. Needs a direct connection, or a pooler that pools sessions.
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { PgClient, type PgClientConfig } from "@effect/sql-pg/PgClient"
@@ -16,27 +16,30 @@ import { poolMeters, statementSeconds } from "./internal/PoolMeters.ts"
 import { rowsOf } from "./Rows.ts"
 import { sessionOf } from "./Session.ts"
 
-/** Reading, loading and recording run beside each other. */
+/** Reading, loading and recording run concurrently. */
 export const CONNECTIONS = 3
-/** A locked table fails a statement before the socket is given up for its silence: that would open another session each time. */
+/**
+ * Longer than `lock_timeout`: a locked table must fail the statement before the socket counts as silent, because that would
+ * open a new session each time.
+ */
 const LOCK_TIMEOUT = "2 seconds"
 
 type Columns = ReadonlyArray<readonly [name: string, holds: Schema.Schema.AnyNoContext]>
 
-/** A row is a list, for which the columns stand in their order. */
+/** A row is a list in the order of the columns. */
 export type RowOf<C extends Columns> = { readonly [K in keyof C]: Schema.Schema.Type<C[K][1]> }
 
 export const rowOf = <const C extends Columns>(columns: C) =>
   Schema.Tuple(...columns.map(([, holds]) => holds)) as unknown as Schema.Schema<RowOf<C>>
 
 export interface Statement<A> {
-  /** Under which each connection has it: one text for ever. */
+  /** The name under which each connection prepares it; a name always has the same text. */
   readonly name: string
   readonly text: string
   readonly row: Schema.Schema<A>
 }
 
-/** Takes these columns from a function's rows. */
+/** Selects these columns from a function's rows. */
 export const statement = <const C extends Columns>(call: string, columns: C): Statement<RowOf<C>> => ({
   name: call.slice(0, call.indexOf("(")),
   text: `select ${columns.map(([name]) => name).join(", ")} from ${call}`,
@@ -88,7 +91,7 @@ const runOn =
       )
     )
 
-/** To the database that the pool of `PgClient` is connected to. */
+/** Connects to the same database as the pool of `PgClient`. */
 export const layer: Layer.Layer<Prepared, never, PgClient> = Layer.scoped(
   Prepared,
   Effect.gen(function* () {
@@ -100,8 +103,8 @@ export const layer: Layer.Layer<Prepared, never, PgClient> = Layer.scoped(
 )
 
 /**
- * A text array's input, from what needs no escaping: ids, numbers, booleans. Joined, because adding one piece after another
- * leaves an object for each.
+ * A text array as input, from elements that need no escaping: ids, numbers, booleans. `join`, because appending one piece
+ * after another leaves an object for each.
  */
 export const plain = <A>(
   rows: ReadonlyArray<A>,
@@ -114,7 +117,7 @@ export const plain = <A>(
 
 const TO_ESCAPE = /[\\"]/g
 
-/** The same from any text. */
+/** A text array from any text. */
 export const quoted = <A>(rows: ReadonlyArray<A>, of: (row: A) => string | null): string =>
   plain(rows, (row) => {
     const value = of(row)

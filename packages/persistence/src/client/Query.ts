@@ -1,4 +1,4 @@
-/** Statements of repositories. One that fails is a defect; see Statement.ts for refusals. */
+/** Runs statements of repositories. A statement that fails is a defect; Statement.ts has the exceptions. */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, type Schema } from "effect"
 import { Counted } from "./internal/Columns.ts"
@@ -21,21 +21,21 @@ const seen =
 export const first = <A extends object>(sql: SqlClient, row: Schema.Schema<A>): Query<A | undefined> =>
   seen(all(sql, row), ([found]) => found)
 
-/** The row of a statement that always gives one. */
+/** The row of a statement that always returns one. */
 export const one = <A extends object>(sql: SqlClient, row: Schema.Schema<A>): Query<A> =>
   seen(all(sql, row), ([found]) => found!)
 
-/** What a statement counts, as `n`. */
+/** The count `n` that a statement returns. */
 export const counted = (sql: SqlClient): Query<number> => seen(all(sql, Counted), ([found]) => found!.n)
 
-/** Whether a statement gives a row. */
+/** Whether a statement returns a row. */
 export const hasRow = (sql: SqlClient): Query<boolean> =>
   seen(
     (text, ...parts) => Effect.orDie(sql(text, ...parts)),
     (found) => found.length > 0
   )
 
-/** A statement for its effect alone. */
+/** Runs a statement that returns nothing of interest. */
 export const execute =
   (sql: SqlClient): Query<void> =>
   (text, ...parts) =>

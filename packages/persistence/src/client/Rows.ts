@@ -1,15 +1,15 @@
 /**
- * What a statement gives. The columns of its rows are declared once, as a schema, and their type is derived from it; a
- * statement that is run without one gives columns of which nothing is known.
+ * The rows of statements. Their columns are declared once, as a schema, from which the type is derived. A statement that is
+ * run without a schema has columns of unknown types.
  *
- * Rows are taken as the driver made them: decoding 50 of them takes twice as long as reading them. Tests decode every
- * row that they read (`testkit/src/CheckedRows.ts`), and fail by one that does not fit. Why: docs/adr/0033-row-types.md.
+ * Production uses rows as the driver made them: decoding 50 of them takes twice as long as reading them. Tests decode every
+ * row that they read (`testkit/src/CheckedRows.ts`) and fail if one does not fit. Why: docs/adr/0033-row-types.md.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Effect, type Schema } from "effect"
 
-/** Throws when these are not such rows. */
+/** Throws when the values are not such rows. */
 export type Check = (
   found: ReadonlyArray<unknown>,
   row: Schema.Schema.AnyNoContext,
@@ -18,7 +18,7 @@ export type Check = (
 
 let check: Check | null = null
 
-/** From now on every row that this process reads is checked: for tests. */
+/** Checks every row that this process reads from now on; for tests. */
 export const checkRows = (by: Check): void => {
   check = by
 }
@@ -28,7 +28,7 @@ type Statement<A> = (
   ...parts: ReadonlyArray<unknown>
 ) => Effect.Effect<ReadonlyArray<A>, SqlError>
 
-/** The tag of a statement that gives such rows. */
+/** The template tag for a statement with such rows. */
 export const rows = <A extends object>(sql: SqlClient, row: Schema.Schema<A>): Statement<A> =>
   check === null
     ? sql<A>
@@ -37,7 +37,7 @@ export const rows = <A extends object>(sql: SqlClient, row: Schema.Schema<A>): S
         return Effect.flatMap(statement, (found) => rowsOf(row, found, statement.compile()[0]))
       }
 
-/** What was found by a statement that is not the pool's. */
+/** Rows of a statement that did not run on the pool. */
 export const rowsOf = <A>(
   row: Schema.Schema<A>,
   found: ReadonlyArray<unknown>,

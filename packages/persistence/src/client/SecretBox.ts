@@ -1,12 +1,12 @@
 /**
- * Encrypts signing secrets at rest: AES-256-GCM, bound to the row it lies in, under one of several master keys.
+ * Encrypts signing secrets at rest: AES-256-GCM, bound to their row, under one of several master keys.
  *
- * Answers that hold a secret and are kept under an idempotency key are sealed in the same way.
+ * Kept answers that contain a secret are sealed in the same way.
  *
- * A sealed secret is  key id (8 bytes) · nonce (12) · ciphertext · tag (16).  The workspace and endpoint ids are
- * associated data (of an answer, its key), so a ciphertext moved to another row does not open. The first key seals; all of them open, so that
- * the master key can be changed: put the new one first, re-encrypt, then drop the old one. The key id is a hash of the
- * key, so no numbering has to be kept. Nothing here protects against somebody who has both database and key.
+ * A sealed secret is  key id (8 bytes) · nonce (12) · ciphertext · tag (16).  The workspace and endpoint ids are associated
+ * data (for an answer, its idempotency key), so a ciphertext that is moved to another row does not open. The first master
+ * key seals; all of them open. To change the master key, put the new one first, re-encrypt, then drop the old one. The key
+ * id is a hash of the key, so keys need no numbers. Nothing here protects against somebody who has both database and key.
  * Source: spec §3.4 (Secrets) and §10 (ENCRYPTION_KEY).
  */
 
@@ -32,7 +32,7 @@ export class SecretUnreadable extends Data.TaggedError("SecretUnreadable")<{
   }
 }
 
-/** An endpoint, or an answer that is kept under an idempotency key. */
+/** What a secret is bound to: an endpoint, or an answer that is kept under an idempotency key. */
 export type SecretRow =
   | { readonly workspaceId: WorkspaceId; readonly endpointId: EndpointId }
   | { readonly workspaceId: WorkspaceId; readonly idempotencyKey: string }
@@ -43,11 +43,11 @@ const nameOf = (row: SecretRow) =>
 export class SecretBox extends Context.Tag("@posthorn/persistence/client/SecretBox")<
   SecretBox,
   {
-    /** Seal a `whsec_…` text for the row. */
+    /** Seals a `whsec_…` text for the row. */
     readonly seal: (row: SecretRow, secret: Redacted.Redacted) => Buffer
-    /** Open what was sealed for the row; throws `SecretUnreadable`. */
+    /** Opens what was sealed for the row; throws `SecretUnreadable`. */
     readonly open: (row: SecretRow, sealed: Uint8Array) => Redacted.Redacted
-    /** Whether the newest key sealed it. */
+    /** Whether it was sealed with the newest key. */
     readonly isCurrent: (sealed: Uint8Array) => boolean
   }
 >() {}
@@ -59,7 +59,7 @@ const masterKey = (key: Buffer): MasterKey => ({
   key
 })
 
-/** Keys of 32 bytes, newest first; at least one. */
+/** Master keys of 32 bytes, newest first; at least one. */
 export const make = (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>): SecretBox["Type"] => {
   const masters = keys.map((key) => masterKey(Buffer.from(Redacted.value(key))))
   const newest = masters[0]!

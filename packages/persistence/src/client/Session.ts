@@ -1,11 +1,11 @@
 /**
- * What every connection is set to before its first statement, whatever the server, the database or the role has by default:
- * what our SQL stands on, and what keeps a session that nobody listens to from staying.
+ * Settings of every connection before its first statement, whatever the server, the database or the role has by default:
+ * those that our SQL relies on, and those that end a session whose client is gone.
  *
- * Only what differs is set. So a role is refused only for what it has and may not change (`session_replication_role`, with
- * which no trigger runs): the connection fails, and the error names the setting. Set by statements and not when connecting,
- * because a pooler in between might not know them.
- * What an operator may want to choose is left alone: costs, memory, `synchronous_commit`, `default_transaction_read_only`.
+ * Only settings that differ are set. So a role is refused only if it has a setting that it may not change (with
+ * `session_replication_role` no trigger would run): the connection fails, and the error names the setting. They are set by
+ * statements and not as connection parameters, which a pooler in between might not know. Settings that an operator may want
+ * to choose are left alone: costs, memory, `synchronous_commit`, `default_transaction_read_only`.
  */
 import { Duration } from "effect"
 
@@ -13,7 +13,7 @@ const ON = [
   "array_nulls",
   "standard_conforming_strings",
   "row_security",
-  // A role without one of these reads whole tables. The statements that need less say so themselves.
+  // With one of these off, statements read whole tables. Statements that need one off set it themselves.
   "enable_bitmapscan",
   "enable_hashagg",
   "enable_hashjoin",
@@ -30,16 +30,16 @@ const ON = [
 const OFF = ["default_transaction_deferrable", "exit_on_error", "jit", "transform_null_equals"]
 
 /**
- * Times come in one style and zone. After a wait for a lock, what was committed meanwhile must be seen: under `repeatable read`
- * a deleted endpoint would leave behind what was published to it while it was waited for, and retention could remove an event
- * of which a replay was just made (docs/adr/0015-publishing.md).
+ * Times have one style and zone. `read committed`, because after a wait for a lock a statement must see what was committed
+ * meanwhile. Under `repeatable read` a deleted endpoint would leave behind deliveries that were published while it was
+ * locked, and retention could remove an event for which a replay was just made (docs/adr/0015-publishing.md).
  */
 const OTHERS: Readonly<Record<string, string>> = {
   DateStyle: "ISO, MDY",
   IntervalStyle: "postgres",
   TimeZone: "UTC",
   bytea_output: "hex",
-  // Below the server's own: it would otherwise carry on for whoever hung up, and hold locks or stand in line for them.
+  // Below the server's own: otherwise it would carry on for a client that is gone, and hold locks or queue for them.
   client_connection_check_interval: "2000",
   default_transaction_isolation: "read committed",
   extra_float_digits: "1",
@@ -51,7 +51,10 @@ const OTHERS: Readonly<Record<string, string>> = {
   session_replication_role: "origin"
 }
 
-/** PostgreSQL ends what takes longer. What is not given stays as the role has it; waits for locks are then without end. */
+/**
+ * PostgreSQL ends a statement or a wait that takes longer. Without a value the role's setting applies; waits for locks are
+ * then unlimited.
+ */
 export interface Limits {
   readonly statementTimeout?: Duration.DurationInput
   readonly idleInTransaction?: Duration.DurationInput
@@ -68,7 +71,7 @@ const wantedOf = ({ idleInTransaction, lockTimeout, statementTimeout }: Limits) 
   ...(idleInTransaction && { idle_in_transaction_session_timeout: milliseconds(idleInTransaction) })
 })
 
-/** The path comes first: with another one, what the second statement calls could be anybody's. */
+/** The search path comes first: with another path, the second statement could call somebody else's functions. */
 export const sessionOf = (limits: Limits = {}): string =>
   `set search_path = pg_catalog, pg_temp; select set_config(name, w.value, false) from (values ${Object.entries(
     wantedOf(limits)

@@ -1,9 +1,9 @@
 /**
- * What the statements of this room have in common.
+ * Helpers that all statements of this package share.
  *
- * A statement that fails is a defect: callers cannot do anything about a database that is away, and the edge of each
- * program turns the defect into what its outside understands. Refusals that the database itself makes (SQLSTATE PH4xx,
- * a unique index) are told apart here and nowhere else.
+ * A statement that fails is a defect: callers cannot do anything about an unreachable database, and the edge of each program
+ * turns the defect into an answer. Refusals by the database itself (SQLSTATE PH4xx, a unique index) are recognised here
+ * only.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
@@ -15,7 +15,7 @@ export const UNIQUE_VIOLATION = "23505"
 const FOREIGN_KEY_VIOLATION = "23503"
 export const LOCK_NOT_AVAILABLE = "55P03"
 
-/** What PostgreSQL says about a failed statement. */
+/** PostgreSQL's report on a failed statement. */
 export interface SqlProblem {
   readonly code?: string
   readonly message: string
@@ -26,19 +26,19 @@ export interface SqlProblem {
 export const problemOf = (error: SqlError): SqlProblem =>
   error.cause instanceof Error ? (error.cause as SqlProblem) : { message: String(error.cause) }
 
-/** It waited for another transaction for as long as `lock_timeout` allows. */
+/** The statement waited for another transaction as long as `lock_timeout` allows. */
 export const isLockTimeout = (error: SqlError): boolean => problemOf(error).code === LOCK_NOT_AVAILABLE
 
-/** Whether somebody else's transaction was in the way: made again, it may go through. */
+/** Whether another transaction was in the way, so that the statement may succeed when it is repeated. */
 export const isInTheWay = (code: string | undefined): boolean => /^(55P03|40001|40P01)$/.test(code ?? "")
 
-/** For the rest of the transaction: waits for other transactions end after two seconds, with 55P03. */
+/** For the rest of the transaction, waits for other transactions end after two seconds, with 55P03. */
 export const boundedWait = (sql: SqlClient) => sql`select set_config('lock_timeout', '2s', true)`
 
 type Refusals = Readonly<Record<string, (problem: SqlProblem) => unknown>>
 type RefusalOf<T extends Refusals> = ReturnType<T[keyof T]>
 
-/** Turn the failures with one of these SQLSTATEs into refusals; every other failure is a defect. */
+/** Turns failures with one of these SQLSTATEs into refusals; every other failure is a defect. */
 export const refusing =
   <T extends Refusals>(refusals: T) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, Exclude<E, SqlError> | RefusalOf<T>, R> =>
@@ -50,53 +50,58 @@ export const refusing =
         : Effect.fail(refusal(problemOf(error)) as RefusalOf<T>)
     })
 
-/** The end of a condition: newest first on (created_at, id), strictly past the position, and one more than the page holds. */
+/**
+ * The end of a query: newest first by (created_at, id), strictly past the position, and one row more than the page holds.
+ */
 export const newestFirst = (sql: SqlClient, limit: number, from: Option.Option<TimePosition>) =>
   sql`${Option.match(from, {
     onNone: () => sql`true`,
     onSome: ({ at, id }) => sql`(created_at, id) < (${at}::timestamptz, ${id}::text)`
   })} order by created_at desc, id desc limit ${limit + 1}`
 
-/** The same for a list that goes forward on id. */
+/** The same for a list in ascending order of id. */
 export const byIdAfter = (sql: SqlClient, limit: number, from: Option.Option<{ readonly id: string }>) =>
   sql`id > ${Option.match(from, { onNone: () => "", onSome: ({ id }) => id })} order by id limit ${limit + 1}`
 
 /**
- * SQLSTATE classes and codes that mean: the database is away, shutting down, read-only, full or its disk ill; try again
- * later. So do 28 and 3D000: a password that is being changed, or a database that is being restored, lets nobody in for a
- * while, and an observation must not be given up for that. XX (damage found while a row was read) is not among them: only
- * what touches that row fails, and nobody else may wait for it.
+ * SQLSTATE classes and codes that mean: the database is unreachable, shutting down, read-only, full, or its disk fails; try
+ * again later. 28 and 3D000 belong here too: while a password is being changed or a database restored, nobody can log in,
+ * and observations must not be given up for that. XX (damage found while a row was read) does not: only statements on that
+ * row fail, and others must not wait for it.
  */
 const AWAY = /^(08|28|3D000|53|57P0|58|25006|55P03|40001|40P01|57014)/
 
-/** What PostgreSQL says has five characters of these classes; other codes (ECONNRESET, CERT_HAS_EXPIRED) mean it said nothing. */
+/**
+ * PostgreSQL's codes have five characters of these classes. Other codes (ECONNRESET, CERT_HAS_EXPIRED) mean that it did not
+ * answer.
+ */
 const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/
 
-/** Whether this defect is a database that cannot be reached or cannot serve just now. */
+/** Whether this defect means that the database cannot be reached, or cannot serve at the moment. */
 export const isDatabaseAway = (defect: unknown): boolean => {
   if (!(defect instanceof SqlError)) return false
   const { code } = problemOf(defect)
   return code === undefined || !SQLSTATE.test(code) || AWAY.test(code)
 }
 
-/** Whether this defect is a row for a workspace that was deleted a moment ago, under a token still remembered. */
+/** Whether this defect is a row for a workspace that was just deleted, while its token was still cached. */
 export const isWorkspaceGone = (defect: unknown): boolean => {
   if (!(defect instanceof SqlError)) return false
   const { code, constraint } = problemOf(defect)
   return code === FOREIGN_KEY_VIOLATION && (constraint?.endsWith("_workspace_id_fkey") ?? false)
 }
 
-/** What a list of events or deliveries can be narrowed to. */
+/** The filters of a list of events or deliveries. */
 export interface Times {
-  /** Made then or later. */
+  /** Created then or later. */
   readonly since?: string | undefined
-  /** Made before then. */
+  /** Created before then. */
   readonly until?: string | undefined
 }
 
 /**
- * What was made between these times, by the order of ids, which is that of `created_at`. Of ids a millisecond more: `until` may lie
- * within the one to which `created_at` is cut.
+ * Rows created between these times, selected by id, whose order is that of `created_at`. Ids go one millisecond further,
+ * because `until` may lie within the millisecond to which `created_at` is cut.
  */
 export const madeBetween = (
   sql: SqlClient,

@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL last refused to write, though it answers: a transaction that only reads succeeds on a full disk. Kept for each
- * database of this process, from the refusal until something has been written (`operations/WriteProbe.ts`).
+ * The last write that PostgreSQL refused although it answers: on a full disk, transactions that only read succeed. Kept for
+ * each database of this process, from the refusal until a write succeeds (`operations/WriteProbe.ts`).
  */
 
 export type NotWriting = "away" | "read_only" | "disk_full"
@@ -11,12 +11,12 @@ const REASONS: Readonly<Record<string, NotWriting>> = {
   "57P03": "away"
 }
 
-/** Why a statement that failed with this SQLSTATE could not be written; undefined when it failed for another reason. */
+/** Why a statement that failed with this SQLSTATE could not write; undefined when it failed for another reason. */
 export const notWriting = (code: string | undefined): NotWriting | undefined => REASONS[code ?? ""]
 
 const refused = new Map<string, NotWriting>()
 
-/** Every error of every connection passes through here. */
+/** Called for every error of every connection. */
 export const noteRefusal = (url: string, code: string | undefined): void => {
   const reason = notWriting(code)
   if (reason !== undefined) refused.set(url, reason)

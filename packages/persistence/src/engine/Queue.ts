@@ -1,10 +1,10 @@
 /**
- * The outbox as a worker sees it: what is due, what a post needs, and the few marks a claim leaves.
+ * The queue as a worker reads it: due deliveries, what an attempt needs, and the claims that are written down.
  *
- * Reading takes nothing: whoever owns a shard remembers what it holds. So a claim costs no write, and a poll that is
- * repeated does no harm. The statements are functions in migrations/0004_engine.sql, so that PostgreSQL keeps their
- * plans. Times are microseconds since 1970 by the database's clock. Beside it: a poll (internal/Polls.ts), what it
- * brings (DueRows.ts), and what a post needs (Loads.ts). Source: spec §3.1, §8 and §3.4.
+ * Reading marks nothing: the owner of a shard remembers what it holds. So most claims cost no write, and a repeated poll
+ * does no harm. The statements are functions in migrations/0004_engine.sql, so that PostgreSQL keeps their plans. Times are
+ * microseconds since 1970 by the database's clock. internal/ has a poll (Polls.ts), its rows (DueRows.ts), and the content
+ * of attempts (Loads.ts). Source: spec §3.1, §8 and §3.4.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -27,17 +27,17 @@ export type { Cursor, Due, Open } from "./internal/Polls.ts"
 
 export interface Heads {
   readonly rows: ReadonlyArray<DueRow>
-  /** Where to go on; null when no endpoint is left. */
+  /** Where to continue; null after the last endpoint. */
   readonly next: LaneRef | null
 }
 
-/** A claim to be written down: `count` is how many there are with it, so writing it twice counts it once. */
+/** A claim to write down. `count` is the new number of claims, so writing it twice counts it once. */
 export interface Claim {
   readonly row: DueRow
   readonly count: number
 }
 
-/** It is counted; it stood at the limit and went to the dead letters; somebody holds its row. */
+/** `counted`: written down. `given_up`: at the limit, and now a dead letter. `held`: another transaction holds the row. */
 const ClaimOutcome = Schema.Literal("counted", "given_up", "held")
 export type ClaimOutcome = typeof ClaimOutcome.Type
 
@@ -45,11 +45,11 @@ const Claimed = Schema.Struct({ id: Id("delivery"), outcome: ClaimOutcome })
 
 const Disabled = Schema.Struct({ id: Id("endpoint") })
 
-/** The rows of one endpoint from a position in its line on. */
+/** The rows of one endpoint from this due time and delivery on. */
 export interface Refill extends LaneRef {
   readonly due: number
   readonly deliveryId: DeliveryId
-  /** How many. */
+  /** The number of rows. */
   readonly wanted: number
 }
 
@@ -57,8 +57,8 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
   Queue,
   {
     /**
-     * What became due past the cursors, at most `perShard` of each shard, without the rows of the endpoints in `skip`. With
-     * those it looks at no more than `scanLimit` in each shard.
+     * What became due past the cursors, at most `perShard` rows of each shard, without the endpoints in `skip`. If `skip` is
+     * not empty, it scans at most `scanLimit` rows in each shard.
      */
     readonly due: (
       marks: ReadonlyArray<Cursor>,
@@ -66,21 +66,21 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
       perShard: number,
       scanLimit: number
     ) => Effect.Effect<Due, SqlError>
-    /** The first row that is due of each endpoint, whatever shard, going on after one of them (null: from the beginning). */
+    /** The first due row of each endpoint in all shards, starting after `after` (null: from the beginning). */
     readonly heads: (after: LaneRef | null, most: number) => Effect.Effect<Heads, SqlError>
-    /** When the next row of these shards becomes due after now, or null. */
+    /** When the next row of these shards becomes due, or null. */
     readonly nextDue: (shards: ReadonlyArray<number>) => Effect.Effect<number | null, SqlError>
-    /** What is due of single endpoints, each one's by due time. */
+    /** Due rows of single endpoints, each endpoint's by due time. */
     readonly dueOf: (refills: ReadonlyArray<Refill>) => Effect.Effect<ReadonlyArray<DueRow>, SqlError>
-    /** In the order asked; null for what is gone or was recorded meanwhile. One call at a time. */
+    /** In the order of `rows`; null for a delivery that is gone or was recorded meanwhile. One call at a time. */
     readonly load: (rows: ReadonlyArray<DueRow>) => Effect.Effect<ReadonlyArray<Content | null>, SqlError>
-    /** Writes claims down; gives what came of each, by delivery. What is gone is left out. */
+    /** Writes claims down; gives the outcome by delivery. Deliveries that are gone are left out. */
     readonly countClaims: (
       claims: ReadonlyArray<Claim>,
       limit: number,
       sending: boolean
     ) => Effect.Effect<ReadonlyMap<string, ClaimOutcome>, SqlError>
-    /** Which of these endpoints exist and are disabled. */
+    /** Those of these endpoints that exist and are disabled. */
     readonly disabledAmong: (lanes: ReadonlyArray<LaneRef>) => Effect.Effect<ReadonlyArray<string>, SqlError>
   }
 >() {}

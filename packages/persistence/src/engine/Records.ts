@@ -1,11 +1,11 @@
 /**
- * Writing down what came of attempts, and marking spent deliveries.
+ * Stores the outcomes of attempts, and marks deliveries whose retries are spent.
  *
- * `record` takes everything that finished since the last call, in the order it finished, and writes it in one
- * transaction. Calling it again with the same observations changes nothing, so a call whose answer was lost is simply
- * repeated. What is written and why: migrations/0003_record.sql. Source: spec §2.3, §3.1 and §3.4.
- */
+ * `record` takes everything that finished since the last call, in the order in which it finished, and writes it in one
+ * transaction. Calling it again with the same observations changes nothing, so a call whose answer was lost is repeated.
+ * What it writes and why: migrations/0003_record.sql. Source: spec §2.3, §3.1 and §3.4.
 
+ */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { PgClient } from "@effect/sql-pg/PgClient"
@@ -21,7 +21,7 @@ import { policyOf, type VersionedPolicy } from "./internal/Policies.ts"
 
 export type { VersionedPolicy } from "./internal/Policies.ts"
 
-/** One attempt, judged. */
+/** One judged attempt. */
 export interface Observed {
   readonly workspaceId: WorkspaceId
   readonly deliveryId: DeliveryId
@@ -30,46 +30,49 @@ export interface Observed {
   readonly ordinal: number
   readonly attemptId: AttemptId
   readonly status: AttemptStatus
-  /** When it began, in milliseconds since 1970; its seconds are what was signed. */
+  /** When it began, in milliseconds since 1970; the signed timestamp is in whole seconds of it. */
   readonly at: number
   readonly durationMs: number
   readonly httpStatus: number | null
   readonly failureReason: FailureReason | null
-  /** The value of `webhook-signature`; null when no request was made, or when what was sent shall not be kept. */
+  /** The value of `webhook-signature`; null when no request was made, or when it must not be kept. */
   readonly signature: string | null
   readonly responseBody: string | null
-  /** Where it was sent. */
+  /** The URL of the request. */
   readonly url: string
-  /** A JSON object; null for none. */
+  /** A JSON object, or null. */
   readonly responseHeaders: string | null
   readonly retryAfterMs: number | null
   readonly exhausted: boolean
   /** Null when it was delivered. */
   readonly disables: Disables | null
-  /** Of the policy by which it was judged. */
+  /** The version of the policy by which it was judged. */
   readonly policyVersion: string
 }
 
-/** An endpoint that was disabled, and why. */
+/** An endpoint that was disabled, and the reason. */
 export interface Disabled {
   readonly endpointId: string
   readonly reason: DisabledReason
 }
 
 export interface Recorded {
-  /** Observations that were the first of their ordinal; the others changed nothing. */
+  /** Observations that were the first of their ordinal; others changed nothing. */
   readonly recorded: number
   readonly deadLettered: number
   /** Endpoints that this call disabled. */
   readonly disabled: ReadonlyArray<Disabled>
-  /** Endpoints whose policy was changed since their failures were judged: nothing of theirs is stored, and all of it is to be judged again. */
+  /**
+   * Endpoints whose policy was changed since their failures were judged. Nothing of theirs is stored; judge their
+   * observations again.
+   */
   readonly changed: ReadonlySet<string>
   /**
-   * Places of the observations that are not on record, because another one was first or nothing was waited for any more. The
-   * others are, be it by this call or by an earlier one whose answer was lost.
+   * Indexes of the observations that are not on record, because another one was first or the delivery was no longer pending.
+   * All others are on record, by this call or by an earlier one whose answer was lost.
    */
   readonly tooLate: ReadonlyArray<number>
-  /** What `retryAfterMs` counts from, in microseconds since 1970. */
+  /** The moment from which `retryAfterMs` counts, in microseconds since 1970. */
   readonly moment: number
 }
 
@@ -80,36 +83,39 @@ const Policy = Schema.Struct({
   version: Schema.String
 })
 
-/** Dead letters that were processed, and those of them whose deliveries were still to be given up. */
+/** How many dead letters were processed, and those whose deliveries were still pending. */
 const DeadLettered = Schema.Struct({ processed: Count, marked: Count })
 export type DeadLettered = typeof DeadLettered.Type
 
 export class Records extends Context.Tag("@posthorn/persistence/engine/Records")<
   Records,
   {
-    /** Each delivery at most once. `fixedHeaders` is a JSON object: what every request carried besides the four headers of its own. */
+    /**
+     * Each delivery at most once. `fixedHeaders` is a JSON object: the headers that all requests share, besides the four
+     * that differ.
+     */
     readonly record: (
       observed: ReadonlyArray<Observed>,
       fixedHeaders: string
     ) => Effect.Effect<Recorded, SqlError>
-    /** The policies that hold for these endpoints now, in the order asked; null for what is gone. */
+    /** The current policies of these endpoints, in the order of the input; null for an endpoint that is gone. */
     readonly policies: (
       endpoints: ReadonlyArray<LaneRef>
     ) => Effect.Effect<ReadonlyArray<VersionedPolicy | null>, SqlError>
-    /** Endpoints of which `record` would have to wait for a row that somebody holds. Waits for nothing itself. */
+    /** Endpoints for which `record` would have to wait because a row is locked. This call waits for nothing. */
     readonly held: (observed: ReadonlyArray<Observed>) => Effect.Effect<ReadonlySet<string>, SqlError>
-    /** The dead-letter consumer: looks at up to `batch` spent deliveries and marks them terminal. */
+    /** The dead-letter consumer: processes up to `batch` dead letters. */
     readonly deadLetter: (batch: number) => Effect.Effect<DeadLettered, SqlError>
   }
 >() {}
 
-/** The places of the observations, in the order in which rows are locked. */
+/** Indexes of the observations, in the order in which `record` locks their rows. */
 const inOrder = (observed: ReadonlyArray<Observed>): ReadonlyArray<number> => {
   const ids = observed.map(({ deliveryId }) => deliveryId)
   return [...ids.keys()].sort((a, b) => (ids[a]! < ids[b]! ? -1 : ids[a]! > ids[b]! ? 1 : 0))
 }
 
-/** The parameters of `posthorn.record` that are lists, by their names: none can take another's place. */
+/** The list parameters of `posthorn.record`, passed by name so that none can be swapped. */
 const LISTS: Readonly<Record<string, (observed: ReadonlyArray<Observed>) => string>> = {
   workspaces: (observed) => plain(observed, (one) => one.workspaceId),
   deliveries: (observed) => plain(observed, (one) => one.deliveryId),
@@ -122,7 +128,7 @@ const LISTS: Readonly<Record<string, (observed: ReadonlyArray<Observed>) => stri
   durations: (observed) => plain(observed, (one) => one.durationMs),
   http_statuses: (observed) => plain(observed, (one) => one.httpStatus),
   failure_reasons: (observed) => plain(observed, (one) => one.failureReason),
-  // Base64 and its commas: nothing to escape.
+  // Base64 and commas need no escaping.
   signatures: (observed) => plain(observed, ({ signature }) => signature && `"${signature}"`),
   response_bodies: (observed) => quoted(observed, (one) => one.responseBody),
   retry_afters: (observed) => plain(observed, (one) => one.retryAfterMs),
@@ -152,7 +158,7 @@ const RECORD = statement(
 )
 const HELD = statement("posthorn.held($1, $2, $3, $4)", [["held", Id("endpoint")]])
 
-/** The call of `posthorn.record`, for whoever makes it in a transaction of their own. */
+/** The call of `posthorn.record`, for callers with a transaction of their own. */
 export const recording = (observed: ReadonlyArray<Observed>, fixedHeaders: string) => {
   const arrivals = inOrder(observed)
   const ordered = arrivals.map((n) => observed[n]!)

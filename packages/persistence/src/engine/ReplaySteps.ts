@@ -1,6 +1,6 @@
 /**
- * Replay jobs as a worker sees them: which are running, and the next step of one. A step is one transaction, so a
- * crash repeats nothing; its row's lock says who makes it. See migrations/0007_replays.sql.
+ * Replay jobs as a worker reads them: the running ones, and the next step of one. A step is one transaction, so a crash
+ * repeats nothing; a lock on the job's row leaves each step to one worker. See migrations/0007_replays.sql.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -13,8 +13,8 @@ const RunningReplay = Schema.Struct({ workspaceId: Id("workspace"), id: Id("repl
 export type RunningReplay = typeof RunningReplay.Type
 
 /**
- * `stepped`: call again; `waiting`: the endpoint is disabled, or has enough waiting; `finished`; `idle`: it is not running,
- * or another worker makes it.
+ * `stepped`: call again. `waiting`: the endpoint is disabled, or has enough deliveries waiting. `finished`. `idle`: the job
+ * is not running, or another worker makes the step.
  */
 const StepOutcome = Schema.Literal("stepped", "waiting", "finished", "idle")
 export type StepOutcome = typeof StepOutcome.Type
@@ -25,9 +25,12 @@ export type Step = typeof Step.Type
 export class ReplaySteps extends Context.Tag("@posthorn/persistence/engine/ReplaySteps")<
   ReplaySteps,
   {
-    /** Jobs whose turn it is, by workspace: of endpoints that are enabled, and not queued behind three others. */
+    /**
+     * Running jobs of enabled endpoints, workspaces in turn; without jobs that have three others of their workspace before
+     * them.
+     */
     readonly running: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<RunningReplay>, SqlError>
-    /** Up to `batch` replays, as long as the endpoint has fewer than `room` deliveries waiting. */
+    /** Makes up to `batch` replays, as long as the endpoint has fewer than `room` deliveries waiting. */
     readonly step: (replay: RunningReplay, batch: number, room: number) => Effect.Effect<Step, SqlError>
   }
 >() {}

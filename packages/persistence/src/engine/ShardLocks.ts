@@ -1,10 +1,10 @@
 /**
  * The statements of shard ownership, on the connection that holds the locks.
  *
- * Advisory locks of this database in class `CLASS`: object 0 to 31 are the shards, `MEMBER` is held shared by every
- * worker. Anybody who may connect can take them too. A holder whose role cannot change the queue is no worker: it is not
- * counted as a member, and `standing` names it. A session may take a lock twice, so only free ones are tried and only held
- * ones unlocked.
+ * The locks are advisory locks of this database in class `CLASS`. Objects 0 to 31 are the shards; every worker holds
+ * `MEMBER` shared. Anybody who may connect can take them too. A holder whose role cannot change the queue is a foreign
+ * session: it does not count as a member, and `standing` names it. A session can take a lock twice, so only free locks are
+ * tried and only held ones unlocked.
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, Schema } from "effect"
@@ -14,15 +14,15 @@ import { Count } from "../client/internal/Columns.ts"
 const CLASS = 7_067_002
 const MEMBER = 1_000_000
 
-/** The server ends a session that says nothing for so long, and with it frees its locks. */
+/** The server ends a session after this silence, which frees its locks. */
 export const IDLE_SESSION_TIMEOUT_MS = 5_000
 
-/** A session that holds, or waits for, what is the workers', and can be none. */
+/** A session that holds, or waits for, a worker's lock but cannot be a worker. */
 const ForeignSession = Schema.Struct({
   pid: Count,
   role: Schema.String,
   application: Schema.String,
-  /** Shards it holds. */
+  /** The number of shards that it holds. */
   shards: Count
 })
 export type ForeignSession = typeof ForeignSession.Type
@@ -32,7 +32,7 @@ const Standing = Schema.Struct({
   now: Schema.Number,
   shardCount: Count,
   members: Count,
-  /** Ours among the members, from 0. */
+  /** This worker's position among the members, from 0. */
   position: Count,
   free: Schema.Array(Count),
   foreignSessions: Schema.Array(ForeignSession)
@@ -45,23 +45,25 @@ const Cleared = Schema.Struct({ shard: Count })
 
 const Taken = Schema.Struct({
   ...Cleared.fields,
-  /** Set when the last owner did not give it back, and was somebody else: rows due by then may have been in flight. */
+  /**
+   * Set when the last owner was another worker and did not give the shard back: rows due by then may have been in flight.
+   */
   inDoubtUntil: Schema.NullOr(Count)
 })
 export type Taken = typeof Taken.Type
 
 export interface ShardLocks {
-  /** Become a member; false while somebody keeps all workers out. Members give this up with their session. */
+  /** Become a member; false while a foreign session keeps all workers out. Membership ends with the session. */
   readonly join: Effect.Effect<boolean, SqlError>
-  /** Be a member no longer: the others share what there is. */
+  /** Stop being a member, so that the others share all shards. */
   readonly resign: Effect.Effect<void, SqlError>
   readonly standing: Effect.Effect<Standing, SqlError>
-  /** Those of these that nobody else got first. */
+  /** Takes the shards that are still free, and gives those. */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Taken>, SqlError>
-  /** Those of these in which nothing is left of what a dead owner may have held: they are in doubt no longer. */
+  /** Ends the doubt of shards in which no row is left that a dead owner may have held; gives those shards. */
   readonly clearDoubt: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
   readonly giveBack: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
-  /** Unlocks them, and leaves it written down that they were not given back. */
+  /** Unlocks the shards without giving them back, so that their rows are in doubt for the next owner. */
   readonly letGo: (shards: ReadonlyArray<number>) => Effect.Effect<void, SqlError>
 }
 
@@ -104,7 +106,7 @@ const GIVE_BACK = `
   select posthorn.give_back_shard(shard::smallint, $2), pg_advisory_unlock(${CLASS}, shard)
   from unnest($1::integer[]) as shard`
 
-/** Without giving them back: for whoever takes one next, what is due in it is in doubt, as after a death. */
+/** The next owner treats due rows of the shard as in doubt, as after a death. */
 const LET_GO = `select pg_advisory_unlock(${CLASS}, shard) from unnest($1::integer[]) as shard`
 
 /** `owner` is any text that no other worker uses. */

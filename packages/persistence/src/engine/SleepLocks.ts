@@ -1,6 +1,6 @@
 /**
- * The locks by which publishers know that a worker sleeps: `posthorn.wake` in migrations/0002. On the connection on which the
- * worker hears them, so that the locks never outlive its hearing.
+ * The locks that tell publishers that a worker sleeps: `posthorn.wake` in migrations/0002. They are taken on the connection
+ * on which the worker listens, so they end with it.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { Effect, Schema } from "effect"
@@ -12,11 +12,14 @@ const TAKE = `select shard from unnest($1::integer[]) as shard
 
 const Taken = Schema.Struct({ shard: Count })
 
-/** The connection holds no others. */
+/** Releases all locks: the connection holds no others. */
 const GIVE_BACK = "select pg_advisory_unlock_all()"
 
 export interface SleepLocks {
-  /** Those of these shards that could be had: not while a transaction that published to one is open. */
+  /**
+   * Takes what it can and gives the shards that it got. A shard cannot be locked while a transaction that published to it is
+   * open.
+   */
   readonly take: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>, SqlError>
   readonly giveBack: Effect.Effect<void, SqlError>
 }

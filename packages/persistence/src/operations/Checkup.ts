@@ -1,6 +1,6 @@
 /**
- * What an operator wants to know of the database before trusting it: `posthorn doctor` asks each question by itself, so that one
- * that cannot be answered leaves the others their answers. Nothing here changes anything.
+ * The questions of `posthorn doctor` to the database. Each is asked separately, so that one without an answer leaves the
+ * others theirs. Nothing here changes anything.
  */
 import { randomUUID } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -25,7 +25,7 @@ export const ServerFacts = Schema.Struct({
   isSuperuser: Schema.Boolean,
   isStandby: Schema.Boolean,
   isReadOnly: Schema.Boolean,
-  /** Null when the connection is plain. */
+  /** Null when the connection is not encrypted. */
   tls: Schema.NullOr(Schema.String),
   fsync: Schema.String,
   synchronousCommit: Schema.String
@@ -36,7 +36,7 @@ const Now = Schema.Struct({ now: Schema.Number })
 
 const Missing = Schema.Struct({ missing: Schema.String })
 
-/** Failure reasons of attempts that reached nobody. */
+/** Failure reasons of attempts that reached no receiver. */
 const OutOfReach = FailureReason.pipe(Schema.pickLiteral("tls_failed", "dns_failed", "connection_failed"))
 export type OutOfReach = typeof OutOfReach.Type
 
@@ -57,17 +57,17 @@ export const serverFacts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
-/** Whether every transaction here only reads, as on a standby. */
+/** Whether every transaction is read-only here, as on a standby. */
 export const readsOnly = Effect.map(serverFacts, ({ isReadOnly }) => isReadOnly)
 
 const ConnectionLimit = Schema.Struct({
-  /** Whose limit it is, for people. */
+  /** The owner of the limit, as text for people. */
   by: Schema.String,
-  /** Without what other programs use. */
+  /** Connections that other programs have not taken. */
   left: Count
 })
 
-/** The limits of the server, the database and the role, as far as there are any. */
+/** The connection limits of the server, the database and the role, where set. */
 export const connections = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => rows(sql, ConnectionLimit)`
@@ -91,11 +91,11 @@ export const connections = Effect.flatMap(
 
 const Timeout = Schema.Struct({
   name: Schema.Literal("idle_session_timeout", "idle_in_transaction_session_timeout", "statement_timeout"),
-  /** 0 for none. */
+  /** 0 means none. */
   milliseconds: Count
 })
 
-/** What the role and the database set, where Posthorn sets nothing itself. */
+/** Timeouts of the role and the database that Posthorn does not override. */
 export const timeouts = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => rows(sql, Timeout)`
@@ -103,7 +103,7 @@ export const timeouts = Effect.flatMap(
     where name in ('idle_session_timeout', 'idle_in_transaction_session_timeout', 'statement_timeout') order by name`
 )
 
-/** How far the database's clock is ahead of this process's, in milliseconds; half of the round trip is taken off. */
+/** How far the database's clock is ahead of this process's, in milliseconds, corrected by half of the round trip. */
 export const clockAhead = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const began = yield* Clock.currentTimeMillis
@@ -112,7 +112,7 @@ export const clockAhead = Effect.gen(function* () {
   return Math.round(row!.now - (began + ended) / 2)
 })
 
-/** What this role may not do and must: such as `update queue`. */
+/** Rights that this role needs and lacks, such as `update queue`. */
 export const missingRights = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
     rows(sql, Missing)`
@@ -138,8 +138,8 @@ const DUPLICATE_PREPARED_STATEMENT = "42P05"
 const HEARD_WITHIN = "3 seconds"
 
 /**
- * Whether a session stays one: a notification reaches who listens for it. Behind a pooler that pools transactions it
- * does not, and neither would a worker's locks hold.
+ * Whether a session stays one: a notification reaches its listener. Behind a pooler that pools transactions it does not, and
+ * a worker's locks would not hold either.
  */
 export const keepsSessions: Effect.Effect<boolean, SqlError, DedicatedConnections | SqlClient.SqlClient> =
   Effect.gen(function* () {
@@ -150,20 +150,20 @@ export const keepsSessions: Effect.Effect<boolean, SqlError, DedicatedConnection
     const heard = yield* Deferred.make<void>()
     connection.onNotification(() => Effect.runSync(Deferred.succeed(heard, undefined)))
     yield* connection.query(`listen ${channel}`)
-    // Behind such a pooler the listening session is the next one's.
+    // Behind such a pooler, the next statement may run on another session.
     yield* Effect.addFinalizer(() => Effect.ignore(connection.query(`unlisten ${channel}`)))
     yield* sql`select pg_notify(${channel}, '')`
     return Option.isSome(yield* Effect.timeoutOption(Deferred.await(heard), HEARD_WITHIN))
   }).pipe(
     Effect.scoped,
-    // A statement that another process has prepared on what should be a session of our own.
+    // Another process has prepared this statement on what should be our own session.
     Effect.catchIf(
       (error) => problemOf(error).code === DUPLICATE_PREPARED_STATEMENT,
       () => Effect.succeed(false)
     )
   )
 
-/** Workers and what they hold, and foreign sessions that hold it instead. */
+/** Workers and their shards, and foreign sessions that hold some. */
 export const whoWorks: Effect.Effect<ShardLocks.Standing, SqlError, DedicatedConnections> = Effect.gen(
   function* () {
     const connections = yield* DedicatedConnections
@@ -174,7 +174,10 @@ export const whoWorks: Effect.Effect<ShardLocks.Standing, SqlError, DedicatedCon
 
 const LOOKED_AT = 1_000
 
-/** Enabled endpoints whose latest attempt reached nobody, such as one whose certificate nobody trusts; the first thousand that fail. */
+/**
+ * Enabled endpoints whose latest attempt reached no receiver, for example because of an untrusted certificate; the first
+ * thousand that fail.
+ */
 export const unreachable = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => rows(sql, FailingEndpoint)`

@@ -1,6 +1,6 @@
 /**
- * Counting hours that are over, for statistics: migrations/0008_statistics.sql. Bounded in its share of the database: after each
- * hour it rests four times as long as counting it took. Bounded in time, too, for whoever calls has more to do.
+ * Rolls up hours that are over, for statistics: migrations/0008_statistics.sql. After each hour it rests four times as long
+ * as counting took, which bounds its load. `MOST_MS` bounds its time, because its caller has more to do.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -10,13 +10,16 @@ import { Id } from "../client/internal/Columns.ts"
 import { rows } from "../client/Rows.ts"
 
 const REST = 4
-/** No hour is begun later; the one that is being counted by then is finished, and rested for. */
+/** No hour is begun later than this. The hour that is being counted then is finished, and the rest after it observed. */
 const MOST_MS = 30_000
 
 export class HourlyRollups extends Context.Tag("@posthorn/persistence/operations/HourlyRollups")<
   HourlyRollups,
   {
-    /** Counts hours that can be counted now, for about half a minute; gives how many. Safe to call from several workers at once. */
+    /**
+     * Rolls up the hours that can be, for about half a minute; gives their number. Safe to call from several workers at
+     * once.
+     */
     readonly count: Effect.Effect<number, SqlError>
   }
 >() {}

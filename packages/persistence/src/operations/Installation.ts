@@ -1,11 +1,11 @@
 /**
- * The whole installation in numbers: what waits, for whom, and since when. The same for every process that asks.
+ * Meters of the whole installation: what waits, for which workspaces, and since when. Every process shows the same numbers.
  *
- * Counting costs what there is to count (a million waiting deliveries of 2,000 endpoints: 0.6 s on two busy cores), so what
- * was counted is shown again until a hundred times as long has passed as the counting took, and `FRESH_MS` at least: one
- * percent of a core, whatever the backlog and however often somebody asks. It runs beside whoever asks, who waits for it
- * `PATIENCE` at most, and goes on when they leave. What cannot be counted keeps its last number; `counted_timestamp` says
- * of when it is.
+ * The cost of counting grows with what is counted (a million waiting deliveries of 2,000 endpoints: 0.6 s on two busy
+ * cores). So a count is shown until a hundred times its duration has passed, and for at least `FRESH_MS`: counting takes one
+ * percent of a core, whatever the backlog and however often somebody asks. It runs in the background: a caller waits at most
+ * `PATIENCE`, and the count continues when callers leave. A number that cannot be counted keeps its last value;
+ * `counted_timestamp` says how old it is.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { PgClient } from "@effect/sql-pg/PgClient"
@@ -109,7 +109,7 @@ const show = (standing: Standing, atMs: number) => {
   counted.set(atMs / 1000)
 }
 
-/** Has all of it counted, not too often, when somebody reads the meters. */
+/** Counts, but not too often, when somebody reads the meters. */
 export const installationMeters: Effect.Effect<
   void,
   never,

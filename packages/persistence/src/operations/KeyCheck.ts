@@ -1,6 +1,6 @@
 /**
- * Whether the master keys of this process open the signing secrets on record. A wrong key stops nothing but deliveries, so
- * it is looked for at the start, among the first thousand endpoints. Source: spec §10 (ENCRYPTION_KEY).
+ * Checks at the start whether this process's master keys open the signing secrets of the first thousand endpoints. Otherwise
+ * a wrong key would show only in deliveries that are not sent. Source: spec §10 (ENCRYPTION_KEY).
  */
 
 import { Effect } from "effect"
@@ -10,7 +10,7 @@ import { SecretsRepo } from "./SecretsRepo.ts"
 const LOOKED_AT = 1_000
 const START = { workspaceId: "", endpointId: "" }
 
-/** What to say when a secret stays shut; undefined when all open. */
+/** A message when a secret cannot be opened; undefined when all can. */
 export const keyWarning = Effect.gen(function* () {
   const box = yield* SecretBox
   const secrets = yield* SecretsRepo

@@ -1,13 +1,13 @@
 /**
- * The migrations that this program knows, read from `migrations/`: plain SQL, with what the migrator has to know of each in
- * the comment that it begins with.
+ * The migrations that this program knows, read from `migrations/`: plain SQL, each with instructions for the migrator in its
+ * first comment.
  *
- *   -- Runs beside: 0007         Programs whose newest migration is 7 or a later one go on while this one is applied, and
- *                                afterwards. Without the line no older program may.
- *   -- Outside a transaction     For `create index concurrently`: statement by statement, each ending its line with a
- *                                semicolon. It must bear being run again from the start.
+ *   -- Runs beside: 0007         Programs whose newest migration is 7 or later may run while this one is applied, and
+ *                                afterwards. Without this line no older program may.
+ *   -- Outside a transaction     For `create index concurrently`: runs statement by statement; each statement ends with
+ *                                a semicolon at the end of a line. The file must be repeatable from the start.
  *
- * Nothing here judges whether that is true: `npm run migrations` and `npm run upgrade` do.
+ * Whether these lines are true is not checked here but by `npm run migrations` and `npm run upgrade`.
  */
 import { createHash } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
@@ -20,16 +20,16 @@ export interface Migration {
   readonly sql: string
   /** SHA-256 of `sql`, in hex. */
   readonly fingerprint: string
-  /** The newest migration of the oldest program that may run beside it; null: none may that does not know it. */
+  /** The newest migration of the oldest program that may run beside it; null: only programs that know it may. */
   readonly runsBeside: number | null
-  /** What is run, one after the other: the whole text in a transaction, or one statement each and no transaction. */
+  /** The texts to run in order: the whole file in one transaction, or single statements without one. */
   readonly steps: ReadonlyArray<string>
   readonly isTransaction: boolean
 }
 
 const FILE_NAME = /^(\d{4})_([a-z_]+)\.sql$/
 
-/** The comment that a migration begins with. */
+/** A migration's first comment. */
 const headOf = (sql: string) => /^(?:--.*\n)*/.exec(sql)![0]
 
 /** Statements that end with a semicolon at the end of a line. */
@@ -39,7 +39,7 @@ const statementsOf = (sql: string) =>
     .map((statement) => statement.replace(/^(?:\s*--.*(?:\n|$))+/, "").trim())
     .filter((statement) => statement !== "")
 
-/** Null when the file is no migration. */
+/** Null when the file is not a migration. */
 export const migrationOf = (file: string, sql: string): Migration | null => {
   const [, version, name] = FILE_NAME.exec(file) ?? []
   if (version === undefined || name === undefined) return null
@@ -57,7 +57,7 @@ export const migrationOf = (file: string, sql: string): Migration | null => {
   }
 }
 
-/** In order. */
+/** In ascending order. */
 export const migrations: ReadonlyArray<Migration> = readdirSync(folder)
   .sort()
   .flatMap((file) => migrationOf(file, readFileSync(new URL(file, folder), "utf8")) ?? [])

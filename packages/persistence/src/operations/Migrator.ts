@@ -1,13 +1,13 @@
 /**
  * Brings the schema `posthorn` up to date: forward only, plain SQL files in order, each in a transaction of its own unless
- * it says otherwise, under a lock, so that any number of processes may start at once and each migration runs exactly once.
+ * it says otherwise. A lock makes each migration run exactly once, however many processes start at the same time.
  *
- * Deliveries go on meanwhile: a migration that must wait for a lock gives up after `LOCK_TIMEOUT`, lets through who stands
- * in line behind it, and tries again.
+ * Deliveries go on meanwhile. A migration that must wait for a lock gives up after `LOCK_TIMEOUT`, lets the sessions queued
+ * behind it through, and tries again.
  *
  * A database that is newer than this program is refused, unless its newer migrations say that this program may run beside
- * them. So is one whose migrations had other texts than this program's, told by a SHA-256 of each: what is missing could
- * not be told from its version number.
+ * them. A database whose migrations had other texts than this program's (compared by SHA-256) is refused too: its version
+ * number does not tell what it lacks.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
@@ -16,14 +16,14 @@ import { rows } from "../client/Rows.ts"
 import { LOCK_NOT_AVAILABLE, problemOf } from "../client/Statement.ts"
 import { migrations as known, type Migration } from "./Migrations.ts"
 
-/** Any fixed number: it names the lock that migrators queue for. */
+/** Any fixed number: it names the lock that makes migrators take turns. */
 const LOCK = 7_067_001
 
-/** Above PostgreSQL's `deadlock_timeout`, after which an autovacuum makes way for who waits. */
+/** Above PostgreSQL's `deadlock_timeout`, after which an autovacuum gives way to a waiting lock. */
 const LOCK_TIMEOUT = "2s"
 
 export interface Patience {
-  /** How long a migration that finds its locks taken is tried again. */
+  /** How long a migration is repeated while other sessions hold the locks it needs. */
   readonly seconds: number
 }
 
@@ -37,7 +37,7 @@ export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
 
 const Applied = Schema.Struct({
   version: Schema.Int,
-  /** Null in databases that were made before fingerprints were kept. */
+  /** Null in databases that are older than fingerprints. */
   fingerprint: Schema.NullOr(Schema.String),
   runsBeside: Schema.NullOr(Schema.Int)
 })
@@ -47,7 +47,7 @@ const Exists = Schema.Struct({ there: Schema.Boolean })
 
 const Encoding = Schema.Struct({ encoding: Schema.String })
 
-/** Payloads are text of any language, and are kept as published. Before anything is made: an encoding cannot be changed later. */
+/** Payloads are text of any language, kept as published. Checked first, because an encoding cannot be changed later. */
 const refuseEncoding = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [found] = yield* rows(sql, Encoding)`select current_setting('server_encoding') as encoding`
   if (found!.encoding !== "UTF8")
@@ -60,14 +60,14 @@ const refuseEncoding = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 const Here = Schema.Struct({ role: Schema.String, database: Schema.String })
 
 const appliedMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  // Only where it is missing: `if not exists` asks for the right to make one all the same.
+  // Only if it is missing, because even `if not exists` needs the right to create one.
   const [schema] = yield* rows(sql, Exists)`select to_regnamespace('posthorn') is not null as there`
   if (schema?.there !== true) yield* sql`create schema posthorn`
   yield* sql`create table if not exists posthorn.migrations (
     version integer primary key, name text not null, fingerprint text, runs_beside integer,
     applied_at timestamptz(3) not null default now())`
-  // Databases that were made before the first release may lack it. Only where it does: even `if not exists` waits for everybody
-  // who reads the table, such as a dump, and keeps those who come after waiting.
+  // Databases made before the first release may lack this column. Only if it is missing, because even `if not exists` waits
+  // for every reader of the table, such as a dump, and blocks later ones meanwhile.
   const [column] = yield* rows(sql, Exists)`select exists (select from pg_attribute
     where attrelid = 'posthorn.migrations'::regclass and attname = 'runs_beside' and not attisdropped) as there`
   if (column?.there !== true) yield* sql`alter table posthorn.migrations add column runs_beside integer`
@@ -75,7 +75,7 @@ const appliedMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
 })
 
 const readApplied = (sql: SqlClient.SqlClient) =>
-  // Through the row as JSON, in which a column that an older table lacks is null.
+  // Read through the row as JSON, where a column that an older table lacks is null.
   rows(sql, Applied)`select version, to_jsonb(m) ->> 'fingerprint' as fingerprint,
     (to_jsonb(m) ->> 'runs_beside')::integer as "runsBeside" from posthorn.migrations m order by version`
 
@@ -129,7 +129,7 @@ const refuseForeign = (program: ReadonlyArray<Migration>, applied: ReadonlyArray
       fingerprint === null ||
       (version <= newest && program.find((one) => one.version === version)?.fingerprint !== fingerprint)
   )
-  // What this program knows comes before what is later.
+  // Checks the known migrations before the newer ones.
   const skipped = later.length === 0 ? undefined : missingAfter(program, applied)[0]
   if (foreign !== undefined || skipped !== undefined)
     return refuse(
@@ -146,7 +146,7 @@ const refuseForeign = (program: ReadonlyArray<Migration>, applied: ReadonlyArray
 
 const INSUFFICIENT_PRIVILEGE = "42501"
 
-/** Names the right that is missing, where that is why a migration cannot be. */
+/** Names the missing right when that is why a migration fails. */
 const namingRights = (sql: SqlClient.SqlClient) => (error: SqlError | MigrationFailed) => {
   const cause = error._tag === "SqlError" ? error : error.cause
   const problem = cause instanceof SqlError ? problemOf(cause) : undefined
@@ -163,8 +163,8 @@ const namingRights = (sql: SqlClient.SqlClient) => (error: SqlError | MigrationF
 }
 
 /**
- * Asked for again and again: a migrator that stood in line for it would be a transaction that the first one's
- * `create index concurrently` waits for, and neither would end.
+ * Polls for the lock. A migrator that waited in PostgreSQL would have an open transaction; the first one's `create index
+ * concurrently` would wait for it, and neither would end.
  */
 const alone = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const connection = yield* sql.reserve
@@ -175,7 +175,7 @@ const alone = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   )
 })
 
-/** Apply what is missing of a program's migrations; gives those that were applied now. */
+/** Applies a program's missing migrations; gives those that were applied now. */
 export const migrateTo = (program: ReadonlyArray<Migration>, patience = PATIENCE) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -194,7 +194,7 @@ export const migrateTo = (program: ReadonlyArray<Migration>, patience = PATIENCE
 
 export const migrate = migrateTo(known)
 
-/** What a program with these migrations finds: those that are missing, and how far the database is ahead of it. */
+/** Compares a program's migrations with the database: which are missing, and how far the database is ahead. */
 export const standingOf = (program: ReadonlyArray<Migration>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

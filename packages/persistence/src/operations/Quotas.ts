@@ -1,7 +1,6 @@
 /**
- * Has used-up quotas counted for as long as its scope lives: migrations/0010_quotas.sql. Any number of processes may do so; one
- * counts at a time. Counting takes a tenth of the time at most, and begins a second after the last count at the earliest.
- * Source: spec §5.2.
+ * Counts used quotas until its scope ends: migrations/0010_quotas.sql. Any number of processes may run it; one counts at a
+ * time. Counting takes at most a tenth of the time, and starts at least a second after the last count. Source: spec §5.2.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Limits } from "@posthorn/domain/Limits"
@@ -10,7 +9,7 @@ import { Duration, Effect, Schedule, type Scope } from "effect"
 const LEAST = Duration.seconds(1)
 const PARTS = 10
 
-/** The installation's quotas, where publishers in SQL find them. */
+/** Stores the installation's quotas in the database, for publishers in SQL. */
 export const writeQuotas = ({ bytes, waiting }: Pick<Limits, "bytes" | "waiting">) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -20,7 +19,7 @@ export const writeQuotas = ({ bytes, waiting }: Pick<Limits, "bytes" | "waiting"
 
 export const checkQuotas = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`select posthorn.check_quotas()`)
 
-/** While the database is away, nothing is counted. */
+/** Skips counting while the database is unreachable. */
 export const keepQuotas = (
   limits: Pick<Limits, "bytes" | "waiting">
 ): Effect.Effect<void, never, SqlClient.SqlClient | Scope.Scope> =>

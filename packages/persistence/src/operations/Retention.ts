@@ -1,5 +1,5 @@
 /**
- * Removing old history, pass by pass: migrations/0005_retention.sql. Source: spec §8 and §3.4 (Retention).
+ * Removes old history, pass by pass: migrations/0005_retention.sql. Source: spec §8 and §3.4 (Retention).
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -27,23 +27,23 @@ export class Retention extends Context.Tag("@posthorn/persistence/operations/Ret
   {
     /** One whole run if nobody has begun today's; null otherwise. */
     readonly daily: Effect.Effect<Removed | null, SqlError>
-    /** One whole run, whatever was done before. */
+    /** One whole run, even if today's is done. */
     readonly run: Effect.Effect<Removed, SqlError>
-    /** Erases the secrets in answers that are kept under idempotency keys, once they are not given again. */
+    /** Erases the secrets in answers kept under idempotency keys, once those answers are no longer given. */
     readonly erase: Effect.Effect<number, SqlError>
   }
 >() {}
 
 const JOB = "retention"
 
-/** `past`: the id at which the pass stopped. Some rows that it scanned stay, for the deliveries that refer to them. */
+/** `past`: the id at which the pass stopped. Some scanned rows stay, because deliveries still refer to them. */
 const Pass = Schema.Struct({ past: Schema.String, scanned: Count, removed: Count })
 
 const ToTidy = Schema.Struct({ id: Id("workspace") })
 
 const Begun = Schema.Struct({ ours: Schema.Boolean })
 
-/** Repeats a pass from where the last one stopped, until one has scanned fewer rows than it may. */
+/** Repeats a pass from where the last one stopped, until one scans fewer rows than its limit. */
 const passes = (pass: (past: string) => Effect.Effect<ReadonlyArray<typeof Pass.Type>, SqlError>) =>
   Effect.iterate(
     { total: 0, past: "", scanned: PASS },

@@ -1,4 +1,4 @@
-/** Sealed signing secrets: an endpoint's two, and, for changing the master key, all of them, replaced one by one. */
+/** Sealed signing secrets: the two of one endpoint, and all of them, for replacing them when the master key changes. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
@@ -23,20 +23,20 @@ export class SecretsRepo extends Effect.Service<SecretsRepo>()(
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      /** An endpoint's; the previous one also when its grace is over. */
+      /** An endpoint's secrets; the previous one even after its grace window. */
       const find = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         first(sql, Present)`
         select secret, previous_secret as "previousSecret", previous_secret_expires_at as "previousSecretExpiresAt"
         from posthorn.endpoints where workspace_id = ${workspaceId} and id = ${endpointId}`
 
-      /** Up to `most` endpoints past the given one, in the order of their keys, over all workspaces. */
+      /** Up to `most` endpoints of all workspaces after the given one, in key order. */
       const after = (past: Pick<SealedRow, "workspaceId" | "endpointId">, most: number) =>
         all(sql, SealedRow)`
         select workspace_id as "workspaceId", id as "endpointId", secret, previous_secret as "previousSecret"
         from posthorn.endpoints where (workspace_id, id) > (${past.workspaceId}, ${past.endpointId})
         order by workspace_id, id limit ${most}`
 
-      /** False when the row has changed since it was read: a rotation came between, and sealed with its own key. */
+      /** False when a rotation has changed the row since it was read; the rotation sealed with its own key. */
       const replace = (old: SealedRow, secret: Buffer, previousSecret: Buffer | null) =>
         hasRow(sql)`update posthorn.endpoints set secret = ${secret}, previous_secret = ${previousSecret}
         where workspace_id = ${old.workspaceId} and id = ${old.endpointId} and secret = ${old.secret}

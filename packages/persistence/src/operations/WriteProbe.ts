@@ -1,9 +1,9 @@
 /**
- * Whether this process can write to its database: one transaction that takes an id, at most once a second however often
- * somebody asks. It stores nothing. The database's clock is read with it.
+ * Whether this process can write to its database: a transaction that takes an id, at most once a second however often
+ * somebody asks. It stores nothing. It also reads the database's clock.
  *
- * A full disk lets such a transaction through. So a statement that was refused counts as well (`client/WriteRefusals.ts`),
- * until a temporary table, which needs room on the disk, could be made.
+ * On a full disk such a transaction succeeds. So after a refused statement (`client/WriteRefusals.ts`) the process counts as
+ * unable to write until it has made a temporary table, which needs disk space.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -22,7 +22,7 @@ const INSUFFICIENT_PRIVILEGE = "42501"
 
 const Writing = Schema.Struct({ readOnly: Schema.Boolean, now: Schema.Number })
 
-/** Fails where the disk has no room: a table that goes with its transaction. */
+/** Fails when the disk is full: the table is dropped with its transaction. */
 export const writeTemporarily = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   sql.withTransaction(
     Effect.asVoid(sql`create temporary table posthorn_written on commit drop as select 1 as n`)
@@ -30,8 +30,8 @@ export const writeTemporarily = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 )
 
 /**
- * Null while it can write, else why not; `also` is asked in the same transaction, and its answer is told when the
- * database writes.
+ * Null while the process can write, else the reason. `also` runs in the same transaction; its answer is returned when the
+ * database accepts writes.
  */
 export const makeWriteProbe = <A extends string>(
   also: Effect.Effect<A | null, SqlError, SqlClient.SqlClient>
@@ -54,7 +54,7 @@ export const makeWriteProbe = <A extends string>(
       yield* clock.measured(began, found!.now)
       if (found!.readOnly) return "read_only" as const
       if (lastRefusal(url) !== undefined) {
-        // A role without the right to make one cannot be told; whatever is refused next counts again.
+        // A role without the right to make temporary tables cannot be tested; the next refusal counts again.
         yield* Effect.catchIf(
           writeTemporarily,
           (error) => problemOf(error).code === INSUFFICIENT_PRIVILEGE,
@@ -79,5 +79,5 @@ export const makeWriteProbe = <A extends string>(
     return Effect.map(fresh, (answer) => answer ?? lastRefusal(url) ?? null)
   })
 
-/** The same, without more to ask. */
+/** The same without `also`. */
 export const writeProbe = makeWriteProbe<never>(Effect.succeed(null))

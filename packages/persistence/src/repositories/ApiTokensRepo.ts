@@ -1,4 +1,4 @@
-/** API tokens. Only a hash of the secret is ever stored. Source: spec §5.1. */
+/** API tokens. Only a hash of each secret is stored. Source: spec §5.1. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
@@ -24,21 +24,21 @@ export const ApiTokenRow = Schema.Struct({
 })
 export type ApiTokenRow = typeof ApiTokenRow.Type
 
-/** What the gate needs to know of a token, and of the workspace it opens. */
+/** What the gate needs to know of a token and of its workspace. */
 export const TokenIdentity = Schema.Struct({
   workspaceId: Id("workspace"),
   workspaceSlug: Schema.String,
-  /** The workspace's own limit. */
+  /** The workspace's own limit, if it has one. */
   publishPerMinute: Schema.NullOr(Count),
   tokenId: Id("token"),
   name: Schema.String,
   scopes: Texts,
   secretHash: Bytes,
   expiresAt: Schema.NullOr(Time),
-  /** How long it still was until then by the database's clock; null when it never expires. */
+  /** Time left until it expires, by the database's clock; null when it never expires. */
   leftMs: Schema.NullOr(Schema.Number),
   revokedAt: Schema.NullOr(Time),
-  /** What the chain behind it began with. */
+  /** The root of its chain. */
   root: Schema.NullOr(Maker)
 })
 export type TokenIdentity = typeof TokenIdentity.Type
@@ -88,7 +88,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
                 ${token.lineage.tokenId}, ${token.lineage.sessionId}, ${token.root?.type ?? null}, ${token.root?.id ?? null})
         returning ${columns}`
 
-      /** Those that exist. By id alone: the token is what tells the workspace. */
+      /** The tokens that exist. Found by id only, because the token determines the workspace. */
       const findIdentities = (tokenIds: ReadonlyArray<string>) =>
         all(sql, TokenIdentity)`
         select t.workspace_id as "workspaceId", w.slug as "workspaceSlug",
@@ -99,7 +99,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         from posthorn.api_tokens t join posthorn.workspaces w on w.id = t.workspace_id
         where t.id = any(${tokenIds as Array<string>}::text[])`
 
-      /** The token with its workspace; undefined when it went a moment ago. */
+      /** The token with its workspace; undefined when it was just removed. */
       const findCaller = (workspaceId: WorkspaceId, tokenId: TokenId) =>
         first(sql, CallerRow)`
         select t.id, t.name, t.scopes, t.expires_at as "expiresAt",
@@ -107,7 +107,7 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         from posthorn.api_tokens t join posthorn.workspaces w on w.id = t.workspace_id
         where t.workspace_id = ${workspaceId} and t.id = ${tokenId}`
 
-      /** To the minute, so that a busy token costs one small write a minute. */
+      /** Accurate to the minute, so that a busy token costs one small write a minute. */
       const touch = (workspaceId: WorkspaceId, tokenId: TokenId) =>
         execute(sql)`update posthorn.api_tokens set last_used_at = date_trunc('minute', now())
         where workspace_id = ${workspaceId} and id = ${tokenId}
@@ -119,7 +119,8 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
 
       /**
-       * Whether this token and this session still open something; ask while the workspace is held, so that it stays true.
+       * Whether this token and this session are still valid. Call it while the workspace is locked, so that the answer stays
+       * true.
        */
       const isOpen = (workspaceId: WorkspaceId, { sessionId, tokenId }: Lineage) =>
         hasRow(sql)`select where
@@ -130,10 +131,10 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
             select from posthorn.console_sessions where workspace_id = ${workspaceId} and id = ${sessionId}
               and ended_at is null and expires_at > now()))`
 
-      /** By the database's clock, as all that expires. */
+      /** By the database's clock, like every expiry. */
       const isPast = (moment: string) => hasRow(sql)`select where ${moment}::timestamptz <= clock_timestamp()`
 
-      /** How many open something; in an index that holds no others but some that have expired since. */
+      /** The number of valid tokens. The index holds them, and some that have expired since. */
       const countOpen = (workspaceId: WorkspaceId) =>
         counted(sql)`select count(*) as n from posthorn.api_tokens
         where workspace_id = ${workspaceId} and revoked_at is null
@@ -143,9 +144,9 @@ export class ApiTokensRepo extends Effect.Service<ApiTokensRepo>()(
         hasRow(sql)`select from posthorn.api_tokens where workspace_id = ${workspaceId} and id = ${tokenId}`
 
       /**
-       * Revokes the tokens that are `first`, and with `descendants` every token made by them, directly or through links,
-       * sessions and other tokens, those revoked already included. Gives those that this call is the one to revoke, in the
-       * order they were made. The workspace must be held: then nobody makes another descendant meanwhile.
+       * Revokes the tokens in `first`, and with `descendants` every token that they made, directly or through links,
+       * sessions and other tokens, including tokens already revoked. Gives the tokens that this call revoked, in the order
+       * of creation. The workspace must be locked, so that nobody makes another descendant meanwhile.
        */
       const revokeFrom = (workspaceId: WorkspaceId, first: Fragment, descendants: boolean) =>
         all(sql, Revoked)`

@@ -1,4 +1,4 @@
-/** Attempts: immutable evidence, written by `posthorn.record`, read here by ordinal. Source: spec §2.3. */
+/** Attempts: immutable evidence. `posthorn.record` writes them; they are read here by ordinal. Source: spec §2.3. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { DeliveryId, WorkspaceId } from "@posthorn/domain/Ids"

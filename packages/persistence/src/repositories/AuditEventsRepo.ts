@@ -1,6 +1,6 @@
 /**
- * The audit log of each workspace, and the operator's own, which outlives workspaces. Both are written in the transaction
- * of the change they tell of; the database refuses to alter them.
+ * The audit log of each workspace, and the operator's log, which outlives workspaces. Both are written in the transaction of
+ * the change; the database refuses to alter them.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"
@@ -50,7 +50,7 @@ export interface AuditFilter extends Times {
   readonly target?: string | undefined
 }
 
-/** Rows that one page of a list filtered by action or actor reads. */
+/** The most rows that a page filtered by action or actor reads. */
 const SCAN_LIMIT = 10_000
 
 const columnsOfEntry = ({ action, actor, changes, target, traceId }: Omit<AuditEntry, "workspaceId">) => ({
@@ -107,8 +107,8 @@ export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
         ])
 
       /**
-       * Newest first, strictly past the position. A page filtered by action or actor reads `SCAN_LIMIT` rows at most, and may
-       * hold fewer than there are, and go on.
+       * Newest first, strictly past the position. A page filtered by action or actor reads at most `SCAN_LIMIT` rows, so it
+       * may hold fewer rows than match and still have a next page.
        */
       const page = (
         log: Fragment,
@@ -140,7 +140,7 @@ export class AuditEventsRepo extends Effect.Service<AuditEventsRepo>()(
         from: Option.Option<TimePosition>
       ) => page(sql`posthorn.audit_events where workspace_id = ${workspaceId}`, filter, limit, from)
 
-      /** What the operator did to a workspace. */
+      /** The operator's actions on a workspace. */
       const appendOperator = (entry: Omit<AuditEntry, "workspaceId">) =>
         execute(sql)`insert into posthorn.operator_audit_events ${sql.insert(columnsOfEntry(entry))}`
 

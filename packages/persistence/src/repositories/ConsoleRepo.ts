@@ -1,9 +1,9 @@
 /**
  * Links that open the console, and its sessions. Only hashes of codes and cookies are stored. Source: spec §11.
  *
- * A session is found only while it lives: not ended, not idle for 12 hours, not older than 7 days, its token neither
- * revoked nor expired, the operator's token that began its chain still the present one. A removed member takes its links
- * and sessions along (foreign keys).
+ * A session is found only while it is valid: not ended, not idle for 12 hours, not older than 7 days, its token neither
+ * revoked nor expired, and, if an operator's token began its chain, that token still in use. Removing a member removes its
+ * links and sessions (foreign keys).
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -16,7 +16,7 @@ import { Count, Id, Texts, Time } from "../client/internal/Columns.ts"
 import { all, execute, first, one } from "../client/Query.ts"
 import { newestFirst } from "../client/Statement.ts"
 
-/** Whose rights a link or session has, and what stands behind it; see migrations/0006_console.sql. */
+/** Whose rights a link or session has, and the chain behind it; see migrations/0006_console.sql. */
 const Grant = Schema.Struct({
   tokenId: Schema.NullOr(Id("token")),
   memberId: Schema.NullOr(Id("member")),
@@ -46,13 +46,13 @@ export interface NewSession extends Grant {
 
 const MadeLink = Schema.Struct({ expiresAt: Time })
 
-/** A link that can be opened, and whom it signs in. */
+/** A valid link, and whom it signs in. */
 export const OpenLink = Schema.Struct({
   ...Grant.fields,
   workspaceId: Id("workspace"),
   workspaceSlug: Schema.String,
   workspaceName: Schema.String,
-  /** Of the member or the token; null for the operator's. */
+  /** Permissions of the member or the token; null for the operator. */
   name: Schema.NullOr(Schema.String)
 })
 export type OpenLink = typeof OpenLink.Type
@@ -62,22 +62,22 @@ export const SessionRow = Schema.Struct({
   id: Id("consoleSession"),
   workspaceId: Id("workspace"),
   workspaceSlug: Schema.String,
-  /** The workspace's own limit. */
+  /** The workspace's own limit, if it has one. */
   publishPerMinute: Schema.NullOr(Count),
   workspaceName: Schema.String,
   tokenScopes: Schema.NullOr(Texts),
   memberRole: Schema.NullOr(Role),
-  /** The member's or the token's name; null for the operator's. */
+  /** The member's or the token's name; null for the operator. */
   name: Schema.NullOr(Schema.String),
   endsAt: Time,
-  /** The token's. */
+  /** When the token expires. */
   expiresAt: Schema.NullOr(Time),
   /** Whether `lastSeenAt` is more than a minute ago. */
   isStale: Schema.Boolean
 })
 export type SessionRow = typeof SessionRow.Type
 
-/** A session in the list. */
+/** A session in a list. */
 export const ListedSession = Schema.Struct({
   id: Id("consoleSession"),
   memberId: Schema.NullOr(Id("member")),
@@ -95,7 +95,7 @@ const Found = Schema.Struct({ memberId: Schema.NullOr(Id("member")), madeBy: Mak
 const Ended = Schema.Struct({ id: Id("consoleSession"), wasOpen: Schema.Boolean })
 const Named = Schema.Struct({ id: Id("consoleSession") })
 
-/** What one browser asks with: the secret of a workspace's cookie. */
+/** The secret of one workspace's cookie, as a browser sends it. */
 export interface Asked {
   readonly slug: string
   readonly secretHash: Buffer
@@ -115,7 +115,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
       const ofLink = grantOf("l")
       const ofSession = grantOf("s")
 
-      /** The latest end of what is made in this session. */
+      /** The latest possible expiry of what is made in this session. */
       const latestEnd = (workspaceId: WorkspaceId, { sessionId }: Grant) =>
         sql`(select expires_at from posthorn.console_sessions where workspace_id = ${workspaceId} and id = ${sessionId})`
 
@@ -123,7 +123,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         sql`${tokenId}, ${memberId}, ${permissions as Array<string> | null}::text[], ${sessionId}, ${operatorEpoch},
           ${madeBy.type}, ${madeBy.id}, ${root.type}, ${root.id}`
 
-      /** Also removes the workspace's links that nobody opened in time. */
+      /** Also removes links of the workspace that were not opened in time. */
       const insertLink = (workspaceId: WorkspaceId, link: NewLink) =>
         Effect.map(
           one(sql, MadeLink)`
@@ -138,7 +138,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           ({ expiresAt }) => expiresAt
         )
 
-      /** The links with these codes that can be opened. By code alone: it is what tells the workspace. */
+      /** The valid links with these codes. Found by code only, because the code determines the workspace. */
       const findLinks = (codeHashes: ReadonlyArray<Buffer>) =>
         all(sql, Schema.Struct({ ...OpenLink.fields, code: Schema.String }))`
         select ${ofLink}, w.id as "workspaceId", w.slug as "workspaceSlug", w.name as "workspaceName",
@@ -150,7 +150,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         left join posthorn.members m on m.workspace_id = l.workspace_id and m.id = l.member_id
         where l.expires_at > clock_timestamp()`
 
-      /** Takes the link away, whoever comes first; false when there is none, or it came too late. */
+      /** Removes the link for the first caller; false when it does not exist or has expired. */
       const takeLink = (workspaceId: WorkspaceId, codeHash: Buffer) =>
         Effect.map(
           first(sql, Schema.Struct({ isOpen: Schema.Boolean }))`
@@ -159,7 +159,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           (link) => link?.isOpen === true
         )
 
-      /** Also removes the workspace's sessions whose time is over. */
+      /** Also removes expired sessions of the workspace. */
       const insertSession = (workspaceId: WorkspaceId, session: NewSession) =>
         execute(sql)`
         with expired as (
@@ -170,7 +170,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         values (${workspaceId}, ${session.id}, ${session.secretHash}, ${session.via}, ${columnsOf(session)},
           least(clock_timestamp() + interval '7 days', ${latestEnd(workspaceId, session)}))`
 
-      /** The tables of a session `s`, its token `t` and its member `m`, and that it lives. */
+      /** The tables of a session `s`, its token `t` and its member `m`, and the condition that it is valid. */
       const living = (operatorEpochs: ReadonlyArray<string>) => sql`
         left join posthorn.api_tokens t on t.workspace_id = s.workspace_id and t.id = s.token_id
         left join posthorn.members m on m.workspace_id = s.workspace_id and m.id = s.member_id
@@ -179,7 +179,7 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())
           and (s.operator_epoch is null or s.operator_epoch = any(${operatorEpochs as Array<string>}::text[]))`
 
-      /** Those that live, in one statement however many are asked for. */
+      /** The valid ones among these, in one statement. */
       const findSessions = (asked: ReadonlyArray<Asked>, operatorEpochs: ReadonlyArray<string>) =>
         all(sql, SessionRow)`
         select s.id, w.id as "workspaceId", w.slug as "workspaceSlug", w.name as "workspaceName",
@@ -209,14 +209,14 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
           from posthorn.console_sessions s ${living(operatorEpochs)} and s.workspace_id = ${workspaceId}
         ) s where ${newestFirst(sql, limit, from)}`
 
-      /** A session, also one that has ended. */
+      /** A session, even one that has ended. */
       const find = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
         first(sql, Found)`select member_id as "memberId",
           json_build_object('type', made_by_type, 'id', made_by_id) as "madeBy"
         from posthorn.console_sessions
         where workspace_id = ${workspaceId} and id = ${sessionId}`
 
-      /** The sessions of a maker that live, but for its newest `most`. */
+      /** A maker's valid sessions, without its newest `most`. */
       const beyond = (workspaceId: WorkspaceId, madeBy: Maker, most: number) =>
         all(sql, Named)`select id from posthorn.console_sessions
         where workspace_id = ${workspaceId} and made_by_type = ${madeBy.type} and made_by_id = ${madeBy.id}
@@ -228,8 +228,9 @@ export class ConsoleRepo extends Effect.Service<ConsoleRepo>()(
         where workspace_id = ${workspaceId} and id = ${sessionId}`
 
       /**
-       * Ends the session, every session opened by a link that was made in it, and so on, and removes the links. Gives all of
-       * them, those that had ended already included. The workspace must be held: then nobody makes another meanwhile.
+       * Ends the session and every session opened by a link that was made in it, and so on, and removes the links. Gives all
+       * of them, including those that had ended already. The workspace must be locked, so that nobody makes another
+       * meanwhile.
        */
       const end = (workspaceId: WorkspaceId, sessionId: ConsoleSessionId) =>
         all(sql, Ended)`

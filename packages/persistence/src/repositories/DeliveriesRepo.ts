@@ -1,9 +1,9 @@
 /**
  * Deliveries: summaries, newest first, and new rows for test sends. The order of ids is that of `createdAt`.
  *
- * A page costs the same however deep it lies and however long the history: it walks an index from the cursor on, a filter
- * looks at `SCAN_LIMIT` rows at most, and payloads may end it. A page may therefore hold fewer rows than asked for and still
- * have a next.
+ * A page costs the same however deep it lies and however long the history is. It walks an index from the cursor on, reads at
+ * most `SCAN_LIMIT` rows for a filter, and may end early because of large payloads. So a page may hold fewer rows than
+ * requested and still have a next page.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -56,13 +56,13 @@ export interface DeliveryFilter extends Times {
   readonly omitPayload?: boolean | undefined
 }
 
-/** Rows that one page of a filtered list looks at. 10,000 index entries take some 10 ms. */
+/** The most rows that a page of a filtered list reads. 10,000 index entries take some 10 ms. */
 export const SCAN_LIMIT = 10_000
 
-/** Above every id. */
+/** Greater than every id. */
 const NEWEST = "whd_g"
 
-/** A test send has its own, everything else its event's. */
+/** A test send has a payload of its own; other deliveries have that of their event. */
 const PAYLOAD = `coalesce(r.payload, (
   select e.payload from posthorn.events e where e.workspace_id = r.workspace_id and e.id = r.event_id))`
 
@@ -85,8 +85,8 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
         )`select from posthorn.deliveries where workspace_id = ${workspaceId} and id = ${deliveryId}`
 
       /**
-       * Store a test send and queue it, due now. The caller's transaction holds both. It has no event behind it; deliveries
-       * of events are made by `posthorn.publish` and `posthorn.replay`.
+       * Stores a test send and queues it, due now, in the caller's transaction. It has no event; `posthorn.publish` and
+       * `posthorn.replay` make the deliveries of events.
        */
       const insertTestSend = (workspaceId: WorkspaceId, row: NewTestSend) =>
         rows(sql, Raw)`
@@ -108,7 +108,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
           Effect.orDie
         )
 
-      /** A cursor of another list has an id of another kind: then its time says where to go on. */
+      /** A cursor of another list contains an id of another kind; then its time tells where to continue. */
       const beforeId = ({ at, id }: TimePosition) =>
         id.startsWith("whd_") ? sql`${id}` : sql`posthorn.id_at('whd_', ${at}::timestamptz)`
 
@@ -121,7 +121,10 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
           ...(Option.isNone(from) ? [] : [sql`r.id < ${beforeId(from.value)}`])
         ])
 
-      /** Of one event there are few: found by it, then ordered. Without `offset 0` some plans walk the whole history. */
+      /**
+       * One event has few deliveries: find them by the event, then sort. Without `offset 0` some plans walk the whole
+       * history.
+       */
       const source = (workspaceId: WorkspaceId, { eventId }: DeliveryFilter) =>
         eventId === undefined
           ? sql`posthorn.deliveries r`
@@ -156,7 +159,7 @@ export class DeliveriesRepo extends Effect.Service<DeliveriesRepo>()(
         return sql`posthorn.newest_deliveries(${workspaceId}, ${endpointId}, ${before}, ${rows}) r`
       }
 
-      /** Where a filtered walk had to stop looking, if there were rows beyond. */
+      /** Where a filtered walk stopped at its limit, if there are rows beyond. */
       const scanEnd = (workspaceId: WorkspaceId, filter: DeliveryFilter, from: Option.Option<TimePosition>) =>
         rows(sql, TimePosition)`select posthorn.made_at(r.id) as at, r.id from ${source(workspaceId, filter)}
         where ${within(workspaceId, filter, from)}

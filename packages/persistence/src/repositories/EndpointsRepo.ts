@@ -1,6 +1,6 @@
 /**
- * Webhook endpoints. Signing secrets go in sealed and never come out here: `EvidenceRepo`, `SecretsRepo` and the worker's
- * queue read them sealed, and `SecretBox` opens them.
+ * Webhook endpoints. Signing secrets are stored sealed and never returned here: `EvidenceRepo`, `SecretsRepo` and the
+ * worker's queue read them sealed, and `SecretBox` opens them.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -34,7 +34,7 @@ const Detail = Schema.Struct({
   updatedAt: Time,
   previousSecretExpiresAt: Schema.NullOr(Time),
   workspacePolicy: Schema.NullOr(DeliveryPolicy),
-  /** Of the missed events. */
+  /** Number of missed events. */
   since: Schema.NullOr(Time),
   count: Count
 })
@@ -87,7 +87,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           taken
         )
 
-      /** Disabled ones included. */
+      /** Including disabled ones. */
       const count = (workspaceId: WorkspaceId) =>
         counted(sql)`select count(*) as n from posthorn.endpoints where workspace_id = ${workspaceId}`
 
@@ -127,19 +127,19 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId}`
 
-      /** Hold the endpoint as it is until the transaction ends: it can be neither disabled nor deleted meanwhile. */
+      /** Locks the endpoint until the transaction ends: it can be neither disabled nor deleted meanwhile. */
       const lock = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId} for share`
 
-      /** The same for somebody who is about to change it. */
+      /** The same for a caller that is about to change it. */
       const lockForUpdate = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId} for no key update`
 
       /**
-       * Put the settings in the place of the present ones; the row must be locked. Enabling starts a new generation, so
-       * that attempts begun before no longer count; a trigger wakes the workers.
+       * Replaces the settings; the row must be locked. Enabling starts a new generation, so that attempts begun before no
+       * longer count. A trigger notifies the workers.
        */
       const update = (workspaceId: WorkspaceId, present: EndpointRow, next: EndpointSettings) => {
         const enables = next.enabled && !present.enabled
@@ -158,8 +158,8 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
       }
 
       /**
-       * Hold the endpoint for somebody who is about to remove it; false when it is gone. Like the two below it, waits for
-       * other transactions for a moment only, and belongs into a transaction of its own.
+       * Locks the endpoint for a caller that is about to remove it; false when it is gone. Like the next two, it waits only
+       * a moment for other transactions, and needs a transaction of its own.
        */
       const lockForRemoval = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         boundedWait(sql).pipe(
@@ -170,8 +170,8 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         )
 
       /**
-       * Removes up to `most` of its deliveries with their attempts, oldest first; gives how many. Locked in the order in
-       * which `posthorn.record` locks them.
+       * Removes up to `most` of its deliveries with their attempts, oldest first; gives how many. Locks them in the order of
+       * `posthorn.record`.
        */
       const removeDeliveries = (workspaceId: WorkspaceId, endpointId: EndpointId, most: number) =>
         boundedWait(sql).pipe(
@@ -181,7 +181,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           refusing(stillInUse)
         )
 
-      /** With its deliveries and attempts; false when it was gone already. */
+      /** Removes it with its remaining deliveries and attempts; false when it was gone already. */
       const remove = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
         boundedWait(sql).pipe(
           Effect.zipRight(
@@ -191,7 +191,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
           refusing(stillInUse)
         )
 
-      /** Make `secret` the current one; the one before stays for 24 hours, an older one goes at once. */
+      /** Makes `secret` the current one. The previous secret stays valid for 24 hours; an older one is dropped at once. */
       const rotate = (workspaceId: WorkspaceId, endpointId: EndpointId, secret: Buffer) =>
         first(sql, Rotated)`
         update posthorn.endpoints

@@ -1,10 +1,10 @@
 /**
- * Events: publishing, which is thin over `posthorn.publish`, the one way an event enters; and what was published, newest
- * first, and which types there are.
+ * Events: publishing, a thin layer over `posthorn.publish`, which is the only way for an event to enter; lists of published
+ * events, newest first; and the event types.
  *
- * Ids are made when an event is published and sort by that, so a page walks an index on them and costs the same however
- * deep it lies. A type costs one probe for its newest event and a count, within the index, of its last 24 hours.
- * Source: spec §3.4 and §4.5.
+ * Ids are made at the publish and sort by it, so a page walks an index on them and costs the same however deep it lies. A
+ * type costs one probe for its newest event, and a count, within the index, of its last 24 hours. Source: spec §3.4 and
+ * §4.5.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -23,7 +23,7 @@ import { makePublishing, type NewEvent, type Publish, Published } from "./intern
 
 export { type NewEvent, Published }
 
-/** What happens in Posthorn itself, for whoever subscribes to it. Source: spec §6.1. */
+/** Events of Posthorn itself. Source: spec §6.1. */
 export type OwnEvent =
   | {
       readonly type: "member.added" | "member.removed"
@@ -56,7 +56,7 @@ const refusals = {
   PH404: () => new WorkspaceNotFound(),
   PH409: () => new IdempotencyKeyReused(),
   PH429: ({ hint }: SqlProblem) => new QuotaExceeded({ quota: hint === "bytes" ? "bytes" : "waiting" }),
-  // The workspace went while the event was being stored.
+  // The workspace was removed while the event was being stored.
   "23503": () => new WorkspaceNotFound()
 }
 
@@ -84,21 +84,21 @@ const Raw = Schema.Struct({
 })
 export type EventRow = WithPayload<typeof Raw.Type>
 
-/** A scalar at a place of a payload. */
+/** A scalar at a position within a payload. */
 export interface PayloadValue {
   /** The parts of a JSON Pointer, unescaped. */
   readonly place: ReadonlyArray<string>
   readonly kind: "string" | "number" | "boolean" | "null"
-  /** As JSON spells it, a string without quotes; null for null. */
+  /** As in JSON, but a string without quotes; null for null. */
   readonly value: string | null
 }
 
 export interface EventFilter extends Times {
   readonly eventType?: string | undefined
-  /** Found for as long as keys are kept. */
+  /** Can be found as long as idempotency keys are kept. */
   readonly idempotencyKey?: string | undefined
   readonly payloadValue?: PayloadValue | undefined
-  /** Types of events whose payload may not be looked at begin so. */
+  /** Prefixes of the types whose payloads may not be searched. */
   readonly hidden?: ReadonlyArray<string> | undefined
   readonly omitPayload?: boolean | undefined
 }
@@ -107,10 +107,10 @@ const ScanEnd = Schema.Struct({ id: Id("event") })
 
 const Purge = Schema.Struct({
   outcome: Schema.Literal("purged", "again", "waiting", "unknown"),
-  /** Of the payload that was there; null unless it was purged now. */
+  /** Size of the removed payload; null unless it was purged now. */
   bytes: Schema.NullOr(Count),
   sha256: Schema.NullOr(Schema.String),
-  /** How many attempts there were. */
+  /** The number of attempts. */
   attempts: Schema.NullOr(Count)
 })
 
@@ -122,11 +122,11 @@ export const EventTypeRow = Schema.Struct({
 })
 export type EventTypeRow = typeof EventTypeRow.Type
 
-/** Rows, and bytes of payloads, that one page of a list filtered by payload reads: about 0.1 s. */
+/** The most rows, and bytes of payloads, that a page filtered by payload reads: about 0.1 s. */
 const SCAN_LIMIT = 10_000
 const SCAN_BYTES = 16_777_216
 
-/** How far back types are looked for. Source: spec §4.5. */
+/** How far back types are searched. Source: spec §4.5. */
 export const TYPES_WITHIN = "30 days"
 
 export class EventsRepo extends Effect.Service<EventsRepo>()(
@@ -139,10 +139,10 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
       })
       const publishing = yield* makePublishing
 
-      /** In one transaction with whatever else is published at this moment, as if it were alone. */
+      /** May share a transaction with other publishes, but has its own outcome. */
       const publish = (publish: Publish) => refusedOne(publishing.one(publish))
 
-      /** All or nothing; the answers in the order of the events. */
+      /** All or nothing; results in the order of the events. */
       const publishAll = (
         workspaceId: WorkspaceId,
         events: ReadonlyArray<NewEvent>,
@@ -151,7 +151,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
         actor: Actor
       ) => refusedAll(publishing.all(workspaceId, events, traceId, mostDeliveries, actor))
 
-      /** An event of Posthorn itself, in the caller's transaction; never sent to `exceptEndpoint`. */
+      /** An event of Posthorn itself, in the caller's transaction; never delivered to `exceptEndpoint`. */
       const announce = (
         workspaceId: WorkspaceId,
         event: OwnEvent,
@@ -167,7 +167,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
         rows(sql, Raw)`select ${columns} from posthorn.events r
           where r.workspace_id = ${workspaceId} and r.id = ${eventId}`.pipe(Effect.map(first), Effect.orDie)
 
-      /** Blanks its payload and what receivers answered. */
+      /** Blanks its payload and the stored answers of receivers. */
       const purge = (workspaceId: WorkspaceId, eventId: EventId) =>
         one(
           sql,
@@ -192,7 +192,10 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
           madeBetween(sql, "evt_", sql.literal("r"), times)
         ])
 
-      /** What one page may read, with the bytes of the payloads before each row. The newest row is always among it. */
+      /**
+       * The rows that one page may read, each with the total bytes of the payloads before it. Always contains the newest
+       * row.
+       */
       const scanned = (
         workspaceId: WorkspaceId,
         filter: EventFilter,
@@ -206,7 +209,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
         sql`r.bytes_before < ${SCAN_BYTES} and not (r.event_type like any (${hidden.map((prefix) => `${prefix}%`)}::text[]))
           and posthorn.stands_at(r.payload::json, ${place as Array<string>}::text[], ${kind}, ${value})`
 
-      /** Where a page filtered by payload had to stop reading, if there are rows beyond. */
+      /** Where a page filtered by payload stopped at its limit, if there are rows beyond. */
       const scanEnd = (
         workspaceId: WorkspaceId,
         filter: EventFilter,
@@ -216,7 +219,10 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
           from ${scanned(workspaceId, filter, from)} r
           having count(*) = ${SCAN_LIMIT} or bool_or(r.bytes_before >= ${SCAN_BYTES})`
 
-      /** Newest first, strictly past the position. A page filtered by payload may hold fewer than there are, and go on. */
+      /**
+       * Newest first, strictly past the position. A page filtered by payload may hold fewer rows than match and still have a
+       * next page.
+       */
       const list = (
         workspaceId: WorkspaceId,
         filter: EventFilter,
@@ -243,7 +249,7 @@ export class EventsRepo extends Effect.Service<EventsRepo>()(
           return end === undefined ? found : { ...found, nextCursor: cursorAt(byId, end) }
         }).pipe(Effect.orDie)
 
-      /** By name, strictly past the position; a type none of whose events is kept any more is not one. */
+      /** By name, strictly past the position. A type without any stored event is left out. */
       const listTypes = (
         workspaceId: WorkspaceId,
         limit: number,

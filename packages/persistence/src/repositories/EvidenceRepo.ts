@@ -1,8 +1,8 @@
 /**
  * Evidence about one endpoint for a diagnosis: a few bounded statements, whatever the endpoint's history.
  *
- * At most 500 deliveries (newest first) and their attempts are looked at, 100 attempts, 50 changes and 100 event types
- * are kept, and counts stop at 1,000, of what was lost at 10,000: about 10 ms for an endpoint with 100,000 deliveries.
+ * At most the newest 500 deliveries and their attempts are read. 100 attempts, 50 changes and 100 event types are returned,
+ * and counts stop at 1,000, that of lost events at 10,000. This takes about 10 ms for an endpoint with 100,000 deliveries.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -23,12 +23,12 @@ const CHANGES = 50
 const TYPES = 100
 const COUNTED = 1_000
 const LOST = 10_000
-/** An attempt that is dated so long before its delivery was made, or after now, was signed by a clock that is off. */
+/** An attempt dated this long before its delivery, or after now, was signed with a wrong clock. */
 const CLOCK_OFF = "240 seconds"
-/** In an answer's words; many answers have a member of that name, which says nothing. */
+/** Names of members in answers that are too common to mean anything. */
 const NAMES_TIMESTAMP = 'timestamp(?!"\\s*:)'
 
-/** What this room knows; whether URL and secret are of use now is the capability's to say. */
+/** The evidence in the database; the capability adds whether URL and secret can be used now. */
 export type Gathered = Omit<Evidence, "endpoint" | "requestTimeoutMs" | "retryDelayMs"> & {
   readonly endpoint: Omit<Evidence["endpoint"], "honorsRetryAfter" | "secretReadable" | "urlRefusal"> & {
     readonly policy: DeliveryPolicy | null
@@ -146,7 +146,7 @@ export class EvidenceRepo extends Effect.Service<EvidenceRepo>()(
         rows(sql, Losses)`
         select ${losses} from posthorn.losses(${workspaceId}, ${endpointId}, ${LOST})`
 
-      /** By name, hopping over the index from type to type. */
+      /** By name, skipping from type to type in the index. */
       const typesOf = (workspaceId: WorkspaceId) =>
         rows(sql, SeenType)`
         with recursive types as (

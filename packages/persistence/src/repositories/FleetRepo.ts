@@ -1,8 +1,8 @@
 /**
- * All workspaces side by side, for the operator: those with the most waiting deliveries first.
+ * All workspaces, for the operator: those with the most waiting deliveries first.
  *
- * Counting what waits costs 0.2 µs for each delivery, so a process counts at most every `COUNTED_FOR`, however often it is asked.
- * The rest is read for the workspaces of the page alone. Source: spec §5.2.
+ * Counting waiting deliveries costs 0.2 µs each, so a process counts at most every `COUNTED_FOR`, however often it is asked.
+ * The rest is read only for the workspaces of the page. Source: spec §5.2.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { WorkspaceId } from "@posthorn/domain/Ids"
@@ -17,7 +17,7 @@ export const FleetRow = Schema.Struct({
   slug: Schema.String,
   name: Schema.String,
   waiting: Count,
-  /** Since the oldest of them was made; null if none waits. */
+  /** Age of the oldest waiting delivery; null if none waits. */
   oldestWaitingSeconds: Schema.NullOr(Count),
   endpoints: Schema.Struct({ total: Count, disabled: Count, failing: Count })
 })
@@ -37,7 +37,10 @@ export class FleetRepo extends Effect.Service<FleetRepo>()("@posthorn/persistenc
       COUNTED_FOR
     )
 
-    /** By what waits, descending, then by id, strictly past the position. `failing` is the least streak that counts as failing. */
+    /**
+     * By waiting deliveries, descending, then by id, strictly past the position. An endpoint with a streak of at least
+     * `failing` counts as failing.
+     */
     const list = (
       failing: number,
       limit: number,

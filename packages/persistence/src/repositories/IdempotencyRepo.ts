@@ -1,9 +1,9 @@
 /**
- * Answers that are kept under a caller's idempotency key, so that the same call again gives the same answer.
+ * Answers that are kept under a caller's idempotency key, so that a repeated call gets the same answer.
  *
- * An answer is kept in the transaction of the change itself: there is no moment at which one is stored without the other.
- * While that transaction runs, an advisory lock on the key tells others so without making them wait. Answers that hold a
- * secret are kept sealed, and erased after ten minutes. Source: spec §4.3.
+ * An answer is stored in the transaction of the change itself, so there is never one without the other. While that
+ * transaction runs, an advisory lock on the key tells other calls so without making them wait. Answers that contain a secret
+ * are sealed, and erased after ten minutes. Source: spec §4.3.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -14,14 +14,14 @@ import { Bytes, Count, Headers } from "../client/internal/Columns.ts"
 import { makeLockWaits } from "../client/internal/LockWaits.ts"
 import { execute, first, one } from "../client/Query.ts"
 
-/** How long a key, and the answer that is given again, is kept. */
+/** How long a key and its answer are kept. */
 export const KEYS_KEPT = "24 hours"
-/** How long an answer that holds a secret is given again. Source: spec §4.3. */
+/** How long an answer that contains a secret is given again. Source: spec §4.3. */
 export const SEALED_KEPT = "10 minutes"
 
-/** Whose key it is; keys of different callers or workspaces have nothing to do with each other. */
+/** The owner of a key; keys of different callers or workspaces are independent. */
 export interface KeyOwner {
-  /** Null for what the operator does outside of workspaces. */
+  /** Null for the operator's calls outside of workspaces. */
   readonly workspaceId: WorkspaceId | null
   /** The id of a token or of a console session, or `operator`. */
   readonly caller: string
@@ -33,14 +33,14 @@ export const FoundAnswer = Schema.Struct({
   status: Count,
   headers: Headers,
   body: Schema.NullOr(Schema.String),
-  /** The body, sealed; null when it holds no secret, or was erased. */
+  /** The sealed body; null when it contains no secret, or was erased. */
   sealed: Schema.NullOr(Bytes),
   running: Schema.Boolean
 })
 export type FoundAnswer = typeof FoundAnswer.Type
 
 export interface KeptAnswer extends Omit<FoundAnswer, "running"> {
-  /** How long the call still goes on after its transaction; null when it has ended. */
+  /** How long the call may go on after its transaction; null when it has ended. */
   readonly runningSeconds: number | null
 }
 
@@ -55,7 +55,10 @@ export class IdempotencyRepo extends Effect.Service<IdempotencyRepo>()(
       const sql = yield* SqlClient.SqlClient
       const waiting = yield* makeLockWaits
 
-      /** One transaction around all of it; repeated as a whole when a statement in it gave up waiting for others. */
+      /**
+       * One transaction around all of it. The whole of it is repeated when a statement gave up waiting for other
+       * transactions.
+       */
       const transaction = <A, E, R>(self: Effect.Effect<A, E, R>) =>
         Effect.either(sql.withTransaction(self)).pipe(
           Effect.catchAllDefect((defect) =>
@@ -76,7 +79,7 @@ export class IdempotencyRepo extends Effect.Service<IdempotencyRepo>()(
           ? sql`workspace_id is null and caller = ${caller} and key = ${key}`
           : sql`workspace_id = ${workspaceId} and caller = ${caller} and key = ${key}`
 
-      /** Until the transaction ends; false when another call with the key is under way. */
+      /** Locks the key until the transaction ends; false when another call with it is under way. */
       const claim = ({ caller, key, workspaceId }: KeyOwner) =>
         Effect.map(
           one(sql, Claimed)`
@@ -84,7 +87,7 @@ export class IdempotencyRepo extends Effect.Service<IdempotencyRepo>()(
           ({ ours }) => ours
         )
 
-      /** What is kept under the key; a key older than a day is free again. */
+      /** The answer kept under the key; a key older than a day is free again. */
       const find = (owner: KeyOwner) =>
         first(sql, FoundAnswer)`
         select fingerprint, status, headers, body,
@@ -107,7 +110,7 @@ export class IdempotencyRepo extends Effect.Service<IdempotencyRepo>()(
               body = excluded.body, sealed = excluded.sealed, running_until = excluded.running_until,
               created_at = excluded.created_at`
 
-      /** The call went on after its transaction and has ended: this is its answer. */
+      /** Stores the answer of a call that went on after its transaction and has now ended. */
       const settle = (owner: KeyOwner, body: string) =>
         execute(
           sql

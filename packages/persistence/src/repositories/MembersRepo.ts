@@ -1,4 +1,4 @@
-/** Members of a workspace. An address is taken whatever the case of its letters. Source: spec §4.2. */
+/** Members of a workspace. E-mail addresses are unique, ignoring case. Source: spec §4.2. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import { MemberEmailTaken } from "@posthorn/domain/Errors"
@@ -46,7 +46,7 @@ export class MembersRepo extends Effect.Service<MembersRepo>()(
         first(sql, MemberRow)`select ${columns} from posthorn.members
         where workspace_id = ${workspaceId} and id = ${memberId}`
 
-      /** The member as it is; nobody changes it until the transaction ends. */
+      /** Locks the member until the transaction ends, and gives it. */
       const lock = (workspaceId: WorkspaceId, memberId: MemberId) =>
         first(sql, MemberRow)`select ${columns} from posthorn.members
         where workspace_id = ${workspaceId} and id = ${memberId} for no key update`
@@ -56,7 +56,7 @@ export class MembersRepo extends Effect.Service<MembersRepo>()(
         set email = ${member.email}, email_key = ${keyOf(member.email)}, name = ${member.name}, role = ${member.role}
         where workspace_id = ${workspaceId} and id = ${member.id}`.pipe(taken, Effect.asVoid)
 
-      /** The member that was removed, if there was one. */
+      /** Gives the removed member, if there was one. */
       const remove = (workspaceId: WorkspaceId, memberId: MemberId) =>
         first(
           sql,

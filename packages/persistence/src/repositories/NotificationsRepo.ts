@@ -1,4 +1,7 @@
-/** Notifications: written by `posthorn.record` and `posthorn.dead_letter`, read and marked here. Source: spec §3.1. */
+/**
+ * Notifications: `posthorn.record` and `posthorn.dead_letter` write them; here they are listed and marked as read. Source:
+ * spec §3.1.
+ */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { NotificationId, WorkspaceId } from "@posthorn/domain/Ids"
@@ -32,7 +35,7 @@ export class NotificationsRepo extends Effect.Service<NotificationsRepo>()(
         all(sql, NotificationRow)`select ${columns} from posthorn.notifications
           where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
 
-      /** Read from now on, or since the first time it was marked. */
+      /** Marks it as read, unless it already was. */
       const markRead = (workspaceId: WorkspaceId, notificationId: NotificationId) =>
         first(sql, NotificationRow)`update posthorn.notifications
           set read_at = coalesce(read_at, date_trunc('milliseconds', clock_timestamp()))

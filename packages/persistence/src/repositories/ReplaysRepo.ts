@@ -34,7 +34,7 @@ export const ReplayRow = Schema.Struct({
 })
 export type ReplayRow = typeof ReplayRow.Type
 
-/** Which deliveries and missed events of an endpoint. Times are of the deliveries and events themselves. */
+/** A range of an endpoint's deliveries and missed events, by their own times. */
 export interface ReplayRange {
   readonly endpointId: EndpointId
   readonly statuses: ReadonlyArray<ReplayableStatus>
@@ -45,14 +45,14 @@ export interface ReplayRange {
   readonly includeMissed: boolean
 }
 
-/** Who asked, for the audit log. */
+/** The actor, for the audit log. */
 export interface Asked {
   readonly actor: Acting
   readonly traceId: string
 }
 
 const ReplayCount = Schema.Struct({
-  /** Deliveries and missed events together. */
+  /** The sum of deliveries and missed events. */
   matched: Count,
   missed: Count
 })
@@ -75,14 +75,14 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
         sql`posthorn.count_replay(${workspaceId}, ${range.endpointId}, ${range.statuses as Array<string>}::text[],
         ${range.since}::timestamptz, ${range.until}::timestamptz, ${range.includeMissed})`
 
-      /** How many deliveries and missed events a job over the range would be about. */
+      /** The number of deliveries and missed events that a job over the range would replay. */
       const count = (workspaceId: WorkspaceId, range: ReplayRange) =>
         one(
           sql,
           ReplayCount
         )`select deliveries + missed as matched, missed from ${counted(workspaceId, range)}`
 
-      /** Store a job; a worker makes it. What is counted is exactly what its snapshot sees. */
+      /** Stores a job for a worker. It counts exactly what its snapshot sees. */
       const start = (workspaceId: WorkspaceId, range: ReplayRange, { actor, traceId }: Asked) =>
         one(sql, ReplayRow)`
         insert into posthorn.replays (workspace_id, id, endpoint_id, shard, statuses, since, until, include_missed, matched,
@@ -103,14 +103,14 @@ export class ReplaysRepo extends Effect.Service<ReplaysRepo>()(
         all(sql, ReplayRow)`select ${columns} from posthorn.replays
         where workspace_id = ${workspaceId} and ${newestFirst(sql, limit, from)}`
 
-      /** Ends a running job, after the step that is being made; undefined when it was not running. */
+      /** Ends a running job after its current step; undefined when it was not running. */
       const cancel = (workspaceId: WorkspaceId, replayId: ReplayId) =>
         first(sql, ReplayRow)`
         update posthorn.replays set state = 'cancelled', finished_at = date_trunc('milliseconds', clock_timestamp())
         where workspace_id = ${workspaceId} and id = ${replayId} and state = 'running'
         returning ${columns}`
 
-      /** Send one delivery again; gives the new one's id, or undefined when its state does not allow it. */
+      /** Sends one delivery again; gives the new id, or undefined when its status does not allow it. */
       const sendAgain = (
         workspaceId: WorkspaceId,
         source: { readonly id: DeliveryId; readonly endpointId: EndpointId },

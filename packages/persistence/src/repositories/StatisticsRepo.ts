@@ -1,12 +1,12 @@
 /**
- * Counts over a workspace or an endpoint, made when they are asked for from what the rows say, but for one: how many wait, once
- * they are many, may be some seconds old.
+ * Counts over a workspace or an endpoint, computed from the rows when they are asked for. One exception: the number of
+ * waiting deliveries, when it is large, may be a few seconds old.
  *
- * Nothing scans history. Hours that are over are kept in sums (migrations/0008_statistics.sql); the deliveries of the last hour or
- * two, and of endpoints that still had work to do when their hour was counted, are read by index, each once, 1 to 2 µs each.
- * So the price follows the traffic of an hour, and not what lies before. An endpoint is read
- * row by row in the hours of which something of it was removed; others are not. What waits is counted by itself, and not too often, but never none beside the age of the oldest, nor some without it.
- * Source: spec §4.5.
+ * Nothing scans the history. Hours that are over are rolled up (migrations/0008_statistics.sql). Deliveries of the last hour
+ * or two, and of endpoints that still had pending deliveries when their hour was rolled up, are read by index, each once, 1
+ * to 2 µs each. So the cost follows the traffic of an hour, not the length of the history. In an hour in which deliveries of
+ * an endpoint were removed, that endpoint is read row by row; other endpoints are not. The number of waiting deliveries is
+ * counted separately and not too often, but it is never 0 beside an oldest one, nor above 0 without one. Source: spec §4.5.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -17,10 +17,10 @@ import { all } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { makeBacklogCounts } from "./internal/BacklogCounts.ts"
 
-/** How far back an overview looks. */
+/** The period of an overview. */
 export const OVERVIEW_HOURS = 24
 
-/** Deliveries by what became of them. */
+/** Deliveries by status. */
 const outcomes = {
   pending: Count,
   delivered: Count,
@@ -30,11 +30,11 @@ const outcomes = {
 }
 
 const Overview = Schema.Struct({
-  /** When it was made. */
+  /** When the overview was made. */
   at: Time,
   endpoints: Count,
   enabledEndpoints: Count,
-  /** Of the deliveries of the last `OVERVIEW_HOURS` those before the first whole hour, which `ofWorkspace` begins with. */
+  /** Deliveries of the last `OVERVIEW_HOURS` before the first whole hour, where `ofWorkspace` starts. */
   ...outcomes,
   oldestWaitingSeconds: Schema.NullOr(Count),
   members: Count,
@@ -47,7 +47,7 @@ export interface OverviewRow extends Schema.Schema.Type<typeof Overview> {
 }
 
 export const HourRow = Schema.Struct({
-  /** Null for the whole time. */
+  /** Null for the row of the whole period. */
   hour: Schema.NullOr(Time),
   ...outcomes,
   p50Ms: Schema.NullOr(Count),
@@ -108,11 +108,11 @@ export class StatisticsRepo extends Effect.Service<StatisticsRepo>()(
         all(sql, HourRow)`
         select ${columns} from posthorn.statistics_by_hour(${workspaceId}, ${endpointId}, ${hours}::integer, coalesce(${at}::timestamptz, now()))`
 
-      /** Hour by hour, oldest first; then the whole time. */
+      /** Hour by hour, oldest first, then the whole period. */
       const ofEndpoint = (workspaceId: WorkspaceId, endpointId: EndpointId, hours: number) =>
         byHour(workspaceId, endpointId, hours, null)
 
-      /** `at` is that of the overview, so that no hour is in both or in neither. */
+      /** `at` is that of the overview, so that each hour is counted exactly once. */
       const ofWorkspace = (workspaceId: WorkspaceId, at: string) =>
         byHour(workspaceId, null, OVERVIEW_HOURS, at)
 

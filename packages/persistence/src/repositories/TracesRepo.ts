@@ -1,9 +1,9 @@
 /**
- * All that became of an event, found by any id of it.
+ * Everything that became of an event, found by any of its ids.
  *
- * First the events and test sends that the id leads to, then all deliveries of those, then their attempts and audit
- * events, each through an index. One trace id can lead to many events (a batch, a replay job): the answer ends after
- * `MAX_ITEMS`, the oldest, and no statement looks at more than `MAX_DELIVERIES`. Source: spec §4.6.
+ * First the events and test sends that the id leads to, then all their deliveries, then the attempts and audit events of
+ * those, each through an index. One trace id can lead to many events (a batch, a replay job): the answer contains the oldest
+ * `MAX_ITEMS`, and no statement reads more than `MAX_DELIVERIES`. Source: spec §4.6.
  */
 
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -35,7 +35,7 @@ export class TracesRepo extends Effect.Service<TracesRepo>()(
     effect: Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      /** Ids of the deliveries that the id itself names: one by its id, or those with a trace id of their own. */
+      /** Deliveries that the id itself names: one by its id, or those with this trace id. */
       const named = (workspaceId: WorkspaceId, id: string) =>
         id.startsWith("whd_")
           ? sql`select id, event_id, replayed_from from posthorn.deliveries
@@ -50,7 +50,7 @@ export class TracesRepo extends Effect.Service<TracesRepo>()(
         where workspace_id = ${workspaceId} and ${
           id.startsWith("evt_")
             ? sql`id = ${id}`
-            : // Those that have the trace id of their own, made from their id, are in no index by it.
+            : // Deliveries whose trace id is derived from their own id have no entry in the index by trace id.
               sql`id = ${`evt_${id.slice(0, -3)}`} and trace_id = ${id}`
         }
         union
@@ -65,7 +65,7 @@ export class TracesRepo extends Effect.Service<TracesRepo>()(
           select event_id as id from named where event_id is not null
           union (${eventsNamed(workspaceId, id)})
         ),
-        -- A test send and its replays have no event: they hang together by what each was made from.
+        -- A test send and its replays have no event; they are connected by what each was replayed from.
         first_sends as (
           select id, replayed_from from named where event_id is null
           union
@@ -117,7 +117,7 @@ export class TracesRepo extends Effect.Service<TracesRepo>()(
         ) found
         order by at, rank, id limit ${MAX_ITEMS + 1}`
 
-      /** In order of time; without items when nothing carries the id. */
+      /** Ordered by time; empty when nothing has the id. */
       const find = (workspaceId: WorkspaceId, id: string) =>
         TRACE_ID.test(id) || OWN_ID.test(id)
           ? items(workspaceId, id).pipe(

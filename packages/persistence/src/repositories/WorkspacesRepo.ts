@@ -1,4 +1,4 @@
-/** Workspaces: the directory that every other key leads with. */
+/** Workspaces, by whose id every other key begins. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
@@ -15,7 +15,7 @@ export const WorkspaceRow = Schema.Struct({
   id: Id("workspace"),
   slug: Schema.String,
   name: Schema.String,
-  /** Its own; null is the installation's. */
+  /** The workspace's own limit; null: the installation's applies. */
   limits: Schema.Struct({
     endpoints: Schema.NullOr(Count),
     tokens: Schema.NullOr(Count),
@@ -65,13 +65,13 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
           found === undefined ? Effect.fail(new WorkspaceNotFound()) : Effect.succeed(found)
         )
 
-      /** By id; it may have been removed since the gate let the caller in. */
+      /** By id; undefined when it was removed after the gate admitted the caller. */
       const get = (workspaceId: WorkspaceId) =>
         gone(first(sql, WorkspaceRow)`select ${columns} from posthorn.workspaces where id = ${workspaceId}`)
 
       /**
-       * Until the transaction ends nobody else holds this workspace: for what is counted before it is added. Publishing goes on
-       * beside it. Undefined when the workspace went a moment ago.
+       * Locks the workspace until the transaction ends, so that a count and the insert after it agree. Publishing goes on
+       * meanwhile. Undefined when the workspace was just removed.
        */
       const hold = (workspaceId: WorkspaceId) =>
         Effect.zipRight(
@@ -89,7 +89,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
       const settings = (workspaceId: WorkspaceId) =>
         gone(first(sql, Settings)`select policy from posthorn.workspaces where id = ${workspaceId}`)
 
-      /** The same for somebody who is about to change them. */
+      /** The same for a caller that is about to change its settings. */
       const settingsForUpdate = (workspaceId: WorkspaceId) =>
         gone(
           first(
@@ -108,9 +108,9 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
         where ${byIdAfter(sql, limit, from)}`
 
       /**
-       * Removes up to `most` of its deliveries, with their attempts, and then of its events that no delivery needs any more,
-       * oldest first; gives how many of the larger kind. Locked in the order in which `posthorn.record` locks them. Like `remove`, waits for other transactions
-       * for a moment only, and belongs into a transaction of its own.
+       * Removes up to `most` of its deliveries with their attempts, and then of its events that no delivery needs any more,
+       * oldest first; gives the larger of the two numbers. Locks them in the order of `posthorn.record`. Like `remove`, it
+       * waits only a moment for other transactions, and needs a transaction of its own.
        */
       const removeHistory = (workspaceId: WorkspaceId, most: number) =>
         boundedWait(sql).pipe(
@@ -124,7 +124,7 @@ export class WorkspacesRepo extends Effect.Service<WorkspacesRepo>()(
           refusing(stillInUse)
         )
 
-      /** With everything in it; undefined when it was gone already. */
+      /** Removes it with everything in it; undefined when it was gone already. */
       const remove = (workspaceId: WorkspaceId) =>
         boundedWait(sql).pipe(
           Effect.zipRight(

@@ -1,4 +1,4 @@
-/** Actors as `posthorn.actor_text` stores them: in one column, because each event has one. */
+/** Actors as `posthorn.actor_text` stores them: in one column, because every event has one. */
 import type { Actor } from "@posthorn/domain/Principal"
 
 /** The id comes last: the name of a role may hold spaces. */

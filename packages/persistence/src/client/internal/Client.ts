@@ -1,7 +1,7 @@
 /**
- * The driver's client, for a URL with one host or with several. With several it connects to the one that accepts writes, as
- * libpq does with `target_session_attrs=read-write`: it asks all of them at once, so that one that is dark keeps nobody, and
- * remembers the answer for the next connections of this process, until one of them breaks or is refused a write.
+ * The driver's client, for a URL with one host or with several. With several it connects to the host that accepts writes,
+ * like libpq with `target_session_attrs=read-write`. It asks all hosts at once, so that one that does not answer delays
+ * nothing. This process then uses the same host for its next connections, until a connection breaks or is refused a write.
  *
  * A connection to a host that has become a standby in the meantime fails; the next one asks again. Nothing is retried here.
  */
@@ -39,7 +39,7 @@ class Primary {
   private async askAll(): Promise<Address> {
     const asked: Array<Asked> = new Array(this.urls.length)
     let silent = this.urls.length
-    /** Again and again while another says nothing: meanwhile this one may be promoted. */
+    /** Repeats the question while another host has not answered, because this one may be promoted meanwhile. */
     const untilAll = async (url: string, n: number): Promise<Asked> => {
       let answer = await ask(url)
       silent -= 1
@@ -59,7 +59,7 @@ class Primary {
   }
 }
 
-/** By the URL: the pools and the dedicated connections of a process share what they know. */
+/** By URL: the pools and dedicated connections of a process share the answer. */
 const primaries = new Map<string, Primary>()
 
 const primaryOf = (url: string, urls: ReadonlyArray<string>) => {
@@ -72,7 +72,7 @@ type Connected = (error: Error | null, client?: pg.Client) => void
 
 export class Client extends pg.Client {
   private readonly primary: Primary | null
-  /** It leads to a standby: whoever gives it back gives it up. */
+  /** The connection leads to a standby: it is closed when it is given back. */
   leaving = false
 
   constructor(config: pg.ClientConfig = {}) {
@@ -80,10 +80,11 @@ export class Client extends pg.Client {
     const urls = hostsOf(url) ?? [url]
     super({ ...config, connectionString: urls[0] })
     this.primary = urls.length > 1 ? primaryOf(url, urls) : null
-    // The pool listens while a connection is idle, and whoever has one while it is used; in between, while it is made ready,
-    // nobody would, and an error without a listener ends the process. Statements fail by themselves.
+    // The pool listens for errors while a connection is idle, and its user while it is used. In between, while it is set up,
+    // nobody listens, and an error without a listener would end the process. Statements report failures by themselves.
     this.on("error", () => undefined)
-    // Both quote rows and parameters, and whoever logs an error logs its members. The driver listens after us.
+    // `detail` and `where` quote rows and parameters, which would be logged with the error. The driver's own listener runs
+    // after this one.
     this.connection.on("errorMessage", (problem: { code?: string; detail?: string; where?: string }) => {
       delete problem.detail
       delete problem.where
@@ -125,7 +126,7 @@ export class Client extends pg.Client {
     }
   }
 
-  /** The driver looks after its socket only once it connects; one with a limit on silence would end the process. */
+  /** The driver handles its socket's errors only once it connects; until then a socket timeout would end the process. */
   private async unlessNone<A>(finding: Promise<A>): Promise<A> {
     const { stream } = this.connection
     stream.on("error", () => undefined)
@@ -137,7 +138,7 @@ export class Client extends pg.Client {
     }
   }
 
-  /** Once whoever made the statement has been told why it failed. */
+  /** Closes the connection after the failed statement has been reported. */
   private leaveStandby(leave: () => void): void {
     leave()
     this.leaving = true

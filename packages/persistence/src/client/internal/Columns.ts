@@ -1,4 +1,4 @@
-/** What columns hold, as `Database` has the driver give it. */
+/** Schemas of column values, as `Database` configures the driver. */
 import { type Id as IdOf, type Noun, prefixes } from "@posthorn/domain/Ids"
 import { Schema } from "effect"
 
@@ -10,7 +10,7 @@ export const Id = <N extends Noun>(noun: N) =>
 /** A timestamp. */
 export const Time = Schema.String.pipe(Schema.pattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/))
 
-/** A whole number that is never below 0. */
+/** A whole number, 0 or more. */
 export const Count = Schema.NonNegativeInt
 
 export const Bytes = Schema.instanceOf(Buffer)
@@ -21,8 +21,8 @@ export const Texts = Schema.Array(Schema.String)
 export const Headers = Schema.Record({ key: Schema.String, value: Schema.String })
 
 /**
- * What a row takes from a table whose columns have its members' names, such as `d.created_at as "createdAt"`; `instead`
- * has what is no column.
+ * The columns that a row takes from a table whose columns are named like the row's members, such as `d.created_at as
+ * "createdAt"`. `instead` has expressions for members that are no columns.
  */
 export const columnsOf = <Fields extends object>(
   { fields }: { readonly fields: Fields },

@@ -1,9 +1,9 @@
-/** Semaphores by key. A key that nobody uses takes no memory. */
+/** Semaphores by key. An unused key takes no memory. */
 import { Effect } from "effect"
 
 interface Entry {
   readonly semaphore: Effect.Semaphore
-  /** Those that hold a permit, and those that wait for one. */
+  /** Holders of a permit and waiters. */
   users: number
 }
 

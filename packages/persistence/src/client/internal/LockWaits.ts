@@ -1,9 +1,9 @@
 /**
- * Waiting for what another transaction holds, without a connection.
+ * Waits for locks of other transactions without holding a connection.
  *
- * A statement that gives up early (55P03) is made again, with growing pauses in between, until it goes through or
- * `PATIENCE` is over. Whatever many callers wait for, and however long, no more than `PROBES` connections are busy with
- * making statements again; and callers that would wait for the same thing queue up in memory behind the first of them.
+ * A statement that gives up early (55P03) is repeated, with growing pauses, until it succeeds or `PATIENCE` is over. However
+ * many callers wait and however long, at most `PROBES` connections are busy with repeats. Callers that would wait for the
+ * same thing queue in memory behind the first of them.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -14,7 +14,7 @@ import { makeKeyedSemaphores } from "./KeyedSemaphores.ts"
 
 const PROBES = 2
 
-/** Shorter than the server's deadline for an answer (15 s), so that the caller is told why. */
+/** Shorter than the server's deadline for an answer (15 s), so that the caller learns the reason. */
 const PATIENCE = Duration.seconds(14)
 
 const pauses = Schedule.exponential("50 millis").pipe(Schedule.union(Schedule.spaced("1 second")))
@@ -22,7 +22,9 @@ const pauses = Schedule.exponential("50 millis").pipe(Schedule.union(Schedule.sp
 export const makeLockWaits = Effect.map(Effect.makeSemaphore(PROBES), (probes) => {
   const turns = makeKeyedSemaphores(1)
 
-  /** `name` is what is waited for, where that is known; `why` is told to a caller who has waited for too long. */
+  /**
+   * `name` is what the statement waits for, if that is known. A caller that has waited too long gets `why` as the reason.
+   */
   const forOthers =
     (name: string | null, why: string) =>
     <A, R>(attempt: Effect.Effect<A, SqlError, R>): Effect.Effect<A, SqlError | ServiceUnavailable, R> => {
@@ -33,13 +35,14 @@ export const makeLockWaits = Effect.map(Effect.makeSemaphore(PROBES), (probes) =
       const waited = (name === null ? patient : turns.withPermit(name)(patient)).pipe(
         Effect.timeoutFail({ duration: PATIENCE, onTimeout: () => held(why) })
       )
-      // Within a transaction nothing can be made again after a failure: whoever began it does, all of it.
+      // A statement in a transaction cannot be repeated after a failure. The code that began the transaction repeats all of
+      // it.
       return Effect.flatMap(Effect.serviceOption(SqlClient.TransactionConnection), (transaction) =>
         Option.isSome(transaction) ? attempt : waited
       )
     }
 
-  /** Whether callers wait for this: whoever comes now is to wait with them. */
+  /** Whether callers wait for this name, so that a new caller must queue behind them. */
   const isWaitedFor = (name: string | null) => name !== null && turns.isUsed(name)
 
   return { forOthers, isWaitedFor } as const

@@ -1,13 +1,13 @@
 /**
- * The driver's pool, in which giving a statement up always ends it.
+ * The driver's pool, changed so that interrupting a statement always ends it.
  *
- * `@effect/sql-pg` cancels an interrupted statement with another one, through `pool.query`. In the pool itself that one
- * would wait for a free connection, and when the statements to be cancelled hold all of them, none is ever free: one lock
- * that 20 statements wait for then stops a whole `serve`. So here `pool.query` has a connection of its own, which is
- * opened when it is first needed.
+ * `@effect/sql-pg` cancels an interrupted statement with a second one, through `pool.query`. In the driver's pool the second
+ * one waits for a free connection. When the statements to be cancelled hold all connections, none is ever free: one lock
+ * that 20 statements wait for then stops a whole `serve`. So here `pool.query` has a connection of its own, opened at its
+ * first use.
  *
- * A connection that is given back before its statement has ended, or that turned out to lead to a standby, is closed instead of
- * being lent to the next one.
+ * A connection that is given back before its statement has ended, or that leads to a standby, is closed instead of being
+ * lent again.
  */
 import { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, type Scope } from "effect"
@@ -23,7 +23,7 @@ const failed = (cause: unknown) => new SqlError({ cause, message: "Failed to con
 const end = (pool: pg.Pool) =>
   Effect.ignore(Effect.timeout(Effect.interruptible(Effect.tryPromise(() => pool.end())), CLOSE_TIMEOUT))
 
-/** A pool, until the scope ends. Connections that break while they are idle leave it; nobody else has to know. */
+/** A pool, until the scope ends. Connections that break while idle leave the pool without further notice. */
 export const open = (options: pg.PoolConfig) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -35,7 +35,7 @@ export const open = (options: pg.PoolConfig) =>
     end
   )
 
-/** The driver keeps its statement to itself; the getter beside it warns that it will go. */
+/** The driver keeps the running statement private; the getter beside it warns that it will be removed. */
 const isBusy = (client: pg.PoolClient) => "_activeQuery" in client && client._activeQuery !== null
 
 const closeUnlessGood = (_: Error, client: pg.PoolClient) => {

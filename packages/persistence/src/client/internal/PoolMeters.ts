@@ -1,4 +1,4 @@
-/** What the connections of a pool are doing, and how long the worker's statements take. */
+/** Meters of a pool's connections, and of the duration of the worker's statements. */
 import { collecting } from "@posthorn/telemetry/Collectors"
 import { gauge, histogram, SECONDS } from "@posthorn/telemetry/Meters"
 import { Effect } from "effect"
@@ -17,7 +17,7 @@ const waiting = gauge(
 )
 const most = gauge("posthorn_database_connections_max", "The most connections this pool opens.", "pool")
 
-/** Named as PostgreSQL sees its connections; `more` tells two pools of one name apart. */
+/** Named like its connections in PostgreSQL; `more` distinguishes two pools of one name. */
 export const poolMeters = (pool: pg.Pool, more = "") => {
   const name = `${(pool.options.application_name ?? "").replace(/^posthorn /, "")}${more}`
   return collecting(
@@ -30,7 +30,9 @@ export const poolMeters = (pool: pg.Pool, more = "") => {
   )
 }
 
-/** Of the worker's prepared statements, waiting for a connection included: `posthorn.load`, `posthorn.record` and the others. */
+/**
+ * Duration of the worker's prepared statements (`posthorn.load`, `posthorn.record`, …), including the wait for a connection.
+ */
 export const statementSeconds = histogram(
   "posthorn_statement_duration_seconds",
   "How long the engine's statements take, in seconds, with the wait for a connection.",

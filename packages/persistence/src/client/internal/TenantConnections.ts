@@ -1,10 +1,10 @@
 /**
  * Limits how many of the pool's connections the statements of one workspace hold.
  *
- * A statement is of the workspace whose principal is a service where it runs. Past the limit it waits in memory, first come
- * first served, and for as long as for a connection at most: 24 batches of one customer leave the other connections to
- * everybody else. Statements without a principal (the look-up of a token) have no limit. Whoever is interrupted waits no
- * longer, neither here nor for the pool. Source: spec §5.2.
+ * A statement belongs to the workspace of the principal in its context. Past the limit it waits in memory, first come first
+ * served, at most as long as for a connection. So 24 batches of one customer leave the other connections to everybody else.
+ * Statements without a principal (the look-up of a token) have no limit. An interrupted caller stops waiting, both here and
+ * for the pool. Source: spec §5.2.
  */
 import type * as Reactivity from "@effect/experimental/Reactivity"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -22,11 +22,11 @@ const overLimit = new SqlError({
 
 interface Tenant {
   held: number
-  /** The first is the next. */
+  /** Waiters in the order in which they came. */
   readonly waiting: Set<() => void>
 }
 
-/** Not `Effect.makeSemaphore`: it wakes everybody who waits for each permit that is given back. */
+/** Not `Effect.makeSemaphore`, which wakes every waiter for each permit that is given back. */
 const makePlaces = (most: number, patience: Duration.DurationInput) => {
   const tenants = new Map<WorkspaceId, Tenant>()
 
@@ -37,7 +37,7 @@ const makePlaces = (most: number, patience: Duration.DurationInput) => {
     if (tenant.held === 0) tenants.delete(id)
   }
 
-  /** A place until the scope ends, or `overLimit`. */
+  /** A permit until the scope ends, or `overLimit`. */
   return (id: WorkspaceId, scope: Scope.Scope): Effect.Effect<void, SqlError> =>
     Effect.suspend(() => {
       const tenant = tenants.get(id) ?? { held: 0, waiting: new Set() }
@@ -71,8 +71,8 @@ const makePlaces = (most: number, patience: Duration.DurationInput) => {
 }
 
 /**
- * One of the pool's connections. The driver cannot be told that nobody waits any more: whoever is interrupted leaves its answer
- * to a fiber, which gives the connection back.
+ * One of the pool's connections. The driver cannot cancel a request for a connection: for an interrupted caller, a fiber
+ * receives the connection and gives it back.
  */
 const reserving = (pool: pg.Pool, { reserve }: PgClient) => {
   const connection = Effect.uninterruptible(reserve)
@@ -80,7 +80,7 @@ const reserving = (pool: pg.Pool, { reserve }: PgClient) => {
   return Effect.suspend(() => (pool.idleCount > 0 ? connection : waiting))
 }
 
-/** A transaction that cannot begin leaves its scope open: what it has taken by then is given back here. */
+/** When a transaction cannot begin, its scope stays open, so the connections taken so far are given back here. */
 const givenBack = <A, E>(acquire: Effect.Effect<A, E, Scope.Scope>): Effect.Effect<A, E, Scope.Scope> =>
   Effect.flatMap(Effect.scope, (scope) =>
     Effect.flatMap(Scope.fork(scope, ExecutionStrategy.sequential), (own) =>
@@ -90,7 +90,7 @@ const givenBack = <A, E>(acquire: Effect.Effect<A, E, Scope.Scope>): Effect.Effe
     )
   )
 
-/** The client's statements and transactions, with at most so many connections for each workspace. */
+/** The client's statements and transactions, with a limit on each workspace's connections. */
 export const limitTenants = (
   pool: pg.Pool,
   client: PgClient,

@@ -1,7 +1,6 @@
 /**
- * Rows of the queue as a worker gets them: PostgreSQL gathers those of one endpoint into runs (`posthorn.waiting`), and here
- * each becomes a delivery that waits. Guarantees each endpoint's in the order in which its lane takes them. Which rows there are is
- * up to the statement that was asked.
+ * Due rows of the queue. PostgreSQL returns the rows of one endpoint as runs (`posthorn.waiting`); this module expands each
+ * run into deliveries. Guarantees that an endpoint's deliveries are in the order in which its lane sends them.
  */
 import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { Schema } from "effect"
@@ -20,15 +19,15 @@ export interface DueRow {
   readonly endpointId: EndpointId
   readonly shard: number
   readonly due: number
-  /** Attempts recorded so far; the next one's ordinal is one more. */
+  /** Attempts recorded so far; the next ordinal is one more. */
   readonly attempts: number
-  /** Claims in a row that left no observation, as far as they were written down. */
+  /** Recorded claims in a row without an observation. */
   readonly claims: number
-  /** It goes out although its lane pauses: the first attempt of a test send. */
+  /** Sent even while its lane pauses: the first attempt of a test send. */
   readonly atOnce: boolean
 }
 
-/** `posthorn.waiting`. */
+/** The columns of `posthorn.waiting`. */
 export const RUN = [
   ["workspace_id", Id("workspace")],
   ["endpoint_id", Id("endpoint")],
@@ -45,8 +44,8 @@ const byDue = (a: DueRow, b: DueRow) =>
   a.due - b.due || (a.deliveryId < b.deliveryId ? -1 : a.deliveryId > b.deliveryId ? 1 : 0)
 
 /**
- * One object for each delivery; what the deliveries of an endpoint share, they share in memory. Each endpoint's by due
- * time: they come so, but for an endpoint with several runs.
+ * One object for each delivery; deliveries of a run share their ids in memory. Rows arrive ordered by due time unless an
+ * endpoint has several runs; then they are sorted.
  */
 export const dueRows = (runs: ReadonlyArray<Runs>): ReadonlyArray<DueRow> => {
   const rows: Array<DueRow> = []

@@ -1,9 +1,8 @@
 /**
- * Endpoints as they were last read, by their version, so that an endpoint that has not changed is neither sent nor decoded
- * again for each of its deliveries. The database compares the version each time, and the version is a hash of what is
- * here: so nothing here is ever out of date, also after the database was restored to an earlier day.
- * Bounded: what was used least recently is forgotten. Of the endpoints of a load nothing is forgotten until its answer, as long
- * as it asks for fewer than are kept.
+ * Endpoints by version, so that an unchanged endpoint is neither sent nor decoded again for each of its deliveries. The
+ * version is a hash of everything cached here, and the database compares it at each load. So the cache is never out of date,
+ * even after the database was restored to an earlier day. Bounded: the least recently used endpoint is dropped. A load's
+ * endpoints stay until its answer, as long as the load has fewer than `MOST`.
  */
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { Schema } from "effect"
@@ -12,7 +11,7 @@ import { Bytes, Count } from "../../client/internal/Columns.ts"
 import type { RowOf } from "../../client/Prepared.ts"
 import { policyOf, type VersionedPolicy } from "./Policies.ts"
 
-/** An endpoint as it stands at dispatch. The same object as long as nothing of it changes. */
+/** An endpoint at dispatch; the same object until something of it changes. */
 export interface DispatchEndpoint {
   readonly url: string
   readonly enabled: boolean
@@ -26,10 +25,10 @@ export interface DispatchEndpoint {
 
 const MOST = 20_000
 
-/** As good as no endpoint has it: a version is a hash of 64 bits. */
+/** Matches no endpoint in practice: a version is a hash of 64 bits. */
 const UNKNOWN = "0"
 
-/** `posthorn.loaded`; what comes after the version is null when that is the one that was asked for. */
+/** The columns of `posthorn.loaded`; those after `version` are null when the version is the one that was passed. */
 export const LOADED = [
   ["place", Count],
   ["event_type", Schema.String],
@@ -57,7 +56,7 @@ interface Known {
 export class KnownEndpoints {
   private readonly known = new LRUCache<string, Known>({ max: MOST })
 
-  /** As text: it does not fit into a number. */
+  /** Text, because 64 bits do not fit into a number. */
   version(endpointId: EndpointId): string {
     return this.known.get(endpointId)?.version ?? UNKNOWN
   }

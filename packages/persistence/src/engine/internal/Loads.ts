@@ -1,6 +1,7 @@
 /**
- * What a post needs, as it stands in the database now: payload, event type and endpoint. Of an endpoint that has not changed only
- * the version is read again (KnownEndpoints.ts). Takes nothing; for how long what was loaded may be sent is the worker's to say.
+ * What an attempt needs, read from the database just before: payload, event type and endpoint. For an unchanged endpoint
+ * only its version is read again (KnownEndpoints.ts). A load marks nothing; the worker decides how long its result may be
+ * used.
  */
 import type { EndpointId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
@@ -8,16 +9,16 @@ import { plain, type Run, statement } from "../../client/Prepared.ts"
 import type { DueRow } from "./DueRows.ts"
 import { type DispatchEndpoint, type KnownEndpoints, LOADED, type LoadedRow } from "./KnownEndpoints.ts"
 
-/** What a post needs. */
+/** What an attempt needs. */
 export interface Content {
   readonly eventType: string
   /** JSON text, exactly as published. */
   readonly payload: string
   readonly traceId: string
-  /** A test send, or a replay of one. */
+  /** True for a test send, and for a replay of one. */
   readonly isTest: boolean
   readonly endpoint: DispatchEndpoint
-  /** Recorded attempts in a row of the endpoint that were not delivered. */
+  /** The endpoint's recorded attempts in a row that were not delivered. */
   readonly failures: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * The delivery policy of an endpoint as the database has it: its own and its workspace's, and a version by which a recording tells
- * whether it still holds. They were checked where they were sent; what cannot be read all the same is as if it were not set.
+ * The delivery policy of an endpoint, as stored: its own and its workspace's, and a version by which a recording checks that
+ * the policy still holds. Policies were checked when they were set; one that cannot be decoded counts as not set.
  */
 import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { Option, Schema } from "effect"

@@ -1,7 +1,7 @@
 /**
- * A poll: what became due past where shards were read. It says up to when it looked, in which shards it stopped before, and
- * which transactions may still commit rows behind that. What follows from these is the Poller's. A poll takes nothing, and
- * waits for nothing.
+ * A poll: the rows that became due past the read cursors. It also returns the time up to which it read, the shards in which
+ * it stopped earlier, and the transactions that may still commit rows behind the cursors. The Poller decides what to do
+ * about those. A poll marks nothing and waits for nothing.
  */
 import type { DeliveryId } from "@posthorn/domain/Ids"
 import { Effect, Schema } from "effect"
@@ -9,7 +9,7 @@ import { Count } from "../../client/internal/Columns.ts"
 import { plain, type RowOf, type Run, rowOf, statement } from "../../client/Prepared.ts"
 import { type DueRow, dueRows, RUN, type Runs } from "./DueRows.ts"
 
-/** How far a shard has been read: everything up to this row was seen, if it was visible then. */
+/** How far a shard has been read: every row up to this one was seen, if it was visible then. */
 export interface Cursor {
   readonly shard: number
   readonly due: number
@@ -23,16 +23,22 @@ export interface Open {
 }
 
 export interface Due {
-  /** The time up to which the statement looked. */
+  /** The time up to which the statement read. */
   readonly horizon: number
-  /** Those that were open then: what they commit is not among the rows. Nor is what was published within the millisecond. */
+  /**
+   * The transactions that were open then: rows that they commit are missing, and so are rows published within that
+   * millisecond.
+   */
   readonly open: ReadonlyArray<Open>
   readonly rows: ReadonlyArray<DueRow>
-  /** Shards in which it stopped before that, having looked at as many rows as it may: each with the last one. */
+  /** Shards in which the poll reached its row limit, each with the last row that it read. */
   readonly stopped: ReadonlyArray<Cursor>
 }
 
-/** The same columns tell where was looked; without a shard, up to when, and what was open then. */
+/**
+ * Rows without deliveries use the same columns: with a shard, how far it was read; without one, the time and the open
+ * transactions.
+ */
 const POSITION = [
   ["workspace_id", Schema.Null],
   ["endpoint_id", Schema.Null],

@@ -1,8 +1,8 @@
 /**
- * How many deliveries of a workspace wait. Counting costs 0.2 µs each, and somebody who looks at a console asks every few
- * seconds: above `MANY` what was counted is given again until twenty times as long has passed as counting it took, and
- * `SHORTEST_MS` at least, and whoever asks while it is being counted waits for that count. So no more than a twentieth of a
- * core is spent on a workspace by a process, whatever the backlog, and however many look. Below, every answer is of its moment.
+ * The number of a workspace's waiting deliveries. Counting costs 0.2 µs each, and an open console asks every few seconds. So
+ * a count above `MANY` is given again until twenty times its duration has passed, and for at least `SHORTEST_MS`; callers
+ * that ask during a count wait for it. So a process spends at most a twentieth of a core on a workspace, whatever the
+ * backlog and however many callers. Below `MANY`, every answer is current.
  */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -17,7 +17,7 @@ const SHORTEST_MS = 2_000
 const TIMES = 20
 
 export const makeBacklogCounts = (sql: SqlClient.SqlClient) => {
-  /** Of workspaces with many; what is out of date goes with the next count. */
+  /** Counts of workspaces with many; the next count removes outdated ones. */
   const kept = new Map<WorkspaceId, { readonly waiting: number; readonly until: number }>()
   const underWay = new Map<WorkspaceId, Deferred.Deferred<number, SqlError>>()
 
@@ -35,7 +35,7 @@ export const makeBacklogCounts = (sql: SqlClient.SqlClient) => {
       return waiting
     })
 
-  /** Whoever asked first may have gone when it is there: the others still want it. */
+  /** Runs in the background: the first caller may be gone when it ends, but the others still want it. */
   const shared = (workspaceId: WorkspaceId) =>
     Effect.flatMap(Deferred.make<number, SqlError>(), (answer) => {
       kept.delete(workspaceId)

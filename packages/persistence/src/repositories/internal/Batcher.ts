@@ -1,10 +1,11 @@
 /**
- * What arrives within the same moment goes to the database together.
+ * Sends items that arrive at the same moment to the database in one statement.
  *
- * No timer: while `STATEMENTS` are on their way, what arrives waits, and the next one takes it along; what arrives alone
- * goes at once. One line for each workspace: it is in one statement at a time at most, so what it sent stays in order, and
- * what is slow for it holds up nobody who comes after; a statement takes one of each line in turn, so nobody's thousand
- * stand before another's one. Bounded by `MOST` items and `MOST_BYTES`, or one item that is larger.
+ * There is no timer: while `STATEMENTS` statements are under way, arriving items wait, and the next statement takes them; a
+ * single item is sent at once. Each workspace has a queue and is in at most one statement at a time, so its items stay in
+ * order, and a slow statement delays no other workspace. A statement takes one item of each queue in turn, so a thousand
+ * items of one workspace do not delay another's single item. It holds at most `MOST` items and `MOST_BYTES`, or one larger
+ * item.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { type Cause, Data, Effect, Exit, Runtime } from "effect"
@@ -23,28 +24,28 @@ interface Waiting<A, B> {
 interface Gathered<A> {
   readonly lineOf: (item: A) => string
   readonly bytesOf: (item: A) => number
-  /** Whether it may not be sent together with others any more: then it is given back, as `SetApart`. */
+  /** Whether it must not share a statement any more: then it fails with `SetApart`. */
   readonly isApart: (item: A) => boolean
   readonly refused: (items: ReadonlyArray<A>, error: Cause.Cause<SqlError>) => void
 }
 
-/** Not sent: what came before it on its way is made again by itself. */
+/** The item was not sent, because an earlier item of its connection is being repeated in a statement of its own. */
 export class SetApart extends Data.TaggedError("SetApart") {}
 
-/** `send` gives an outcome for each item, in their order; where it fails, `refused` is told before anything else is sent. */
+/** `send` gives an outcome for each item, in order. If it fails, `refused` is called before anything else is sent. */
 export const makeBatcher = <A, B>(
   send: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, SqlError>,
   { bytesOf, isApart, lineOf, refused }: Gathered<A>
 ) =>
   Effect.map(Effect.runtime<never>(), (runtime) => {
-    // Of no request: what is sent is many callers' and outlives each of them.
+    // Outside of any request: a statement carries items of many callers and outlives each of them.
     const run = Runtime.runFork(runtime)
     const lines = new Map<string, Array<Waiting<A, B>>>()
     const busy = new Set<string>()
     let underWay = 0
     let scheduled = false
 
-    /** One of each line in turn; the lines that were served come last the next time. */
+    /** Takes one item of each queue in turn; the queues that were served come last the next time. */
     const takeTogether = () => {
       const taken: Array<Waiting<A, B>> = []
       const apart: Array<Waiting<A, B>> = []
@@ -57,7 +58,7 @@ export const makeBatcher = <A, B>(
           if (taken.length > 0 && (taken.length >= MOST || bytes + next.bytes > MOST_BYTES))
             return { taken, apart }
           line.shift()
-          // The only line stays where it is: what is put in and taken out of a map a thousand times a second makes garbage.
+          // A single queue stays in the map: removing and adding it a thousand times a second would make garbage.
           if (line.length === 0 || lines.size > 1) lines.delete(name)
           if (line.length > 0) lines.set(name, line)
           if (next.gone) continue
@@ -73,7 +74,10 @@ export const makeBatcher = <A, B>(
       return { taken, apart }
     }
 
-    /** A turn later, when what is sent next has left: it is under way while these are answered. */
+    /**
+     * One turn of the event loop later, after the next statement has been sent, so that it runs while these callers are
+     * answered.
+     */
     const tell = (
       taken: ReadonlyArray<Waiting<A, B>>,
       exit: Exit.Exit<ReadonlyArray<B>, SqlError | SetApart>
@@ -109,7 +113,7 @@ export const makeBatcher = <A, B>(
       }
     }
 
-    /** Once all that has arrived on the sockets by now has been read. */
+    /** After everything that has arrived on the sockets by now has been read. */
     const schedule = () => {
       if (scheduled || underWay >= STATEMENTS) return
       scheduled = true
@@ -119,7 +123,7 @@ export const makeBatcher = <A, B>(
       })
     }
 
-    /** The item's own outcome. Whoever is interrupted before it is sent takes it away again. */
+    /** Gives the item's own outcome. A caller that is interrupted before its item is sent removes it. */
     return (item: A): Effect.Effect<B, SqlError | SetApart> =>
       Effect.async((resume) => {
         const waiting: Waiting<A, B> = { item, bytes: bytesOf(item), resume, gone: false }

@@ -1,7 +1,7 @@
 /**
- * Pages of rows that have a payload. A page ends early once its payloads have taken `PAGE_BYTES`, so that no reader can make
- * the server hold 200 payloads of 1 MiB. The payloads of the rows beyond stay in the database. Summing them up costs PostgreSQL
- * 0.35 ms, most of it for the plan, so it is done only where one payload takes more than its share of the page.
+ * Pages of rows with a payload. A page ends once its payloads have reached `PAGE_BYTES`, so that no reader can make the
+ * server hold 200 payloads of 1 MiB. The payloads of the rows beyond stay in the database. Summing up their sizes costs
+ * PostgreSQL 0.35 ms, most of it for planning, so it is done only when one payload takes more than its share of the page.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -21,14 +21,14 @@ interface Raw {
 
 export type WithPayload<R extends Raw> = Omit<R, "payload"> & { readonly payload: JsonText | null }
 
-/** The row as it came, changed in place: copying 50 rows of 14 members costs more than reading them. */
+/** The row itself, changed in place: copying 50 rows of 14 members costs more than reading them. */
 const toRow = <R extends Raw>(raw: R): WithPayload<R> => {
   const row = raw as { payload: string | JsonText | null }
   if (typeof row.payload === "string") row.payload = new JsonText(row.payload)
   return row as WithPayload<R>
 }
 
-/** `payload`, and what is in `more` by the names of columns, are expressions over the table's row, which is called `r`. */
+/** `payload`, and the values of `more`, are expressions over the table's row, which is called `r`. */
 export const makePayloadPages = <R extends Raw, P>(
   sql: SqlClient,
   row: Schema.Schema<R> & { readonly fields: object },
@@ -49,7 +49,7 @@ export const makePayloadPages = <R extends Raw, P>(
 
   const hasAll = (found: ReadonlyArray<Raw>) => found.every(({ payload }) => payload !== null)
 
-  /** Without `offset 0` the payload is looked up twice. */
+  /** Without `offset 0` the payload is read twice. */
   const read = (walk: Fragment, limit: number) => {
     const share = Math.floor((PAGE_BYTES - 1) / limit)
     return Effect.flatMap(
@@ -66,7 +66,7 @@ export const makePayloadPages = <R extends Raw, P>(
     )
   }
 
-  /** `walk` is what follows `from`: the page's rows in their order and one more, if there are so many. */
+  /** `walk` is the `from` clause and what follows it: the page's rows in order, and one more if there is one. */
   const page = (
     walk: Fragment,
     limit: number,
@@ -82,7 +82,7 @@ export const makePayloadPages = <R extends Raw, P>(
       }
     )
 
-  /** The row of a statement that has found it by `r`. */
+  /** The row of a statement that has found it as `r`. */
   const first = (found: ReadonlyArray<R>) => found[0] && toRow(found[0])
 
   return { columns, first, page } as const

@@ -1,9 +1,10 @@
 /**
- * Publishing: single publishes share statements, and so commits. `Batcher` puts together what arrives within the same moment,
- * and `posthorn.try_publish_each` gives each its own outcome. An answer comes after the commit.
+ * Publishing. Single publishes share statements, and so commits: `Batcher` collects those that arrive at the same moment,
+ * and `posthorn.try_publish_each` gives each its own outcome. The answer comes after the commit.
  *
- * What another transaction holds (a key, an endpoint that is being deleted) is waited for outside: such a publish is made
- * again by itself, and so is, until that one is through, every publish that would have to wait for the same.
+ * The shared statement does not wait for locks of other transactions (a key, an endpoint that is being deleted). Such a
+ * publish is repeated in a statement of its own. Until that has succeeded, so is every publish that would wait for the same
+ * lock.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
@@ -36,7 +37,7 @@ export type Published = typeof Published.Type
 
 export interface Publish {
   readonly workspaceId: WorkspaceId
-  /** What comes on one connection is stored in the order in which it came; null where nothing of the kind is promised. */
+  /** Publishes on one connection are stored in the order in which they came; null: no order is promised. */
   readonly connection: string | null
   readonly event: NewEvent
   readonly actor: Actor
@@ -63,7 +64,7 @@ const keyOf = ({ event, workspaceId }: Publish) =>
 const refusedBy = ({ code, hint, message }: Pick<Outcome, "code" | "hint" | "message">) =>
   new SqlError({ cause: Object.assign(new Error(message ?? ""), { code, hint }) })
 
-/** The statement was refused for one of them or for who was in its way, and has done nothing. */
+/** One publish, or another transaction, made the statement fail; nothing was stored. */
 const isOfOne = (error: SqlError) => !isDatabaseAway(error) || isInTheWay(problemOf(error).code)
 
 export const makePublishing = Effect.gen(function* () {
@@ -72,7 +73,7 @@ export const makePublishing = Effect.gen(function* () {
   const outcome = sql.literal(columnsOf(Outcome))
   const waiting = yield* makeLockWaits
   const lines = makeKeyedSemaphores(1)
-  /** By connection, those that are made again by themselves. Whatever comes behind one of them waits for it. */
+  /** By connection, the publishes that are being repeated on their own. Later publishes on the connection wait for them. */
   const apart = new Map<string, Set<Publish>>()
 
   const isApart = ({ connection }: Publish) => connection !== null && apart.has(connection)
@@ -89,7 +90,10 @@ export const makePublishing = Effect.gen(function* () {
       if (all?.delete(publish) && all.size === 0) apart.delete(publish.connection ?? "")
     })
 
-  /** All or nothing. Waits for whoever else is publishing with a key: their commit gives the answer, their rollback frees it. */
+  /**
+   * All or nothing. Waits for other transactions that publish with the same key: if they commit, they give the answer; if
+   * they roll back, the key is free.
+   */
   const publishTogether = (
     workspaceId: WorkspaceId,
     events: ReadonlyArray<NewEvent>,
@@ -139,7 +143,7 @@ export const makePublishing = Effect.gen(function* () {
     }
   })
 
-  /** Behind those of its connection. */
+  /** Waits behind earlier publishes of its connection. */
   const publishApart = (publish: Publish) =>
     publish.connection === null
       ? publishAlone(publish)
@@ -157,7 +161,7 @@ export const makePublishing = Effect.gen(function* () {
         error._tag === "SetApart" || isOfOne(error) ? publishApart(publish) : Effect.fail(error)
     })
 
-  /** In no transaction of the caller's. */
+  /** Outside of the caller's transaction. */
   const one = (publish: Publish) =>
     Effect.suspend(() => {
       if (isApart(publish)) {
