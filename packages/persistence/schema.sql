@@ -238,6 +238,8 @@ create table posthorn.endpoints (
   previous_secret bytea,
   previous_secret_expires_at timestamp(3) with time zone,
   policy jsonb,
+  request jsonb,
+  request_secrets bytea,
   created_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   updated_at timestamp(3) with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()),
   constraint endpoints_pkey PRIMARY KEY (workspace_id, id),
@@ -255,7 +257,7 @@ CREATE UNIQUE INDEX endpoints_external_id ON posthorn.endpoints USING btree (wor
 CREATE TRIGGER deliveries_follow AFTER DELETE ON posthorn.endpoints REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_deliveries();
 CREATE TRIGGER endpoints_enabled AFTER UPDATE OF enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_workers();
 CREATE TRIGGER endpoints_keep_ids BEFORE UPDATE OF workspace_id, id ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
-CREATE TRIGGER endpoints_mended AFTER UPDATE OF url, policy, enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.url <> old.url OR new.policy IS DISTINCT FROM old.policy OR new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_mended();
+CREATE TRIGGER endpoints_mended AFTER UPDATE OF url, policy, request, enabled ON posthorn.endpoints FOR EACH ROW WHEN (new.url <> old.url OR new.policy IS DISTINCT FROM old.policy OR new.request IS DISTINCT FROM old.request OR new.enabled AND NOT old.enabled) EXECUTE FUNCTION posthorn.tell_mended();
 CREATE TRIGGER endpoints_subscriptions AFTER INSERT OR UPDATE OF event_types ON posthorn.endpoints FOR EACH ROW EXECUTE FUNCTION posthorn.keep_subscriptions();
 
 create table posthorn.events (
@@ -545,6 +547,7 @@ create type posthorn.loaded as (
   payload text,
   trace_id text,
   test boolean,
+  created_at text,
   failures integer,
   version text,
   url text,
@@ -554,7 +557,10 @@ create type posthorn.loaded as (
   previous_secret bytea,
   policy text,
   workspace_policy text,
-  policy_version text
+  policy_version text,
+  slug text,
+  request text,
+  request_secrets bytea
 );
 
 create type posthorn.outcome as (
@@ -668,7 +674,7 @@ create type posthorn.waiting as (
 -- posthorn.publishing(shards smallint[]) returns text
 -- posthorn.purge_event(workspace text, event text, OUT outcome text, OUT bytes integer, OUT sha256 text, OUT attempts integer) returns record
 -- posthorn.quota_exceeded(quota text) returns posthorn.refusal
--- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint)
+-- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], request_headers text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint)
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
 -- posthorn.remove_endpoint(workspace text, endpoint text) returns boolean
 -- posthorn.remove_history(workspace text, endpoint text, most integer) returns integer
@@ -702,4 +708,4 @@ create type posthorn.waiting as (
 -- posthorn.workspace_gone() returns posthorn.refusal
 -- posthorn.workspace_of(workspace_slug text) returns text
 -- posthorn.workspaces_to_tidy(kept interval, keys_kept interval) returns SETOF text
--- posthorn.write_attempts(workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], policies bigint[], fixed_headers text, moment timestamp with time zone, OUT recorded integer, OUT dead_lettered integer, OUT stored integer[], OUT locked text[], OUT changed text[]) returns record
+-- posthorn.write_attempts(workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], request_headers text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], policies bigint[], fixed_headers text, moment timestamp with time zone, OUT recorded integer, OUT dead_lettered integer, OUT stored integer[], OUT locked text[], OUT changed text[]) returns record

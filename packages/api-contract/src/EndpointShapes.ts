@@ -1,6 +1,7 @@
 /** The shapes of a webhook endpoint, and of requests about one. Source: spec §2.1 and §4.5. */
 import { DeliveryPolicy, EffectivePolicy } from "@posthorn/domain/DeliveryPolicy"
 import { EventTypePattern } from "@posthorn/domain/EventType"
+import { RequestProfile, SentRequestProfile } from "@posthorn/domain/RequestProfile"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Schema } from "effect"
 import { A_DAY_LATER, SIGNING_SECRET, TIME, URL_OF_RECEIVER } from "./Examples.ts"
@@ -26,6 +27,11 @@ export const endpointFields = {
     examples: [{ region: "eu" }]
   }),
   policy: NullOr(DeliveryPolicy, "Its own delivery policy; null when it leaves all to the workspace.", null),
+  request: NullOr(
+    RequestProfile,
+    "What its requests look like, with fingerprints in the place of secrets; null when they look as they always do.",
+    null
+  ),
   enabled: Enabled,
   disabledReason: NullOr(
     DisabledReason,
@@ -118,6 +124,12 @@ export const PolicyOrNull = NullOr(
   { retries: { kind: "patient" }, disableAfter: { kind: "failing_for", seconds: 86_400 } }
 )
 
+export const RequestOrNull = NullOr(
+  SentRequestProfile,
+  "What its requests look like: headers, authentication, body, signatures; replaced whole. A secret that is left out is kept.",
+  null
+)
+
 /** The URL is any text here; the capability validates it, so that a bad one is `InvalidWebhookUrl`. */
 export const Url = Schema.String.annotations({
   description: "A public https URL without credentials; at most 2,048 characters.",
@@ -131,6 +143,7 @@ export const CreateWebhookEndpoint = Schema.Struct({
   externalId: Schema.optional(ExternalIdOrNull),
   metadata: Schema.optional(Metadata),
   policy: Schema.optional(PolicyOrNull),
+  request: Schema.optional(RequestOrNull),
   enabled: withDefault(Enabled, true)
 }).annotations({
   identifier: "CreateWebhookEndpoint",
@@ -144,6 +157,7 @@ export const UpdateWebhookEndpoint = Schema.Struct({
   externalId: Schema.optional(ExternalIdOrNull),
   metadata: Schema.optional(Metadata),
   policy: Schema.optional(PolicyOrNull),
+  request: Schema.optional(RequestOrNull),
   enabled: Schema.optional(Enabled)
 }).annotations({
   identifier: "UpdateWebhookEndpoint",

@@ -11,6 +11,7 @@ import {
 import { type EndpointId, newId } from "@posthorn/domain/Ids"
 import { byId } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
+import type { SentRequestProfile } from "@posthorn/domain/RequestProfile"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
@@ -28,6 +29,7 @@ import { Effect, Either, Redacted } from "effect"
 import { changedFields, pick, type Sent } from "./Changes.ts"
 import { InstallationPolicy } from "./InstallationPolicy.ts"
 import { type ListQuery, listPast } from "./Lists.ts"
+import { RequestProfiles, type StoredRequest } from "./RequestProfiles.ts"
 import { transactional } from "./Transaction.ts"
 
 export interface NewEndpoint {
@@ -37,7 +39,13 @@ export interface NewEndpoint {
   readonly externalId?: string | null | undefined
   readonly metadata?: Readonly<Record<string, string>> | undefined
   readonly policy?: DeliveryPolicy | null | undefined
+  readonly request?: SentRequestProfile | null | undefined
   readonly enabled: boolean
+}
+
+/** What an update may send. */
+export interface EndpointChanges extends Sent<Omit<EndpointSettings, "request">> {
+  readonly request?: SentRequestProfile | null | undefined
 }
 
 export interface EndpointQuery extends ListQuery {
@@ -49,6 +57,8 @@ export type Precondition = ((present: EndpointSettings) => boolean) | undefined
 
 const REMOVED_AT_ONCE = 2000
 
+const NO_REQUEST: StoredRequest = { request: null, requestSecrets: null }
+
 const SETTINGS = [
   "url",
   "eventTypes",
@@ -56,17 +66,25 @@ const SETTINGS = [
   "externalId",
   "metadata",
   "policy",
+  "request",
   "enabled"
 ] as const satisfies ReadonlyArray<keyof EndpointSettings>
 
 export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabilities/Endpoints", {
-  dependencies: [AuditEventsRepo.Default, EndpointsRepo.Default, EventsRepo.Default, WorkspacesRepo.Default],
+  dependencies: [
+    AuditEventsRepo.Default,
+    EndpointsRepo.Default,
+    EventsRepo.Default,
+    RequestProfiles.Default,
+    WorkspacesRepo.Default
+  ],
   effect: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const audit = yield* AuditEventsRepo
     const endpoints = yield* EndpointsRepo
     const events = yield* EventsRepo
     const box = yield* SecretBox
+    const requests = yield* RequestProfiles
     const workspaces = yield* WorkspacesRepo
     const { allowedTargets, limits, requestTimeoutMs, retryDelayMs } = yield* InstallationPolicy
 
@@ -79,10 +97,10 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     const checkUrl = (url: string) =>
       Either.mapLeft(validateWebhookUrl(url, allowedTargets), (reason) => new InvalidWebhookUrl({ reason }))
 
-    const create = (request: NewEndpoint) =>
+    const create = (sent: NewEndpoint) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
-        const url = yield* checkUrl(request.url)
+        const url = yield* checkUrl(sent.url)
         const workspace = yield* workspaces.hold(workspaceId)
         if (workspace === undefined) return yield* new WorkspaceNotFound()
         const limit = workspace.limits.endpoints ?? limits.endpoints
@@ -90,15 +108,17 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
           return yield* new LimitReached({ limit, of: "endpoints" })
         const id = newId("endpoint")
         const secret = box.seal({ workspaceId, endpointId: id }, Redacted.make(generateSecret()))
+        const request = yield* requests.next({ workspaceId, endpointId: id }, NO_REQUEST, sent.request, false)
         const endpoint = yield* endpoints.insert(workspaceId, {
+          ...request,
           id,
           url,
-          description: request.description ?? null,
-          eventTypes: request.eventTypes,
-          externalId: request.externalId ?? null,
-          metadata: request.metadata ?? {},
-          policy: request.policy ?? null,
-          enabled: request.enabled,
+          description: sent.description ?? null,
+          eventTypes: sent.eventTypes,
+          externalId: sent.externalId ?? null,
+          metadata: sent.metadata ?? {},
+          policy: sent.policy ?? null,
+          enabled: sent.enabled,
           secret
         })
         yield* audit.append({
@@ -148,12 +168,17 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         })
       )
 
-    const change = (present: EndpointRow, sent: Sent<EndpointSettings>) =>
+    const change = (present: EndpointRow, sent: Sent<EndpointSettings>, requestSecrets: Buffer | null) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
         const fields = changedFields<EndpointSettings>(present, sent)
         if (fields.length === 0) return
-        yield* endpoints.update(workspaceId, present, Object.assign({ ...present }, pick(sent, fields)))
+        yield* endpoints.update(
+          workspaceId,
+          present,
+          Object.assign({ ...present }, pick(sent, fields)),
+          requestSecrets
+        )
         yield* record("webhook.endpoint_updated", present.id, fields, {
           from: pick(present, fields),
           to: pick(sent, fields)
@@ -178,16 +203,28 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
         return present
       })
 
+    /** The request that is sent, with the secrets that are kept of the present one. */
+    const requestOf = (present: EndpointRow, sent: EndpointChanges, url: string) =>
+      Effect.gen(function* () {
+        const isMoved = new URL(url).origin !== new URL(present.url).origin
+        if (sent.request === undefined && !isMoved) return { request: undefined, requestSecrets: null }
+        const { workspaceId } = yield* CurrentPrincipal
+        const requestSecrets = yield* endpoints.requestSecrets(workspaceId, present.id)
+        const stored = { request: present.request, requestSecrets }
+        return yield* requests.next({ workspaceId, endpointId: present.id }, stored, sent.request, isMoved)
+      })
+
     /**
      * Changes the members that were sent. The URL is validated first, so that a bad one changes nothing. Source: spec §3.2 and
      * §4.
      */
-    const update = (endpointId: EndpointId, sent: Sent<EndpointSettings>, precondition?: Precondition) =>
+    const update = (endpointId: EndpointId, sent: EndpointChanges, precondition?: Precondition) =>
       Effect.gen(function* () {
         const { workspaceId } = yield* CurrentPrincipal
         const present = yield* hold(endpointId, precondition)
         const url = sent.url === undefined ? undefined : yield* checkUrl(sent.url)
-        yield* change(present, { ...sent, url })
+        const { request, requestSecrets } = yield* requestOf(present, sent, url ?? present.url)
+        yield* change(present, { ...sent, url, request }, requestSecrets)
         return detail((yield* endpoints.findDetail(workspaceId, endpointId))!)
       }).pipe(transactional(sql), Effect.withSpan("Endpoints.update"))
 

@@ -1,11 +1,11 @@
 /**
- * Changing the master key: re-encrypts every signing secret with the newest key.
+ * Changing the master key: re-encrypts every signing secret, and the secrets of requests, with the newest key.
  *
  * It works in batches, by key, and skips secrets that the newest key sealed, so it can be stopped at any time and run again. A
  * concurrent rotation wins. Secrets that no key opens are left unchanged and reported.
  * Source: spec §10 (ENCRYPTION_KEY) and §3.4 (Secrets).
  */
-import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
+import { SecretBox, type SecretRow, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import { type SealedRow, SecretsRepo } from "@posthorn/persistence/operations/SecretsRepo"
 import { Effect } from "effect"
 
@@ -27,7 +27,7 @@ export const reEncryptAll = Effect.gen(function* () {
   const box = yield* SecretBox
   const secrets = yield* SecretsRepo
 
-  const anew = (row: SealedRow, sealed: Buffer) =>
+  const anew = (row: SecretRow, sealed: Buffer) =>
     Effect.try({
       try: () => (box.isCurrent(sealed) ? sealed : box.seal(row, box.open(row, sealed))),
       catch: (error) => error
@@ -38,9 +38,13 @@ export const reEncryptAll = Effect.gen(function* () {
   const reSeal = (row: SealedRow): Effect.Effect<Outcome> =>
     Effect.gen(function* () {
       const secret = yield* anew(row, row.secret)
-      const previous = row.previousSecret === null ? null : yield* anew(row, row.previousSecret)
-      if (secret === row.secret && previous === row.previousSecret) return "current"
-      return (yield* secrets.replace(row, secret, previous)) ? "sealed" : "current"
+      const previousSecret = row.previousSecret === null ? null : yield* anew(row, row.previousSecret)
+      const { endpointId, requestSecrets: before, workspaceId } = row
+      const requestSecrets =
+        before === null ? null : yield* anew({ workspaceId, endpointId, of: "request" }, before)
+      if (secret === row.secret && previousSecret === row.previousSecret && requestSecrets === before)
+        return "current"
+      return (yield* secrets.replace(row, { secret, previousSecret, requestSecrets })) ? "sealed" : "current"
     }).pipe(Effect.catchTag("SecretUnreadable", () => Effect.succeed("unreadable" as const)))
 
   const unreadable: Array<string> = []

@@ -16,9 +16,10 @@ interface Row {
   readonly endpointId: string
   readonly secret: Buffer
   readonly previousSecret: Buffer | null
+  readonly requestSecrets: Buffer | null
 }
 
-/** Endpoints whose secrets are sealed by the box; the second has a previous one. */
+/** Endpoints whose secrets are sealed by the box; the second has a previous one, and the secrets of a request. */
 const seed = (count: number, box = oldBox) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -29,13 +30,17 @@ const seed = (count: number, box = oldBox) =>
       const endpointId = newId("endpoint")
       const seal = (text: string) => box.seal({ workspaceId, endpointId }, Redacted.make(text))
       const previous = n === 1 ? seal(`previous-${n}`) : null
+      const ofRequest =
+        n === 1 ? box.seal({ workspaceId, endpointId, of: "request" }, Redacted.make("request-1")) : null
       yield* sql`insert into posthorn.endpoints
-          (workspace_id, id, url, event_types, enabled, secret, previous_secret, previous_secret_expires_at)
+          (workspace_id, id, url, event_types, enabled, secret, previous_secret, previous_secret_expires_at,
+            request_secrets)
         values (${workspaceId}, ${endpointId}, 'https://example.com/', '{*}', true, ${seal(`secret-${n}`)}, ${previous},
-          ${previous === null ? null : "2999-01-01T00:00:00Z"}::timestamptz)`
+          ${previous === null ? null : "2999-01-01T00:00:00Z"}::timestamptz, ${ofRequest})`
     }
     const rows = sql<Row>`
-      select workspace_id as "workspaceId", id as "endpointId", secret, previous_secret as "previousSecret"
+      select workspace_id as "workspaceId", id as "endpointId", secret, previous_secret as "previousSecret",
+        request_secrets as "requestSecrets"
       from posthorn.endpoints where workspace_id = ${workspaceId} order by id`
     return { workspaceId, rows }
   })
@@ -62,6 +67,10 @@ layer(TestPg, { excludeTestServices: true })("re-encrypt", (it) => {
       expect(Redacted.value(makeBox([newKey]).open(withPrevious, withPrevious.previousSecret!))).toBe(
         "previous-1"
       )
+      const { endpointId, requestSecrets, workspaceId } = withPrevious
+      const ofRequest = makeBox([newKey]).open({ workspaceId, endpointId, of: "request" }, requestSecrets!)
+      expect(Redacted.value(ofRequest)).toBe("request-1")
+      expect(() => makeBox([newKey]).open({ workspaceId, endpointId }, requestSecrets!)).toThrow()
     })
   )
 
@@ -89,7 +98,10 @@ layer(TestPg, { excludeTestServices: true })("re-encrypt", (it) => {
       const rotated = oldBox.seal(row!, Redacted.make("rotated"))
       yield* sql`update posthorn.endpoints set secret = ${rotated} where id = ${row!.endpointId}`
 
-      const won = yield* secrets.replace(row!, makeBox([newKey]).seal(row!, Redacted.make("stale")), null)
+      const won = yield* secrets.replace(row!, {
+        ...row!,
+        secret: makeBox([newKey]).seal(row!, Redacted.make("stale"))
+      })
 
       expect(won).toBe(false)
       expect(opened([oldKey], yield* rows)).toEqual(["rotated"])

@@ -6,6 +6,7 @@
  * Pure. `Verdict` judges attempts by an effective policy.
  */
 import { Schema } from "effect"
+import { kind } from "./internal/Literals.ts"
 
 /** Retries of `standard` after the first attempt, so attempt 7 is the last. Source: spec §8. */
 export const MAX_RETRIES = 6
@@ -21,12 +22,6 @@ const wholeBetween = (least: number, most: number, description: string, example:
     description,
     examples: [example],
     message: () => `Expected a whole number from ${least} to ${most}`
-  })
-
-/** Without a description of its own, which an error would show in place of the literal. */
-const kind = <Name extends string>(name: Name, description: string) =>
-  Schema.Literal(name).annotations({
-    jsonSchema: { type: "string", enum: [name], description, examples: [name] }
   })
 
 const WAITS_MOST = 20

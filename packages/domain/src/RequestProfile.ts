@@ -6,6 +6,7 @@
  * fingerprint. What is shown may be sent back, and keeps the secret that is stored. Pure. Source: spec §2.9.
  */
 import { Schema } from "effect"
+import { kind } from "./internal/Literals.ts"
 
 const HEADERS_MOST = 20
 const VALUE_LIMIT = 2_048
@@ -17,7 +18,8 @@ const VALUE = new RegExp(`^[\\x20-\\x7e]{1,${VALUE_LIMIT}}$`)
 const REFUSED =
   /^(?:host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|content-.*|proxy-.*|webhook-.*|x-trace-id|accept-encoding)$/i
 
-const VALUE_MESSAGE = "Expected 1 to 2,048 visible ASCII characters and spaces"
+/** What is wrong with a header that has no value. */
+export const VALUE_MESSAGE = "Expected 1 to 2,048 visible ASCII characters and spaces"
 
 const exact = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })
 
@@ -82,13 +84,19 @@ const template = (once: string, others: ReadonlyArray<string>, description: stri
   ).annotations({ description, examples: [example] })
 
 export const HmacSignature = Schema.Struct({
-  scheme: Schema.Literal("hmac"),
+  scheme: kind("hmac", "An HMAC in a header of its own."),
   header: HeaderName.annotations({
     description: "The header that holds the signature.",
     examples: ["x-hub-signature-256"]
   }),
-  algorithm: Schema.Literal("sha1", "sha256", "sha512"),
-  encoding: Schema.Literal("hex", "base64"),
+  algorithm: Schema.Literal("sha1", "sha256", "sha512").annotations({
+    description: "The hash.",
+    examples: ["sha256"]
+  }),
+  encoding: Schema.Literal("hex", "base64").annotations({
+    description: "How the signature is written.",
+    examples: ["hex"]
+  }),
   content: template(
     "{body}",
     ["{id}", "{timestamp}"],
@@ -105,13 +113,11 @@ export const HmacSignature = Schema.Struct({
 export type HmacSignature = typeof HmacSignature.Type
 
 export const SignatureRecipe = Schema.Union(
-  Schema.Struct({ scheme: Schema.Literal("standard_v1") }),
-  Schema.Struct({ scheme: Schema.Literal("standard_v1a") }),
+  Schema.Struct({ scheme: kind("standard_v1", "HMAC-SHA256 of Standard Webhooks.") }),
   HmacSignature
 ).annotations({
   identifier: "SignatureRecipe",
-  description:
-    "`standard_v1`: HMAC-SHA256 of Standard Webhooks. `standard_v1a`: its Ed25519, in the same header. `hmac`: an HMAC in a header of its own.",
+  description: "A signature that is sent.",
   examples: [{ scheme: "standard_v1" }]
 })
 export type SignatureRecipe = typeof SignatureRecipe.Type
@@ -134,10 +140,15 @@ const Header = Schema.Union(
   Schema.Struct({ name: HeaderName, ...hidden })
 )
 
+const Basic = kind("basic", "By name and password.")
+const Bearer = kind("bearer", "By token.")
+
+const AUTHENTICATION = "What `authorization` holds."
+
 const Authentication = Schema.Union(
-  Schema.Struct({ kind: Schema.Literal("basic"), username: Username, ...hidden }),
-  Schema.Struct({ kind: Schema.Literal("bearer"), ...hidden })
-)
+  Schema.Struct({ kind: Basic, username: Username, ...hidden }),
+  Schema.Struct({ kind: Bearer, ...hidden })
+).annotations({ description: AUTHENTICATION })
 
 const SentHeader = Schema.Struct({
   name: HeaderName,
@@ -147,30 +158,30 @@ const SentHeader = Schema.Struct({
 
 const SentAuthentication = Schema.Union(
   Schema.Struct({
-    kind: Schema.Literal("basic"),
+    kind: Basic,
     username: Username,
     password: Secret("Left out: as it is stored."),
     ...shownBefore
   }),
   Schema.Struct({
-    kind: Schema.Literal("bearer"),
+    kind: Bearer,
     token: Secret("Left out: as it is stored."),
     ...shownBefore
   })
-).annotations({
-  description: "Sent in `authorization`: `basic` by name and password, `bearer` by token."
-})
+).annotations({ description: AUTHENTICATION })
 
 const shape = { body: exact(BodyShape), signatures: exact(Signatures) }
 
 /** As it is stored and shown. */
 export const RequestProfile = Schema.Struct({
-  headers: exact(Schema.Array(Header)),
+  headers: exact(Schema.Array(Header).annotations({ description: "Headers of its own." })),
   authentication: exact(Authentication),
   ...shape
 }).annotations({
   identifier: "RequestProfile",
-  description: "What the request looks like, with fingerprints in the place of secrets."
+  description: "What the request looks like, with fingerprints in the place of secrets.",
+  // A worker of an older version must not send a request without what it does not know.
+  parseOptions: { onExcessProperty: "error" }
 })
 export type RequestProfile = typeof RequestProfile.Type
 
@@ -204,8 +215,7 @@ const flaw = ({ authentication, headers = [], signatures = [] }: typeof fields.T
     }
     seen.add(lower)
   }
-  const open = headers.findIndex(({ secret, value }) => secret === undefined && value === undefined)
-  return open === -1 ? undefined : { path: ["headers", open, "value"], message: VALUE_MESSAGE }
+  return undefined
 }
 
 /** As it is sent to Posthorn. */
@@ -223,7 +233,3 @@ const STANDARD: ReadonlyArray<SignatureRecipe> = [{ scheme: "standard_v1" }]
 export const signaturesOf = ({ signatures = STANDARD }: Pick<RequestProfile, "signatures">) => signatures
 
 export const shapeOf = ({ body = "envelope" }: Pick<RequestProfile, "body">) => body
-
-/** Whether a key pair of its own signs its requests. */
-export const isSignedByKeyPair = (profile: RequestProfile | null) =>
-  profile !== null && signaturesOf(profile).some(({ scheme }) => scheme === "standard_v1a")

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { DeliveryId } from "@posthorn/domain/Ids"
 import { contentTypeOf, shapedBody } from "@posthorn/domain/RequestBody"
-import { isSignedByKeyPair, SentRequestProfile, signaturesOf } from "@posthorn/domain/RequestProfile"
+import { SentRequestProfile, signaturesOf } from "@posthorn/domain/RequestProfile"
 import { CloudEvent, type CloudEventV1, HTTP } from "cloudevents"
 import { Either, ParseResult, Redacted, Schema } from "effect"
 
@@ -40,7 +40,7 @@ describe("RequestProfile", () => {
       ],
       authentication: { kind: "basic", username: "me", password: "pw" },
       body: "cloudevents",
-      signatures: [{ scheme: "standard_v1" }, { scheme: "standard_v1a" }, HMAC]
+      signatures: [{ scheme: "standard_v1" }, HMAC]
     }
 
     const profile = Either.getOrThrow(decode(sent))
@@ -104,9 +104,6 @@ describe("RequestProfile", () => {
       }
     }
     assert.deepStrictEqual(flawsOf({ headers: [{ name: "x-a", value: "x".repeat(2_048) }] }), [])
-    assert.deepStrictEqual(flawsOf({ headers: [{ name: "x-a" }] }), [
-      "/headers/0/value: Expected 1 to 2,048 visible ASCII characters and spaces"
-    ])
     for (const username of ["", "a:b", "ë"]) {
       assert.lengthOf(flawsOf({ authentication: { kind: "basic", username, password: "geheim" } }), 1)
     }
@@ -146,8 +143,6 @@ describe("RequestProfile", () => {
 
   it("§2.9 signs as Standard Webhooks v1 where nothing is said", () => {
     assert.deepStrictEqual(signaturesOf({}), [{ scheme: "standard_v1" }])
-    assert.isFalse(isSignedByKeyPair(null) || isSignedByKeyPair({}))
-    assert.isTrue(isSignedByKeyPair({ signatures: [{ scheme: "standard_v1a" }] }))
   })
 })
 

@@ -51,7 +51,7 @@ export interface OutgoingRequest {
   readonly workspaceId: string
   /** Validated and serialised. Anything that is not a URL is a defect. */
   readonly url: string
-  /** In the order in which they are sent, after the fixed ones. */
+  /** In the order in which they are sent, after the fixed ones, of which they replace those of the same spelling. */
   readonly headers: Readonly<Record<string, string>>
   /** The bytes that were signed. */
   readonly body: Uint8Array | string
@@ -91,7 +91,7 @@ export const open = (options: DispatchOptions): Dispatcher => {
     "user-agent": options.userAgent,
     "accept-encoding": "identity"
   }
-  const fixed = Object.entries(fixedHeaders).flat()
+  const fixed = Object.entries(fixedHeaders)
   return {
     fixedHeaders,
     connections: () => connections.counts,
@@ -102,7 +102,8 @@ export const open = (options: DispatchOptions): Dispatcher => {
         return () => undefined
       }
       const { origin, path } = origins.target(url)
-      const line = fixed.slice()
+      const line: Array<string> = []
+      for (const [name, value] of fixed) if (!(name in headers)) line.push(name, value)
       for (const name in headers) line.push(name, headers[name]!)
       const bytes = typeof body === "string" ? Buffer.from(body) : body
       const exchange = new Exchange(

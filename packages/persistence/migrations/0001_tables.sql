@@ -116,6 +116,9 @@ create table posthorn.endpoints (
   previous_secret_expires_at timestamptz(3),
   -- The delivery policy; null means the workspace's. Validated by its writers.
   policy jsonb,
+  -- What its requests look like, and the secrets in them, sealed as one text; null means as always. Validated by its writers.
+  request jsonb,
+  request_secrets bytea,
   created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   updated_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp()),
   primary key (workspace_id, id),

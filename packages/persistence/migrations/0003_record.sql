@@ -17,7 +17,7 @@
 create function posthorn.record(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
-  signatures text[], response_bodies text[], retry_afters integer[], exhausteds boolean[],
+  signatures text[], request_headers text[], response_bodies text[], retry_afters integer[], exhausteds boolean[],
   urls text[], response_headers text[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[],
   arrivals integer[], fixed_headers text
 ) returns table (recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[],
@@ -31,8 +31,8 @@ declare
 begin
   select w.recorded, w.dead_lettered, w.stored, w.locked, w.changed into recorded, dead_lettered, stored, locked, changed
   from posthorn.write_attempts(workspaces, deliveries, endpoints, ordinals, attempt_ids, statuses, began, durations, http_statuses,
-    failure_reasons, signatures, response_bodies, retry_afters, exhausteds, urls, response_headers, policies, fixed_headers,
-    moment) w;
+    failure_reasons, signatures, request_headers, response_bodies, retry_afters, exhausteds, urls, response_headers, policies,
+    fixed_headers, moment) w;
   disabled := '{}';
   disabled_reasons := '{}';
   if locked is not null then
@@ -54,7 +54,7 @@ end $$;
 create function posthorn.write_attempts(
   workspaces text[], deliveries text[], endpoints text[], ordinals smallint[], attempt_ids text[], statuses text[],
   began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[],
-  response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[],
+  request_headers text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[],
   policies bigint[], fixed_headers text, moment timestamptz,
   out recorded integer, out dead_lettered integer, out stored integer[], out locked text[], out changed text[]
 ) language plpgsql set search_path = pg_catalog, posthorn, pg_temp
@@ -88,13 +88,13 @@ begin
     -- index can be used.
     select d.place, q.place as queue_place, o.ordinal, moment + o.retry_after * interval '1 millisecond' as retry_at,
       o.exhausted, o.status, timestamptz 'epoch' + o.began * interval '1 millisecond' as at, o.duration_ms,
-      o.http_status, o.failure_reason, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature,
+      o.http_status, o.failure_reason, o.workspace_id, o.delivery_id, o.attempt_id, o.began, o.signature, o.request_headers,
       o.response_body, o.url, o.response_headers, d.trace_id, d.test, o.place as position
     from endpoints_first e,
       unnest(workspaces, endpoints, deliveries, ordinals, attempt_ids, statuses, began, durations, http_statuses, failure_reasons,
-        signatures, response_bodies, retry_afters, exhausteds, urls, response_headers) with ordinality
+        signatures, request_headers, response_bodies, retry_afters, exhausteds, urls, response_headers) with ordinality
         as o(workspace_id, endpoint_id, delivery_id, ordinal, attempt_id, status, began, duration_ms, http_status, failure_reason,
-          signature, response_body, retry_after, exhausted, url, response_headers, place)
+          signature, request_headers, response_body, retry_after, exhausted, url, response_headers, place)
     cross join lateral (
       select d.ctid as place, d.trace_id, case when d.event_id is null then '","x-posthorn-test":"true"}' else '"}' end as test
       from posthorn.deliveries d
@@ -118,10 +118,10 @@ begin
     insert into posthorn.attempts (workspace_id, delivery_id, ordinal, id, status, at, duration_ms, http_status,
       failure_reason, url, request_headers, response_headers, response_body, trace_id)
     select workspace_id, delivery_id, ordinal, attempt_id, status, at, duration_ms, http_status, failure_reason, url,
-      coalesce(opening || delivery_id || '","webhook-timestamp":"' || began / 1000
+      coalesce(f.request_headers, opening || delivery_id || '","webhook-timestamp":"' || began / 1000
         || '","webhook-signature":"' || signature || '","x-trace-id":"' || trace_id || test, '{}'),
       response_headers, response_body, trace_id
-    from first
+    from first f
     -- After the summaries, because updating those waits for other transactions that are recording the same attempt.
     where (select count(*) from summaries) = (select count(*) from first)
   ), rescheduled as (

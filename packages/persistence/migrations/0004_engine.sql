@@ -134,15 +134,16 @@ begin
 end $$;
 
 create type posthorn.loaded as (
-  place integer, event_type text, payload text, trace_id text, test boolean, failures integer,
+  place integer, event_type text, payload text, trace_id text, test boolean, created_at text, failures integer,
   version text, url text, enabled boolean, generation integer, secret bytea, previous_secret bytea,
-  policy text, workspace_policy text, policy_version text
+  policy text, workspace_policy text, policy_version text, slug text, request text, request_secrets bytea
 );
 
 -- Everything a post needs, read at dispatch; `place` is the index in the arrays, from 1. A delivery that is gone, or was
 -- recorded meanwhile, is left out. An endpoint's version is a hash of its columns here; endpoints whose `known` version is
 -- current come without these columns. So a version always means the same, even after the database was restored to an earlier
--- day, unlike a counter or a transaction id. The streak is not part of it, because it changes with each failure.
+-- day, unlike a counter or a transaction id. The streak is not part of it, because it changes with each failure. When the event
+-- was published (a test send: when it was sent) is read only for endpoints whose requests may show it.
 --
 -- Looks up each row by primary key, whatever the statistics say: the lateral joins fix the order. The queue is mostly empty
 -- when PostgreSQL analyses it, and a plan made for an empty table takes 10 ms a row when it is full.
@@ -152,13 +153,17 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   return query
-    select w.place::integer, d.event_type, d.payload, d.trace_id, d.test, e.consecutive_failures, e.version::text, n.url, n.enabled,
-      n.generation, n.secret, n.previous_secret, n.policy::text, n.workspace_policy::text,
-      posthorn.policy_version(n.policy, n.workspace_policy)::text
+    select w.place::integer, d.event_type, d.payload, d.trace_id, d.test,
+      case when e.request is not null then to_char(coalesce(
+        (select v.created_at from posthorn.events v where v.workspace_id = d.workspace_id and v.id = d.event_id), d.created_at
+      ) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end,
+      e.consecutive_failures, e.version::text, n.url, n.enabled, n.generation, n.secret, n.previous_secret, n.policy::text,
+      n.workspace_policy::text, posthorn.policy_version(n.policy, n.workspace_policy)::text, n.slug, n.request::text,
+      n.request_secrets
     from unnest(workspaces, deliveries, attempts, known) with ordinality
       as w(workspace_id, delivery_id, attempts, known, place)
     cross join lateral (
-      select d.workspace_id, d.endpoint_id, d.event_type, d.trace_id, d.event_id is null as test,
+      select d.workspace_id, d.endpoint_id, d.event_type, d.trace_id, d.event_id, d.event_id is null as test, d.created_at,
         coalesce(d.payload, (
           select e.payload from posthorn.events e where e.workspace_id = d.workspace_id and e.id = d.event_id
         )) as payload
@@ -168,17 +173,20 @@ begin
     ) d
     cross join lateral (
       select r.*, hash_record_extended(row(r.url, r.enabled, r.generation, r.secret, r.previous_secret, r.policy,
-        r.workspace_policy), 0) as version
+        r.workspace_policy, r.request, r.request_secrets), 0) as version
       from (
         select e.url, e.enabled, e.generation, e.consecutive_failures, e.secret,
           case when e.previous_secret_expires_at > clock_timestamp() then e.previous_secret end as previous_secret, e.policy,
-          (select w.policy from posthorn.workspaces w where w.id = d.workspace_id) as workspace_policy
+          w.policy as workspace_policy, w.slug, e.request, e.request_secrets
         from posthorn.endpoints e
+        cross join lateral (select w.policy, w.slug from posthorn.workspaces w where w.id = d.workspace_id offset 0) w
         where e.workspace_id = d.workspace_id and e.id = d.endpoint_id offset 0
       ) r offset 0
     ) e
     left join lateral (
-      select e.url, e.enabled, e.generation, e.secret, e.previous_secret, e.policy, e.workspace_policy where e.version <> w.known
+      select e.url, e.enabled, e.generation, e.secret, e.previous_secret, e.policy, e.workspace_policy, e.slug, e.request,
+        e.request_secrets
+      where e.version <> w.known
     ) n on true;
 end $$;
 
@@ -293,8 +301,8 @@ begin
   return null;
 end $$;
 
--- When an endpoint is enabled or its URL changes, its lane probes at once, and continues from this streak. So whoever has
--- repaired a receiver sees within a moment whether it works.
+-- When an endpoint is enabled, or its URL, request or policy changes, its lane probes at once, and continues from this streak. So
+-- whoever has repaired a receiver sees within a moment whether it works.
 create function posthorn.tell_mended() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('posthorn_due',
@@ -302,8 +310,9 @@ begin
   return null;
 end $$;
 
-create trigger endpoints_mended after update of url, policy, enabled on posthorn.endpoints
-  for each row when (new.url <> old.url or new.policy is distinct from old.policy or new.enabled and not old.enabled)
+create trigger endpoints_mended after update of url, policy, request, enabled on posthorn.endpoints
+  for each row when (new.url <> old.url or new.policy is distinct from old.policy or new.request is distinct from old.request
+    or new.enabled and not old.enabled)
   execute function posthorn.tell_mended();
 
 create trigger endpoints_enabled after update of enabled on posthorn.endpoints

@@ -1,42 +1,69 @@
 /**
- * Prepares one delivery for sending: validates its URL again, writes its body, and signs it with the current time.
+ * Prepares one delivery for sending: validates its URL again, and makes its request as the endpoint's profile says, signed with
+ * the current time.
  *
- * The body is put together from text: the payload goes out exactly as it was published, never parsed. URLs are validated and
- * keys decrypted once for each endpoint object. A changed endpoint (a new secret or URL) is a new object, so nothing has to be
- * invalidated.
- * Source: spec §2.4, §4.1 and §2.1 (validated again at dispatch), §3.4 (Snapshot, Requests).
+ * The body is put together from text: the payload goes out exactly as it was published, never parsed. URLs are validated, keys
+ * and secrets decrypted once for each endpoint object. A changed endpoint (a new secret or URL) is a new object, so nothing has
+ * to be invalidated. Evidence is made from the profile alone, so no secret can be in it.
+ * Source: spec §2.4, §2.9, §4.1 and §2.1 (validated again at dispatch), §3.4 (Snapshot, Requests).
  */
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
-import { requestBody } from "@posthorn/domain/RequestBody"
+import { outgoing, planOf, type RequestPlan, type Signers } from "@posthorn/domain/OutgoingRequest"
+import { RequestProfile } from "@posthorn/domain/RequestProfile"
+import { type Headers, RequestSecrets, sentHeaders, shownHeaders } from "@posthorn/domain/RequestSecrets"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { type SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import type { Content, DispatchEndpoint, DueRow, LaneRef } from "@posthorn/persistence/engine/Queue"
-import { decodeSecret, signWithKeys } from "@posthorn/signature"
-import { Either, Redacted } from "effect"
+import type { Observed } from "@posthorn/persistence/engine/Records"
+import { decodeSecret, signWithKeys, signWithRecipe } from "@posthorn/signature"
+import { Data, Either, Option, Redacted, Schema } from "effect"
 import type { Resolve } from "./Policies.ts"
 
 export interface Prepared {
   readonly workspaceId: string
   readonly url: string
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Headers
   readonly body: string
   readonly requestTimeoutMs: number
-  /** As in the headers. It is stored with the attempt; the other headers can be derived from the attempt. */
-  readonly signature: string
+  readonly evidence: Evidence
 }
 
-/** Throws `SecretUnreadable`. */
+/** What is stored of the request's headers, beside those that all requests carry. */
+export type Evidence = Pick<Observed, "signature" | "requestHeaders">
+
+/** Throws `SecretUnreadable` and `ProfileUnreadable`. */
 export type Prepare = (row: DueRow, content: Content, unixSeconds: number) => Prepared | "invalid_url"
+
+/** A newer version of Posthorn wrote the profile. */
+export class ProfileUnreadable extends Data.TaggedError("ProfileUnreadable")<{
+  readonly endpointId: string
+}> {
+  override get message() {
+    return `The request of ${this.endpointId} cannot be read: update this worker.`
+  }
+}
 
 /** What is derived from an endpoint once. */
 interface Target {
   readonly url: string
-  /** The current key first. */
-  readonly keys: ReadonlyArray<Buffer>
   readonly requestTimeoutMs: number
+  readonly plan: RequestPlan
+  readonly signers: Signers
+  /** Null without a profile. */
+  readonly own: { readonly sent: Headers; readonly shown: Headers } | null
 }
 
-export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets, resolve: Resolve): Prepare => {
+const STANDARD = planOf({})
+
+const readProfile = Schema.decodeUnknownOption(Schema.parseJson(RequestProfile))
+const readSecrets = Schema.decodeUnknownSync(Schema.parseJson(RequestSecrets))
+
+export const makePrepare = (
+  box: SecretBox["Type"],
+  allowed: AllowedTargets,
+  resolve: Resolve,
+  fixedHeaders: Headers
+): Prepare => {
   const targets = new WeakMap<DispatchEndpoint, Target | "invalid_url">()
 
   const targetOf = (lane: LaneRef, endpoint: DispatchEndpoint): Target | "invalid_url" => {
@@ -47,40 +74,66 @@ export const makePrepare = (box: SecretBox["Type"], allowed: AllowedTargets, res
     return target
   }
 
-  const aim = ({ endpointId, workspaceId }: LaneRef, endpoint: DispatchEndpoint): Target | "invalid_url" => {
+  const aim = (lane: LaneRef, endpoint: DispatchEndpoint): Target | "invalid_url" => {
     const url = Either.getOrNull(validateWebhookUrl(endpoint.url, allowed))
     if (url === null) return "invalid_url"
-    const open = (sealed: Uint8Array) =>
-      decodeSecret(Redacted.value(box.open({ workspaceId, endpointId }, sealed)))
-    const { previousSecret, secret } = endpoint
-    const previous = previousSecret === null ? null : readable(() => open(previousSecret))
     const requestTimeoutMs = resolve(endpoint.policy).timeoutSeconds * 1_000
-    return { url, requestTimeoutMs, keys: previous === null ? [open(secret)] : [open(secret), previous] }
+    const signers = signersOf(lane, endpoint)
+    if (endpoint.request === null) return { url, requestTimeoutMs, plan: STANDARD, signers, own: null }
+    const profile = profileOf(lane, endpoint.request)
+    const own = { sent: sentHeaders(profile, secretsOf(lane, endpoint)), shown: shownHeaders(profile) }
+    return { url, requestTimeoutMs, plan: planOf(profile), signers, own }
   }
 
-  return (row, { endpoint, eventType, isTest, payload, traceId }, unixSeconds) => {
-    const target = targetOf(row, endpoint)
-    if (target === "invalid_url") return target
-    const id = row.deliveryId
-    const body = requestBody(id, eventType, payload)
-    const timestamp = String(unixSeconds)
-    const signature = signWithKeys(id, timestamp, body, target.keys)
+  const signersOf = (
+    { endpointId, workspaceId }: LaneRef,
+    { previousSecret, secret }: DispatchEndpoint
+  ): Signers => {
+    const open = (sealed: Uint8Array) =>
+      decodeSecret(Redacted.value(box.open({ workspaceId, endpointId }, sealed)))
+    const current = open(secret)
+    const previous = previousSecret === null ? null : readable(() => open(previousSecret))
+    const keys = previous === null ? [current] : [current, previous]
     return {
-      workspaceId: row.workspaceId,
-      url: target.url,
-      requestTimeoutMs: target.requestTimeoutMs,
-      body,
-      signature,
-      headers: {
-        "webhook-id": id,
-        "webhook-timestamp": timestamp,
-        "webhook-signature": signature,
-        "x-trace-id": traceId,
-        ...(isTest && { "x-posthorn-test": "true" })
-      }
+      standard: ({ body, id, timestamp }) => signWithKeys(id, timestamp, body, keys),
+      hmac: (recipe, signed) => signWithRecipe(recipe, signed, current)
     }
   }
+
+  const secretsOf = ({ endpointId, workspaceId }: LaneRef, { requestSecrets }: DispatchEndpoint) =>
+    requestSecrets === null
+      ? null
+      : readSecrets(Redacted.value(box.open({ workspaceId, endpointId, of: "request" }, requestSecrets)))
+
+  return (row, { createdAt, endpoint, eventType, isTest, payload, traceId }, unixSeconds) => {
+    const target = targetOf(row, endpoint)
+    if (target === "invalid_url") return target
+    const { own, plan, requestTimeoutMs, signers, url } = target
+    const { deliveryId, workspaceId } = row
+    const content = {
+      deliveryId,
+      eventType,
+      payload,
+      isTest,
+      traceId,
+      createdAt: createdAt ?? "",
+      slug: endpoint.slug
+    }
+    const { body, headers } = outgoing(plan, content, String(unixSeconds), signers)
+    const request = { workspaceId, url, requestTimeoutMs, body }
+    if (own === null)
+      return {
+        ...request,
+        headers,
+        evidence: { signature: headers["webhook-signature"]!, requestHeaders: null }
+      }
+    const requestHeaders = JSON.stringify({ ...fixedHeaders, ...own.shown, ...headers })
+    return { ...request, headers: { ...own.sent, ...headers }, evidence: { signature: null, requestHeaders } }
+  }
 }
+
+const profileOf = ({ endpointId }: LaneRef, text: string): RequestProfile =>
+  Option.getOrThrowWith(readProfile(text), () => new ProfileUnreadable({ endpointId }))
 
 /** The previous secret, or null if no master key opens it any more: the current secret still signs. */
 const readable = (open: () => Buffer): Buffer | null => {

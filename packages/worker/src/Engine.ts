@@ -88,14 +88,15 @@ const make = Effect.gen(function* () {
   const lanes = new Lanes({ ...tuning, endpointConcurrency, slots, retryDelayMs, later, pollFrom })
   yield* Meters.sizes(() => ({ slots, ...lanes.sizes }))
   const resolve = makeResolve(config)
+  const receiver = yield* Receiver
   const parts: Parts = {
     ...{ lanes, inbox, slots, tuning },
     queue: yield* Queue,
     records: yield* Records,
-    receiver: yield* Receiver,
+    receiver,
     ownership: yield* Ownership,
     resolve,
-    prepare: makePrepare(yield* SecretBox, config.allowedTargets, resolve),
+    prepare: makePrepare(yield* SecretBox, config.allowedTargets, resolve, receiver.fixedHeaders),
     trace: yield* attemptSpans,
     clock: yield* Effect.clock,
     databaseClock: yield* DatabaseClock

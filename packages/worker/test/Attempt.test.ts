@@ -21,7 +21,7 @@ const row: DueRow = {
   claims: 0,
   atOnce: false
 }
-const prepare = makePrepare(box, nothingAllowed, makeResolve(defaults))
+const prepare = makePrepare(box, nothingAllowed, makeResolve(defaults), { "user-agent": "Posthorn/1" })
 
 const loadedWith = (
   payload: string,
@@ -34,9 +34,11 @@ const loadedWith = (
     payload,
     traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
     isTest: false,
+    createdAt: null,
     endpoint: {
       ...{ url, enabled: true, generation: 0, secret: secret!, previousSecret },
-      policy: { own: null, workspace: null, version: "0" }
+      policy: { own: null, workspace: null, version: "0" },
+      ...{ slug: "acme", request: null, requestSecrets: null }
     },
     failures: 0
   }
@@ -126,7 +128,8 @@ describe("Attempt", () => {
         }
       },
       nothingAllowed,
-      makeResolve(defaults)
+      makeResolve(defaults),
+      {}
     )
     const loaded = loadedWith("1", [generateSecret()])
     const moved = { ...loaded, endpoint: { ...loaded.endpoint, url: "https://example.org/new" } }
@@ -142,8 +145,8 @@ describe("Attempt", () => {
   })
 
   it("§2.3 tells the signature as it is sent, for the evidence", () => {
-    const { headers, signature } = prepare(row, loadedWith("1", [generateSecret()]), NOW) as Prepared
+    const { evidence, headers } = prepare(row, loadedWith("1", [generateSecret()]), NOW) as Prepared
 
-    assert.strictEqual(signature, headers["webhook-signature"])
+    assert.deepStrictEqual(evidence, { signature: headers["webhook-signature"]!, requestHeaders: null })
   })
 })

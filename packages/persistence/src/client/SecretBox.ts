@@ -1,7 +1,7 @@
 /**
  * Encrypts signing secrets at rest: AES-256-GCM, bound to their row, under one of several master keys.
  *
- * Kept answers that contain a secret are sealed in the same way.
+ * The secrets of an endpoint's request, and kept answers that contain a secret, are sealed in the same way.
  *
  * A sealed secret is  key id (8 bytes) · nonce (12) · ciphertext · tag (16).  The workspace and endpoint ids are associated
  * data (for an answer, its idempotency key), so a ciphertext that is moved to another row does not open. The first master
@@ -28,22 +28,24 @@ export class SecretUnreadable extends Data.TaggedError("SecretUnreadable")<{
   readonly endpointId: EndpointId
 }> {
   override get message() {
-    return `No ENCRYPTION_KEY opens the signing secret of ${this.endpointId}: add the key it was sealed with.`
+    return `No ENCRYPTION_KEY opens a secret of ${this.endpointId}: add the key it was sealed with.`
   }
 }
 
-/** What a secret is bound to: an endpoint, or an answer that is kept under an idempotency key. */
+/** What a secret is bound to: an endpoint, an endpoint's request, or an answer that is kept under an idempotency key. */
 export type SecretRow =
-  | { readonly workspaceId: WorkspaceId; readonly endpointId: EndpointId }
+  | { readonly workspaceId: WorkspaceId; readonly endpointId: EndpointId; readonly of?: "request" }
   | { readonly workspaceId: WorkspaceId; readonly idempotencyKey: string }
 
 const nameOf = (row: SecretRow) =>
   "endpointId" in row ? row.endpointId : `idempotency key|${row.idempotencyKey}`
 
+const purposeOf = (row: SecretRow) => ("endpointId" in row && row.of !== undefined ? `|${row.of}` : "")
+
 export class SecretBox extends Context.Tag("@posthorn/persistence/client/SecretBox")<
   SecretBox,
   {
-    /** Seals a `whsec_…` text for the row. */
+    /** Seals a text for the row. */
     readonly seal: (row: SecretRow, secret: Redacted.Redacted) => Buffer
     /** Opens what was sealed for the row; throws `SecretUnreadable`. */
     readonly open: (row: SecretRow, sealed: Uint8Array) => Redacted.Redacted
@@ -52,7 +54,7 @@ export class SecretBox extends Context.Tag("@posthorn/persistence/client/SecretB
   }
 >() {}
 
-const associated = (row: SecretRow) => Buffer.from(`${row.workspaceId}|${nameOf(row)}`)
+const associated = (row: SecretRow) => Buffer.from(`${row.workspaceId}|${nameOf(row)}${purposeOf(row)}`)
 
 const masterKey = (key: Buffer): MasterKey => ({
   id: createHash("sha256").update("posthorn key id").update(key).digest().subarray(0, ID_BYTES),

@@ -35,8 +35,10 @@ export interface Observed {
   readonly durationMs: number
   readonly httpStatus: number | null
   readonly failureReason: FailureReason | null
-  /** The value of `webhook-signature`; null when no request was made, or when it must not be kept. */
+  /** The value of `webhook-signature`, from which the headers of a request without a profile are made; else null. */
   readonly signature: string | null
+  /** The headers of a request with a profile, as a JSON object without secrets; else null. */
+  readonly requestHeaders: string | null
   readonly responseBody: string | null
   /** The URL of the request. */
   readonly url: string
@@ -130,6 +132,7 @@ const LISTS: Readonly<Record<string, (observed: ReadonlyArray<Observed>) => stri
   failure_reasons: (observed) => plain(observed, (one) => one.failureReason),
   // Base64 and commas need no escaping.
   signatures: (observed) => plain(observed, ({ signature }) => signature && `"${signature}"`),
+  request_headers: (observed) => quoted(observed, (one) => one.requestHeaders),
   response_bodies: (observed) => quoted(observed, (one) => one.responseBody),
   retry_afters: (observed) => plain(observed, (one) => one.retryAfterMs),
   exhausteds: (observed) => plain(observed, (one) => one.exhausted),

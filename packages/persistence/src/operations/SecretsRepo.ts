@@ -8,10 +8,14 @@ import { all, first, hasRow } from "../client/Query.ts"
 
 const Secrets = Schema.Struct({ secret: Bytes, previousSecret: Schema.NullOr(Bytes) })
 
+/** All that an endpoint has sealed. */
+export const Sealed = Schema.Struct({ ...Secrets.fields, requestSecrets: Schema.NullOr(Bytes) })
+export type Sealed = typeof Sealed.Type
+
 export const SealedRow = Schema.Struct({
   workspaceId: Id("workspace"),
   endpointId: Id("endpoint"),
-  ...Secrets.fields
+  ...Sealed.fields
 })
 export type SealedRow = typeof SealedRow.Type
 
@@ -32,15 +36,18 @@ export class SecretsRepo extends Effect.Service<SecretsRepo>()(
       /** Up to `most` endpoints of all workspaces after the given one, in key order. */
       const after = (past: Pick<SealedRow, "workspaceId" | "endpointId">, most: number) =>
         all(sql, SealedRow)`
-        select workspace_id as "workspaceId", id as "endpointId", secret, previous_secret as "previousSecret"
+        select workspace_id as "workspaceId", id as "endpointId", secret, previous_secret as "previousSecret",
+          request_secrets as "requestSecrets"
         from posthorn.endpoints where (workspace_id, id) > (${past.workspaceId}, ${past.endpointId})
         order by workspace_id, id limit ${most}`
 
-      /** False when a rotation has changed the row since it was read; the rotation sealed with its own key. */
-      const replace = (old: SealedRow, secret: Buffer, previousSecret: Buffer | null) =>
-        hasRow(sql)`update posthorn.endpoints set secret = ${secret}, previous_secret = ${previousSecret}
+      /** False when the row has changed since it was read: whoever changed it has sealed with their own key. */
+      const replace = (old: SealedRow, { previousSecret, requestSecrets, secret }: Sealed) =>
+        hasRow(sql)`update posthorn.endpoints
+        set secret = ${secret}, previous_secret = ${previousSecret}, request_secrets = ${requestSecrets}
         where workspace_id = ${old.workspaceId} and id = ${old.endpointId} and secret = ${old.secret}
           and previous_secret is not distinct from ${old.previousSecret}
+          and request_secrets is not distinct from ${old.requestSecrets}
         returning 1`
 
       return { after, find, replace } as const

@@ -7,9 +7,10 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { ExternalIdTaken, held } from "@posthorn/domain/Errors"
 import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
+import { RequestProfile } from "@posthorn/domain/RequestProfile"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Effect, type Option, Schema } from "effect"
-import { Count, Counted, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
+import { Bytes, Count, Counted, columnsOf, Id, Texts, Time } from "../client/internal/Columns.ts"
 import { all, counted, first } from "../client/Query.ts"
 import { rows } from "../client/Rows.ts"
 import { boundedWait, byIdAfter, refusing, UNIQUE_VIOLATION } from "../client/Statement.ts"
@@ -22,6 +23,7 @@ export const EndpointRow = Schema.Struct({
   externalId: Schema.NullOr(Schema.String),
   metadata: Schema.Record({ key: Schema.String, value: Schema.String }),
   policy: Schema.NullOr(DeliveryPolicy),
+  request: Schema.NullOr(RequestProfile),
   enabled: Schema.Boolean,
   disabledReason: Schema.NullOr(DisabledReason),
   consecutiveFailures: Count
@@ -43,17 +45,20 @@ export interface EndpointDetailRow extends Omit<typeof Detail.Type, "count" | "s
   readonly missedEvents: Pick<typeof Detail.Type, "count" | "since">
 }
 
+const RequestSecrets = Schema.Struct({ requestSecrets: Schema.NullOr(Bytes) })
+
 const Rotated = Schema.Struct({ previousSecretExpiresAt: Time })
 
 /** What an update may change. */
 export type EndpointSettings = Pick<
   EndpointRow,
-  "url" | "description" | "eventTypes" | "externalId" | "metadata" | "policy" | "enabled"
+  "url" | "description" | "eventTypes" | "externalId" | "metadata" | "policy" | "request" | "enabled"
 >
 
 export interface NewEndpoint extends EndpointSettings {
   readonly id: EndpointId
   readonly secret: Buffer
+  readonly requestSecrets: Buffer | null
 }
 
 const jsonOrNull = (value: object | null) => (value === null ? null : JSON.stringify(value))
@@ -74,11 +79,12 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
       const insert = (workspaceId: WorkspaceId, endpoint: NewEndpoint) =>
         rows(sql, EndpointRow)`
         insert into posthorn.endpoints
-          (workspace_id, id, url, description, event_types, external_id, metadata, policy, enabled, disabled_reason,
-            disabled_at, secret)
+          (workspace_id, id, url, description, event_types, external_id, metadata, policy, request, request_secrets, enabled,
+            disabled_reason, disabled_at, secret)
         values (${workspaceId}, ${endpoint.id}, ${endpoint.url}, ${endpoint.description},
           ${endpoint.eventTypes as Array<string>}::text[], ${endpoint.externalId},
-          ${JSON.stringify(endpoint.metadata)}::jsonb, ${jsonOrNull(endpoint.policy)}::jsonb, ${endpoint.enabled}::boolean,
+          ${JSON.stringify(endpoint.metadata)}::jsonb, ${jsonOrNull(endpoint.policy)}::jsonb,
+          ${jsonOrNull(endpoint.request)}::jsonb, ${endpoint.requestSecrets}, ${endpoint.enabled}::boolean,
           case when ${endpoint.enabled}::boolean then null else 'manual' end,
           case when ${endpoint.enabled}::boolean then null else date_trunc('milliseconds', clock_timestamp()) end,
           ${endpoint.secret})
@@ -137,11 +143,24 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         first(sql, EndpointRow)`select ${columns} from posthorn.endpoints
         where workspace_id = ${workspaceId} and id = ${endpointId} for no key update`
 
+      /** The sealed secrets of its request. */
+      const requestSecrets = (workspaceId: WorkspaceId, endpointId: EndpointId) =>
+        Effect.map(
+          first(sql, RequestSecrets)`select request_secrets as "requestSecrets" from posthorn.endpoints
+        where workspace_id = ${workspaceId} and id = ${endpointId}`,
+          (found) => found?.requestSecrets ?? null
+        )
+
       /**
        * Replaces the settings; the row must be locked. Enabling starts a new generation, so that attempts begun before no
        * longer count. A trigger notifies the workers.
        */
-      const update = (workspaceId: WorkspaceId, present: EndpointRow, next: EndpointSettings) => {
+      const update = (
+        workspaceId: WorkspaceId,
+        present: EndpointRow,
+        next: EndpointSettings,
+        requestSecrets: Buffer | null
+      ) => {
         const enables = next.enabled && !present.enabled
         const disables = !next.enabled && present.enabled
         return sql`
@@ -151,6 +170,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
             ${next.externalId === present.externalId ? sql`` : sql`, external_id = ${next.externalId}`}
             ${next.metadata === present.metadata ? sql`` : sql`, metadata = ${JSON.stringify(next.metadata)}::jsonb`}
             ${next.policy === present.policy ? sql`` : sql`, policy = ${jsonOrNull(next.policy)}::jsonb`}
+            ${next.request === present.request ? sql`` : sql`, request = ${jsonOrNull(next.request)}::jsonb, request_secrets = ${requestSecrets}`}
             ${next.eventTypes === present.eventTypes ? sql`` : sql`, event_types = ${next.eventTypes as Array<string>}::text[]`}
             ${enables ? sql`, consecutive_failures = 0, failing_since = null, generation = generation + 1, disabled_reason = null` : sql``}
             ${disables ? sql`, disabled_reason = 'manual', disabled_at = date_trunc('milliseconds', clock_timestamp())` : sql``}
@@ -212,6 +232,7 @@ export class EndpointsRepo extends Effect.Service<EndpointsRepo>()(
         lockForUpdate,
         remove,
         removeDeliveries,
+        requestSecrets,
         rotate,
         update
       } as const

@@ -68,12 +68,21 @@ export const removesInOrder = async <E>(
   assert.equal(await settled, "removed")
 }
 
-const settingsOf = ({ description, eventTypes, externalId, metadata, policy, url }: EndpointRow) => ({
+const settingsOf = ({
   description,
   eventTypes,
   externalId,
   metadata,
   policy,
+  request,
+  url
+}: EndpointRow) => ({
+  description,
+  eventTypes,
+  externalId,
+  metadata,
+  policy,
+  request,
   url
 })
 
@@ -91,6 +100,8 @@ const scenarios = writeScenarios((it) => {
           externalId: null,
           metadata: {},
           policy: null,
+          request: null,
+          requestSecrets: null,
           enabled,
           secret: Buffer.from("secret")
         })
@@ -133,9 +144,14 @@ const scenarios = writeScenarios((it) => {
     const { acme, endpoints, one, twin } = await scene(stage)
     for (const workspace of [acme, twin]) {
       const present = (await stage.repos.run(endpoints.find(workspace, one)))!
-      const next = { ...settingsOf(present), enabled: true, description: "new" }
+      const next = {
+        ...settingsOf(present),
+        enabled: true,
+        description: "new",
+        request: { body: "payload" } as const
+      }
       const acts = [
-        () => stage.repos.run(endpoints.update(workspace, present, next)),
+        () => stage.repos.run(endpoints.update(workspace, present, next, null)),
         () => stage.repos.run(endpoints.rotate(workspace, one, Buffer.from("new"))),
         () => stage.repos.run(endpoints.remove(workspace, one))
       ]
@@ -149,12 +165,17 @@ const scenarios = writeScenarios((it) => {
     const read = async (workspace: string) => ({
       workspaceId: workspace,
       endpointId: one,
+      requestSecrets: null,
       ...(await stage.repos.run(secrets.find(workspace, one)))!
+    })
+    const to = (secret: string) => ({
+      secret: Buffer.from(secret),
+      previousSecret: null,
+      requestSecrets: null
     })
     for (const workspace of [acme, twin]) {
       const old = await read(workspace)
-      const replace = (secret: string) => () =>
-        stage.repos.run(secrets.replace(old, Buffer.from(secret), null))
+      const replace = (secret: string) => () => stage.repos.run(secrets.replace(old, to(secret)))
       await changesOnly(stage, "endpoints", workspace, one, replace("again"))
       await changesNothing(stage, "endpoints", replace("once more"))
     }
@@ -163,9 +184,10 @@ const scenarios = writeScenarios((it) => {
       "update posthorn.endpoints set previous_secret = 'older', previous_secret_expires_at = now() where id = $1",
       one
     )
-    await changesNothing(stage, "endpoints", () =>
-      stage.repos.run(secrets.replace(before, Buffer.from("new"), null))
-    )
+    await changesNothing(stage, "endpoints", () => stage.repos.run(secrets.replace(before, to("new"))))
+    const latest = await read(acme)
+    await stage.rows("update posthorn.endpoints set request_secrets = 'sealed' where id = $1", one)
+    await changesNothing(stage, "endpoints", () => stage.repos.run(secrets.replace(latest, to("new"))))
   })
 
   it("EndpointsRepo.ts removeDeliveries: an endpoint's deliveries are removed, so many at a time, and no others", async (stage) => {

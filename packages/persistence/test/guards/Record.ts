@@ -235,6 +235,25 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title:
+      "the headers of a request with a profile are kept as they are told, those of others are put together",
+    of: RECORD,
+    play: async (stage) => {
+      const { deliveries } = await scene(stage, 3)
+      const [told, made, none] = deliveries as [Delivery, Delivery, Delivery]
+      await stage.record([
+        stage.observation(told, { requestHeaders: '{"x-key":"sealed:1"}' }),
+        stage.observation(made, { signature: "v1,x" }),
+        stage.observation(none)
+      ])
+      const kept = await stage.rows(
+        "select request_headers as headers from posthorn.attempts order by delivery_id"
+      )
+      assert.deepEqual([kept[0]!.headers, kept[2]!.headers], ['{"x-key":"sealed:1"}', "{}"])
+      assert.match(kept[1]!.headers as string, /"webhook-signature":"v1,x"/)
+    }
+  },
+  {
+    title:
       "of an endpoint whose policy, or whose workspace's, was changed since a failure was judged nothing is written, and it is told",
     of: [...RECORD, "policy_version"],
     play: async (stage) => {

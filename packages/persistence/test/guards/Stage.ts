@@ -46,6 +46,7 @@ export interface About {
   readonly disables?: Disables
   readonly policyVersion?: string
   readonly signature?: string
+  readonly requestHeaders?: string
 }
 
 export interface Delivery {
@@ -207,6 +208,7 @@ export class Stage extends Session {
       httpStatus: status === "delivered" ? 200 : 500,
       failureReason: status === "delivered" ? null : "http_status",
       signature: about.signature ?? null,
+      requestHeaders: about.requestHeaders ?? null,
       responseBody: null,
       url: "https://example.com",
       responseHeaders: null,

@@ -8,7 +8,7 @@ import type { WebhookEndpoint } from "@posthorn/api-contract/EndpointShapes"
 /** The members that a tag covers. */
 export type Settings = Pick<
   WebhookEndpoint,
-  "url" | "eventTypes" | "description" | "externalId" | "metadata" | "policy" | "enabled"
+  "url" | "eventTypes" | "description" | "externalId" | "metadata" | "policy" | "request" | "enabled"
 >
 
 const TAG_LENGTH = 22
@@ -20,9 +20,10 @@ export const entityTagOf = ({
   externalId,
   metadata,
   policy,
+  request,
   url
 }: Settings): string => {
-  const text = JSON.stringify([url, eventTypes, description, enabled, externalId, metadata, policy])
+  const text = JSON.stringify([url, eventTypes, description, enabled, externalId, metadata, policy, request])
   return `"${createHash("sha256").update(text).digest("base64url").slice(0, TAG_LENGTH)}"`
 }
 

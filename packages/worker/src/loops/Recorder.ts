@@ -167,7 +167,8 @@ export class Recorder {
 
   private storeBare(settled: Settled, error: SqlError): Effect.Effect<void> {
     const { deliveryId } = settled.row
-    const bare = { ...settled.observed, responseBody: null, responseHeaders: null, signature: null }
+    const nothing = { responseBody: null, responseHeaders: null, signature: null, requestHeaders: null }
+    const bare = { ...settled.observed, ...nothing }
     return Effect.logWarning(`The evidence of ${deliveryId} was refused; storing it bare`, error).pipe(
       Effect.zipRight(this.send([bare])),
       Effect.flatMap((result) => this.stored([settled], result)),

@@ -11,7 +11,7 @@ import { SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Cause, Effect, Queue } from "effect"
-import type { Prepared } from "../Attempt.ts"
+import { type Evidence, type Prepared, ProfileUnreadable } from "../Attempt.ts"
 import { type Judged, judged } from "../internal/Judged.ts"
 import type { Pace } from "../lanes/Lane.ts"
 import type { Sent } from "../lanes/Stages.ts"
@@ -23,6 +23,8 @@ const INVALID_URL: Observation = {
   durationMs: 0,
   responseBody: null
 }
+
+const NONE: Evidence = { signature: null, requestHeaders: null }
 
 export interface Slots {
   /** Runs until interrupted. */
@@ -67,8 +69,8 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
     }
 
     const notPrepared = (sent: Sent, defect: unknown) => {
-      const unreadable = defect instanceof SecretUnreadable
-      // Not the delivery's fault. Nothing is sent to this endpoint until the key is available again.
+      const unreadable = defect instanceof SecretUnreadable || defect instanceof ProfileUnreadable
+      // Not the delivery's fault. Nothing is sent to this endpoint until it can be read again.
       if (unreadable) lanes.unusable(sent)
       else lanes.unobserved(sent, false)
       // Errors as such lose their message in JSON logs; a cause keeps it, and the stack.
@@ -128,9 +130,9 @@ const observedOf = (
   at,
   durationMs: seen.durationMs,
   httpStatus: seen.httpStatus,
-  signature: prepared?.signature ?? null,
   responseBody: seen.responseBody,
   url: prepared?.url ?? content.endpoint.url,
   responseHeaders: seen.responseHeaders ?? null,
+  ...(prepared?.evidence ?? NONE),
   ...verdict
 })

@@ -37,6 +37,7 @@ export const observed = ({ id }: Workspace, about: About): Observed => {
     httpStatus: CODES[status],
     failureReason: status === "delivered" ? null : "http_status",
     signature: null,
+    requestHeaders: null,
     responseBody: null,
     url: "https://example.com/",
     responseHeaders: null,

@@ -171,13 +171,17 @@ export class Model {
         payload: "{}",
         traceId: "0af7651916cd43dd8448eb211c80319c",
         isTest: false,
+        createdAt: null,
         endpoint: {
           url: endpoint.url,
           enabled: endpoint.enabled,
           generation: endpoint.generation,
           secret: endpoint.secret,
           previousSecret: previous,
-          policy: endpoint.policy
+          policy: endpoint.policy,
+          slug: "acme",
+          request: null,
+          requestSecrets: null
         },
         failures: endpoint.streak
       }

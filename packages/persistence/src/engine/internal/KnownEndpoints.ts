@@ -21,6 +21,11 @@ export interface DispatchEndpoint {
   /** Null once the grace window is over. */
   readonly previousSecret: Uint8Array | null
   readonly policy: VersionedPolicy
+  /** Of its workspace. */
+  readonly slug: string
+  /** A `RequestProfile` as JSON text, and its secrets sealed by SecretBox; null for none. */
+  readonly request: string | null
+  readonly requestSecrets: Uint8Array | null
 }
 
 const MOST = 20_000
@@ -35,6 +40,7 @@ export const LOADED = [
   ["payload", Schema.String],
   ["trace_id", Schema.String],
   ["test", Schema.Boolean],
+  ["created_at", Schema.NullOr(Schema.String)],
   ["failures", Count],
   ["version", Schema.String],
   ["url", Schema.NullOr(Schema.String)],
@@ -44,7 +50,10 @@ export const LOADED = [
   ["previous_secret", Schema.NullOr(Bytes)],
   ["policy", Schema.NullOr(Schema.String)],
   ["workspace_policy", Schema.NullOr(Schema.String)],
-  ["policy_version", Schema.String]
+  ["policy_version", Schema.String],
+  ["slug", Schema.NullOr(Schema.String)],
+  ["request", Schema.NullOr(Schema.String)],
+  ["request_secrets", Schema.NullOr(Bytes)]
 ] as const
 export type LoadedRow = RowOf<typeof LOADED>
 
@@ -62,7 +71,8 @@ export class KnownEndpoints {
   }
 
   now(endpointId: EndpointId, row: LoadedRow): DispatchEndpoint {
-    const [, , , , , , version, url, enabled, generation, secret, previousSecret, ...policy] = row
+    const [, , , , , , , version, url, enabled, generation, secret, previousSecret, ...rest] = row
+    const [own, workspace, policyVersion, slug, request, requestSecrets] = rest
     const known = this.known.get(endpointId)
     if (known !== undefined && known.version === version) return known.endpoint
     const endpoint = {
@@ -71,7 +81,10 @@ export class KnownEndpoints {
       generation: generation!,
       secret: secret!,
       previousSecret,
-      policy: policyOf(...policy)
+      policy: policyOf(own, workspace, policyVersion),
+      slug: slug!,
+      request,
+      requestSecrets
     }
     this.known.set(endpointId, { version, endpoint })
     return endpoint

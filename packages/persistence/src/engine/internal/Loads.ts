@@ -17,6 +17,8 @@ export interface Content {
   readonly traceId: string
   /** True for a test send, and for a replay of one. */
   readonly isTest: boolean
+  /** When its event was published (a test send: when it was sent); null when its endpoint's requests cannot show it. */
+  readonly createdAt: string | null
   readonly endpoint: DispatchEndpoint
   /** The endpoint's recorded attempts in a row that were not delivered. */
   readonly failures: number
@@ -29,8 +31,9 @@ const contentOf = (known: KnownEndpoints, endpointId: EndpointId, row: LoadedRow
   payload: row[2],
   traceId: row[3],
   isTest: row[4],
+  createdAt: row[5],
   endpoint: known.now(endpointId, row),
-  failures: row[5]
+  failures: row[6]
 })
 
 export const load = (run: Run, known: KnownEndpoints, rows: ReadonlyArray<DueRow>) =>

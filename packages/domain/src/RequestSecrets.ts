@@ -1,0 +1,64 @@
+/**
+ * The secrets of an endpoint's request, kept apart from its profile: the profile is shown to everybody who may see the endpoint.
+ *
+ * Guarantees: what `shown` returns holds no secret, because it is made without them. Pure. Source: spec §2.9.
+ */
+import { Redacted, Schema } from "effect"
+import type { RequestProfile } from "./RequestProfile.ts"
+
+const Secret = Schema.Redacted(Schema.String)
+
+/** As it is sealed with its endpoint. */
+export const RequestSecrets = Schema.Struct({
+  /** Base64 of the key of the fingerprints. It stays when secrets are changed or sealed again. */
+  fingerprintKey: Secret,
+  /** By the header's name in lower case. */
+  headers: Schema.Record({ key: Schema.String, value: Secret }),
+  /** The password or token. */
+  authentication: Schema.NullOr(Secret)
+})
+export type RequestSecrets = typeof RequestSecrets.Type
+
+/** Headers by name, each name once, whatever its case. */
+export type Headers = Readonly<Record<string, string>>
+
+const OWN_NAMES = ["user-agent", "x-posthorn-test"]
+
+/** A header that Posthorn sends too has Posthorn's spelling, so that it is sent once. */
+export const spelt = (name: string) => {
+  const lower = name.toLowerCase()
+  return OWN_NAMES.includes(lower) ? lower : name
+}
+
+const sealed = ({ fingerprint }: { readonly fingerprint: string }) => `sealed:${fingerprint}`
+
+/** The profile's own headers as evidence and previews show them: `sealed:<fingerprint>` in the place of a secret. */
+export const shownHeaders = ({ authentication, headers = [] }: RequestProfile): Headers =>
+  Object.fromEntries([
+    ...(authentication === undefined ? [] : [["authorization", sealed(authentication)]]),
+    ...headers.map((header) => [spelt(header.name), "value" in header ? header.value : sealed(header)])
+  ])
+
+/** The same headers as they are sent. A secret that is missing is a defect. */
+export const sentHeaders = (
+  { authentication, headers = [] }: RequestProfile,
+  secrets: RequestSecrets | null
+): Headers => {
+  const secret = (found: Redacted.Redacted | null | undefined, of: string) => {
+    if (found === null || found === undefined) throw new Error(`There is no secret of ${of}`)
+    return Redacted.value(found)
+  }
+  const credentials = () => {
+    const value = secret(secrets?.authentication, "authentication")
+    return authentication?.kind === "basic"
+      ? `Basic ${btoa(`${authentication.username}:${value}`)}`
+      : `Bearer ${value}`
+  }
+  return Object.fromEntries([
+    ...(authentication === undefined ? [] : [["authorization", credentials()]]),
+    ...headers.map((header) => [
+      spelt(header.name),
+      "value" in header ? header.value : secret(secrets?.headers[header.name.toLowerCase()], header.name)
+    ])
+  ])
+}
