@@ -258,21 +258,46 @@ const listenCommand = asking(
     (await import("./remote/Listen.ts")).listen(given.target, Option.getOrUndefined(given.endpoint))
 )
 
+const policy = maybe(
+  "policy",
+  'Delivery policy as JSON, such as {"retries":{"kind":"patient"}}; null for none.'
+)
+
+/** Of an endpoint, besides URL and subscriptions. */
+const configured = {
+  description: maybe("description", "For people."),
+  policy,
+  externalId: maybe("external-id", "Your own name for it; empty for none."),
+  metadata: maybe("metadata", "Your notes on it: a JSON object of texts, which replaces those before.")
+}
+
+const settingsCommand = asking(
+  "settings",
+  "Shows what holds for all endpoints that say nothing else; changes it first, if given.",
+  { policy, json },
+  async (given) => (await import("./remote/Configured.ts")).settings(given.policy, given.json)
+)
+
 const endpointsCommand = Command.make("endpoints").pipe(
   Command.withDescription("Lists, makes and changes endpoints."),
   Command.withSubcommands([
     asking("list", "Lists the endpoints.", paging, async (given) => (await endpoints()).list(given)),
+    asking(
+      "show",
+      "Shows an endpoint, with the delivery policy that holds.",
+      { endpointId, json },
+      async (given) => (await endpoints()).show(given.endpointId, given.json)
+    ),
     asking(
       "create",
       "Registers an endpoint; prints its id.",
       {
         address: Args.text({ name: "url" }).pipe(Args.withDescription("Public https URL.")),
         eventTypes: text("event-types", "Separated by commas; prefix.* and * too."),
-        description: maybe("description", "For people."),
+        ...configured,
         json
       },
-      async (given) =>
-        (await endpoints()).create(given.address, given.eventTypes, given.description, given.json)
+      async (given) => (await endpoints()).create(given)
     ),
     asking(
       "update",
@@ -281,7 +306,7 @@ const endpointsCommand = Command.make("endpoints").pipe(
         endpointId,
         newUrl: maybe("url", "Its new URL."),
         eventTypes: maybe("event-types", "Separated by commas; prefix.* and * too."),
-        description: maybe("description", "For people."),
+        ...configured,
         json
       },
       async (given) => (await endpoints()).update(given),
@@ -380,7 +405,7 @@ const workspacesCommand = Command.make("workspaces", { ...paging, url: where.url
 
 /** The subcommands, for the message about an unknown one. */
 const WITHIN: Readonly<Record<string, ReadonlyArray<string>>> = {
-  endpoints: ["list", "create", "update", "test", "delete", "enable", "disable", "rotate"],
+  endpoints: ["list", "show", "create", "update", "test", "delete", "enable", "disable", "rotate"],
   workspace: ["ensure"]
 }
 /** Most edits of a mistyped command, and at most half of its letters. */
@@ -401,6 +426,7 @@ const commands = [
   resendCommand,
   recoverCommand,
   endpointsCommand,
+  settingsCommand,
   auditCommand,
   tokensCommand,
   membersCommand,

@@ -1,8 +1,9 @@
 /** `posthorn endpoints …` and `posthorn diagnose`. */
 import { Effect, Option } from "effect"
 import { misused, refuse } from "../CommandFailed.ts"
+import { type Configured, configured } from "./Configured.ts"
 import { given, type Paging, showList } from "./Lists.ts"
-import { agreed, heading, isTerminal, print, talk } from "./Output.ts"
+import { agreed, heading, isTerminal, members, print, talk } from "./Output.ts"
 import { Posthorn } from "./Posthorn.ts"
 
 /** How long `test` waits for the outcome. */
@@ -36,23 +37,43 @@ export const list = (options: Paging) =>
 
 const typesOf = (text: string) => text.split(",").map((type) => type.trim())
 
-export const create = (url: string, eventTypes: string, description: Option.Option<string>, json: boolean) =>
+export interface Create extends Configured {
+  readonly address: string
+  readonly eventTypes: string
+  readonly description: Option.Option<string>
+  readonly json: boolean
+}
+
+export const create = (options: Create) =>
   Effect.gen(function* () {
+    const { address, description, eventTypes, json } = options
     const { ask, slug } = yield* Posthorn
+    const more = yield* configured(options)
     const { text, value } = yield* ask(({ endpoints }) =>
       endpoints.createWebhookEndpoint({
         path: { slug },
         headers: {},
         payload: {
-          url,
+          url: address,
           eventTypes: typesOf(eventTypes),
-          ...given({ description })
+          ...given({ description }),
+          ...more
         },
         withResponse: true
       })
     )
     yield* print(json, text, () => value.id)
     if (!json) yield* talk(`Its secret was made unseen: posthorn endpoints rotate ${value.id} shows one.`)
+  })
+
+/** With the delivery policy that holds. */
+export const show = (endpointId: string, json: boolean) =>
+  Effect.gen(function* () {
+    const { ask, slug } = yield* Posthorn
+    const { text, value } = yield* ask(({ endpoints }) =>
+      endpoints.getWebhookEndpoint({ path: { slug, endpointId }, withResponse: true })
+    )
+    yield* print(json, text, () => members(value))
   })
 
 export const setEnabled = (endpointId: string, enabled: boolean, json: boolean) =>
@@ -73,7 +94,7 @@ export const setEnabled = (endpointId: string, enabled: boolean, json: boolean) 
       )
   })
 
-export interface Update {
+export interface Update extends Configured {
   readonly endpointId: string
   readonly newUrl: Option.Option<string>
   readonly eventTypes: Option.Option<string>
@@ -81,15 +102,19 @@ export interface Update {
   readonly json: boolean
 }
 
-export const update = ({ description, endpointId, eventTypes, json, newUrl }: Update) =>
+export const update = (options: Update) =>
   Effect.gen(function* () {
+    const { description, endpointId, eventTypes, json, newUrl } = options
     const { ask, slug } = yield* Posthorn
     const payload = {
       ...given({ url: newUrl, description }),
+      ...(yield* configured(options)),
       ...Option.match(eventTypes, { onNone: () => ({}), onSome: (text) => ({ eventTypes: typesOf(text) }) })
     }
     if (Object.keys(payload).length === 0)
-      return yield* misused("Say what to change: --url, --event-types or --description")
+      return yield* misused(
+        "Say what to change: --url, --event-types, --description, --policy, --external-id or --metadata"
+      )
     const { text, value } = yield* ask(({ endpoints }) =>
       endpoints.updateWebhookEndpoint({
         path: { slug, endpointId },
@@ -162,7 +187,7 @@ const commandOf = ({ arguments: given, fillIn, operation }: Step, endpointId: st
     case "listWebhookDeliveryAttempts":
       return `posthorn attempts ${deliveryId}`
     case "getWebhookEndpoint":
-      return "posthorn endpoints list"
+      return `posthorn endpoints show ${endpointId}`
     case "updateWebhookEndpoint":
       return fillIn.includes("enabled") ? `posthorn endpoints enable ${endpointId}` : undefined
     case "rotateWebhookSecret":

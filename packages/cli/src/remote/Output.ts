@@ -20,6 +20,18 @@ export const table = (heads: ReadonlyArray<string>, rows: ReadonlyArray<Readonly
   return [dim(line(heads)), ...cells.map((row) => painted(line(row)))].join("\n")
 }
 
+/** A line for each member, those of objects indented; what is no text is shown as JSON. */
+export const members = (value: object, indent = ""): string => {
+  const width = Math.max(...Object.keys(value).map((name) => name.length))
+  return Object.entries(value)
+    .map(([name, one]) =>
+      one !== null && typeof one === "object" && !Array.isArray(one) && Object.keys(one).length > 2
+        ? `${indent}${name}\n${members(one, `${indent}  `)}`
+        : `${indent}${name.padEnd(width)}  ${typeof one === "string" ? one : JSON.stringify(one)}`
+    )
+    .join("\n")
+}
+
 const painted = (line: string) =>
   line
     .replace(/\bdelivered\b/, green("delivered"))

@@ -92,6 +92,35 @@ describe("posthorn endpoints", () => {
     expect([unasked.code, unasked.err]).toEqual([1, expect.stringContaining("--yes")])
     expect([deleted.code, gone.code]).toEqual([0, 1])
   })
+
+  it("§3.5 sets and shows a policy, an external id and metadata, and the workspace's policy", async () => {
+    const made = await json(
+      ...["endpoints", "create", "https://example.com/hooks", "--event-types", "cli.policy"],
+      ...["--external-id", "shop-9", "--metadata", '{"region":"eu"}'],
+      ...["--policy", '{"retries":{"kind":"patient"}}']
+    )
+    await posthorn("settings", "--policy", '{"jitter":0.25}')
+    const settings = await json("settings")
+    const shown = await posthorn("endpoints", "show", made.id)
+    const detail = await json("endpoints", "show", made.id)
+    const update = (...words: ReadonlyArray<string>) => posthorn("endpoints", "update", made.id, ...words)
+    const refused = [
+      await update("--policy", "patient"),
+      await update("--policy", '{"jitter":2}'),
+      await update("--metadata", "[]")
+    ]
+    await update("--policy", "null", "--external-id", "", "--metadata", "{}")
+    const plain = await json("endpoints", "show", made.id)
+    await posthorn("settings", "--policy", "null")
+
+    expect(made).toMatchObject({ externalId: "shop-9", metadata: { region: "eu" } })
+    expect(settings).toMatchObject({ policy: { jitter: 0.25 } })
+    expect(detail.effectivePolicy).toMatchObject({ retries: { kind: "patient" }, jitter: 0.25 })
+    expect(shown.out).toMatch(/^effectivePolicy\n {2}retries +\{"kind":"patient"\}\n {2}jitter +0.25$/m)
+    expect(refused.map(({ code }) => code)).toEqual([2, 2, 2])
+    expect(plain).toMatchObject({ externalId: null, metadata: {}, policy: null })
+    expect(await json("settings")).toMatchObject({ policy: null })
+  })
 })
 
 describe("posthorn find", () => {
@@ -200,7 +229,8 @@ describe("docs/cli.md", () => {
       "members",
       "notifications",
       "workspaces",
-      "endpoints update"
+      "endpoints update",
+      "settings"
     ])
       expect(guide).toMatch(new RegExp(`^\\|.*\`${name}`, "m"))
   })
