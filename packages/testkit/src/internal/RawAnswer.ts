@@ -40,6 +40,10 @@ export class RawAnswer {
     )
   }
 
+  get isGone(): boolean {
+    return this.socket.destroyed
+  }
+
   /** Resolves when the connection is closed, by whichever side. */
   gone(run: () => void): void {
     this.socket.once("close", run)

@@ -1,6 +1,7 @@
 /** What the actions of a plan are drawn from: each kind of trouble and each order as often as it stands here, before any comes again. */
 import type { Chance } from "../simulation/VirtualTime.ts"
 import { type Fault, MANNERS, type Manner, type Role, type Roles, type SessionOrder } from "./Actions.ts"
+import { policyOrNone } from "./Policies.ts"
 
 /** Endpoints that may be deleted, or get another URL; of the others one for each manner stays. */
 export const SPARE: ReadonlyArray<Manner> = ["slow", "grudge", "flaky"]
@@ -91,6 +92,8 @@ export const ordersOf = (chance: Chance, troubleMs: number): Pool => {
     () => ({ kind: "rotate", to: to() }),
     () => ({ kind: "delete", to: spare() }),
     () => ({ kind: "repoint", to: spare(), manner: chance.oneOf(MANNERS) }),
+    () => ({ kind: "repolicy", to: to(), policy: policyOrNone(chance) }),
+    () => ({ kind: "repolicy", to: to(), policy: policyOrNone(chance) }),
     // Whatever its failures have disabled.
     () => ({ kind: "enable", to: MANNERS.indexOf("gone") }),
     () => replay(),

@@ -1,4 +1,5 @@
 /** Everything that can happen in a run: to processes, their lines and clocks, to the database and its disk, and by people's orders. */
+import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 
 export type Worker = `worker ${number}`
 export type Server = `server ${number}`
@@ -52,6 +53,7 @@ export type Order =
   | Each<"disable", { to: number; ms: number }>
   | Each<"rotate" | "delete" | "enable", { to: number }>
   | Each<"repoint", { to: number; manner: Manner }>
+  | Each<"repolicy", { to: number; policy: DeliveryPolicy | null }>
 
 /** A replay job of everything that an endpoint lost; cancelled so many milliseconds later, or never. See ReplayOrders.ts. */
 export type ReplayOrder = Each<

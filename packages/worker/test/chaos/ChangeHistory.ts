@@ -1,11 +1,13 @@
 /** The history that the database kept of a run (ChangeLog.ts), as facts that the laws can read. */
-import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
+import { type DeliveryPolicy, inForce, type PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
+import { disablingReason } from "@posthorn/domain/Verdict"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { decodeSecret } from "@posthorn/signature"
 import { Redacted } from "effect"
 import { ENCRYPTION_KEY } from "../processes/CommandEnvironment.ts"
 import type { Endpoint, Fact, Secret } from "../simulation/Facts.ts"
+import { REQUEST_TIMEOUT_MS, RETRY_DELAY_MS } from "./Processes.ts"
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -38,6 +40,17 @@ export interface History {
   readonly facts: ReadonlyArray<Fact>
   readonly secrets: ReadonlyArray<Pick<Secret, "endpointId" | "key">>
   readonly endpoints: ReadonlyMap<string, Pick<Endpoint, "enabled" | "deleted">>
+  /** Of each endpoint, in order: which policy held from when on. */
+  readonly policies: ReadonlyMap<string, ReadonlyArray<Held>>
+  /** What holds for an endpoint that has never had one. */
+  readonly none: PolicyInForce
+  /** When something was changed on which requests of the endpoint depend. */
+  readonly mended: ReadonlyArray<{ readonly endpointId: string; readonly at: number }>
+}
+
+export interface Held {
+  readonly from: number
+  readonly policy: PolicyInForce
 }
 
 const box = SecretBox.make([Redacted.make(Buffer.from(ENCRYPTION_KEY, "base64"))])
@@ -68,12 +81,23 @@ const ordersOf = (row: Logged, byFailures: boolean): ReadonlyArray<Fact> => {
   return orders
 }
 
+const isEqual = (one: unknown, other: unknown) =>
+  JSON.stringify(one ?? null) === JSON.stringify(other ?? null)
+
 interface Call {
   readonly attempt_ids: ReadonlyArray<string>
   readonly endpoints: ReadonlyArray<string>
   readonly generations: ReadonlyArray<number>
   readonly arrivals: ReadonlyArray<number>
+  readonly retry_afters: ReadonlyArray<number | null>
 }
+
+/** Whether a failure disables its endpoint, as far as its streak tells; no run is long enough for `failing_for`. */
+const disablesBy = ({ disableAfter, onGone }: PolicyInForce, failures: number, httpStatus: unknown) =>
+  disablingReason(httpStatus === 410 && onGone === "disable" ? { kind: "gone" } : disableAfter, {
+    failures,
+    failingMs: 0
+  }) !== null
 
 /**
  * The attempts that one call of `posthorn.record` stored, in the order in which they arrived, each with the streak that it
@@ -84,10 +108,11 @@ interface Call {
  */
 const attemptsOf = (
   rows: ReadonlyArray<Logged>,
-  generationOf: (id: string) => number
+  generationOf: (id: string) => number,
+  policyOf: (id: string) => PolicyInForce
 ): ReadonlyArray<Placed> => {
   const call = rows.find(({ kind }) => kind === "record")!
-  const { arrivals, attempt_ids, endpoints, generations } = call.new as unknown as Call
+  const { arrivals, attempt_ids, endpoints, generations, retry_afters } = call.new as unknown as Call
   const stored = new Map(
     rows.filter(({ kind }) => kind === "attempt").map((row) => [row.new!.id as string, row.new!])
   )
@@ -95,6 +120,7 @@ const attemptsOf = (
   const placed: Array<Placed> = []
   for (const endpointId of new Set(endpoints)) {
     const update = rows.find(({ kind, new: now }) => kind === "endpoint" && now?.id === endpointId)
+    const policy = policyOf(endpointId)
     const generation = update === undefined ? generationOf(endpointId) : (update.old!.generation as number)
     const ours = order.filter((n) => endpoints[n] === endpointId && stored.has(attempt_ids[n]!))
     const counts = (n: number) =>
@@ -114,17 +140,22 @@ const attemptsOf = (
         attemptId: attempt.id,
         status: attempt.status,
         at: Date.parse(attempt.at as string),
-        httpStatus: attempt.http_status
+        durationMs: attempt.duration_ms,
+        httpStatus: attempt.http_status,
+        failureReason: attempt.failure_reason,
+        responseHeaders: attempt.response_headers,
+        retryAfterMs: retry_afters[n]
       } as unknown as Observed
       if (counts(n)) streak = attempt.status === "delivered" ? 0 : streak + 1
       if (n === last && update !== undefined) streak = update.new!.consecutive_failures as number
       const goesOff = on && update !== undefined && !update.new!.enabled
-      const disables = counts(n) && goesOff && (streak >= FAILURE_LIMIT || n === last)
+      const disables = counts(n) && goesOff && (n === last || disablesBy(policy, streak, attempt.http_status))
       if (disables) on = false
       const fact = {
         kind: "recorded",
         at: call.at,
         observed,
+        policy,
         streak: counts(n) ? streak : null,
         disables
       } as const
@@ -134,7 +165,16 @@ const attemptsOf = (
   return placed
 }
 
-export const readHistory = (log: ReadonlyArray<Logged>): History => {
+/** `workspacePolicy` holds from the beginning to the end. */
+export const readHistory = (
+  log: ReadonlyArray<Logged>,
+  workspacePolicy: DeliveryPolicy | null = null
+): History => {
+  const resolved = (own: DeliveryPolicy | null) =>
+    inForce(own, workspacePolicy, { retryDelayMs: RETRY_DELAY_MS, requestTimeoutMs: REQUEST_TIMEOUT_MS })
+  const none = resolved(null)
+  const policies = new Map<string, Array<Held>>()
+  const mended: Array<{ endpointId: string; at: number }> = []
   const transactions = new Map<string, Array<Logged>>()
   for (const row of log) transactions.set(row.xid, [...(transactions.get(row.xid) ?? []), row])
   const placed: Array<Placed> = []
@@ -143,7 +183,14 @@ export const readHistory = (log: ReadonlyArray<Logged>): History => {
   const generations = new Map<string, number>()
   for (const rows of transactions.values()) {
     const isRecord = rows.some(({ kind }) => kind === "record")
-    if (isRecord) placed.push(...attemptsOf(rows, (id) => generations.get(id) ?? 0))
+    if (isRecord)
+      placed.push(
+        ...attemptsOf(
+          rows,
+          (id) => generations.get(id) ?? 0,
+          (id) => policies.get(id)?.at(-1)?.policy ?? none
+        )
+      )
     for (const row of rows) {
       const { commit: at, new: now, old } = row
       if (row.kind === "published")
@@ -161,6 +208,12 @@ export const readHistory = (log: ReadonlyArray<Logged>): History => {
       else if (row.kind === "endpoint") {
         const id = (now ?? old!).id as string
         if (now !== null && now.secret !== old?.secret) secrets.push({ endpointId: id, key: keyOf(now) })
+        if (now !== null && !isEqual(now.policy, old?.policy)) {
+          const policy = resolved((now.policy ?? null) as DeliveryPolicy | null)
+          policies.set(id, [...(policies.get(id) ?? []), { from: at, policy }])
+        }
+        if (now !== null && old !== null && (now.url !== old.url || !isEqual(now.policy, old.policy)))
+          mended.push({ endpointId: id, at })
         generations.set(id, ((now ?? old!).generation as number) ?? 0)
         endpoints.set(id, { enabled: now !== null && (now.enabled as boolean), deleted: now === null })
         for (const fact of ordersOf(row, isRecord)) placed.push({ place: at, fact })
@@ -168,5 +221,5 @@ export const readHistory = (log: ReadonlyArray<Logged>): History => {
     }
   }
   const facts = placed.toSorted((a, b) => a.place - b.place).map(({ fact }) => fact)
-  return { facts, secrets, endpoints }
+  return { facts, secrets, endpoints, policies, none, mended }
 }

@@ -38,7 +38,11 @@ export const targetsOf = (plan: Plan, { call }: Processes, urlOf: (path: string)
   const ids: Array<string> = []
   const create = async (n: number) => {
     const url = urlOf(`/${plan.endpoints[n]}`)
-    const { body } = await call("POST", "/webhooks", { url, eventTypes: [`e.n${n}`] })
+    const { body } = await call("POST", "/webhooks", {
+      url,
+      eventTypes: [`e.n${n}`],
+      policy: plan.policies[n]
+    })
     ids[n] = (body as { readonly id: string }).id
   }
   return { ids, create, urlOf: (manner) => urlOf(`/${manner}`) }
@@ -89,6 +93,7 @@ export const chaos = (seed: number, seconds: number, size: Size, say: (line: str
     const playing = makeFaults(installation, targets, disturbances, sums)
     faults = playing
     return yield* Effect.promise(async (): Promise<Verdict> => {
+      await installation.call("PATCH", "/settings", { policy: plan.workspacePolicy })
       for (const n of plan.endpoints.keys()) await targets.create(n)
       say(`${plan.steps.length} steps in ${seconds} s, with ${plan.endpoints.length} endpoints`)
       if (installation.disk === null) say("the disk is not filled: mounting is not allowed here")

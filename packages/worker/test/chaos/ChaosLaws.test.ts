@@ -1,9 +1,12 @@
 /** What the chaos run reads in its log, and the laws that it asks of it: each law finds what is planted for it. */
 import { assert, describe, it } from "@effect/vitest"
+import { laws } from "../simulation/Laws.ts"
 import { type Logged, readHistory } from "./ChangeHistory.ts"
 import { Clocks } from "./Clocks.ts"
 import type { Judgement } from "./Judgement.ts"
 import { lineOf } from "./MeterSums.ts"
+import { timeoutsAreThePolicies } from "./PolicyLaws.ts"
+import { REQUEST_TIMEOUT_MS, RETRY_DELAY_MS } from "./Processes.ts"
 import { type ReplayRow, replayLaws } from "./ReplayLaws.ts"
 import { retentionLaws } from "./RetentionLaws.ts"
 import { sessionLaws } from "./SessionLaws.ts"
@@ -24,7 +27,8 @@ describe("the history", () => {
   ])("§3.1 %s", (_, status, kinds) => {
     const endpoint = { id: "whe_1", generation: 0, enabled: false, consecutive_failures: 7, secret: "" }
     const enabled = { ...endpoint, generation: status === "failed" ? 1 : 0, enabled: true }
-    const call = { attempt_ids: ["wha_1"], endpoints: ["whe_1"], generations: [0], arrivals: [1] }
+    const about = { attempt_ids: ["wha_1"], endpoints: ["whe_1"], generations: [0], arrivals: [1] }
+    const call = { ...about, retry_afters: [null] }
     const attempt = {
       id: "wha_1",
       delivery_id: "whd_1",
@@ -44,6 +48,92 @@ describe("the history", () => {
       kinds
     )
   })
+})
+
+describe("the laws about delivery policies", () => {
+  const endpoint = { id: "whe_1", generation: 0, enabled: true, consecutive_failures: 0, secret: "" }
+  const patched = (policy: object, at: number) =>
+    logged("endpoint", { ...endpoint, policy }, endpoint, { xid: `p${at}`, commit: at })
+  const failed = { id: "wha_1", delivery_id: "whd_1", ordinal: 1, status: "failed", http_status: 500 }
+  /** A failed attempt, recorded at 2,000 ms with this wait. */
+  const recorded = (wait: number | null, more: Row = {}, streak: Row = {}) => {
+    const about = { xid: "2", at: 2_000, commit: 2_001 }
+    const call = { attempt_ids: ["wha_1"], endpoints: ["whe_1"], generations: [0], arrivals: [1] }
+    return [
+      logged("record", { ...call, retry_afters: [wait] }, null, about),
+      logged("attempt", { ...failed, at: new Date(1_900).toISOString(), ...more }, null, about),
+      logged("endpoint", { ...endpoint, consecutive_failures: 1, ...streak }, endpoint, about)
+    ]
+  }
+  const worldOf = (log: ReadonlyArray<Logged>) => {
+    const history = readHistory(log)
+    const model = { facts: history.facts, endpoints: new Map(), queue: new Map(), notified: [] }
+    const world = {
+      model: { ...model, deliveries: new Map() },
+      ...{ posts: [], answered: [], secrets: [], poison: null, retryDelayMs: RETRY_DELAY_MS, graceMs: 0 },
+      ...{ reachMs: () => 100, repeatsOf: () => 0 }
+    }
+    return { history, world }
+  }
+  const brokenBy = (name: string, log: ReadonlyArray<Logged>) => laws[name]!(worldOf(log).world).length > 0
+
+  const waits = patched({ retries: { kind: "waits", seconds: [3] }, jitter: 0.5 }, 1_500)
+  const late = patched({ retries: { kind: "none" } }, 3_000)
+  it.each<[string, boolean, ReadonlyArray<Logged>]>([
+    ["the standard wait", false, recorded(RETRY_DELAY_MS)],
+    ["another wait than the standard one", true, recorded(RETRY_DELAY_MS + 1)],
+    ["a wait within its jitter", false, [waits, ...recorded(4_400)]],
+    ["a wait beyond its jitter", true, [waits, ...recorded(4_501)]],
+    ["the standard wait of an endpoint with a policy", true, [waits, ...recorded(RETRY_DELAY_MS)]],
+    ["a delivery that is given up early", true, [waits, ...recorded(null)]],
+    ["a wait by the policy that held then", false, [waits, ...recorded(3_000), late]]
+  ])("§3.5 judge %s, and find a violation: %s", (_, expected, log) => {
+    assert.equal(brokenBy("L5 schedule", log), expected)
+  })
+
+  const asking = { response_headers: '{"retry-after":"2"}' }
+  it.each<[boolean, number, boolean]>([
+    [true, 2_000, false],
+    [true, RETRY_DELAY_MS, true],
+    [false, RETRY_DELAY_MS, false],
+    [false, 2_000, true]
+  ])(
+    "§3.5 where Retry-After counts: %s, judge a wait of %i ms, and find a violation: %s",
+    (honorRetryAfter, wait, expected) => {
+      const log = [patched({ honorRetryAfter }, 1_500), ...recorded(wait, asking)]
+      assert.equal(brokenBy("L5 schedule", log), expected)
+    }
+  )
+
+  const off = { enabled: false, disabled_reason: "gone" }
+  const gone = { http_status: 410, status: "failed_permanent" }
+  it.each<[string, boolean, object, Row, Row]>([
+    ["a failure that does not disable", false, {}, {}, {}],
+    ["a failure that disables too early", true, {}, {}, off],
+    ["one that disables by its count", false, { disableAfter: { kind: "failures", count: 1 } }, {}, off],
+    ["one that does not, and should", true, { disableAfter: { kind: "failures", count: 1 } }, {}, {}],
+    ["one that never may", true, { disableAfter: { kind: "never" } }, {}, off],
+    ["a 410 that disables", false, { onGone: "disable" }, gone, off],
+    ["a 410 that may not", true, { onGone: "fail" }, gone, off]
+  ])("§3.5 judge %s, and find a violation: %s", (_, expected, policy, attempt, row) => {
+    assert.equal(brokenBy("L8 streaks", [patched(policy, 1_500), ...recorded(null, attempt, row)]), expected)
+  })
+
+  it.each<[number | null, number, boolean]>([
+    [1_000, 1_000, false],
+    [1_000, 1_900, true],
+    [1_000, 900, true],
+    [null, REQUEST_TIMEOUT_MS, false],
+    [null, 1_000, true]
+  ])(
+    "§3.5 with %s ms to answer, judge a request that is given up after %i ms: %s",
+    (timeoutMs, durationMs, expected) => {
+      const seen = { failure_reason: "request_timeout", http_status: null, duration_ms: durationMs }
+      const policy = timeoutMs === null ? {} : { timeoutSeconds: timeoutMs / 1_000 }
+      const { history, world } = worldOf([patched(policy, 1_500), ...recorded(RETRY_DELAY_MS, seen)])
+      assert.equal(timeoutsAreThePolicies(history, world).violations.length > 0, expected)
+    }
+  )
 })
 
 describe("the laws of replay jobs", () => {
@@ -70,6 +160,15 @@ describe("the laws of replay jobs", () => {
     ["notice a second job of one order", ["R2"], [...whole, logged("replay", { id: "rpl_2" })]],
     ["notice a job that is not there", ["R2"], whole.slice(1)],
     ["notice a job that replayed less than it says", ["R3"], whole, { replayed: 2, matched: 2 }],
+    [
+      "let a job find nothing of the missed events that another took",
+      [],
+      [
+        ...[started, replay("whd_1", null, { event_id: "evt_2" }), audit("whd_1")],
+        ...[missed[1]!, audit("whd_2")]
+      ],
+      { matched: 2, failed: 1 }
+    ],
     ["notice a source that failed and is there", ["R3"], whole, { matched: 2, failed: 1 }],
     ["notice a job that does not end", ["R3"], whole, { state: "running" }],
     ["notice a job that nobody cancelled", ["R3"], whole, { state: "cancelled" }],

@@ -95,6 +95,7 @@ export const makeFaults = (
     if (one.kind === "rotate") await call("POST", `${path}/rotate-secret`)
     else if (one.kind === "enable") await patch({ enabled: true })
     else if (one.kind === "repoint") await patch({ url: urlOf(one.manner) })
+    else if (one.kind === "repolicy") await patch({ policy: one.policy })
     else if (one.kind === "delete") {
       await call("DELETE", path)
       await create(one.to)

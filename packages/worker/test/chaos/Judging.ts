@@ -12,7 +12,9 @@ import type { Disturbances } from "./Disturbances.ts"
 import { installationLaws } from "./InstallationLaws.ts"
 import type { NamedJudgement } from "./Judgement.ts"
 import type { Plan } from "./Plan.ts"
-import { REQUEST_TIMEOUT_MS, RETRY_DELAY_MS } from "./Processes.ts"
+import { LONGEST_TIMEOUT_MS } from "./Policies.ts"
+import { timeoutsAreThePolicies } from "./PolicyLaws.ts"
+import { RETRY_DELAY_MS } from "./Processes.ts"
 import type { Publishers } from "./Publishers.ts"
 import type { Receivers } from "./Receivers.ts"
 
@@ -34,6 +36,14 @@ const DELIVERIES = `
 
 type Found = Pick<Delivery, "id" | "endpointId" | "status" | "attempts"> & { readonly queued: boolean }
 
+/** Of all policies that the endpoint had. */
+const leastTimeoutMs = ({ none, policies }: History, endpointId: string) =>
+  Math.min(
+    ...[{ policy: none }, ...(policies.get(endpointId) ?? [])].map(
+      ({ policy }) => policy.timeoutSeconds * 1_000
+    )
+  )
+
 /** With whether the sender's clock was set to another time, which nothing may show. */
 const timed = (
   { posts, senders }: Receivers,
@@ -52,7 +62,7 @@ const timed = (
 const unseenBy = ({ posts }: Receivers, disturbances: Disturbances): ReadonlySet<string> =>
   new Set(
     posts
-      .filter(({ at }) => disturbances.during(at - REQUEST_TIMEOUT_MS, at + REQUEST_TIMEOUT_MS))
+      .filter(({ at }) => disturbances.during(at - LONGEST_TIMEOUT_MS, at + LONGEST_TIMEOUT_MS))
       .map(({ deliveryId }) => deliveryId)
   )
 
@@ -86,7 +96,8 @@ const judgedOf = (
     secrets: history.secrets,
     poison: receivers.poison,
     retryDelayMs: RETRY_DELAY_MS,
-    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    requestTimeoutMs: (endpointId) => leastTimeoutMs(history, endpointId),
+    mended: history.mended.flatMap((one) => receivers.senders.map((_, worker) => ({ ...one, worker }))),
     graceMs: GRACE_MS,
     reachMs: (at) => disturbances.reach(at),
     repeatsOf: (id) =>
@@ -109,8 +120,9 @@ export const judge = async (
   const attempts = await query<{ id: string; row: unknown }>(
     "select id, to_jsonb(a) as row from posthorn.attempts a"
   )
+  const history = readHistory(log, plan.workspacePolicy)
   const judged = judgedOf(
-    readHistory(log),
+    history,
     await query<Found>(DELIVERIES),
     notified.map(({ id }) => id),
     receivers,
@@ -132,5 +144,10 @@ export const judge = async (
   }
   for (const [name, one] of Object.entries(installationLaws(installed, judged)))
     judgements[name] = { ...one, of: "cases", least: 1 }
+  judgements["P1 the policy says how long to wait"] = {
+    ...timeoutsAreThePolicies(history, judged),
+    of: "attempts that timed out",
+    least: 0
+  }
   return { judged, laws: judgements, log }
 }

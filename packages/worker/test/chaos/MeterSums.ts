@@ -88,7 +88,7 @@ export const makeMeterSums = ({ origins, processes }: Processes) => {
       ({ new: row }) => ids.has(row!.event_id) && row!.replay_id === null
     )
     const disabled = ofKind("endpoint").filter(
-      ({ new: now, old }) => old?.enabled && now?.disabled_reason === "consecutive_failures"
+      ({ new: now, old }) => old?.enabled && !now?.enabled && now?.disabled_reason !== "manual"
     )
     const line = (
       of: "worker" | "server",

@@ -1,7 +1,9 @@
 /** What a seed says will happen: events, faults and orders, each with its moment. The same seed gives the same plan. */
+import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { type Chance, makeChance } from "../simulation/VirtualTime.ts"
 import { faultPool, ordersOf, type Pool, SPARE } from "./ActionPools.ts"
 import { type Action, type Fault, MANNERS, type Manner, type Role, type Roles } from "./Actions.ts"
+import { policyOrNone, workspacePolicyOf } from "./Policies.ts"
 
 /** How many processes there are, and whether they are killed and nothing else happens. */
 export interface Size {
@@ -26,6 +28,9 @@ export interface Plan {
   readonly seed: number
   /** Manners of the endpoints, by number. */
   readonly endpoints: ReadonlyArray<Manner>
+  /** Their delivery policies, and the workspace's. */
+  readonly policies: ReadonlyArray<DeliveryPolicy | null>
+  readonly workspacePolicy: DeliveryPolicy | null
   readonly steps: ReadonlyArray<Step>
   readonly poison: boolean
 }
@@ -91,7 +96,8 @@ const events = (chance: Chance, troubleMs: number, endpoints: number): ReadonlyA
 /** Events only, for runs that bring trouble of their own. */
 export const publishesOf = (seed: number, seconds: number): Plan => {
   const steps = events(makeChance(seed), seconds * 1_000, MANNERS.length)
-  return { seed, endpoints: MANNERS, poison: false, steps: steps.toSorted((a, b) => a.at - b.at) }
+  const plain = { policies: MANNERS.map(() => null), workspacePolicy: null, poison: false }
+  return { seed, endpoints: MANNERS, ...plain, steps: steps.toSorted((a, b) => a.at - b.at) }
 }
 
 const faults = (chance: Chance, troubleMs: number, size: Size): ReadonlyArray<Step> => {
@@ -119,5 +125,7 @@ export const planOf = (seed: number, seconds: number, size: Size): Plan => {
     ...(size.onlyKills ? [] : retentionRuns(seconds * 1_000)),
     ...(poison ? [{ at: 5_000, action: { kind: "poison" as const } }] : [])
   ]
-  return { seed, endpoints, poison, steps: steps.toSorted((a, b) => a.at - b.at) }
+  const policies = endpoints.map(() => policyOrNone(chance))
+  const workspacePolicy = chance.happens(0.5) ? workspacePolicyOf(chance) : null
+  return { seed, endpoints, policies, workspacePolicy, poison, steps: steps.toSorted((a, b) => a.at - b.at) }
 }

@@ -13,6 +13,9 @@ const GRUDGE = 4
 /** The event that kills whatever worker sends it. */
 export const POISON = "chaos.poison"
 
+/** Answers that may say when to come back. */
+const ASKING = new Set([429, 503])
+
 /** Sooner than any retry, and later than a busy machine sends the same again: up to 169 ms were seen. */
 const AGAIN_MS = 0.8 * RETRY_DELAY_MS
 
@@ -72,8 +75,10 @@ export class Receivers {
   private behave(manner: Manner, answer: Answer, deliveryId: string, worker: number): void {
     const { chance } = this
     const say = (status: number) => {
+      if (answer.isGone) return sayNothing()
       this.answered.push({ deliveryId, worker, at: Date.now(), status })
-      answer.reply(status)
+      const asks = ASKING.has(status) && chance.happens(0.5)
+      answer.reply(status, "", asks ? { "retry-after": chance.oneOf(["1", "2"]) } : {})
     }
     const sayNothing = () => this.answered.push({ deliveryId, worker, at: Date.now(), status: null })
     const breakOff = (how: () => void) => {
@@ -84,7 +89,9 @@ export class Receivers {
     const ways: Readonly<Record<Manner, () => void>> = {
       ok: () => setTimeout(say, chance.between(0, 30), 200),
       flaky: () => setTimeout(say, chance.between(0, 30), chance.oneOf([200, 200, 500, 429, 408, 503, 302])),
-      slow: () => setTimeout(say, chance.between(200, 1_200), 200),
+      // Not at a second sharp, after which some give up.
+      slow: () =>
+        setTimeout(say, chance.oneOf([chance.between(200, 700), chance.between(1_300, 1_700)]), 200),
       grudge: () => say(Number.parseInt(deliveryId.slice(-4), 16) % GRUDGE === 0 ? 503 : 200),
       gone: () => say(this.calm ? 200 : 410),
       reset: () => breakOff(() => (chance.happens(0.5) ? answer.reset() : answer.close())),

@@ -38,7 +38,7 @@ const story = (
     secrets: [],
     poison: null,
     retryDelayMs: RETRY_DELAY_MS,
-    requestTimeoutMs: TIMEOUT_MS,
+    requestTimeoutMs: () => TIMEOUT_MS,
     graceMs: 0,
     reachMs: () => 0,
     repeatsOf: () => 0,

@@ -21,12 +21,15 @@ const timesOf = (world: Judged) => {
   const begun = new Map<string, ReadonlyArray<number>>()
   const keyOf = ({ deliveryId, worker }: Pick<Post, "deliveryId" | "worker">) => `${deliveryId} ${worker}`
   for (const post of world.posts) begun.set(keyOf(post), [...(begun.get(keyOf(post)) ?? []), post.at])
-  return (answer: Answered): { readonly begunAt: number; readonly overAt: number } => {
+  return (answer: Answered, endpointId: string): { readonly begunAt: number; readonly overAt: number } => {
     const post = begun.get(keyOf(answer))?.findLast((at) => at <= answer.at)
     const begunAt = post ?? answer.at
     if (answer.status !== null || requestTimeoutMs === undefined || post === undefined)
       return { begunAt, overAt: answer.at }
-    return { begunAt, overAt: Math.min(answer.at, Math.max(post, post + requestTimeoutMs - lagMs(post))) }
+    return {
+      begunAt,
+      overAt: Math.min(answer.at, Math.max(post, post + requestTimeoutMs(endpointId) - lagMs(post)))
+    }
   }
 }
 
@@ -42,7 +45,7 @@ const stepsOf = (world: Judged): ReadonlyMap<string, Array<Step>> => {
   const addAnswer = (answer: Answered) => {
     const { at, deliveryId, worker } = answer
     const { endpointId, test = false } = endpointOf(world, deliveryId)
-    const { begunAt, overAt } = times(answer)
+    const { begunAt, overAt } = times(answer, endpointId)
     add(worker, endpointId, { kind: "over", at: overAt, test })
     add(worker, endpointId, { kind: "answer", at, begunAt, delivered: isDelivered(answer) })
   }

@@ -21,7 +21,7 @@ export interface Judged {
   readonly poison: string | null
   readonly retryDelayMs: number
   /** After how long a worker gives a request up, where receivers may hear of that late. */
-  readonly requestTimeoutMs?: number
+  readonly requestTimeoutMs?: (endpointId: string) => number
   /** How long a previous secret signs too. */
   readonly graceMs: number
   /** How long before this moment what a post uses may have been read: the answer takes its time, then it waits for a slot. */

@@ -1,0 +1,33 @@
+/** Delivery policies of a run, as REST takes them, with waits and timeouts that end within it. */
+import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
+import { policyOf as simulated } from "../simulation/Policies.ts"
+import type { Chance } from "../simulation/VirtualTime.ts"
+
+/** The least that `failing_for` may say: no run lasts so long, so it disables nobody. */
+const FAILING_FOR_SECONDS = 3_600
+const TIMEOUTS_SECONDS = [1, 2, 3] as const
+
+/** After this, every worker has given up a request, whatever the policy. */
+export const LONGEST_TIMEOUT_MS = Math.max(...TIMEOUTS_SECONDS) * 1_000
+
+const policyOf = (chance: Chance): DeliveryPolicy => {
+  const policy = simulated(chance)
+  return {
+    ...policy,
+    ...(policy.disableAfter?.kind === "failing_for" && {
+      disableAfter: { kind: "failing_for", seconds: FAILING_FOR_SECONDS }
+    }),
+    ...(chance.happens(0.5) && { timeoutSeconds: chance.oneOf(TIMEOUTS_SECONDS) })
+  }
+}
+
+/** An endpoint may have none. */
+export const policyOrNone = (chance: Chance): DeliveryPolicy | null =>
+  chance.happens(0.5) ? policyOf(chance) : null
+
+/** Of the whole workspace: nothing by which endpoints would stop early, so that every law has cases. */
+export const workspacePolicyOf = (chance: Chance): DeliveryPolicy => ({
+  ...(chance.happens(0.5) && { jitter: 0.2 }),
+  ...(chance.happens(0.5) && { honorRetryAfter: true }),
+  ...(chance.happens(0.5) && { timeoutSeconds: chance.oneOf(TIMEOUTS_SECONDS) })
+})
