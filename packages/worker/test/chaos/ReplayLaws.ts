@@ -88,7 +88,8 @@ const goneFor = (log: ReadonlyArray<Logged>) => {
 
 /** What the job says of itself is what the database made; it ends, unless its endpoint is off. */
 const jobsEnd = ({ jobs, log, rows }: Replayed): NamedJudgement => {
-  const made = madeByJobs(log).map(({ new: row }) => row!.replay_id)
+  const replays = madeByJobs(log).map(({ new: row }) => row!)
+  const made = replays.map(({ replay_id }) => replay_id)
   const cancelled = new Set(jobs.flatMap((job) => (job.cancelled ? [job.id] : [])))
   const gone = goneFor(log)
   const wrong = ({ enabled, endpoint_id, failed, id, matched, replayed, state }: ReplayRow) => {
@@ -97,7 +98,11 @@ const jobsEnd = ({ jobs, log, rows }: Replayed): NamedJudgement => {
     if (state === "running") return enabled && `${id} of ${endpoint_id} is still running`
     if (state === "cancelled") return !cancelled.has(id) && `${id} is cancelled, and nobody did that`
     if (replayed + failed !== matched) return `${id} is done with ${replayed} and ${failed} of ${matched}`
-    const lost = gone.get(endpoint_id) ?? 0
+    // Of two jobs over the same missed events each event is taken by one.
+    const shared = replays.filter(
+      (row) => row.replayed_from === null && row.endpoint_id === endpoint_id && row.replay_id !== id
+    )
+    const lost = (gone.get(endpoint_id) ?? 0) + shared.length
     return (
       failed > lost &&
       `${id} of ${endpoint_id} found ${failed} sources gone, of which ${lost} were taken away`

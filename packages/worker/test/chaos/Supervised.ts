@@ -118,7 +118,8 @@ export class Supervised {
   /** Of the start of this name; false when that is over. */
   setClock(name: string, offMs: number): boolean {
     if (name !== this.name || this.child?.connected !== true) return false
-    this.child.send({ offMs })
+    // It may be dying just now: without this, that would end the run.
+    this.child.send({ offMs }, () => undefined)
     return true
   }
 
