@@ -1,4 +1,7 @@
-/** What each guard of the SQL is there for: `npm run mutate:sql` takes them away one by one and sees this fail. */
+/**
+ * The purpose of each guard of the SQL: `npm run mutate:sql` removes guards one by one and expects one of these tests to
+ * fail.
+ */
 import { freshDatabase } from "@posthorn/testkit/TestPg"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { afterAll, beforeAll, describe, it } from "vitest"

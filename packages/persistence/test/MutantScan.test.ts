@@ -1,4 +1,4 @@
-/** What `npm run mutate:sql` takes for a guard, and what stands there without it. */
+/** What `npm run mutate:sql` recognises as a guard, and the text that it leaves without it. */
 import { describe, expect, it } from "vitest"
 import { guardsIn, without } from "./mutation/Scan.ts"
 import { allMutants } from "./mutation/SqlMutants.ts"
@@ -19,7 +19,7 @@ describe("the guards of a text of SQL", () => {
     expect(mutantsOf(`${head} ${tail}\``)).toEqual([[tail, `${head} where true\``]])
   })
 
-  it("§3.4 a case is part of the condition that it stands in, and its own conditions are guards too", () => {
+  it("§3.4 a case is part of the condition that contains it, and its own conditions are guards too", () => {
     expect(mutantsOf("where a and case when b then c else d end = e order by f;")).toEqual([
       ["where a", "where true and case when b then c else d end = e order by f;"],
       ["and case when b then c else d end = e", "where a and true order by f;"],
@@ -27,7 +27,7 @@ describe("the guards of a text of SQL", () => {
     ])
   })
 
-  it("§3.4 locks and what is done on a conflict are guards", () => {
+  it("§3.4 locks and `on conflict` clauses are guards", () => {
     expect(mutantsOf("select 1 from a where b for no key update skip locked;")).toEqual([
       ["where b", "select 1 from a where true for no key update skip locked;"],
       ["for no key update skip locked", "select 1 from a where b ;"],
@@ -41,7 +41,7 @@ describe("the guards of a text of SQL", () => {
     ])
   })
 
-  it("§3.4 a condition is never so after `if` and `or`, and always elsewhere; an exception is never caught", () => {
+  it("§3.4 without its guard, a condition is false after `if` and `or` and true elsewhere; an exception is not caught", () => {
     expect(mutantsOf("if a and b between 1 and 2 then")).toEqual([
       ["if a", "if false and b between 1 and 2 then"],
       ["and b between 1 and 2", "if a and true then"]
@@ -57,12 +57,12 @@ describe("the guards of a text of SQL", () => {
 describe("the guards of this package", () => {
   const mutants = allMutants()
 
-  it("§3.4 each has a name of its own", () => {
+  it("§3.4 have unique names", () => {
     expect(mutants.length).toBeGreaterThan(300)
     expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length)
   })
 
-  it("§3.4 one of a repository is named by what holds its statement", () => {
+  it("§3.4 in repositories are named after what contains their statement", () => {
     expect(mutants.map(({ of }) => of)).toEqual(
       expect.arrayContaining(["EndpointsRepo.ts lock", "ShardLocks.ts STANDING"])
     )

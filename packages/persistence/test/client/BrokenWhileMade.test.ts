@@ -1,11 +1,11 @@
-/** A connection that breaks while it is made ready: whoever asked for it is told, and the process goes on. */
+/** A connection that breaks during its setup: the caller gets an error, and the process goes on. */
 import { type AddressInfo, connect, createServer, type Server } from "node:net"
 import { expect, it } from "@effect/vitest"
 import { freshDatabase } from "@posthorn/testkit/TestPg"
 import { Effect, Exit, Layer, Redacted } from "effect"
 import * as Database from "../../src/client/Database.ts"
 
-/** Leads to the database, and cuts each connection on which `text` is said. */
+/** A proxy to the database that cuts each connection on which `text` is sent. */
 const lineThatCuts = (target: URL, text: string) =>
   Effect.acquireRelease(
     Effect.async<Server>((resume) => {
@@ -40,7 +40,7 @@ const uncaughtErrors = Effect.gen(function* () {
   return errors
 })
 
-it.scopedLive("§3.4 a line that is cut while a connection is made ready ends no process", () =>
+it.scopedLive("§3.4 a connection that breaks during its setup does not end the process", () =>
   Effect.gen(function* () {
     const direct = Redacted.value(yield* freshDatabase)
     const url = new URL(direct)

@@ -1,4 +1,4 @@
-/** A DATABASE_URL with several hosts, on a PostgreSQL that is really replicated. */
+/** A DATABASE_URL with several hosts, on a PostgreSQL with real replication. */
 import { type AddressInfo, createServer, type Server } from "node:net"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
@@ -12,8 +12,8 @@ import { type Duration, Effect, Fiber, Layer, Redacted, Schedule, Schema } from 
 const SWITCH = "select inet_server_port() as port"
 
 /**
- * For the one that asks while there is no primary, and shorter than that time: a socket that was never connected must not
- * end the process. On a busy machine an answer may take longer than this, so whoever has it tries again, as processes do.
+ * For the pool that asks while there is no primary, and shorter than that period: a socket that was never connected must not
+ * end the process. On a busy machine an answer may take longer than this, so callers try again, as processes do.
  */
 const SILENCE = "300 millis"
 
@@ -29,7 +29,7 @@ const live = (url: string, silence?: Duration.DurationInput, maxConnections = 3)
     )
   )
 
-/** The port of the server that each way of connecting leads to. */
+/** The port that each kind of connection reaches. */
 const ports = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const prepared = yield* Prepared.Prepared
@@ -41,11 +41,11 @@ const ports = Effect.gen(function* () {
   return [pooled!.port, Number(row![0]), own!.port]
 }).pipe(Effect.scoped)
 
-/** As processes do: again and again. */
+/** Retries, as processes do. */
 const inTheEnd = <A, E, R>(self: Effect.Effect<A, E, R>) =>
   Effect.retry(self, Schedule.spaced("50 millis")).pipe(Effect.timeout("60 seconds"))
 
-/** A connection that is refused a write leads to a standby, whatever it led to when it was made: it is given up. */
+/** A connection that is refused a write leads to a standby now, even if it was made to a primary: it is closed. */
 const refusedWrite = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const refused = yield* Effect.gen(function* () {
@@ -59,7 +59,7 @@ const refusedWrite = Effect.gen(function* () {
   yield* sql`create table posthorn.t ()`
 })
 
-/** Whoever waits for the only connection is not lent the one that is given up. */
+/** A caller that waits for the only connection does not get one that leads to a standby. */
 const nextInLine = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`set default_transaction_read_only = on`
@@ -69,7 +69,7 @@ const nextInLine = Effect.gen(function* () {
   expect(both).toMatchObject([{ cause: { code: "25006" } }, [{ one: 1 }]])
 })
 
-/** A port where connections are taken and nothing is ever said. */
+/** A port that accepts connections and never answers. */
 const darkHost = Effect.map(
   Effect.acquireRelease(
     Effect.async<Server>((resume) => {
@@ -83,12 +83,12 @@ const darkHost = Effect.map(
 
 const reversed = (url: string) => url.replace(/@([^,]*),([^/]*)\//, "@$2,$1/")
 
-it.scopedLive("§10 several hosts: whoever accepts writes is found, after a death and a promotion too", () =>
+it.scopedLive("§10 of several hosts the writable one is found, also after death and promotion", () =>
   Effect.gen(function* () {
     const cluster = yield* ReplicatedCluster.make
     const [first, second] = hostsOf(cluster.url)!.map((url) => Number(new URL(url).port)) as [number, number]
     const all = (port: number) => [port, port, port]
-    // The standby stands first in this one.
+    // This URL names the standby first.
     expect(yield* Effect.provide(ports, live(reversed(cluster.url)))).toEqual(all(first))
 
     yield* Effect.gen(function* () {
@@ -96,7 +96,7 @@ it.scopedLive("§10 several hosts: whoever accepts writes is found, after a deat
       yield* refusedWrite
       yield* Effect.provide(nextInLine, live(cluster.url, undefined, 1))
       yield* cluster.kill
-      // Connections that were open break first.
+      // Open connections break first.
       const none = yield* inTheEnd(
         Effect.filterOrFail(
           Effect.flip(ports),
@@ -107,7 +107,7 @@ it.scopedLive("§10 several hosts: whoever accepts writes is found, after a deat
       expect(none.cause).toMatchObject({
         message: `No host accepts writes: 127.0.0.1:${first}, 127.0.0.1:${second}`
       })
-      // Whoever asks a host that is dark waits for its answer, but finds the one that is promoted in the meantime.
+      // A host that does not answer is waited for, but a standby that is promoted meanwhile is found.
       const dark = yield* darkHost
       const withDark = cluster.url.replace(`:${first},`, `:${dark},`)
       const beside = yield* Effect.fork(inTheEnd(Effect.provide(ports, live(withDark, SILENCE))))
@@ -116,7 +116,7 @@ it.scopedLive("§10 several hosts: whoever accepts writes is found, after a deat
       expect(yield* inTheEnd(ports)).toEqual(all(second))
       expect(yield* Fiber.join(beside).pipe(Effect.timeout("60 seconds"))).toEqual(all(second))
 
-      // The dead one comes back as a standby, and then the roles change once more, in order.
+      // The dead server comes back as a standby; then the roles change once more, in order.
       yield* cluster.follow
       expect(yield* ports).toEqual(all(second))
       yield* cluster.stop
@@ -126,7 +126,7 @@ it.scopedLive("§10 several hosts: whoever accepts writes is found, after a deat
   })
 )
 
-it("§10 takes a URL apart by its hosts, and is none without one", () => {
+it("§10 splits a URL by its hosts, and gives null without one", () => {
   expect(
     hostsOf("postgresql://u:p%40@a:1,[::1]:2,c/d?sslmode=verify-full&target_session_attrs=read-write")
   ).toEqual([
@@ -139,7 +139,7 @@ it("§10 takes a URL apart by its hosts, and is none without one", () => {
     expect(hostsOf(wrong), wrong).toBeNull()
 })
 
-it("§10 tells of a host why it is not the one", async () => {
+it("§10 says of each host why it is not the primary", async () => {
   const { error, writes } = await ask("postgresql://u:p@127.0.0.1:1/x")
   expect([writes, (error as { readonly code?: string }).code]).toEqual([false, "ECONNREFUSED"])
 })

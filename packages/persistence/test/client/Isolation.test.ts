@@ -1,4 +1,6 @@
-/** A database whose transactions are isolated more than Posthorn wants: by its default, they see nothing that came later. */
+/**
+ * A database with a stricter default isolation than Posthorn needs: its transactions see nothing that is committed later.
+ */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { connectTo, endpoint, workspace } from "@posthorn/testkit/Seeds"
@@ -10,7 +12,7 @@ import * as Prepared from "../../src/client/Prepared.ts"
 
 const ISOLATION = "select current_setting('transaction_isolation') as level"
 
-/** Whoever connects from now on sees, all through a transaction, what was there at its beginning. */
+/** New sessions run transactions with this isolation level. */
 const isolated = Effect.gen(function* () {
   const url = yield* freshDatabase
   const administer = yield* connectTo(Redacted.value(url))
@@ -50,7 +52,7 @@ it.scopedLive(
 )
 
 it.scopedLive(
-  "§3.4 nothing is left of a deleted endpoint that somebody was publishing to, whatever the default is",
+  "§3.4 a deleted endpoint leaves nothing behind while somebody publishes to it, whatever the default is",
   () =>
     Effect.gen(function* () {
       const { layer, url } = yield* isolated

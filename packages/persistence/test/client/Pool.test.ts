@@ -1,4 +1,4 @@
-/** What becomes of statements whose answer is given up, and of the connections they ran on. */
+/** Statements whose caller is gone, and their connections. */
 
 import { inspect } from "node:util"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -21,7 +21,7 @@ const aside = Layer.unwrapScoped(
   Effect.map(freshDatabase, (url) => Database.layer({ url, applicationName: "aside", maxConnections: 1 }))
 ).pipe(Layer.orDie)
 
-/** Statements of the pool that run, seen from a connection of somebody else. */
+/** Running statements of the pool, read on another connection. */
 const running = (statement: string) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -35,7 +35,7 @@ const until = <A, E, R>(question: Effect.Effect<A, E, R>, right: (answer: A) => 
   )
 
 const SLEEP = "select pg_sleep(300)"
-/** Takes all connections at once. */
+/** Occupies all connections at once. */
 const takeAll = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.all(
     Array.from({ length: CONNECTIONS }, () =>
@@ -47,7 +47,7 @@ const takeAll = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
-it.scopedLive("§12 a statement that is given up ends, also when no connection is free", () =>
+it.scopedLive("§12 a statement whose caller is gone ends, even when no connection is free", () =>
   Effect.gen(function* () {
     const theirs = yield* Layer.build(aside)
     const ending = Effect.gen(function* () {
@@ -78,7 +78,7 @@ it.scopedLive("§12 a statement that fails keeps its connection", () =>
 )
 
 it.scopedLive(
-  "§12 whoever falls silent in the middle of a transaction loses its locks, and only that transaction",
+  "§12 a client that falls silent within a transaction loses its locks, and only that transaction",
   () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
@@ -122,7 +122,7 @@ const keepsSpans = (seen: Array<unknown>) =>
     })
   })
 
-it.scoped("§3.4 a statement that fails says nothing of the values it was given, nor does its trace", () =>
+it.scoped("§3.4 neither the error of a failed statement nor its trace contains the values it was given", () =>
   Effect.gen(function* () {
     const seen: Array<unknown> = []
     const sql = yield* SqlClient.SqlClient
@@ -147,7 +147,7 @@ it.scoped("§3.4 a statement that fails says nothing of the values it was given,
   }).pipe(Effect.provide(pool))
 )
 
-it.scopedLive("§5.2 a principal's statements share its workspace's connections, and no other's", () =>
+it.scopedLive("§5.2 a principal's statements share the connections of its workspace, and of no other", () =>
   Effect.gen(function* () {
     const url = yield* freshDatabase
     const database = yield* Layer.build(
@@ -175,7 +175,7 @@ const shared = (url: Redacted.Redacted, maxConnections: number) =>
   )
 const asTenant = Effect.provideService(CurrentPrincipal, { workspaceId: "ws_a" } as Principal)
 
-it.scopedLive("§5.2 whoever is interrupted waits no longer for a connection, and leaks none", () =>
+it.scopedLive("§5.2 an interrupted caller stops waiting for a connection, and leaks none", () =>
   Effect.gen(function* () {
     const sql = yield* shared(yield* freshDatabase, 1)
     const statements = [sql`select 1`, sql.withTransaction(sql`select 1`)].map(asTenant)
@@ -192,7 +192,7 @@ it.scopedLive("§5.2 whoever is interrupted waits no longer for a connection, an
   }).pipe(Effect.timeout("30 seconds"))
 )
 
-it.scopedLive("§5.2 a transaction that finds no connection gives its place back", () =>
+it.scopedLive("§5.2 a transaction that finds no connection gives its permit back", () =>
   Effect.gen(function* () {
     const url = yield* freshDatabase
     const { pathname } = new URL(Redacted.value(url))

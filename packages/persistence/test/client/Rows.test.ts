@@ -1,4 +1,4 @@
-/** What every statement declares of its rows is held to what PostgreSQL gives, in each test of the suite. */
+/** Every test compares the rows that PostgreSQL returns with the schema that their statement declares. */
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -24,14 +24,14 @@ const WRONG: ReadonlyArray<readonly [why: string, columns: string, issue: RegExp
   ["a null was not declared", `id, null as slug, created_at as "createdAt"`, /row 0, slug: Expected string/]
 ]
 
-/** What became of it, and what the test would have failed with. */
+/** The result of the statement, and the error with which the test would have failed. */
 const told = <A, E, R>(statement: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.exit(statement), (exit) => ({ died: Exit.isFailure(exit), misfits: takeMisfits() }))
 
 const live = Layer.merge(DedicatedConnection.layer, Prepared.layer).pipe(Layer.provideMerge(TestPg))
 
 layer(live, { excludeTestServices: true })("rows in a test", (it) => {
-  it.effect("§3.4 are what their statement declares, or the statement fails and is named", () =>
+  it.effect("§3.4 fit the declaration of their statement, or the statement fails and is named", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`insert into posthorn.workspaces (id, slug, name) values ('wsp_1', 'acme', 'Acme')`
@@ -54,7 +54,7 @@ layer(live, { excludeTestServices: true })("rows in a test", (it) => {
     })
   )
 
-  it.scoped("§3.4 are held to it on a connection of one's own, and in the engine's statements", () =>
+  it.scoped("§3.4 are checked on dedicated connections and in the engine's statements too", () =>
     Effect.gen(function* () {
       const { open } = yield* DedicatedConnection.DedicatedConnections
       const { run } = yield* Prepared.Prepared
@@ -72,7 +72,7 @@ layer(live, { excludeTestServices: true })("rows in a test", (it) => {
     })
   )
 
-  it.effect("§4.3 are what is declared where secrets in kept answers are erased", () =>
+  it.effect("§4.3 fit their declaration when secrets in kept answers are erased", () =>
     Effect.gen(function* () {
       const { erase } = yield* Retention.Retention
       expect(yield* erase).toBe(0)
@@ -82,11 +82,11 @@ layer(live, { excludeTestServices: true })("rows in a test", (it) => {
 
 const packages = fileURLToPath(new URL("../../../", import.meta.url))
 
-/** Rows whose type is asserted where the statement is run. */
+/** Rows whose type is asserted at the statement, without a schema. */
 const ASSERTED = /\bsql(?:\.unsafe)?<|\.query<|\brun<|as ReadonlyArray<\w*Row>/
 
 describe("a statement", () => {
-  it("§3.4 says what its rows are by a schema, and never by a type alone", () => {
+  it("§3.4 declares its rows by a schema, never by a type alone", () => {
     const asserted = readdirSync(packages, { recursive: true, encoding: "utf8" })
       .filter((path) => /^(?!testkit|embedded-postgres)[^/]+\/src\/.*\.ts$/.test(path))
       .filter((path) => path !== "persistence/src/client/Rows.ts")

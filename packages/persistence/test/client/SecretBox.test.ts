@@ -6,7 +6,7 @@ import { Redacted } from "effect"
 const key = () => Redacted.make(new Uint8Array(randomBytes(32)))
 const row = { workspaceId: "wsp_1", endpointId: "whe_1" }
 const secret = "whsec_Pbt4SEoBXUXC7CEeMnsftufAM0Zw/P9O+HqUYDogcuM="
-/** `secret`, sealed for `row` under the key of the bytes 0 to 31: key id, nonce, ciphertext, tag. */
+/** `secret`, sealed for `row` with the key of bytes 0 to 31: key id, nonce, ciphertext, tag. */
 const SEALED_BEFORE =
   "IdPuCoMKa0ad7gFbqPUo5Ss+qVsfk663qzrpxUrWoVYZ0EkYbUjMPjCJLLkYWFmRfEFYn5103OTNO1HNqGNf5XrXRquAWpR1B8LPmbU5iOvM86jRtis="
 

@@ -1,4 +1,4 @@
-/** Which failures mean that the database is away, so that what was observed is kept and tried again. */
+/** Which failures mean that the database is unreachable, so that an observation is kept and recorded later. */
 import { SqlError } from "@effect/sql/SqlError"
 import { describe, expect, it } from "vitest"
 import { isDatabaseAway } from "../../src/client/Statement.ts"

@@ -1,4 +1,6 @@
-/** A worker that outlives its database's history: what it remembers of endpoints is never used for what they are now. */
+/**
+ * A database that is restored to an earlier state under a worker: the worker never uses outdated endpoints from its memory.
+ */
 import { expect, it } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
 import * as OwnCluster from "@posthorn/testkit/OwnCluster"
@@ -24,7 +26,7 @@ const connected = <A>({ url }: OwnCluster.OwnCluster, act: (ask: Ask) => Effect.
 const nextId = (ask: Ask) =>
   Effect.map(ask("select pg_current_xact_id()::text as id"), ([row]) => Number(row!.id))
 
-/** Changes the endpoint's URL in the transaction that has this id. */
+/** Changes the endpoint's URL in the transaction with this id. */
 const repoint = (cluster: OwnCluster.OwnCluster, url: string, transaction: number) =>
   connected(cluster, (ask) =>
     Effect.gen(function* () {
@@ -42,7 +44,7 @@ const WAITING = `select workspace_id as "workspaceId", delivery_id as "deliveryI
   due_at::text as due, attempts, claims from posthorn.queue`
 
 it.scopedLive(
-  "§3.4 (Snapshot) dispatches to an endpoint as it is, also in a database that was restored under the worker and counts its transactions again",
+  "§3.4 (Snapshot) uses the current endpoint, also in a database that was restored under the worker and counts its transactions again",
   () =>
     Effect.gen(function* () {
       const cluster = yield* OwnCluster.make

@@ -1,10 +1,10 @@
-/** What dead-lettering marks and announces. */
+/** Dead-lettering: what it marks and announces. */
 import assert from "node:assert/strict"
 import { type Stage, writeScenarios } from "./Stage.ts"
 
 const STATUSES = "select status from posthorn.deliveries order by id"
 
-/** Deliveries of which the first so many are dead letters. */
+/** Deliveries, the first `dead` of which are dead letters. */
 const scene = async (stage: Stage, count: number, dead: number) => {
   const acme = await stage.workspace()
   await stage.endpoint(acme)
@@ -23,7 +23,7 @@ const deadLetter = (stage: Stage, batch: number) =>
   stage.value("select marked from posthorn.dead_letter($1)", batch)
 
 export const burials = writeScenarios((it) => {
-  it("dead_letter: each dead letter is marked and announced once, at most so many at a time, and nothing else is", async (stage) => {
+  it("dead_letter: each dead letter is marked and announced once, at most `batch` at a time; others are left alone", async (stage) => {
     const [first] = await scene(stage, 3, 2)
     assert.equal(await deadLetter(stage, 1), 1)
     assert.deepEqual(
@@ -50,7 +50,7 @@ export const burials = writeScenarios((it) => {
     assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
   })
 
-  it("dead_letter: what somebody holds is left for the next time, without waiting", async (stage) => {
+  it("dead_letter: a locked delivery is left for the next call, without waiting", async (stage) => {
     const [held] = await scene(stage, 3, 2)
     const other = await stage.other()
     await other.rows("begin")
@@ -63,7 +63,7 @@ export const burials = writeScenarios((it) => {
     ])
   })
 
-  it("dead_letter: a letter that somebody holds is given up on with 55P03", async (stage) => {
+  it("dead_letter: a locked dead letter ends the call with 55P03", async (stage) => {
     await scene(stage, 1, 1)
     const other = await stage.other()
     await other.rows("begin")
@@ -74,7 +74,7 @@ export const burials = writeScenarios((it) => {
     assert.equal(code, "55P03")
   })
 
-  it("dead_letter: one that was announced before is not announced again, and nobody is warned", async (stage) => {
+  it("dead_letter: a dead letter that was announced before is not announced again", async (stage) => {
     const [one] = await scene(stage, 1, 1)
     await stage.rows(
       `insert into posthorn.notifications (workspace_id, kind, message, delivery_id)
@@ -91,7 +91,7 @@ export const burials = writeScenarios((it) => {
     assert.equal((await stage.rows("select from posthorn.notifications")).length, 1)
   })
 
-  it("dead_letter: a notification that cannot be written undoes nothing", async (stage) => {
+  it("dead_letter: when a notification cannot be written, everything else is", async (stage) => {
     await scene(stage, 1, 1)
     await stage.rows("begin")
     await stage.rows("alter table posthorn.notifications add constraint broken check (false)")
@@ -100,7 +100,7 @@ export const burials = writeScenarios((it) => {
     await stage.rows("rollback")
   })
 
-  it("dead_letter: each reason has its own words", async (stage) => {
+  it("dead_letter: each reason has a message of its own", async (stage) => {
     await scene(stage, 3, 3)
     const reasons = ["retries_spent", "never_sent", "no_outcome"]
     await stage.rows(

@@ -1,4 +1,4 @@
-/** The statements of repositories: which endpoint is locked, changed and removed, and its deliveries before it. */
+/** Statements of repositories: which endpoint is locked, changed and removed, and that its deliveries go first. */
 import assert from "node:assert/strict"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { newId } from "@posthorn/domain/Ids"
@@ -16,7 +16,7 @@ const scene = async (stage: Stage) => {
   return { acme, one, two, twin, endpoints: await stage.repos.get(EndpointsRepo) }
 }
 
-/** Of the endpoints that are locked as this lock cannot bear, `workspace id`. */
+/** The endpoints that are locked against this kind of lock, as `workspace id`. */
 const lockedFor = async (stage: Stage, lock: string) => {
   const free = await stage.rows(
     `select workspace_id || ' ' || id as key from posthorn.endpoints ${lock} skip locked`
@@ -26,7 +26,7 @@ const lockedFor = async (stage: Stage, lock: string) => {
   return all.map(({ key }) => key).filter((key) => !known.has(key))
 }
 
-/** Rows found and locked through hashes: in the order in which they lie, unless the statement says another. */
+/** Makes plans use hashes, so that rows are locked in physical order unless the statement orders them. */
 const asTheyLie = Effect.flatMap(SqlClient, (sql) =>
   Effect.all([
     sql`set local enable_nestloop = off`,
@@ -36,14 +36,14 @@ const asTheyLie = Effect.flatMap(SqlClient, (sql) =>
   ])
 )
 
-/** Whether a delivery can be locked while a removal waits for one with a later id, which lies before it. */
+/** Whether a delivery can be locked while a removal waits for one with a later id that is stored before it. */
 export const removesInOrder = async <E>(
   stage: Stage,
   workspace: string,
   removal: Effect.Effect<unknown, E, SqlClient>
 ) => {
   const [first, last] = await stage.deliveries(workspace, "acme", 2)
-  // A new version of the row: it lies behind the other.
+  // Writes a new version of the row, which is stored after the other row.
   await stage.rows("update posthorn.deliveries set attempts = attempts where id = $1", first!.id)
   const other = await stage.other()
   await other.rows("begin")
@@ -87,7 +87,7 @@ const settingsOf = ({
 })
 
 const scenarios = writeScenarios((it) => {
-  it("EndpointsRepo.ts insert: an endpoint that is made disabled was disabled by hand, from that moment on", async (stage) => {
+  it("EndpointsRepo.ts insert: an endpoint that is created disabled counts as disabled by hand, from that moment on", async (stage) => {
     const acme = await stage.workspace()
     const endpoints = await stage.repos.get(EndpointsRepo)
     for (const enabled of [true, false])
@@ -117,7 +117,7 @@ const scenarios = writeScenarios((it) => {
     )
   })
 
-  it("EndpointsRepo.ts lock, EndpointsRepo.ts lockForUpdate, EndpointsRepo.ts lockForRemoval: an endpoint that is held can be neither changed nor removed meanwhile; others can", async (stage) => {
+  it("EndpointsRepo.ts lock, EndpointsRepo.ts lockForUpdate, EndpointsRepo.ts lockForRemoval: a locked endpoint can be neither changed nor removed; others can", async (stage) => {
     const { acme, endpoints, one, twin, two } = await scene(stage)
     const { lock, lockForRemoval, lockForUpdate } = endpoints
     for (const [workspace, id] of [
@@ -140,7 +140,7 @@ const scenarios = writeScenarios((it) => {
     }
   })
 
-  it("EndpointsRepo.ts update, EndpointsRepo.ts rotate, EndpointsRepo.ts remove: an endpoint is changed, given a new secret and removed by itself, in its own workspace", async (stage) => {
+  it("EndpointsRepo.ts update, EndpointsRepo.ts rotate, EndpointsRepo.ts remove: only the endpoint with this id in this workspace is changed, rotated and removed", async (stage) => {
     const { acme, endpoints, one, twin } = await scene(stage)
     for (const workspace of [acme, twin]) {
       const present = (await stage.repos.run(endpoints.find(workspace, one)))!
@@ -159,7 +159,7 @@ const scenarios = writeScenarios((it) => {
     }
   })
 
-  it("SecretsRepo.ts replace: a sealed secret is replaced as it was read, and not when it was rotated since", async (stage) => {
+  it("SecretsRepo.ts replace: a sealed secret is replaced, unless it was rotated since it was read", async (stage) => {
     const { acme, one, twin } = await scene(stage)
     const secrets = await stage.repos.get(SecretsRepo)
     const read = async (workspace: string) => ({
@@ -190,7 +190,7 @@ const scenarios = writeScenarios((it) => {
     await changesNothing(stage, "endpoints", () => stage.repos.run(secrets.replace(latest, to("new"))))
   })
 
-  it("EndpointsRepo.ts removeDeliveries: an endpoint's deliveries are removed, so many at a time, and no others", async (stage) => {
+  it("EndpointsRepo.ts removeDeliveries: an endpoint's deliveries are removed, a limited number at a time, and no others", async (stage) => {
     const acme = await stage.workspace()
     const [one, two] = [await stage.endpoint(acme), await stage.endpoint(acme)]
     await stage.deliveries(acme, "acme", 3)

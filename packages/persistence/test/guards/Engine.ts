@@ -1,4 +1,4 @@
-/** What the delivery worker is shown, what it claims, and who owns a shard. */
+/** What polls return to a worker, how it claims, and who owns a shard. */
 import assert from "node:assert/strict"
 import { Effect } from "effect"
 import { sleepLocks } from "../../src/engine/SleepLocks.ts"
@@ -7,7 +7,7 @@ import { type Delivery, type Row, type Stage, writeScenarios } from "./Stage.ts"
 const LIMIT = 7
 const WAKE_CLASS = 7_067_003
 
-/** Queue rows of two endpoints in shards of our choice, due `minutes` ago. */
+/** Queue rows of two endpoints in given shards, due `minutes` ago. */
 const scene = async (stage: Stage) => {
   const acme = await stage.workspace()
   const [one, two] = [
@@ -74,7 +74,7 @@ const counted = (stage: Stage) =>
   stage.rows("select delivery_id as id, claims as n from posthorn.queue where claims > 0 order by 1")
 
 export const engine = writeScenarios((it) => {
-  it("due: what is due in these shards past their marks is shown, without the endpoints to be skipped", async (stage) => {
+  it("due: what is due in these shards past the cursors is returned, without the endpoints to be skipped", async (stage) => {
     const { of, one, two } = await scene(stage)
     const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
     await setDue(stage, first, -3)
@@ -96,7 +96,7 @@ export const engine = writeScenarios((it) => {
     )
   })
 
-  it("due, write_attempts: of an endpoint that is skipped what goes out at once is shown, but not when it is tried again", async (stage) => {
+  it("due, write_attempts: of a skipped endpoint, what goes out at once is returned, but not when it is tried again", async (stage) => {
     const { of, one } = await scene(stage)
     const [first, second] = of(one) as [Delivery, Delivery]
     await stage.rows("update posthorn.queue set at_once = true where delivery_id = $1", first.id)
@@ -108,7 +108,7 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(await shown(), [])
   })
 
-  it("due: where endpoints are skipped, at most scan_limit rows past its mark are read in each shard, and it says where reading ended", async (stage) => {
+  it("due: where endpoints are skipped, at most scan_limit rows past the cursor are read in each shard, and the result says where reading ended", async (stage) => {
     const { of, one, two } = await scene(stage)
     const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
     for (const [n, delivery] of [first, second, third].entries()) await setDue(stage, delivery, n - 4)
@@ -130,7 +130,7 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(await stops([1], [one]), [])
   })
 
-  it("due, publishing, wake: of those who hold a lock, the transactions that have published to these shards and are still open are named", async (stage) => {
+  it("due, publishing, wake: among the holders of locks, the open transactions that have published to these shards are named", async (stage) => {
     const acme = await stage.workspace()
     const shard = Number(await stage.value("select posthorn.shard_of($1)", await stage.endpoint(acme)))
     const open = (looked: number) =>
@@ -157,7 +157,7 @@ export const engine = writeScenarios((it) => {
     assert.equal(await open(shard), "")
   })
 
-  it("SleepLocks.ts TAKE: a worker that wants to sleep gets the locks of shards in which no transaction that published is open", async (stage) => {
+  it("SleepLocks.ts TAKE: a worker that wants to sleep gets the locks of shards in which no open transaction has published", async (stage) => {
     const acme = await stage.workspace()
     const shard = Number(await stage.value("select posthorn.shard_of($1)", await stage.endpoint(acme)))
     const publisher = await stage.other()
@@ -185,7 +185,7 @@ export const engine = writeScenarios((it) => {
     )
   })
 
-  it("load: a post has its own event's payload, and a test send its own", async (stage) => {
+  it("load: a delivery has the payload of its own event, and a test send its own payload", async (stage) => {
     const [acme, twin] = [await stage.workspace("acme"), await stage.workspace("twin")]
     await stage.endpoint(acme)
     await stage.endpoint(twin)
@@ -231,7 +231,7 @@ export const engine = writeScenarios((it) => {
     assert.equal(await stage.value("select posthorn.next_due(array[1]::smallint[])"), expected)
   })
 
-  it("due_of: a lane is filled up from a row on, with what is due of its endpoint", async (stage) => {
+  it("due_of: a lane is refilled from a given row on, with what is due of its endpoint", async (stage) => {
     const { acme, of, one } = await scene(stage)
     const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
     await setDue(stage, first, -3)
@@ -247,7 +247,7 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(idsIn(await shown(from, second.id)), [second.id])
   })
 
-  it("load: a post is loaded as long as its delivery waits for this attempt, with its own endpoint; old secrets end by the clock", async (stage) => {
+  it("load: a delivery is loaded while it waits for this attempt, with its own endpoint; previous secrets expire by the clock", async (stage) => {
     const { acme, of, one, two } = await scene(stage)
     const [waiting, done, third] = of(one) as [Delivery, Delivery, Delivery]
     await stage.rows("update posthorn.endpoints set url = 'https://' || id")
@@ -267,7 +267,7 @@ export const engine = writeScenarios((it) => {
       [3, `https://${one}`],
       [4, `https://${two}`]
     ])
-    // It stands at its first attempt, and is not waiting for a second.
+    // It waits for its first attempt, not for a second.
     assert.deepEqual(
       (await load([0, 1, 1, 0], unknown)).map(({ place }) => place),
       [1, 4]
@@ -297,7 +297,7 @@ export const engine = writeScenarios((it) => {
       [true, "old"],
       [true, "null"]
     ])
-    // By the clock, however long ago the transaction began.
+    // By the clock, not by the start of the transaction.
     await stage.rows("begin")
     await withOld("1 millisecond")
     await stage.rows("select pg_sleep(0.01)")
@@ -310,7 +310,7 @@ export const engine = writeScenarios((it) => {
     assert.equal(await versionOf(), version)
   })
 
-  it("claim: a claim is counted once, for the deliveries that are asked about, as long as they wait for this attempt", async (stage) => {
+  it("claim: a claim is counted once, for the given deliveries, while they wait for this attempt", async (stage) => {
     const { of, one } = await scene(stage)
     const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
     assert.deepEqual(await claim(stage, [first, second], 2), [
@@ -328,7 +328,7 @@ export const engine = writeScenarios((it) => {
     assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
   })
 
-  it("claim, was_visible: a dead owner cannot have held what was committed after it: that is counted as the first claim", async (stage) => {
+  it("claim, was_visible: a dead owner cannot have claimed what was committed after it took the shard: its first claim is counted", async (stage) => {
     const { of, one } = await scene(stage)
     const [before, after, third] = of(one) as [Delivery, Delivery, Delivery]
     await stage.rows("update posthorn.shards set suspect_snapshot = pg_current_snapshot() where shard = 1")
@@ -342,7 +342,7 @@ export const engine = writeScenarios((it) => {
     ])
   })
 
-  it("claim, was_visible: whatever was committed when, a claim that ended is counted as it is told", async (stage) => {
+  it("claim, was_visible: a claim that ended in a defect is counted whenever the row was committed", async (stage) => {
     const { of, one, two } = await scene(stage)
     const [first] = of(one) as [Delivery]
     const [unsuspected] = of(two) as [Delivery]
@@ -356,14 +356,14 @@ export const engine = writeScenarios((it) => {
     ])
   })
 
-  it("claim: one that stands at the limit is given up when it is to be counted once more, and only that one", async (stage) => {
+  it("claim: a delivery at the limit is given up at its next claim, and only that delivery", async (stage) => {
     const { of, one } = await scene(stage)
     const [first, second, third] = of(one) as [Delivery, Delivery, Delivery]
     await stage.rows("update posthorn.queue set claims = $1 where delivery_id = any ($2)", LIMIT, [
       first.id,
       second.id
     ])
-    // Repeated because the answer was lost: it is counted already.
+    // Repeated, as if the answer were lost: the claim is counted already.
     assert.deepEqual(await claim(stage, [first], LIMIT), [{ id: first.id, outcome: "counted" }])
     assert.deepEqual(await claim(stage, [first, third], LIMIT + 1), [
       { id: first.id, outcome: "given_up" },
@@ -378,7 +378,7 @@ export const engine = writeScenarios((it) => {
     ])
   })
 
-  it("claim: one that may have been sent is not said to have never been", async (stage) => {
+  it("claim: a delivery that may have been sent is not given up as never sent", async (stage) => {
     const { of, one } = await scene(stage)
     const [sent, tried, recorded] = of(one) as [Delivery, Delivery, Delivery]
     await claim(stage, [sent], 1, true)
@@ -395,7 +395,7 @@ export const engine = writeScenarios((it) => {
     )
   })
 
-  it("claim: a dead letter that is there already is no obstacle to giving a delivery up", async (stage) => {
+  it("claim: a dead letter that exists already does not prevent giving a delivery up", async (stage) => {
     const { acme, of, one } = await scene(stage)
     const [first] = of(one)
     await stage.rows("update posthorn.queue set claims = $1", LIMIT)
@@ -407,7 +407,7 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(await claim(stage, [first!], LIMIT + 1), [{ id: first!.id, outcome: "given_up" }])
   })
 
-  it("claim: a dead letter that somebody is writing is not waited for long: the call gives up with 55P03, to be made again", async (stage) => {
+  it("claim: a dead letter that another transaction is writing is waited for only a moment: the call ends with 55P03, to be repeated", async (stage) => {
     const { acme, of, one } = await scene(stage)
     const [first] = of(one)
     await stage.rows("update posthorn.queue set claims = $1", LIMIT)
@@ -427,7 +427,7 @@ export const engine = writeScenarios((it) => {
     assert.equal(code, "55P03")
   })
 
-  it("claim: what somebody holds is left alone and said to be held, without waiting; others are counted", async (stage) => {
+  it("claim: a locked row is left alone and reported as held, without waiting; others are counted", async (stage) => {
     const { of, one } = await scene(stage)
     const [held, free, doomed] = of(one) as [Delivery, Delivery, Delivery]
     await stage.rows("update posthorn.queue set claims = $1 where delivery_id = $2", LIMIT, doomed.id)
@@ -445,7 +445,7 @@ export const engine = writeScenarios((it) => {
     assert.equal((await stage.rows("select from posthorn.dead_letters")).length, 0)
   })
 
-  it("take_shard, give_back_shard: a shard that was not given back is taken over with the time by which its rows are suspect, until it is given back", async (stage) => {
+  it("take_shard, give_back_shard: a shard that was not given back is taken over with the time up to which its rows are suspect, until it is given back", async (stage) => {
     const take = (shard: number, owner: string) =>
       stage.value("select posthorn.take_shard($1::smallint, $2)", shard, owner)
     const giveBack = (shard: number, owner: string) =>
@@ -460,7 +460,7 @@ export const engine = writeScenarios((it) => {
     assert.notEqual(snapshot, null)
     assert.equal(await take(3, "two"), suspect)
     assert.equal(await seen(), snapshot)
-    // Whoever was taken for dead gives back what is no longer his.
+    // A worker that was taken for dead gives back a shard that it no longer owns.
     await giveBack(3, "one")
     assert.equal(await take(3, "two"), suspect)
     await giveBack(3, "two")
@@ -474,7 +474,7 @@ export const engine = writeScenarios((it) => {
     )
   })
 
-  it("clear_suspicion: suspicion ends in those of an owner's shards that are asked about, when nothing waits there that was due when it began", async (stage) => {
+  it("clear_suspicion: suspicion ends in the given shards of an owner when no row waits there that was due when it began", async (stage) => {
     const { of, one, two } = await scene(stage)
     for (const delivery of of(two)) await setDue(stage, delivery, 5)
     for (const shard of [1, 2, 3, 4]) {
@@ -496,7 +496,7 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(await clear(1, 3), [1, 3])
   })
 
-  it("trigger endpoints_enabled, tell_workers: workers are told when an endpoint is enabled, and of no other change", async (stage) => {
+  it("trigger endpoints_enabled, tell_workers: workers are notified when an endpoint is enabled, and of no other change", async (stage) => {
     const acme = await stage.workspace()
     await stage.endpoint(acme, { enabled: false })
     let heard = 0
@@ -515,7 +515,7 @@ export const engine = writeScenarios((it) => {
     assert.equal(await after("enabled = false, disabled_reason = 'manual'"), 1)
   })
 
-  it("trigger endpoints_mended, tell_mended: workers are told which endpoint was enabled, or has another URL or policy, and of no other change", async (stage) => {
+  it("trigger endpoints_mended, tell_mended: workers are notified which endpoint was enabled, or has another URL or policy, and of no other change", async (stage) => {
     const acme = await stage.workspace()
     const endpoint = await stage.endpoint(acme, { failures: 4 })
     const heard: Array<string> = []

@@ -1,9 +1,9 @@
-/** The list of deliveries that failed, which triggers keep, and what is counted in it. */
+/** The list of failed deliveries that triggers maintain, and the counts made from it. */
 import assert from "node:assert/strict"
 import { type Delivery, type Stage, writeScenarios } from "./Stage.ts"
 import { twinOf } from "./Twin.ts"
 
-/** Created at one moment, so that only the id tells them apart. */
+/** Created at the same moment, so that only the id orders them. */
 const MOMENT = "2026-01-01T00:00:00Z"
 
 const scene = async (stage: Stage, count: number) => {
@@ -28,7 +28,7 @@ const listed = (stage: Stage) =>
   )
 
 const scenarios = writeScenarios((it) => {
-  it("note_failure, trigger deliveries_fail: what failed is listed until it is delivered, as it stands, and is marked once it is given up", async (stage) => {
+  it("note_failure, trigger deliveries_fail: a failed delivery is listed with its current status until it is delivered, and is marked once it is given up", async (stage) => {
     const { deliveries } = await scene(stage, 4)
     const [retried, refused, recovering, untouched] = deliveries as [Delivery, Delivery, Delivery, Delivery]
     for (const one of [retried, recovering]) await becomes(stage, one, "failed")
@@ -48,7 +48,7 @@ const scenarios = writeScenarios((it) => {
     ])
   })
 
-  it("trigger deliveries_fail: a delivery that is delivered at once does not call the function that lists failures", async (stage) => {
+  it("trigger deliveries_fail: a delivery that succeeds at the first attempt does not call the function that lists failures", async (stage) => {
     const acme = await stage.workspace()
     await stage.endpoint(acme)
     await stage.rows("begin")
@@ -62,7 +62,7 @@ const scenarios = writeScenarios((it) => {
     assert.ok(!names.includes("note_failure"))
   })
 
-  it("forget_failures, trigger failed_deliveries_follow: a delivery that is removed leaves the list, and no other does", async (stage) => {
+  it("forget_failures, trigger failed_deliveries_follow: a removed delivery leaves the list, and no other does", async (stage) => {
     const { deliveries } = await scene(stage, 3)
     const [gone, kept, delivered] = deliveries as [Delivery, Delivery, Delivery]
     for (const one of [gone, kept]) await becomes(stage, one, "failed_permanent")
@@ -76,7 +76,7 @@ const scenarios = writeScenarios((it) => {
     )
   })
 
-  it("count_replay: a replay counts what failed at its endpoint in its range, with these statuses; missed events when they are asked for", async (stage) => {
+  it("count_replay: a replay counts what failed at its endpoint in its range with these statuses, and missed events when they are asked for", async (stage) => {
     const acme = await stage.workspace()
     const one = await stage.endpoint(acme, { types: ["a"] })
     const two = await stage.endpoint(acme, { types: ["b"] })

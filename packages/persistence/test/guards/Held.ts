@@ -1,8 +1,8 @@
-/** What recording would have to wait for, told in one look. */
+/** `posthorn.held`: what recording would have to wait for, found in one call. */
 import assert from "node:assert/strict"
 import { type Delivery, type Stage, writeScenarios } from "./Stage.ts"
 
-/** Two endpoints with a delivery each; what is waited for ends the test instead of holding it up. */
+/** Two endpoints with a delivery each. A call that waits fails the test instead of blocking it. */
 const scene = async (stage: Stage, failures: readonly [number, number] = [0, 0]) => {
   const acme = await stage.workspace()
   for (const count of failures) await stage.endpoint(acme, { failures: count })
@@ -26,7 +26,7 @@ const ask = async (stage: Stage, of: ReadonlyArray<readonly [Delivery, status: s
 }
 
 const scenarios = writeScenarios((it) => {
-  it("held: an endpoint that somebody holds is named when its streak may move, and no other is", async (stage) => {
+  it("held: a locked endpoint is named when its streak may change, and no other is", async (stage) => {
     const { one, other, two } = await scene(stage, [0, 1])
     await other.rows("select from posthorn.endpoints where id = $1 for update", one.endpoint)
     assert.deepEqual(
@@ -47,7 +47,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual(await ask(stage, [[two, "delivered"]]), [two.endpoint])
   })
 
-  it("held: the endpoint of a delivery that somebody holds is named, unless the delivery is gone", async (stage) => {
+  it("held: the endpoint of a locked delivery is named, unless the delivery is gone", async (stage) => {
     const { one, other, two } = await scene(stage)
     await stage.rows("delete from posthorn.queue")
     await other.rows("select from posthorn.deliveries where id = $1 for update", one.id)
@@ -61,7 +61,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual(await ask(stage, [[{ ...two, id: "whd_gone" }, "delivered"]]), [])
   })
 
-  it("held: the endpoint of a queue row that somebody holds is named, unless the row is gone", async (stage) => {
+  it("held: the endpoint of a locked queue row is named, unless the row is gone", async (stage) => {
     const { one, other, two } = await scene(stage)
     await other.rows("select from posthorn.queue where delivery_id = $1 for update", one.id)
     assert.deepEqual(

@@ -1,10 +1,10 @@
-/** What an endpoint lost and has not got back, and how its workspace is told when it is disabled. */
+/** Events that an endpoint lost and has not got back, and the notification when it is disabled. */
 import assert from "node:assert/strict"
 import { failing, ids, missing } from "./ReplayStage.ts"
 import { type Stage, writeScenarios } from "./Stage.ts"
 import { twinOf } from "./Twin.ts"
 
-/** Deliveries that were given up, those of them never sent, and events missed. */
+/** Deliveries that were given up, those of them that were never sent, and missed events. */
 const losses = async (stage: Stage, workspace: string, endpoint: string, most = 10) =>
   Object.values(
     await stage.row(
@@ -27,7 +27,7 @@ const messages = async (stage: Stage) =>
   (await stage.rows("select message from posthorn.notifications order by id")).map(({ message }) => message)
 
 const scenarios = writeScenarios((it) => {
-  it("losses: what an endpoint lost is what was given up there and not replayed, and what it missed; no other's", async (stage) => {
+  it("losses: an endpoint lost what was given up there and not replayed, and what it missed; nothing of another endpoint", async (stage) => {
     const { acme, deliveries, endpoint } = await failing(stage, 3)
     const [retried, unsent, refused] = ids(deliveries)
     await stage.rows("update posthorn.deliveries set status = 'failed' where id = $1", retried)
@@ -35,7 +35,7 @@ const scenarios = writeScenarios((it) => {
       "update posthorn.deliveries set status = 'dead_lettered', dead_letter_reason = 'never_sent' where id = $1",
       unsent
     )
-    // A test send: it has no event.
+    // A test send has no event.
     await stage.rows(
       `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
          values ($1, 'whd_test', $2, 'test', '1', 'x', now())`,
@@ -55,7 +55,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual(await losses(stage, twin, off), [0, 0, 2])
   })
 
-  it("endpoint_stopped: a workspace is told what its endpoint lost by then, and from when on it is to be sent again", async (stage) => {
+  it("endpoint_stopped: the notification says what its endpoint has lost so far, and the time from which to replay", async (stage) => {
     const other = await stage.workspace("other")
     const endpoint = await stage.endpoint(other)
     const [older, last] = await stage.deliveries(other, "other", 2)

@@ -1,4 +1,4 @@
-/** The newest deliveries: whose they are, from where, and how many. */
+/** The newest deliveries: of which workspace and endpoint, from which id, and how many. */
 import assert from "node:assert/strict"
 import { type Stage, writeScenarios } from "./Stage.ts"
 
@@ -18,7 +18,7 @@ const ask = async (
 }
 
 export const lists = writeScenarios((it) => {
-  it("newest_deliveries: those of the workspace, and of the endpoint, below an id, the newest first", async (stage) => {
+  it("newest_deliveries: those of the workspace, or of the endpoint, below an id, newest first", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     const [one, two] = [await stage.endpoint(acme), await stage.endpoint(acme)]
     await stage.endpoint(other)

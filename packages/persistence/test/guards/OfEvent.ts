@@ -1,4 +1,4 @@
-/** What one event became, found by its id; which patterns match a type; and what is refused beside others. */
+/** The deliveries of one event, found by its id; the patterns that match a type; and refusals within a batch. */
 import assert from "node:assert/strict"
 import { type Stage, writeScenarios } from "./Stage.ts"
 
@@ -9,7 +9,7 @@ interface Made {
   readonly job?: string
 }
 
-/** A delivery by hand. */
+/** A delivery inserted by hand. */
 const make = (stage: Stage, workspace: string, { event, from, id, job }: Made) =>
   stage.value(
     `insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_id, event_type, trace_id, replayed_from, replay_id,
@@ -23,7 +23,7 @@ const make = (stage: Stage, workspace: string, { event, from, id, job }: Made) =
   )
 
 const scenarios = writeScenarios((it) => {
-  it("deliveries_of_event: what an event became is found by its id, each once: what its publish made, and replays", async (stage) => {
+  it("deliveries_of_event: each delivery of an event is found once by the event's id: those of its publish, and replays", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     await stage.endpoint(acme)
     const { delivery_ids, id: event } = await stage.publish("acme")
@@ -33,7 +33,7 @@ const scenarios = writeScenarios((it) => {
       first,
       await make(stage, acme, { event: event as string, from: first! }),
       await make(stage, acme, { event: event as string, job: "rpl_1" }),
-      // Within the microsecond of the event.
+      // In the same microsecond as the event.
       await make(stage, acme, { event: event as string, from: first!, id: beside(1) }),
       await make(stage, acme, { event: event as string, job: "rpl_1", id: beside(2) })
     ]
@@ -45,7 +45,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual(found.map(({ id }) => id).toSorted(), wanted.toSorted())
   })
 
-  it("patterns_of: a type is matched by itself, by everything, and by each shorter prefix", async (stage) => {
+  it("patterns_of: a type is matched by itself, by `*`, and by each shorter prefix", async (stage) => {
     const patterns = async (type: string) =>
       ((await stage.value("select posthorn.patterns_of($1)", type)) as ReadonlyArray<string>).toSorted()
     assert.deepEqual(await patterns("a"), ["*", "a"])
@@ -54,7 +54,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual(await patterns("a.b.c.d"), ["*", "a.*", "a.b.*", "a.b.c.*", "a.b.c.d"])
   })
 
-  it("plan: what is refused beside others is refused for itself, and no endpoint is locked for it", async (stage) => {
+  it("plan: an event that is refused in a batch is refused alone, and locks no endpoint", async (stage) => {
     const acme = await stage.workspace()
     const [wanted, unwanted] = [
       await stage.endpoint(acme, { types: ["wanted"] }),

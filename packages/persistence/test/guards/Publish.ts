@@ -1,10 +1,10 @@
-/** What publishing makes, for whom, under which key, and whom it waits for. */
+/** What publishing stores, for which endpoints, under which key, and what it waits for. */
 import assert from "node:assert/strict"
 import { batch, each, heard, told } from "./Publishing.ts"
 import { type Row, type Stage, writeScenarios } from "./Stage.ts"
 import { twinOf } from "./Twin.ts"
 
-/** By itself and in a batch: each looks its endpoints up in a statement of its own. Gives the deliveries. */
+/** Publishes alone and in a batch, because each finds its endpoints by a statement of its own. Gives the deliveries. */
 const ways = (stage: Stage) => [
   async (type: string) => (await stage.publish("acme", type)).delivery_ids as ReadonlyArray<string>,
   async (type: string) =>
@@ -12,13 +12,13 @@ const ways = (stage: Stage) => [
 ]
 
 export const publishing = writeScenarios((it) => {
-  it("plan, matching_endpoints, store, publish: an event goes to each endpoint that is enabled and wants it, is missed by those that are disabled, and by no other", async (stage) => {
+  it("plan, matching_endpoints, store, publish: an event goes to each enabled endpoint that matches, is missed by disabled ones, and reaches no other", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     const wants = await stage.endpoint(acme, { types: ["a.*"] })
     const off = await stage.endpoint(acme, { types: ["*"], enabled: false })
     await stage.endpoint(acme, { types: ["b"] })
     await stage.endpoint(other)
-    // The same ids, elsewhere, for another type.
+    // The same ids in another workspace, for another type.
     const twin = await twinOf(stage, acme, "endpoints")
     await stage.rows("update posthorn.endpoints set event_types = '{twin}' where workspace_id = $1", twin)
     for (const publish of ways(stage)) {
@@ -47,7 +47,7 @@ export const publishing = writeScenarios((it) => {
     assert.deepEqual(await stage.rows("select endpoint_id from posthorn.deliveries"), [{ endpoint_id: told }])
   })
 
-  it("store, audience_of, matching_endpoints, publish, plan, is_awake: workers that sleep are told when there is something to do, and only then", async (stage) => {
+  it("store, audience_of, matching_endpoints, publish, plan, is_awake: sleeping workers are notified when there is something to do, and only then", async (stage) => {
     const acme = await stage.workspace()
     await stage.endpoint(acme, { types: ["a"] })
     await stage.endpoint(acme, { types: ["off"], enabled: false })
@@ -59,14 +59,14 @@ export const publishing = writeScenarios((it) => {
       assert.equal(await heard(stage, () => publish("unwanted")), 0)
       assert.equal(await heard(stage, () => publish("off")), 0)
       assert.equal(await heard(stage, () => publish("a")), 1)
-      // Awake, they look by themselves.
+      // Awake workers poll without a notification.
       await sleeper.rows("select pg_advisory_unlock_all()")
       assert.equal(await heard(stage, () => publish("a")), 0)
     }
   })
 
-  // A notification has 8,000 bytes at most: with a shard for each endpoint, 3,000 of them could not be published to.
-  it("notify_sleepers, audience_of, plan: workers are told of a shard once, however many of its endpoints want the event", async (stage) => {
+  // A notification has at most 8,000 bytes: if it named a shard for each endpoint, a publish to 3,000 of them would fail.
+  it("notify_sleepers, audience_of, plan: a shard is notified once, however many of its endpoints match the event", async (stage) => {
     const acme = await stage.workspace()
     const before = await stage.endpoint(acme, { types: ["a"] })
     const [{ shard }] = (await stage.rows("select posthorn.shard_of($1) as shard", before)) as [Row]
@@ -88,8 +88,9 @@ export const publishing = writeScenarios((it) => {
     assert.deepEqual(announced, [String(shard)])
   })
 
-  // Hours are counted once nobody can add to them any more: whoever waits must not come with a time of before it waited.
-  it("publish, plan: what is published is of the moment at which its endpoints were locked, or later", async (stage) => {
+  // Hours are counted once nobody can add to them any more, so a publish that waited must not have a time from before its
+  // wait.
+  it("publish, plan: a publish is dated at or after the moment at which its endpoints were locked", async (stage) => {
     const acme = await stage.workspace()
     await stage.endpoint(acme, { types: ["a"] })
     const other = await stage.other()
@@ -114,7 +115,7 @@ export const publishing = writeScenarios((it) => {
     }
   })
 
-  it("matching_endpoints, plan: an endpoint that is being deleted is waited for, and then left out; one that does not want the event is not looked at", async (stage) => {
+  it("matching_endpoints, plan: an endpoint that is being deleted is waited for and then left out; one that does not match is not waited for", async (stage) => {
     const acme = await stage.workspace()
     const kept = await stage.endpoint(acme, { types: ["a"] })
     const other = await stage.other()
@@ -140,7 +141,7 @@ export const publishing = writeScenarios((it) => {
     await stage.rows("reset lock_timeout")
   })
 
-  it("check_fan_out, too_many, publish_events: no more deliveries are made than one call may make; endpoints that are disabled do not count", async (stage) => {
+  it("check_fan_out, too_many, publish_events: a call makes at most the allowed number of deliveries; disabled endpoints do not count", async (stage) => {
     const acme = await stage.workspace()
     for (let n = 0; n < 2; n++) await stage.endpoint(acme, { types: ["a"] })
     await stage.endpoint(acme, { types: ["a"], enabled: false })
@@ -161,7 +162,7 @@ export const publishing = writeScenarios((it) => {
     assert.equal((await batch(stage, "acme", events)).length, 3)
   })
 
-  it("plan, hold_workspaces, answer, matching_endpoints, publish, publish_one: a workspace that is not there is refused, also when it went a moment ago", async (stage) => {
+  it("plan, hold_workspaces, answer, matching_endpoints, publish, publish_one: a workspace that does not exist is refused, also one that was just removed", async (stage) => {
     const acme = await stage.workspace()
     assert.equal(await stage.code("select posthorn.publish('nobody', 'a', '1')"), "PH404")
     const other = await stage.other()
@@ -173,7 +174,7 @@ export const publishing = writeScenarios((it) => {
     assert.equal(await publishing, "PH404")
   })
 
-  it("refusal_of, answer, publish, plan, carry_out: what is no event is refused, and says which member it is", async (stage) => {
+  it("refusal_of, answer, publish, plan, carry_out: an invalid event is refused, and the refusal names the member", async (stage) => {
     await stage.endpoint(await stage.workspace())
     const refusal = (...values: ReadonlyArray<unknown>) =>
       stage.client.query("select posthorn.publish('acme', $1, $2::text::json, $3, $4)", [...values]).then(
@@ -196,7 +197,7 @@ export const publishing = writeScenarios((it) => {
     assert.equal(await refusal("a", "1", null, "no trace"), "PH400 /traceId")
   })
 
-  it("nests_deeper, refusal_of: brackets in strings are no depth, and many that are shallow are not deep", async (stage) => {
+  it("nests_deeper, refusal_of: brackets within strings do not count as depth, and neither do many shallow ones", async (stage) => {
     const deeper = (payload: string) => stage.value("select posthorn.nests_deeper($1, 3)", payload)
     assert.equal(await deeper('"[[[[[[[["'), false)
     assert.equal(await deeper("[[],[],[],[],[]]"), false)
@@ -223,7 +224,7 @@ export const publishing = writeScenarios((it) => {
     assert.equal(await stage.code("select posthorn.publish('acme', 'a', '1', 'k')"), "PH409")
   })
 
-  it("plan, keyed, take_keys, store: a batch answers event by event: new ones with their own deliveries, repeated ones as they were answered before", async (stage) => {
+  it("plan, keyed, take_keys, store: a batch answers event by event: new events with their own deliveries, repeated ones with their earlier answer", async (stage) => {
     const acme = await stage.workspace()
     for (const type of ["a", "b", "c"]) await stage.endpoint(acme, { types: [type] })
     const [known] = await batch(stage, "acme", [["b", "1", "known"]])
@@ -262,7 +263,7 @@ export const publishing = writeScenarios((it) => {
     )
   })
 
-  it("plan, publish_events, publish_each: no events at all are no mistake: nothing is published", async (stage) => {
+  it("plan, publish_events, publish_each: an empty batch is accepted, and publishes nothing", async (stage) => {
     await stage.workspace()
     for (const call of [
       "publish_events('acme', '{}', '{}', '{}')",
@@ -271,7 +272,7 @@ export const publishing = writeScenarios((it) => {
       assert.deepEqual(await stage.rows(`select * from posthorn.${call}`), [])
   })
 
-  it("plan: more keys than events are no events", async (stage) => {
+  it("plan: more keys than events add no events", async (stage) => {
     await stage.workspace()
     const [answer] = await stage.rows(
       "select * from posthorn.publish_events('acme', array['a'], array['1']::json[], array['k', 'l'])"
@@ -280,7 +281,7 @@ export const publishing = writeScenarios((it) => {
     assert.deepEqual(await stage.rows("select key from posthorn.idempotency_keys"), [{ key: "k" }])
   })
 
-  it("try_publish_all: a caller with few connections does not wait for a key that somebody holds", async (stage) => {
+  it("try_publish_all: a caller with few connections does not wait for a locked key", async (stage) => {
     await stage.workspace()
     const other = await stage.other()
     await other.rows("begin")
@@ -293,7 +294,7 @@ export const publishing = writeScenarios((it) => {
     assert.equal(code, "55P03")
   })
 
-  it("plan, keyed, take_keys, carry_out, publish_each, matching_endpoints: events that have nothing to do with each other have an outcome each, and what is refused leaves nothing behind, not even its key", async (stage) => {
+  it("plan, keyed, take_keys, carry_out, publish_each, matching_endpoints: independent events have an outcome each, and a refused one leaves nothing behind, not even its key", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     await stage.endpoint(acme, { types: ["a", "many"] })
     await stage.endpoint(acme, { types: ["many"] })
@@ -350,7 +351,7 @@ export const publishing = writeScenarios((it) => {
       ),
       [{ key: "k1" }, { key: "used" }]
     )
-    // More deliveries than one event may make by now are none for an event that was published before.
+    // A lower limit on deliveries does not apply to an event that was published before.
     await stage.endpoint(acme, { types: ["a"] })
     assert.deepEqual(await each(stage, [["acme", "a", "0", "used"]], 1), [
       { id: before!.id, made: 1, what: "duplicate" }

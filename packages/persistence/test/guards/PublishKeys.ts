@@ -1,4 +1,4 @@
-/** What publishing counts and looks up: keys that are known, keys that are old, and workspaces that go meanwhile. */
+/** Keys and workspaces at a publish: known keys, expired keys, and workspaces that are removed meanwhile. */
 import assert from "node:assert/strict"
 import { batch, each, IDS } from "./Publishing.ts"
 import { type Stage, writeScenarios } from "./Stage.ts"
@@ -9,12 +9,12 @@ const refused = (call: Promise<unknown>) =>
     ({ code }: { readonly code: string }) => code
   )
 
-/** As if what was published so far had been published two days ago. */
+/** Dates all publishes so far two days back. */
 const age = (stage: Stage) =>
   stage.rows("update posthorn.idempotency_keys set created_at = now() - interval '2 days'")
 
 export const keys = writeScenarios((it) => {
-  it("check_fan_out: an event whose key is known counts for nothing in a batch; under a key of another workspace, or of two days ago, it counts", async (stage) => {
+  it("check_fan_out: an event with a known key does not count in a batch; with a key of another workspace, or of two days ago, it does", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     for (const workspace of [acme, other]) await stage.endpoint(workspace, { types: ["a"] })
     const made = (...asked: ReadonlyArray<string>) =>
@@ -33,7 +33,7 @@ export const keys = writeScenarios((it) => {
     assert.equal(await refused(made("known", "three")), "PH413")
   })
 
-  it("keyed: what is refused for itself is refused so under a known key too, and an old key excuses nothing", async (stage) => {
+  it("keyed: an invalid event is refused under a known key too, and an expired key changes nothing", async (stage) => {
     const acme = await stage.workspace()
     for (let n = 0; n < 2; n++) await stage.endpoint(acme, { types: ["many"] })
     await stage.publish("acme", "many", "old")
@@ -55,7 +55,7 @@ export const keys = writeScenarios((it) => {
     )
   })
 
-  it("keyed: a patient caller whose own patience ends is told so for the whole call", async (stage) => {
+  it("keyed: when a caller's own `lock_timeout` ends, the whole call fails with 55P03", async (stage) => {
     await stage.workspace()
     const other = await stage.other()
     await other.rows("begin")
@@ -68,7 +68,7 @@ export const keys = writeScenarios((it) => {
     assert.equal(code, "55P03")
   })
 
-  it("hold_workspaces, plan: a workspace that goes meanwhile refuses its own events only, and one that nothing is published to is not waited for", async (stage) => {
+  it("hold_workspaces, plan: a workspace that is removed meanwhile refuses its own events only, and one without events is not waited for", async (stage) => {
     const going = await stage.workspace("going")
     const [acme, idle] = [await stage.workspace("acme"), await stage.workspace("idle")]
     await stage.workspace("unwanting")
@@ -79,7 +79,7 @@ export const keys = writeScenarios((it) => {
     await other.rows("begin")
     await remove(idle)
     await stage.rows("set lock_timeout = '8s'")
-    // Two: one by itself goes another way.
+    // Two events, because a single one takes another path.
     const code = await stage.code(
       `select posthorn.publish_each(array_fill(posthorn.workspace_of('unwanting'), array[2]), array['a', 'a'], array['1', '1']::json[],
         array[null, null], array[null, null], null, array_fill('system sql x'::text, array[2]))`

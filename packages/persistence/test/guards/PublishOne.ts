@@ -1,9 +1,9 @@
-/** One event by itself and without a key: the way that nearly all events go, which makes what the way of batches makes. */
+/** A single event without a key, the most frequent case: it stores the same as a batch would. */
 import assert from "node:assert/strict"
 import { each } from "./Publishing.ts"
 import type { Scenario, Stage } from "./Stage.ts"
 
-/** From the application's own SQL, and shared with no other event. Gives the number of deliveries. */
+/** From the application's SQL and through the shared statement. Gives the number of deliveries. */
 const ways = (stage: Stage) => [
   async (type: string) => ((await stage.publish("acme", type)).delivery_ids as ReadonlyArray<string>).length,
   async (type: string) => (await each(stage, [["acme", type, "1", null]]))[0]!.made

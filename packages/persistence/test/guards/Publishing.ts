@@ -1,7 +1,7 @@
-/** Ways to publish that scenarios share, and to hear which workers are told of it. */
+/** Ways to publish that scenarios share, and to observe which workers are notified. */
 import type { Stage } from "./Stage.ts"
 
-/** Which shards workers are told of meanwhile, each time. */
+/** The shards of each notification that arrives meanwhile. */
 export const told = async (stage: Stage, act: () => Promise<unknown>): Promise<ReadonlyArray<string>> => {
   const shards: Array<string> = []
   const listener = await stage.other()
@@ -10,12 +10,12 @@ export const told = async (stage: Stage, act: () => Promise<unknown>): Promise<R
   })
   await listener.rows("listen posthorn_due")
   await act()
-  // What was notified before comes with the answer to what is asked now.
+  // Notifications sent before arrive with the answer to the next statement.
   await listener.rows("select 1")
   return shards
 }
 
-/** How often workers are told meanwhile. */
+/** The number of notifications meanwhile. */
 export const heard = async (stage: Stage, act: () => Promise<unknown>): Promise<number> =>
   (await told(stage, act)).length
 
@@ -34,11 +34,11 @@ export const batch = (
     most
   )
 
-/** The ids of the workspaces with the slugs of the first parameter; null for those that nobody has. */
+/** Ids of the workspaces with the slugs of the first parameter; null for slugs that do not exist. */
 export const IDS = `(select array_agg(w.id order by n)
   from unnest($1::text[]) with ordinality as s(slug, n) left join posthorn.workspaces w using (slug))`
 
-/** Of events that have nothing to do with each other: code and hint of each, null where it was published. */
+/** For independent events: code and hint of each, null where it was published. */
 export const each = async (
   stage: Stage,
   events: ReadonlyArray<readonly [slug: string, type: string, payload: string, key: string | null]>,

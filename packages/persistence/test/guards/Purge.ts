@@ -1,4 +1,4 @@
-/** Blanking an event: what it takes, what it leaves, and that nothing else may do it. */
+/** Purging an event: what it removes, what it leaves, and that no other statement may do it. */
 import assert from "node:assert/strict"
 import { failing, missing } from "./ReplayStage.ts"
 import { type Stage, writeScenarios } from "./Stage.ts"
@@ -29,7 +29,7 @@ const bodies = async (stage: Stage) =>
   )
 
 const scenarios = writeScenarios((it) => {
-  it("purge_event, refuse_all_but_purging, trigger attempts_immutable, trigger events_keep_ids: blanks this event and its answers, once, and no other's", async (stage) => {
+  it("purge_event, refuse_all_but_purging, trigger attempts_immutable, trigger events_keep_ids: blanks this event and its answers, once, and nothing of others", async (stage) => {
     const { acme, events } = await answered(stage)
     const [purged, kept] = events
     const other = await stage.workspace("other")
@@ -49,7 +49,7 @@ const scenarios = writeScenarios((it) => {
     assert.notEqual(second, null)
   })
 
-  it("refuse_all_but_purging, trigger attempts_immutable, trigger events_keep_ids: evidence changes in no other way", async (stage) => {
+  it("refuse_all_but_purging, trigger attempts_immutable, trigger events_keep_ids: evidence can be changed in no other way", async (stage) => {
     const { acme, events } = await answered(stage)
     const [purged, kept] = events
     await purge(stage, acme, purged!)
@@ -70,7 +70,7 @@ const scenarios = writeScenarios((it) => {
       await stage.code("update posthorn.attempts set duration_ms = 7 where response_body is null"),
       "PH001"
     )
-    // Other scenarios disable it.
+    // Other scenarios disable this trigger.
     await stage.rows("alter table posthorn.events enable trigger events_keep_ids")
     for (const change of [
       "payload = 'null'",
@@ -91,7 +91,7 @@ const scenarios = writeScenarios((it) => {
       )
   })
 
-  it("purge_event: not while a delivery of it has an attempt to come", async (stage) => {
+  it("purge_event: is refused while one of its deliveries waits for an attempt", async (stage) => {
     const { acme, deliveries, events } = await answered(stage)
     for (const status of ["pending", "failed"]) {
       await stage.rows("update posthorn.deliveries set status = $2 where id = $1", deliveries[0]!.id, status)
@@ -104,7 +104,7 @@ const scenarios = writeScenarios((it) => {
     assert.equal(await purge(stage, acme, events[1]!), "purged")
   })
 
-  it("purge_event: another workspace with the same ids keeps everything, and does not stand in the way", async (stage) => {
+  it("purge_event: another workspace with the same ids keeps everything, and does not prevent the purge", async (stage) => {
     const { acme, events } = await answered(stage)
     const { events: missed } = await missing(stage, acme, 1)
     await stage.rows(
@@ -142,7 +142,7 @@ const scenarios = writeScenarios((it) => {
     assert.ok(before.every((rows) => rows.length > 0))
   })
 
-  it("purge_event, replay: what was purged is neither replayed nor lost, and what was not is", async (stage) => {
+  it("purge_event, replay: a purged event is neither replayed nor counted as lost, and others are", async (stage) => {
     const { acme, deliveries, endpoint } = await failing(stage, 2)
     const lost = await missing(stage, acme, 2)
     const events = await stage.rows("select event_id as id from posthorn.deliveries order by id")
@@ -166,7 +166,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual(await sources("null, $3"), [{ id: lost.events[1] }])
   })
 
-  it("purge_event, replay: a replay that began first is waited for, and then the event is in delivery", async (stage) => {
+  it("purge_event, replay: a replay that began first is waited for, and then prevents the purge", async (stage) => {
     const { acme, deliveries, endpoint } = await failing(stage, 1)
     const event = (await stage.value("select event_id from posthorn.deliveries")) as string
     const other = await stage.other()
@@ -183,7 +183,7 @@ const scenarios = writeScenarios((it) => {
     assert.equal(await purging, "waiting")
   })
 
-  it("purge_event: an answer kept under a key loses what it shows of the event, and no other does", async (stage) => {
+  it("purge_event: an answer kept under an idempotency key loses the event's content, and no other does", async (stage) => {
     const { acme, events } = await answered(stage)
     const keep = (key: string, body: string) =>
       stage.rows(

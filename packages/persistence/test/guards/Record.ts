@@ -1,4 +1,4 @@
-/** What recording writes, what it leaves alone, and whom it waits for. */
+/** What recording writes, what it leaves unchanged, and what it waits for. */
 import assert from "node:assert/strict"
 import type { Delivery, Scenario, Stage } from "./Stage.ts"
 
@@ -17,7 +17,7 @@ const queued = (stage: Stage) =>
     "select delivery_id as id, attempts, claims, due_at > now() as later from posthorn.queue order by 1"
   )
 
-/** `record` and what it consists of. */
+/** `record` and the functions that it calls. */
 const RECORD = ["record", "write_attempts", "count_failures"]
 const TOO_LATE = ["record", "too_late"]
 
@@ -72,7 +72,7 @@ export const recordings: ReadonlyArray<Scenario> = [
         stage.observation(waiting, { ordinal: 2, status: "delivered" })
       ]
       assert.equal((await stage.record(again)).recorded, 0)
-      // Beside one that counts, too: what was not stored moves no streak.
+      // Also beside a delivery that counts: an observation that was not stored changes no streak.
       const late = await stage.record([stage.observation(failing), stage.observation(waiting)])
       assert.equal(late.recorded, 1)
       assert.deepEqual(await stage.rows(FAILURES), [
@@ -109,7 +109,7 @@ export const recordings: ReadonlyArray<Scenario> = [
       ])
       assert.equal(again.recorded, 1)
       assert.deepEqual((again.too_late as ReadonlyArray<number>).toSorted(), [0, 2, 4])
-      // Its second attempt is another one, although the delivery and the id are the same.
+      // Its second attempt is a different one, although the delivery and the id are the same.
       const second = await stage.record([{ ...failed, ordinal: 3 }, stage.observation(mine)])
       assert.deepEqual((second.too_late as ReadonlyArray<number>).toSorted(), [0, 1])
     }
@@ -127,7 +127,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title:
-      "the streak is that of the endpoint, counts on from where it stood, and begins anew after a success",
+      "the streak belongs to the endpoint, continues from its stored value, and starts again after a success",
     of: RECORD,
     play: async (stage) => {
       const acme = await stage.workspace()
@@ -166,7 +166,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title:
-      "the twentieth failure in a row disables its endpoint, once, and no other; before it nothing is disabled",
+      "the twentieth failure in a row disables its endpoint, once, and no other; fewer failures disable nothing",
     of: [...RECORD, "endpoint_stopped"],
     play: async (stage) => {
       const acme = await stage.workspace()
@@ -235,7 +235,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title:
-      "the headers of a request with a profile are kept as they are told, those of others are put together",
+      "a request with a profile passes its stored headers; those of other requests are built from the shared ones",
     of: RECORD,
     play: async (stage) => {
       const { deliveries } = await scene(stage, 3)
@@ -254,7 +254,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title:
-      "of an endpoint whose policy, or whose workspace's, was changed since a failure was judged nothing is written, and it is told",
+      "if the policy of an endpoint or its workspace changed since a failure was judged, nothing of that endpoint is written, and the result names it",
     of: [...RECORD, "policy_version"],
     play: async (stage) => {
       const acme = await stage.workspace()
@@ -291,7 +291,7 @@ export const recordings: ReadonlyArray<Scenario> = [
       const own = await version(one)
       const again = await stage.record([
         stage.observation(first, { policyVersion: own }),
-        // What was delivered needs no policy.
+        // A successful delivery needs no policy.
         stage.observation(second, { status: "delivered" })
       ])
       assert.deepEqual([again.recorded, again.changed], [2, []])
@@ -306,7 +306,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title:
-      "by its policy an endpoint is disabled at once, after its own count, when it has failed for long enough and five times, or never",
+      "a policy can disable an endpoint at once, after its own count, after a period with at least five failures, or never",
     of: [...RECORD, "endpoint_stopped"],
     play: async (stage) => {
       const acme = await stage.workspace()
@@ -377,7 +377,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title:
-      "the failure that breaks the rule is the one that is named, not one before or after it in the same call",
+      "the notification names the failure that broke the rule, not one before or after it in the same call",
     of: [...RECORD, "endpoint_stopped"],
     play: async (stage) => {
       const { deliveries } = await scene(stage, 4)
@@ -422,7 +422,7 @@ export const recordings: ReadonlyArray<Scenario> = [
   },
   {
     title:
-      "a healthy endpoint that stays healthy is neither locked nor written, nor is one that nothing was sent to",
+      "a healthy endpoint that stays healthy is neither locked nor written, nor is one without observations",
     of: RECORD,
     play: async (stage) => {
       const acme = await stage.workspace()
@@ -477,8 +477,7 @@ export const recordings: ReadonlyArray<Scenario> = [
     }
   },
   {
-    title:
-      "an endpoint that wants to hear of disabled ones and that somebody holds is waited for only a moment",
+    title: "a locked endpoint that subscribes to disabled ones is waited for only a moment",
     of: ["endpoint_stopped"],
     play: async (stage) => {
       const { acme, deliveries } = await scene(stage, 1, 19)
@@ -486,7 +485,7 @@ export const recordings: ReadonlyArray<Scenario> = [
       const other = await stage.other()
       await other.rows("begin")
       await other.rows("select from posthorn.endpoints where id = $1 for update", hears)
-      // Less than it waits for anything else. On a machine that stands still it is late all the same, and is asked again.
+      // Shorter than the waits for anything else. A machine that stalls may exceed it, so the call is repeated.
       await stage.rows("set statement_timeout = '400ms'")
       await stage.until("it gives up", async () => {
         return (await stage.recordCode([stage.observation(deliveries[0]!)])) === "55P03"
@@ -513,7 +512,7 @@ export const recordings: ReadonlyArray<Scenario> = [
       assert.deepEqual(await stage.rows("select endpoint_id as id from posthorn.missed_events"), [
         { id: off }
       ])
-      // Of what else happens, those that fail hear too.
+      // Failing endpoints receive other events of Posthorn.
       await stage.publish("acme")
       assert.equal(
         await stage.value("select count(*)::integer from posthorn.deliveries where event_type = 'a.b'"),

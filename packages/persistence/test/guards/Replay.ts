@@ -1,4 +1,4 @@
-/** Replaying: which sources are made anew, and that workers are told. */
+/** Replaying: which sources get a new delivery, and that workers are notified. */
 import assert from "node:assert/strict"
 import { heard } from "./Publishing.ts"
 import { failing, ids } from "./ReplayStage.ts"
@@ -30,7 +30,7 @@ const audits = (stage: Stage) =>
   )
 
 export const replaying = writeScenarios((it) => {
-  it("replay: only what failed is replayed, of the endpoint and the workspace that were asked for", async (stage) => {
+  it("replay: only failed deliveries are replayed, of the given endpoint and workspace", async (stage) => {
     const { acme, deliveries, endpoint } = await failing(stage, 3)
     const [one, , delivered] = ids(deliveries)
     await stage.rows("update posthorn.deliveries set status = 'delivered' where id = $1", delivered)
@@ -50,7 +50,7 @@ export const replaying = writeScenarios((it) => {
     ])
   })
 
-  it("replay: what is still on its way is not resent, and what was delivered is", async (stage) => {
+  it("replay: a delivery that is still pending is not resent, and a delivered one is", async (stage) => {
     const { acme, deliveries, endpoint } = await failing(stage, 4)
     const [pending, failed, delivered, refused] = ids(deliveries) as [string, string, string, string]
     const becomes = (status: string, id: string) =>
@@ -70,7 +70,7 @@ export const replaying = writeScenarios((it) => {
     ])
   })
 
-  it("replay, wake: workers that sleep are told when something is replayed, and only they", async (stage) => {
+  it("replay, wake: sleeping workers are notified of a replay, and only they", async (stage) => {
     const { acme, deliveries, endpoint } = await failing(stage, 1)
     assert.equal(await heard(stage, () => replay(stage, acme, endpoint, ids(deliveries))), 0)
     const sleeper = await stage.other()

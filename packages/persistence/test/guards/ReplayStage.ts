@@ -1,4 +1,4 @@
-/** For the scenarios of replays: what failed, jobs, and their steps. */
+/** Helpers for the scenarios of replays: failed deliveries, jobs, and their steps. */
 import assert from "node:assert/strict"
 import { newId } from "@posthorn/domain/Ids"
 import type { Delivery, Session, Stage } from "./Stage.ts"
@@ -13,7 +13,7 @@ export interface Job {
   readonly missed?: boolean
 }
 
-/** An endpoint and deliveries to it that failed for good, a day apart from 1 January 2026 on. */
+/** An endpoint with deliveries that failed for good, one day apart from 1 January 2026 on. */
 export const failing = async (stage: Stage, count: number, type = "a") => {
   const acme = await stage.workspace()
   const endpoint = await stage.endpoint(acme, { types: [type] })
@@ -33,7 +33,7 @@ export const refuse = async (stage: Stage, deliveries: ReadonlyArray<Delivery>) 
     )
 }
 
-/** An endpoint that missed so many events, and is enabled since. */
+/** An endpoint that missed a number of events and was enabled afterwards. */
 export const missing = async (stage: Stage, workspace: string, count: number) => {
   const endpoint = await stage.endpoint(workspace, { types: ["m"], enabled: false })
   const events: Array<string> = []
@@ -76,7 +76,7 @@ export const start = async (
   return id
 }
 
-/** Its outcome, and how many it made. */
+/** The outcome of a step, and the number of replays that it made. */
 export const step = async (
   stage: Stage,
   workspace: string,
@@ -93,7 +93,7 @@ export const step = async (
   return [outcome, made] as const
 }
 
-/** What it made until it had ended; a job that never ends is a fault. */
+/** The total until the job has ended; a job that never ends is an error. */
 export const whole = async (stage: Stage, workspace: string, job: string, batch = 100) => {
   for (let total = 0, n = 0; n < 20; n++) {
     const [outcome, made] = await step(stage, workspace, job, { batch })
@@ -103,7 +103,7 @@ export const whole = async (stage: Stage, workspace: string, job: string, batch 
   return assert.fail("the job does not end")
 }
 
-/** What was replayed: a delivery's id, or the id of an event that was missed. */
+/** The sources of replays: a delivery's id, or the id of a missed event. */
 export const replayed = async (stage: Stage, workspace: string) =>
   (
     await stage.rows(

@@ -5,7 +5,7 @@ import { writeScenarios } from "./Stage.ts"
 import { twinOf } from "./Twin.ts"
 
 export const replaySteps = writeScenarios((it) => {
-  it("replay_step: a job replays what failed at its endpoint in its range with its statuses, in steps, and nothing twice", async (stage) => {
+  it("replay_step: a job replays what failed at its endpoint in its range with its statuses, in steps, each source once", async (stage) => {
     const { acme, deliveries, endpoint } = await failing(stage, 6)
     const [before, first, given, second, third, until] = ids(deliveries)
     await stage.endpoint(acme, { types: ["b"] })
@@ -31,7 +31,7 @@ export const replaySteps = writeScenarios((it) => {
     assert.ok(!(await replayed(stage, acme)).some((id) => id === before || id === until))
   })
 
-  it("trigger replays_started, tell_workers: workers are told when a job is started", async (stage) => {
+  it("trigger replays_started, tell_workers: workers are notified when a job is started", async (stage) => {
     const { acme, endpoint } = await failing(stage, 1)
     let heard = 0
     const listener = await stage.other()
@@ -44,7 +44,7 @@ export const replaySteps = writeScenarios((it) => {
     assert.equal(heard, 1)
   })
 
-  it("replay_step: a job looks past as many as one step may look at", async (stage) => {
+  it("replay_step: a job continues past as many rows as one step may read", async (stage) => {
     const { acme, deliveries, endpoint } = await failing(stage, 1)
     await stage.rows(
       `insert into posthorn.failed_deliveries (workspace_id, endpoint_id, created_at, delivery_id, status)
@@ -58,7 +58,7 @@ export const replaySteps = writeScenarios((it) => {
     assert.deepEqual(await replayed(stage, acme), ids(deliveries))
   })
 
-  it("replay_step: a job replays what had failed when it was started, as it stood then", async (stage) => {
+  it("replay_step: a job replays what had failed when it was started, by its status at that time", async (stage) => {
     const { acme, deliveries, endpoint } = await failing(stage, 3)
     const [retried, refused, late] = ids(deliveries)
     const becomes = (status: string, ...which: ReadonlyArray<string | undefined>) =>
@@ -79,11 +79,11 @@ export const replaySteps = writeScenarios((it) => {
     assert.deepEqual(await replayed(stage, acme), [refused, retried])
   })
 
-  it("replay_step: a job makes up for what its endpoint had missed when it was started, in its range, once", async (stage) => {
+  it("replay_step: a job sends what its endpoint had missed in its range when it was started, once", async (stage) => {
     const acme = await stage.workspace()
     const { endpoint, events } = await missing(stage, acme, 5)
     const [, first, , second] = events as [string, string, string, string, string]
-    // Another that missed the same.
+    // Another endpoint that missed the same event.
     const other = await stage.endpoint(acme, { types: ["other"] })
     await stage.rows(
       "insert into posthorn.missed_events select workspace_id, $1, event_id, created_at from posthorn.missed_events",
@@ -92,7 +92,7 @@ export const replaySteps = writeScenarios((it) => {
     const range = { workspace: acme, endpoint, since: "2026-01-02", until: "2026-01-05" }
     const without = await start(stage, range)
     const job = await start(stage, { ...range, missed: true })
-    // The third was missed after the start, at the moment of the fourth.
+    // The third event was missed after the start, at the time of the fourth.
     await stage.rows(
       `update posthorn.missed_events set missed_by = pg_current_xact_id(), created_at = '2026-01-04'
          where endpoint_id = $1 and event_id = $2`,
@@ -111,10 +111,10 @@ export const replaySteps = writeScenarios((it) => {
     assert.equal((await left(other)).length, 5)
   })
 
-  it("replay_step: a job of another workspace with the same ids is left alone, and so is all that it is about", async (stage) => {
+  it("replay_step: a job of another workspace with the same ids is left alone, and so are its deliveries and events", async (stage) => {
     const { acme, deliveries, endpoint } = await failing(stage, 2)
     const { endpoint: off } = await missing(stage, acme, 2)
-    // There the deliveries failed at another time, and wait, and the jobs have ended.
+    // In the other workspace the deliveries failed at another time and wait, and the jobs have ended.
     const twin = await twinOf(stage, acme, "endpoints", "events", "deliveries", "missed_events")
     await stage.rows(
       "update posthorn.failed_deliveries set created_at = '2026-01-20' where workspace_id = $1",
@@ -159,7 +159,7 @@ export const replaySteps = writeScenarios((it) => {
     assert.equal(left.length, 2)
   })
 
-  it("replay_step: a job waits while its endpoint is disabled, and while as many wait there as may; other endpoints do not matter", async (stage) => {
+  it("replay_step: a job waits while its endpoint is disabled, or has the maximum of waiting deliveries; other endpoints do not matter", async (stage) => {
     const { acme, endpoint } = await failing(stage, 3)
     await stage.endpoint(acme, { types: ["b"] })
     await stage.deliveries(acme, "acme", 3, "b")
@@ -178,7 +178,7 @@ export const replaySteps = writeScenarios((it) => {
     assert.deepEqual(await step(stage, acme, job, { room: 3 }), ["finished", 1])
   })
 
-  it("replay_step: a step that somebody makes is left to them without waiting; nobody disables its endpoint meanwhile", async (stage) => {
+  it("replay_step: a step that another worker makes is skipped without waiting; meanwhile nobody can disable its endpoint", async (stage) => {
     const { acme, endpoint } = await failing(stage, 1)
     const job = await start(stage, { workspace: acme, endpoint })
     const other = await stage.other()
@@ -192,7 +192,7 @@ export const replaySteps = writeScenarios((it) => {
     assert.deepEqual(await step(stage, acme, job), ["finished", 1])
   })
 
-  it("replay_step: a step whose endpoint somebody holds gives up with 55P03, to be made again", async (stage) => {
+  it("replay_step: a step whose endpoint is locked ends with 55P03, to be repeated", async (stage) => {
     const { acme, endpoint } = await failing(stage, 1)
     const job = await start(stage, { workspace: acme, endpoint })
     const other = await stage.other()

@@ -1,6 +1,6 @@
 /**
- * The repositories of `src` for the scenarios of guards: on a pool of their own, opened when the first is asked for.
- * `npm run mutate:sql` puts a changed one in the place of the real one.
+ * The repositories of `src` for the scenarios of guards, on a pool of their own that is opened at its first use. `npm run
+ * mutate:sql` replaces one by a mutated version.
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { type Context, Effect, type Layer, ManagedRuntime, Redacted } from "effect"
@@ -8,7 +8,7 @@ import * as Database from "../../src/client/Database.ts"
 import { DedicatedConnections, layer as dedicatedConnections } from "../../src/client/DedicatedConnection.ts"
 import * as ShardLocks from "../../src/engine/ShardLocks.ts"
 
-/** What a file of `src` exports. */
+/** The exports of a file of `src`. */
 export type Exports = Readonly<Record<string, unknown>>
 
 type Repository<Id, R> = Context.Tag<Id, R> & { readonly Default: Layer.Layer<Id, never, SqlClient> }
@@ -39,7 +39,7 @@ export class Repositories {
     return this.runtime.runPromise(effect)
   }
 
-  /** In its place, if there is one, the changed one of the same name. */
+  /** Prefers the mutated service of the same name, if there is one. */
   get<Id, R>(repository: Repository<Id, R>): Promise<R> {
     const changed = Object.values(this.changed).find(
       (exported) => (exported as Partial<typeof repository>)?.key === repository.key
@@ -48,7 +48,7 @@ export class Repositories {
     return this.run(Effect.provide(repository, Default))
   }
 
-  /** What happens while a transaction that made this call is open. */
+  /** Runs `meanwhile` while a transaction that made this call is open. */
   within<A, E>(call: Effect.Effect<A, E, SqlClient>, meanwhile: () => Promise<void>): Promise<void> {
     return this.run(
       Effect.flatMap(SqlClient, (sql) =>
@@ -57,7 +57,7 @@ export class Repositories {
     )
   }
 
-  /** The locks of a worker, on a connection that is open meanwhile. */
+  /** The shard locks of a worker, on a connection that stays open meanwhile. */
   worker(owner: string, meanwhile: (locks: ShardLocks.ShardLocks) => Promise<void>): Promise<void> {
     const make = (this.changed.make as typeof ShardLocks.make | undefined) ?? ShardLocks.make
     return this.runtime.runPromise(

@@ -1,8 +1,8 @@
-/** What goes when it is old, what stays, and who runs the daily job. */
+/** Which old rows are removed, which stay, and which process runs the daily job. */
 import assert from "node:assert/strict"
 import { type Row, type Stage, writeScenarios } from "./Stage.ts"
 
-/** Two workspaces, each with an old and a young one of everything; what is old in the other is older still. */
+/** Two workspaces, each with an old and a young row of everything; the other workspace's old rows are older still. */
 const scene = async (stage: Stage) => {
   const workspaces = { acme: await stage.workspace("acme"), other: await stage.workspace("other") }
   await stage.rows("alter table posthorn.deliveries disable trigger deliveries_keep_ids")
@@ -42,7 +42,7 @@ const left = async (stage: Stage, table: string, column: string) =>
 const WITHOUT_OLD_OF_ACME = ["acme young", "other old", "other young"]
 
 const scenarios = writeScenarios((it) => {
-  it("begin_daily_run, end_daily_run: one process runs the job on a day, unless it is taken for dead; a new day is a new run", async (stage) => {
+  it("begin_daily_run, end_daily_run: one process runs the job each day, and another one if the first seems dead; a new day is a new run", async (stage) => {
     const begin = (job = "j") => stage.value("select posthorn.begin_daily_run($1)", job)
     const end = () => stage.rows("select posthorn.end_daily_run('j')")
     assert.equal(await begin(), true)
@@ -74,7 +74,7 @@ const scenarios = writeScenarios((it) => {
     assert.equal(await begin(), false)
   })
 
-  it("remove_old_deliveries: old deliveries go, of this workspace, past the position, and none that still has work to do or is to be given up", async (stage) => {
+  it("remove_old_deliveries: old deliveries of this workspace past the position are removed, except pending ones and dead letters", async (stage) => {
     const { acme } = await scene(stage)
     const remove = (past: string) =>
       stage.value(
@@ -104,7 +104,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual(await left(stage, "deliveries", "event_type"), WITHOUT_OLD_OF_ACME)
   })
 
-  it("remove_old_events, remove_old_keys, id_at: old events and keys go, of this workspace", async (stage) => {
+  it("remove_old_events, remove_old_keys, id_at: old events and keys of this workspace are removed", async (stage) => {
     const { acme } = await scene(stage)
     const removeEvents = () =>
       stage.value("select removed from posthorn.remove_old_events($1, interval '30 days', 1, '')", acme)
@@ -120,7 +120,7 @@ const scenarios = writeScenarios((it) => {
     ])
   })
 
-  it("remove_old_events, replay: an old event stays as long as a delivery needs its payload, also one that is being made; those past it go", async (stage) => {
+  it("remove_old_events, replay: an old event stays while a delivery needs its payload, also one that is being created; others past it are removed", async (stage) => {
     const acme = await stage.workspace()
     const endpoint = await stage.endpoint(acme)
     const [needed, replayed, gone] = [
@@ -159,7 +159,7 @@ const scenarios = writeScenarios((it) => {
     )
   })
 
-  it("remove_old_answers, erase_sealed_answers: old answers go, of this workspace or of none; those that hold a secret lose it earlier", async (stage) => {
+  it("remove_old_answers, erase_sealed_answers: old answers of this workspace, or of none, are removed; those with a secret lose it earlier", async (stage) => {
     const { acme, other } = await scene(stage)
     const keep = (workspace: string | null, key: string, age: string, body: string | null) =>
       stage.rows(
@@ -195,7 +195,7 @@ const scenarios = writeScenarios((it) => {
     )
   })
 
-  it("workspaces_to_tidy: a workspace with anything old is tidied, and one with nothing old is not", async (stage) => {
+  it("workspaces_to_tidy: workspaces with anything old are found, and no others", async (stage) => {
     const { acme, other } = await scene(stage)
     const wanted = async () =>
       (await stage.rows("select posthorn.workspaces_to_tidy(interval '30 days', interval '24 hours') as id"))
@@ -218,7 +218,7 @@ const scenarios = writeScenarios((it) => {
     }
     for (const statement of Object.values(OLD)) await stage.rows(statement, other)
     assert.deepEqual(await wanted(), [acme])
-    // Each kind by itself is reason enough.
+    // Each kind of old row is enough.
     for (const kept of Object.keys(OLD)) {
       await stage.rows("begin")
       for (const [kind, statement] of Object.entries(OLD))

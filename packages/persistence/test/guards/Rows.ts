@@ -1,4 +1,4 @@
-/** The statements of repositories: one row of one workspace is changed, and a workspace is removed with what it has. */
+/** Statements of repositories: each changes one row of one workspace, and removing a workspace removes all its rows. */
 import assert from "node:assert/strict"
 import { newId } from "@posthorn/domain/Ids"
 import { IdempotencyRepo } from "../../src/repositories/IdempotencyRepo.ts"
@@ -26,7 +26,7 @@ const slugs = async (stage: Stage, table: string) =>
   ).map(({ slug }) => slug)
 
 const scenarios = writeScenarios((it) => {
-  it("MembersRepo.ts lock, MembersRepo.ts update, MembersRepo.ts remove: a member is changed and removed by itself, in its own workspace, and by one at a time", async (stage) => {
+  it("MembersRepo.ts lock, MembersRepo.ts update, MembersRepo.ts remove: only the member with this id in this workspace is changed and removed, by one transaction at a time", async (stage) => {
     const acme = await stage.workspace()
     const [one, two] = [await member(stage, acme, "a@b.c"), await member(stage, acme, "b@b.c")]
     const twin = await twinOf(stage, acme, "members")
@@ -55,7 +55,7 @@ const scenarios = writeScenarios((it) => {
     }
   })
 
-  it("NotificationsRepo.ts markRead: a notification is marked as read by itself, in its own workspace", async (stage) => {
+  it("NotificationsRepo.ts markRead: only this notification of this workspace is marked as read", async (stage) => {
     const acme = await stage.workspace()
     for (const id of ["ntf_1", "ntf_2"])
       await stage.rows(
@@ -71,7 +71,7 @@ const scenarios = writeScenarios((it) => {
       )
   })
 
-  it("ReplaysRepo.ts cancel: a replay job is cancelled by itself, in its own workspace, while it runs", async (stage) => {
+  it("ReplaysRepo.ts cancel: only this job of this workspace is cancelled, while it runs", async (stage) => {
     const acme = await stage.workspace()
     const endpoint = await stage.endpoint(acme)
     const one = await start(stage, { workspace: acme, endpoint })
@@ -85,7 +85,7 @@ const scenarios = writeScenarios((it) => {
     }
   })
 
-  it("IdempotencyRepo.ts settle: an answer that comes later is kept under its own key, caller and workspace", async (stage) => {
+  it("IdempotencyRepo.ts settle: a later answer is stored under its own key, caller and workspace", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     const idempotency = await stage.repos.get(IdempotencyRepo)
     const owners = [acme, other, null].flatMap((workspaceId) =>
@@ -108,7 +108,7 @@ const scenarios = writeScenarios((it) => {
     }
   })
 
-  it("IdempotencyRepo.ts keep: a key that is used again after its day keeps the new answer in the place of the old one", async (stage) => {
+  it("IdempotencyRepo.ts keep: a key that is used again after a day gets the new answer instead of the old one", async (stage) => {
     const workspaceId = await stage.workspace()
     const idempotency = await stage.repos.get(IdempotencyRepo)
     const owner = { workspaceId, caller: "one", key: "k" }
@@ -129,7 +129,7 @@ const scenarios = writeScenarios((it) => {
     assert.equal((await stage.repos.run(idempotency.find(owner)))?.body, "new")
   })
 
-  it("WorkspacesRepo.ts hold: a workspace is held by one at a time, others beside it, and publishing to it goes on", async (stage) => {
+  it("WorkspacesRepo.ts hold: one transaction at a time holds a workspace; other workspaces can be held meanwhile, and publishing goes on", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     const workspaces = await stage.repos.get(WorkspacesRepo)
     await stage.repos.within(workspaces.hold(acme), async () => {
@@ -139,7 +139,7 @@ const scenarios = writeScenarios((it) => {
     })
   })
 
-  it("WorkspacesRepo.ts removeHistory, WorkspacesRepo.ts remove: a workspace's history is removed, so many at a time, and then the workspace; no other's is", async (stage) => {
+  it("WorkspacesRepo.ts removeHistory, WorkspacesRepo.ts remove: a workspace's history is removed, a limited number at a time, and then the workspace; no other's is", async (stage) => {
     const acme = await stage.workspace()
     await stage.endpoint(acme)
     await stage.deliveries(acme, "acme", 3)

@@ -1,4 +1,4 @@
-/** Every scenario, and those that are about a function, a trigger or a statement of `src`. */
+/** All scenarios, and a filter by function, trigger or statement of `src`. */
 import { burials } from "./DeadLetters.ts"
 import { endpoints } from "./Endpoints.ts"
 import { engine } from "./Engine.ts"

@@ -1,4 +1,4 @@
-/** Who is a worker, which shards are free, and who holds some that cannot be a worker. */
+/** Who is a worker, which shards are free, and which sessions hold some without being workers. */
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { Effect } from "effect"
@@ -31,22 +31,22 @@ const visitor = async (stage: Stage, visit: (session: Session, role: string) => 
 const scenarios: ReadonlyArray<Scenario> = [
   {
     title:
-      "a shard is free unless somebody holds just its lock in this database; members are those who have joined",
+      "a shard is free unless somebody holds exactly its lock in this database; members are the workers that have joined",
     of: ["ShardLocks.ts STANDING"],
     play: async (stage) => {
       const holder = await stage.other()
       await take(holder, 3)
       await join(holder)
-      // The same numbers, but another class, one number instead of two, or another database.
+      // The same numbers, but in another class, as one number instead of two, or in another database.
       await holder.rows("select pg_advisory_lock(1, 4)")
       await holder.rows("select pg_advisory_lock(($1::bigint << 32) | 5)", CLASS)
       await take(await stage.other({ database: "postgres" }), 6)
-      // Who only waits is no member.
+      // A session that only waits is not a member.
       const waiting = await stage.other()
       const waited = waiting.code("select pg_advisory_lock($1::integer, $2::integer)", CLASS, MEMBER)
       await stage.waits(holder, waiting)
       await stage.repos.worker("one", async (locks) => {
-        // Whoever comes after the one that waits could not join before it.
+        // Workers that come after a waiting one cannot join before it.
         await stage.rows("select pg_cancel_backend($1)", waiting.pid)
         await waited
         await Effect.runPromise(locks.join)
@@ -80,7 +80,7 @@ const scenarios: ReadonlyArray<Scenario> = [
         await take(session, 7)
         await stage.repos.worker("one", async (locks) => {
           await Effect.runPromise(locks.join)
-          // The worker's own shard is not the visitor's, who waits for it.
+          // The worker's own shard does not count as the foreign session's, which waits for it.
           await Effect.runPromise(locks.take([8]))
           const waited = session.code("select pg_advisory_lock($1::integer, 8)", CLASS)
           await stage.waits(stage, session)

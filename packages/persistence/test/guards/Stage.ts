@@ -1,6 +1,6 @@
 /**
  * A database for the scenarios of guards: a few rows of everything, and a second connection to hold locks with. Plain
- * promises and plain SQL, because `npm run mutate:sql` plays each scenario hundreds of times, without a test runner.
+ * promises and plain SQL, because `npm run mutate:sql` runs each scenario hundreds of times, without a test runner.
  */
 import assert from "node:assert/strict"
 import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
@@ -10,10 +10,10 @@ import pg from "pg"
 import { type Observed, recording } from "../../src/engine/Records.ts"
 import { type Exports, Repositories } from "./Repositories.ts"
 
-/** What a guard of `of` is there for. */
+/** A scenario: what fails without a guard of `of`. */
 export interface Scenario {
   readonly title: string
-  /** The functions, triggers, and statements of `src` that it is about, as mutants name them. */
+  /** The functions, triggers and statements of `src` that it tests, by the names that mutants use. */
   readonly of: ReadonlyArray<string>
   readonly play: (stage: Stage) => Promise<void>
 }
@@ -21,8 +21,8 @@ export interface Scenario {
 type Play = Scenario["play"]
 
 /**
- * Scenarios, written as tests are: `it("due, wake: what is shown", async (stage) => …)`. Before the colon stands what they are about,
- * as mutants name it.
+ * Scenarios look like tests: `it("due, wake: what is returned", async (stage) => …)`. The names before the colon are those
+ * of the guards' functions, as mutants use them.
  */
 export const writeScenarios = (
   write: (it: (text: string, play: Play) => void) => void
@@ -35,7 +35,7 @@ export const writeScenarios = (
   return scenarios
 }
 
-/** Values are what the driver makes of them: int8 is text. */
+/** Values as the driver returns them: int8 is text. */
 export type Row = Readonly<Record<string, unknown>>
 
 export interface About {
@@ -57,8 +57,9 @@ export interface Delivery {
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c"
 /**
- * How long something may take that does not wait, here and as `statement_timeout` and `lock_timeout` in scenarios: longer than
- * a busy machine stands still, and shorter than what `mutation/Scene.ts` gives a scenario that a mutant makes wait for ever.
+ * The longest time for something that does not wait, here and as `statement_timeout` and `lock_timeout` in scenarios. It is
+ * longer than a busy machine stalls, and shorter than the time limit in `mutation/Scene.ts` for a scenario that a mutant
+ * blocks.
  */
 const WAIT_MS = 8_000
 const RETRY_MS = 3_600_000
@@ -88,7 +89,7 @@ export class Session {
     return Object.values(await this.row(text, ...values))[0]
   }
 
-  /** The SQLSTATE that it is refused with, or null. */
+  /** The SQLSTATE with which it is refused, or null. */
   async code(text: string, ...values: ReadonlyArray<unknown>): Promise<string | null> {
     return this.client.query(text, [...values]).then(
       () => null,
@@ -102,14 +103,14 @@ export class Stage extends Session {
   private readonly url: string
   readonly repos: Repositories
 
-  /** `changed` stands in the place of a file of `src`. */
+  /** `changed` replaces a file of `src`. */
   constructor(url: string, changed: Exports = {}) {
     super(url)
     this.url = url
     this.repos = new Repositories(url, changed)
   }
 
-  /** Somebody else's connection; on another database of the server, or as another role, if told. */
+  /** A second connection; to another database of the server, or as another role, if given. */
   async other({ database, role }: { database?: string; role?: string } = {}): Promise<Session> {
     const url = new URL(this.url)
     if (database !== undefined) url.pathname = `/${database}`
@@ -120,7 +121,7 @@ export class Stage extends Session {
     return other
   }
 
-  /** As it is when it is empty. */
+  /** Empties the database. */
   async clear(): Promise<void> {
     for (const { client } of this.others.splice(0)) await client.end()
     await this.repos.close()
@@ -131,7 +132,7 @@ export class Stage extends Session {
       update posthorn.shards set owner = null, suspect_until = null, suspect_snapshot = null`)
   }
 
-  /** Whatever is still going on. */
+  /** Ends everything that still runs. */
   async leave(): Promise<void> {
     const pids = [this, ...this.others].map(({ pid }) => pid)
     const killer = new Session(this.url)
@@ -173,7 +174,7 @@ export class Stage extends Session {
     return this.row("select * from posthorn.publish($1, $2, $3::json, $4)", slug, type, payload, key)
   }
 
-  /** Published to every endpoint of the workspace that wants it; each gets one. */
+  /** Publishes to every matching endpoint of the workspace, one event for each. */
   async deliveries(
     workspace: string,
     slug: string,
@@ -219,26 +220,26 @@ export class Stage extends Session {
     }
   }
 
-  /** As a worker does, in the order in which they arrived. */
+  /** Records as a worker does, in the order of arrival. */
   record(observed: ReadonlyArray<Observed>, by: Session = this): Promise<Row> {
     const { text, values } = recording(observed, "{}")
     return by.row(text, ...values)
   }
 
-  /** The SQLSTATE that recording is refused with, or null. */
+  /** The SQLSTATE with which recording is refused, or null. */
   recordCode(observed: ReadonlyArray<Observed>): Promise<string | null> {
     const { text, values } = recording(observed, "{}")
     return this.code(text, ...values)
   }
 
-  /** Until it is so. */
+  /** Waits until the condition holds. */
   async until(what: string, isSo: () => Promise<boolean>, waitMs = WAIT_MS): Promise<void> {
     const end = Date.now() + waitMs
     while (Date.now() < end) if (await isSo()) return
     assert.fail(`in vain waited until ${what}`)
   }
 
-  /** Until the main connection, or another, waits for a lock. */
+  /** Waits until the main connection, or another, waits for a lock. */
   waits(seenBy: Session, who: Session = this): Promise<void> {
     const type = "select wait_event_type from pg_stat_activity where pid = $1"
     return this.until("a lock is waited for", async () => (await seenBy.value(type, who.pid)) === "Lock")

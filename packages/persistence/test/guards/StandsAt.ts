@@ -1,9 +1,9 @@
-/** Which value stands at a place of a payload. */
+/** `posthorn.stands_at`: whether a payload has a given value at a given JSON Pointer. */
 import assert from "node:assert/strict"
 import { writeScenarios } from "./Stage.ts"
 
 const scenarios = writeScenarios((it) => {
-  it("stands_at: the same type and value at exactly this place, and an error is no value", async (stage) => {
+  it("stands_at: compares type and value at exactly this position; an invalid path is no match", async (stage) => {
     const standsAt = (payload: string, place: ReadonlyArray<string>, kind: string, value: string | null) =>
       stage.value("select posthorn.stands_at($1::json, $2, $3, $4)", payload, place, kind, value)
     for (const [payload, place, kind, value] of [

@@ -1,6 +1,6 @@
 /**
- * Statistics from hours that were counted once: each answer is compared with one that reads every row, made here in the
- * plainest way, while hours are counted, deliveries come to their end late, and are removed.
+ * Statistics from rolled-up hours. Each answer is compared with one that reads every row in the plainest way, while hours
+ * are rolled up and deliveries finish late and are removed.
  */
 import assert from "node:assert/strict"
 import { isDeepStrictEqual } from "node:util"
@@ -21,7 +21,7 @@ const make = async (stage: Stage, slug: string, endpoints: number): Promise<Made
   return { workspace, endpoints: ids.toSorted() }
 }
 
-/** So many of an endpoint, `age` hours ago: some without a duration, statuses in turn. */
+/** A number of deliveries of an endpoint, `age` hours ago: some without a duration, with each status in turn. */
 const deliver = (
   stage: Stage,
   { workspace }: Made,
@@ -62,7 +62,7 @@ const plain = (stage: Stage, workspace: string, endpoint: string | null) =>
     endpoint
   )
 
-/** That every answer is what the rows say. */
+/** Every answer agrees with the rows. */
 const agree = async (stage: Stage, { endpoints, workspace }: Made) => {
   for (const endpoint of [null, ...endpoints]) {
     const said = await stage.rows(
@@ -78,8 +78,8 @@ const over = (session: Session) =>
   session.value("select posthorn.hours_over()::text") as Promise<string | null>
 
 /**
- * The newest hour that is over, as if its mark were older than every transaction that is open on the server, in whatever
- * database: tests run beside each other, and some hold theirs for long.
+ * Marks the newest hour as older than every open transaction on the server: tests run concurrently, and some keep
+ * transactions open for long.
  */
 const overAtLast = async (stage: Stage) => {
   await over(stage)
@@ -89,7 +89,7 @@ const overAtLast = async (stage: Stage) => {
   return hour
 }
 
-/** As `HourlyRollups` does it; gives the hours that were counted. */
+/** Rolls up as `HourlyRollups` does; gives the hours. */
 const count = async (stage: Stage) => {
   const until = await overAtLast(stage)
   const hours: Array<Row> = []
@@ -128,7 +128,7 @@ const openOf = (stage: Stage, { workspace }: Made) =>
   )
 
 const scenarios = writeScenarios((it) => {
-  it("hours_to_roll_up, roll_up_hour, deliveries_of, statistics_by_hour: statistics are what the rows say, from hours that are counted and hours that are not", async (stage) => {
+  it("hours_to_roll_up, roll_up_hour, deliveries_of, statistics_by_hour: statistics agree with the rows, in hours with and without a rollup", async (stage) => {
     const made = await make(stage, "acme", 3)
     const other = await make(stage, "other", 1)
     const [many, few, open] = made.endpoints as [string, string, string]
@@ -137,7 +137,7 @@ const scenarios = writeScenarios((it) => {
       await deliver(stage, made, few, 20, age, age === 5 ? [...ALL, "pending"] : ALL)
       await deliver(stage, made, open, 42, age, age === 5 ? [...ALL, "pending", "failed"] : ALL)
       await deliver(stage, other, other.endpoints[0]!, 30, age)
-      // An endpoint of the same id in another workspace.
+      // An endpoint with the same id in another workspace.
       await deliver(stage, other, open, 25, age)
     }
     await deliver(stage, made, many, 10, 24 * 40)
@@ -145,7 +145,7 @@ const scenarios = writeScenarios((it) => {
     assert.ok((await count(stage)) >= 10)
     await agree(stage, made)
     await agree(stage, other)
-    // The hour of now is not over, and the one before it not in its first minute.
+    // The current hour is not over, nor is the one before it in its first minute.
     const hours = await counted(stage, made)
     assert.ok(hours === 5 || hours === 6)
     assert.deepEqual(
@@ -154,7 +154,7 @@ const scenarios = writeScenarios((it) => {
     )
     assert.equal(await openOf(stage, made), 2)
 
-    // What still had work to do comes to its end, and is counted with the others ten minutes later.
+    // Deliveries that were pending finish, and are rolled up with the others ten minutes later.
     const ends = (status: string) =>
       stage.rows(
         "update posthorn.deliveries set status = 'delivered', last_duration_ms = 12345 where workspace_id = $1 and status = $2",
@@ -177,18 +177,18 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual([await counted(stage, made, open), await openOf(stage, made)], [hours, 0])
     await later()
     assert.equal(await count(stage), 0)
-    // Each workspace by itself, however far others have come.
+    // Each workspace separately, even if others have been rolled up further.
     const late = await make(stage, "late", 1)
     await deliver(stage, late, late.endpoints[0]!, 30, 10)
     assert.equal(await count(stage), 1)
     assert.deepEqual([await counted(stage, late), await counted(stage, made)], [1, hours])
     await agree(stage, late)
-    // Two workers that ask at once count it once.
+    // Two workers that ask at the same time roll an hour up once.
     await stage.rows("select posthorn.roll_up_hour(workspace_id, hour) from posthorn.hourly_rollups")
     await agree(stage, made)
   })
 
-  it("roll_up_hour, hours_to_roll_up, statistics_by_hour, stale_rollups, trigger rollups_become_stale, remove_rollups, trigger rollups_follow: what is removed is counted no longer, whoever removes it, and its hours are counted anew", async (stage) => {
+  it("roll_up_hour, hours_to_roll_up, statistics_by_hour, stale_rollups, trigger rollups_become_stale, remove_rollups, trigger rollups_follow: removed deliveries are no longer counted, whoever removes them, and their hours are rolled up again", async (stage) => {
     const made = await make(stage, "acme", 2)
     const other = await make(stage, "other", 1)
     for (const age of [2, 3, 7]) {
@@ -233,7 +233,7 @@ const scenarios = writeScenarios((it) => {
     )
     assert.deepEqual([await counted(stage, other), await counted(stage, other, other.endpoints[0])], [3, 0])
 
-    // Of hours that nobody has counted nothing becomes stale.
+    // Hours without a rollup do not become stale.
     await deliver(stage, made, made.endpoints[0]!, 5, 12)
     await stage.rows(
       "delete from posthorn.deliveries where workspace_id = $1 and created_at < now() - interval '10 hours'",
@@ -243,17 +243,17 @@ const scenarios = writeScenarios((it) => {
     await stage.rows(
       "insert into posthorn.stale_hours select id, now(), 'e', 0, 0, 0, '{}', '{}' from posthorn.workspaces"
     )
-    // Nor is what was removed of an hour that is not counted a reason to count it.
+    // Removing deliveries of an hour without a rollup is no reason to roll it up.
     assert.equal(await count(stage), 0)
     await stage.rows("delete from posthorn.workspaces where id = $1", made.workspace)
     assert.deepEqual([await counted(stage, made), await stale(stage, made)], [0, 0])
     assert.deepEqual([await counted(stage, other), await stale(stage, other)], [3, 1])
   })
 
-  it("hours_over, hours_to_roll_up, roll_up_hour, stale_rollups: no hour is counted to which a transaction may still add, nor while deliveries are being removed", async (stage) => {
+  it("hours_over, hours_to_roll_up, roll_up_hour, stale_rollups: no hour is rolled up to which a transaction may still add, nor while deliveries are being removed", async (stage) => {
     const made = await make(stage, "acme", 1)
     await deliver(stage, made, made.endpoints[0]!, 30, 5)
-    // Whatever its database: marks are compared with transactions of the whole server.
+    // Marks are compared with transactions of the whole server, whatever their database.
     for (const database of ["postgres", undefined]) {
       await stage.rows("truncate posthorn.ended_hours")
       const writer = await stage.other(database === undefined ? {} : { database })
@@ -282,7 +282,7 @@ const scenarios = writeScenarios((it) => {
     await agree(stage, made)
 
     await stage.workspace("other")
-    // Who deletes the workspace neither waits for who counts, nor leaves anything behind.
+    // A transaction that deletes the workspace neither waits for a rollup, nor leaves anything behind.
     await writer.rows("begin")
     await writer.rows("select from posthorn.workspaces for update")
     const before = await stage.rows("select counted_at from posthorn.hourly_rollups")
@@ -299,7 +299,7 @@ const scenarios = writeScenarios((it) => {
     await stage.rows("commit")
   })
 
-  it("roll_up_hour, stale_rollups, hours_to_roll_up, statistics_by_hour: whoever removes deliveries waits for nobody who counts, and no answer is wrong for it", async (stage) => {
+  it("roll_up_hour, stale_rollups, hours_to_roll_up, statistics_by_hour: removing deliveries waits for no rollup, and all answers stay right", async (stage) => {
     const made = await make(stage, "acme", 2)
     const other = await make(stage, "other", 1)
     for (const one of [made, other])
@@ -314,7 +314,7 @@ const scenarios = writeScenarios((it) => {
         `select posthorn.roll_up_hour($1, date_trunc('hour', now(), 'UTC') - interval '5 hours')`,
         made.workspace
       )
-    // An hour that is counted for the first time, and one that was.
+    // One hour is rolled up for the first time, another one again.
     for (const most of [300, 400]) {
       await stage.rows("begin")
       await countHour()
@@ -322,14 +322,14 @@ const scenarios = writeScenarios((it) => {
       await stage.rows("commit")
       await agree(stage, made)
     }
-    // In nobody's way: nothing of hours that were never counted.
+    // Hours without a rollup block nothing.
     assert.equal(await stale(stage, other), 0)
     assert.equal(await count(stage), 2)
     assert.equal(await stale(stage, made), 0)
     await agree(stage, made)
     await agree(stage, other)
 
-    // In a transaction that does not see what was counted since it began.
+    // In a transaction that does not see rollups made since it began.
     await stage.rows("truncate posthorn.hourly_rollups")
     await writer.rows("begin isolation level repeatable read")
     await writer.rows("select from posthorn.hourly_rollups")
@@ -342,7 +342,7 @@ const scenarios = writeScenarios((it) => {
     await agree(stage, made)
   })
 
-  it("roll_up_hour, stale_rollups, statistics_by_hour: an endpoint of which something was removed is taken from the sums, and no other is counted anew", async (stage) => {
+  it("roll_up_hour, stale_rollups, statistics_by_hour: what was removed of an endpoint is subtracted from the sums, and no other endpoint is counted again", async (stage) => {
     const made = await make(stage, "acme", 4)
     const [big, small, open, late] = made.endpoints as [string, string, string, string]
     for (const age of [3, 8]) {
@@ -386,7 +386,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual([await stale(stage, made), await counted(stage, made, big)], [1, 2])
     await agree(stage, made)
 
-    // What is in no sum, because it had work to do, is taken from none.
+    // Pending deliveries are in no sum, so removing them subtracts nothing.
     await fewer(open)
     await agree(stage, made)
     assert.equal(await count(stage), 1)
@@ -394,7 +394,7 @@ const scenarios = writeScenarios((it) => {
     await agree(stage, made)
   })
 
-  it("roll_up_hour: an hour that is counted anew keeps what was counted of its endpoints in other hours and workspaces", async (stage) => {
+  it("roll_up_hour: rolling an hour up again keeps the rollups of its endpoints in other hours and workspaces", async (stage) => {
     const [made, other] = [await make(stage, "acme", 1), await make(stage, "other", 0)]
     const [endpoint] = made.endpoints as [string]
     for (const age of [3, 8]) await deliver(stage, made, endpoint, 40, age)
@@ -414,7 +414,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual(await kept(), [1, 1])
   })
 
-  it("hours_over: marks of ended hours are kept until a newer one is known to be over, and none of another server", async (stage) => {
+  it("hours_over: marks of ended hours are kept until a newer one is known to be over, and marks of another server are dropped", async (stage) => {
     const marks = () =>
       stage.rows(
         "select extract(epoch from now() - hour)::integer / 3600 as age from posthorn.ended_hours order by 1"
@@ -437,7 +437,7 @@ const scenarios = writeScenarios((it) => {
     assert.equal((await marks()).length, 1)
   })
 
-  it("hours_over: what was counted of hours that are still to come, before the clock was set back, is counted again", async (stage) => {
+  it("hours_over: rollups of future hours, made before the clock was set back, are made again", async (stage) => {
     const made = await make(stage, "acme", 1)
     await stage.rows(
       `insert into posthorn.hourly_rollups (workspace_id, hour, endpoint_id, delivered, failed_permanent, dead_lettered, durations,
@@ -464,7 +464,7 @@ const scenarios = writeScenarios((it) => {
     )
   })
 
-  it("remove_old_rollups: counts that nobody can ask for any more go, and no others", async (stage) => {
+  it("remove_old_rollups: rollups that no query can reach any more are removed, and no others", async (stage) => {
     const made = await make(stage, "acme", 1)
     const other = await make(stage, "other", 1)
     for (const { workspace } of [made, other])
@@ -484,7 +484,10 @@ const scenarios = writeScenarios((it) => {
   })
 })
 
-/** Other hours are over once an hour has turned, or its first minute is over: a scenario that met that is played again. */
+/**
+ * At the turn of an hour, or when its first minute ends, other hours are over: a scenario that meets that moment is
+ * repeated.
+ */
 const withinAnHour = ({ play, ...about }: Scenario): Scenario => ({
   ...about,
   play: async (stage) => {

@@ -1,4 +1,4 @@
-/** Finding everything that waits, endpoint by endpoint. */
+/** The sweep: finding everything that waits, endpoint by endpoint. */
 import assert from "node:assert/strict"
 import { type Stage, writeScenarios } from "./Stage.ts"
 
@@ -11,7 +11,7 @@ const heads = (stage: Stage, workspace: string, endpoint: string, most: number) 
   )
 
 export const sweeping = writeScenarios((it) => {
-  it("heads: each endpoint past the position is shown once, with its first row, so many at a time", async (stage) => {
+  it("heads: each endpoint past the position is returned once, with its first row, a limited number at a time", async (stage) => {
     const acme = await stage.workspace()
     const endpoints = [await stage.endpoint(acme), await stage.endpoint(acme), await stage.endpoint(acme)]
     await stage.deliveries(acme, "acme", 2)

@@ -1,10 +1,10 @@
-/** Evidence stays as it is and goes with what it is about; subscriptions follow their endpoint. */
+/** Evidence cannot be changed and is removed with its parent; subscriptions follow their endpoint. */
 import assert from "node:assert/strict"
 import { FailureReason } from "@posthorn/domain/Verdict"
 import { type Row, writeScenarios } from "./Stage.ts"
 
 const scenarios = writeScenarios((it) => {
-  it("refuse_change, refuse_removal, trigger audit_events_immutable, trigger audit_events_kept: audit events are neither changed nor removed, but go with their workspace", async (stage) => {
+  it("refuse_change, refuse_removal, trigger audit_events_immutable, trigger audit_events_kept: audit events can be neither changed nor removed, except with their workspace", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     for (const workspace of [acme, other]) await stage.audit(workspace)
     assert.equal(await stage.code("update posthorn.audit_events set action = 'x'"), "PH001")
@@ -13,7 +13,7 @@ const scenarios = writeScenarios((it) => {
     assert.equal(await stage.value("select workspace_id from posthorn.audit_events"), other)
   })
 
-  it("refuse_change, trigger operator_audit_events_immutable: what the operator did is neither changed nor removed", async (stage) => {
+  it("refuse_change, trigger operator_audit_events_immutable: the operator's log can be neither changed nor shortened", async (stage) => {
     await stage.rows(`insert into posthorn.operator_audit_events
         (action, actor_type, actor_id, via, target_type, target_id, trace_id)
         values ('workspace.created', 'operator', 'operator', 'sql', 'workspace', 'x', 'x')`)
@@ -21,7 +21,7 @@ const scenarios = writeScenarios((it) => {
     assert.equal(await stage.code("delete from posthorn.operator_audit_events"), "PH001")
   })
 
-  it("remove_attempts, refuse_lone_removal, trigger attempts_follow, trigger attempts_immutable, trigger attempts_kept: attempts are neither changed nor removed, but go with their delivery, and no others with it", async (stage) => {
+  it("remove_attempts, refuse_lone_removal, trigger attempts_follow, trigger attempts_immutable, trigger attempts_kept: attempts can be neither changed nor removed, except with their delivery, and no others go with it", async (stage) => {
     const acme = await stage.workspace()
     await stage.endpoint(acme)
     const [gone, kept] = await stage.deliveries(acme, "acme", 2)
@@ -34,7 +34,7 @@ const scenarios = writeScenarios((it) => {
     ])
   })
 
-  it(": what no attempt can be is refused, whoever writes it, and what just may be is not", async (stage) => {
+  it(": impossible attempts are refused, whoever writes them, and possible ones are accepted", async (stage) => {
     const acme = await stage.workspace()
     const told = {
       workspace_id: acme,
@@ -75,12 +75,12 @@ const scenarios = writeScenarios((it) => {
       assert.equal(await code({ status, failure_reason }), "23514")
   })
 
-  it("remove_deliveries, remove_events, remove_queued, trigger deliveries_follow, trigger events_follow, trigger queue_follows: deliveries go with their endpoint, their rows in the queue with them, events with their workspace, and nothing else", async (stage) => {
+  it("remove_deliveries, remove_events, remove_queued, trigger deliveries_follow, trigger events_follow, trigger queue_follows: deliveries are removed with their endpoint, queue rows with deliveries, events with their workspace, and nothing else", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     const going = await stage.endpoint(acme)
     await stage.endpoint(acme)
     await stage.endpoint(other)
-    // The same ids in both workspaces: what goes is found by workspace and id.
+    // The same ids in both workspaces, so that rows must be found by workspace and id.
     await stage.rows("alter table posthorn.endpoints disable trigger user")
     await stage.rows(
       `insert into posthorn.endpoints select (jsonb_populate_record(e, jsonb_build_object('workspace_id', $1::text))).*
@@ -110,7 +110,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual(await counts(), [1, 2, 2])
   })
 
-  it("keep_subscriptions, trigger endpoints_subscriptions: subscriptions are those that the endpoint has now, and no other endpoint's are touched", async (stage) => {
+  it("keep_subscriptions, trigger endpoints_subscriptions: subscriptions are the current ones of their endpoint, and no other endpoint's are changed", async (stage) => {
     const acme = await stage.workspace()
     const [one, two] = [
       await stage.endpoint(acme, { types: ["a"] }),

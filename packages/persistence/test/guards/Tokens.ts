@@ -1,4 +1,4 @@
-/** The statements of repositories: which token is touched and revoked, which link and session is opened and ended. */
+/** Statements of repositories: which token is touched and revoked, and which link and session is opened and ended. */
 import assert from "node:assert/strict"
 import { newId } from "@posthorn/domain/Ids"
 import { Effect } from "effect"
@@ -34,7 +34,7 @@ const GRANT: Grant = {
   root: { type: "operator", id: "operator" }
 }
 
-/** 32 bytes, as a hash is. */
+/** 32 bytes, like a hash. */
 const hash = (n: number) => Buffer.alloc(32, n)
 
 const expire = (stage: Stage, table: string, id: string) =>
@@ -44,14 +44,14 @@ const idsIn = async (stage: Stage, table: string) =>
   (await stage.rows(`select id from posthorn.${table} order by id`)).map(({ id }) => id)
 
 const scenarios = writeScenarios((it) => {
-  it("ApiTokensRepo.ts touch: the use of a token is written down once a minute, for this token of this workspace only", async (stage) => {
+  it("ApiTokensRepo.ts touch: the use of a token is stored once a minute, for this token of this workspace only", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     const [one] = [await token(stage, acme), await token(stage, acme)]
     const tokens = await stage.repos.get(ApiTokensRepo)
     const touch = (workspace: string) => () => stage.repos.run(tokens.touch(workspace, one))
     await changesNothing(stage, "api_tokens", touch(other))
     await changesOnly(stage, "api_tokens", acme, one, touch(acme))
-    // In a time that this test has left the present minute as well.
+    // At a time that falls neither into this minute nor into the next.
     await stage.rows(
       "update posthorn.api_tokens set last_used_at = now() + interval '1 hour' where id = $1",
       one
@@ -64,13 +64,13 @@ const scenarios = writeScenarios((it) => {
     await changesOnly(stage, "api_tokens", acme, one, touch(acme))
   })
 
-  it("ApiTokensRepo.ts revokeFrom: a token is revoked once, and what it made with it if that is asked for; nothing that others made", async (stage) => {
+  it("ApiTokensRepo.ts revokeFrom: a token is revoked once, with its descendants if asked for, and without tokens that others made", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     const one = await token(stage, acme)
     const child = await token(stage, acme, { by: one })
     const grandchild = await token(stage, acme, { by: child })
     await token(stage, acme)
-    // Made by a token that is not this workspace's; and what that made here.
+    // A token made by one of another workspace, and a token that it made here.
     const foreign = await token(stage, other, { by: one })
     await token(stage, acme, { by: foreign })
     const tokens = await stage.repos.get(ApiTokensRepo)
@@ -83,7 +83,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual(await revoke(acme, true), [])
   })
 
-  it("ApiTokensRepo.ts revokeMadeIn: the tokens that were made in a session are revoked with theirs, in its own workspace", async (stage) => {
+  it("ApiTokensRepo.ts revokeMadeIn: the tokens that were made in a session are revoked with their descendants, in its own workspace", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     const made = await token(stage, acme, { inSession: "ses_0" })
     const child = await token(stage, acme, { by: made })
@@ -97,7 +97,7 @@ const scenarios = writeScenarios((it) => {
     )
   })
 
-  it("ConsoleRepo.ts insertLink, ConsoleRepo.ts insertSession: a new link takes the workspace's expired ones away, and a new session its ended ones, no others", async (stage) => {
+  it("ConsoleRepo.ts insertLink, ConsoleRepo.ts insertSession: a new link removes expired links of its workspace, a new session ended sessions, and no others", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     const console = await stage.repos.get(ConsoleRepo)
     const link = (workspace: string, n: number) =>
@@ -122,7 +122,7 @@ const scenarios = writeScenarios((it) => {
     assert.deepEqual(await idsIn(stage, "console_sessions"), ["ses_0", "ses_2", "ses_3"])
   })
 
-  it("ConsoleRepo.ts takeLink: a link opens its own workspace, once, and no other link goes with it", async (stage) => {
+  it("ConsoleRepo.ts takeLink: a link works in its own workspace, once, and leaves other links alone", async (stage) => {
     const console = await stage.repos.get(ConsoleRepo)
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     for (const [n, workspace] of [acme, other].entries())
@@ -137,7 +137,7 @@ const scenarios = writeScenarios((it) => {
     assert.equal(await take(acme, 0), true)
   })
 
-  it("ConsoleRepo.ts touch, ConsoleRepo.ts end: a session is kept awake and ended by itself, once, in its own workspace", async (stage) => {
+  it("ConsoleRepo.ts touch, ConsoleRepo.ts end: only this session of this workspace is touched and ended, once", async (stage) => {
     const acme = await stage.workspace()
     const console = await stage.repos.get(ConsoleRepo)
     for (const n of [0, 1])
@@ -153,7 +153,7 @@ const scenarios = writeScenarios((it) => {
     await changesNothing(stage, "console_sessions", () => stage.repos.run(console.end(acme, "ses_0")))
   })
 
-  it("ConsoleRepo.ts end: with a session end those that its links opened, and the links go, in its own workspace", async (stage) => {
+  it("ConsoleRepo.ts end: ending a session ends the sessions that its links opened, and removes the links, in its own workspace", async (stage) => {
     const [acme, other] = [await stage.workspace("acme"), await stage.workspace("other")]
     const console = await stage.repos.get(ConsoleRepo)
     for (const workspace of [acme, other])

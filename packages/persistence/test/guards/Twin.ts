@@ -1,4 +1,6 @@
-/** Whether something stays with its own: the rows of one workspace beside those of another that has all the same ids. */
+/**
+ * Copies the rows of one workspace to another with the same ids, to check that a statement changes only its own workspace.
+ */
 import assert from "node:assert/strict"
 import type { Stage } from "./Stage.ts"
 
@@ -15,7 +17,7 @@ type Table =
   | "queue"
   | "replays"
 
-/** The list of failures is kept by updates of deliveries; whoever inserts failed ones writes it too. */
+/** Updates of deliveries maintain the list of failures; inserting failed ones must write it too. */
 const alongWith = (table: Table) => (table === "deliveries" ? [table, "failed_deliveries"] : [table])
 
 /** A workspace with the same rows in these tables. */
@@ -32,7 +34,7 @@ export const twinOf = async (stage: Stage, workspace: string, ...tables: Readonl
   return twin
 }
 
-/** What a table holds, by workspace and id. */
+/** The rows of a table, by workspace and id. */
 export const held = async (stage: Stage, table: string) =>
   new Map(
     (
@@ -49,7 +51,7 @@ const changedIn = async (stage: Stage, table: string, act: () => Promise<unknown
   return [...before].filter(([key, row]) => after.get(key) !== row).map(([key]) => key)
 }
 
-/** Changes or removes this row, which then is another, and no other row of the table. */
+/** Expects the action to change or remove this row, and no other row of the table. */
 export const changesOnly = async (
   stage: Stage,
   table: string,

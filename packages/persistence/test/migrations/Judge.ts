@@ -1,8 +1,8 @@
 /**
- * Judges the migrations that were added since a release: what is released stays as it is, what is new runs beside the
- * programs of that release, and no statement keeps a big table locked (`Statements.ts`).
+ * Judges the migrations that were added since a release. Released ones must stay unchanged, new ones must run beside the
+ * programs of that release, and no statement may keep a big table locked (`Statements.ts`).
  *
- * A statement that is right all the same says why in the comment before it: `-- Allowed: …`.
+ * A statement that is allowed nevertheless gives its reason in the comment before it: `-- Allowed: …`.
  */
 import { type Migration, migrationOf } from "@posthorn/persistence/operations/Migrations"
 import { type Node, parse } from "libpg-query"
@@ -16,11 +16,11 @@ export interface File {
 interface Statement {
   readonly node: Node
   readonly line: number
-  /** The comment before it. */
+  /** The comment before the statement. */
   readonly comment: string
 }
 
-/** A reason is more than a word. */
+/** A reason needs more than one word. */
 const ALLOWED = /^\s*-- Allowed: .{10,}/m
 
 const statementsOf = async (sql: string): Promise<ReadonlyArray<Statement>> => {
@@ -39,7 +39,7 @@ const statementsOf = async (sql: string): Promise<ReadonlyArray<Statement>> => {
 
 const newSchema = (): Schema => ({ fresh: new Set(), neverNull: new Map() })
 
-/** What the released migrations left behind; their tables are not fresh. */
+/** The schema after the released migrations; its tables are not new. */
 const schemaAfter = async (released: ReadonlyArray<File>) => {
   const schema = newSchema()
   for (const { sql } of released)
@@ -87,7 +87,7 @@ const judgeFile = async (
   return problems
 }
 
-/** What is wrong, a line each. */
+/** The faults, one line each. */
 export const judge = async (
   released: ReadonlyArray<File>,
   now: ReadonlyArray<File>

@@ -1,4 +1,4 @@
-/** The last release of this repository, as git knows it: the newest tag `vX.Y.Z` that leads to what is checked out. */
+/** The last release of this repository in git: the newest tag `vX.Y.Z` among the ancestors of what is checked out. */
 import { execFileSync } from "node:child_process"
 import type { File } from "./Judge.ts"
 
@@ -13,7 +13,7 @@ export const lastRelease = (root: string): string | undefined => {
   return reachable.split("\n").find((tag) => /^v\d+\.\d+\.\d+$/.test(tag))
 }
 
-/** The files of the migrations as they were at a tag or commit. */
+/** The migration files at a tag or commit. */
 export const migrationsAt = (root: string, ref: string): ReadonlyArray<File> =>
   git(root, "ls-tree", "--name-only", `${ref}:${FOLDER}`)
     .split("\n")

@@ -1,7 +1,7 @@
 /**
- * What the worker's statements cost must not hang on what PostgreSQL believes about the tables. They are functions whose
- * plans are kept per connection; a plan made while the queue was empty is used when a burst fills it. Measured in pages
- * read, so that a slow machine changes nothing. Source: spec §8, docs/benchmarks.md.
+ * The cost of the worker's statements must not depend on PostgreSQL's statistics of the tables. They are functions whose
+ * plans are kept per connection, so a plan made while the queue was empty is used when a burst fills it. Costs are measured
+ * in pages read, so that a slow machine changes nothing. Source: spec §8, docs/benchmarks.md.
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
@@ -14,21 +14,24 @@ import { EndpointsRepo } from "../../src/repositories/EndpointsRepo.ts"
 const GROUP = 100
 const WAITING = 10_000
 const SCAN_LIMIT = 1_000
-/** Workspaces that have nothing. */
+/** Workspaces without rows. */
 const IDLE = 500
-/** Measured 8 (2 of them for the event's payload) and 27; 12 and 30 to 35 when an index is read that has the key somewhere, or a whole one. */
+/**
+ * Measured: 8 (2 of them for the event's payload) and 27. With an index that has the key in a later column, or a scan of a
+ * whole index, 12 and 30 to 35.
+ */
 const PAGES_TO_LOAD = 9
 const PAGES_TO_RECORD = 28
 /**
- * Groups that are measured, of which the cheapest counts. A session also reads the catalog's pages in between, for what it
- * has to plan or look up anew: a call took 18.8 pages for each delivery, instead of 8, after another session had made 1,500
- * tables. A plan that reads too much does so for each group.
+ * The number of measured groups; the cheapest counts. A session also reads pages of the catalogue, for plans and look-ups:
+ * after another session had made 1,500 tables, a call took 18.8 pages for each delivery instead of 8. A plan that reads too
+ * much does so for each group.
  */
 const TURNS = 3
 
 type Query = Effect.Effect.Success<typeof connect>
 
-/** Publishes so many events to all endpoints of the workspace, in one call. */
+/** Publishes a number of events to all endpoints of the workspace, in one call. */
 const publish = (query: Query, slug: string, events: number) =>
   query(
     `select count(*) from posthorn.publish_events($1, array_fill('invoice.paid'::text, array[$2::integer]),
@@ -37,7 +40,7 @@ const publish = (query: Query, slug: string, events: number) =>
     events
   )
 
-/** What a transaction that is rolled back gives, and how many rows of the table it has read. */
+/** The result of a transaction that is rolled back, and how many rows of the table it read. */
 const counted = <A, E, R>(query: Query, table: string, ask: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const read = Effect.map(query(readRows(table)), ([row]) => row!.n as number)
@@ -64,7 +67,7 @@ const COLUMNS = `workspace_id; delivery_id; endpoint_id; 0; attempts + 1::smalli
 const recorded = (columns: string) =>
   `posthorn.record(${columns.split(";").map(each).join(", ")}, '{"a":"b"}')`
 const RECORD = recorded(COLUMNS)
-/** The first attempts failed and are tried again; the endpoint's streak moves, and it stays enabled. */
+/** The first attempts failed and will be repeated; the endpoint's streak changes, and it stays enabled. */
 const RECORD_FAILED = recorded(
   COLUMNS.replace("'delivered'::text", "'failed'::text")
     .replace("200::smallint; null::text", "500::smallint; 'http_status'::text")
@@ -78,7 +81,7 @@ const due = (skip: string) =>
 const claim = (count: number, limit: number) =>
   `posthorn.claim(${["workspace_id", "delivery_id", "attempts", `${count}::smallint`].map(each).join(", ")}, ${limit}, true)`
 
-/** The worker's statements, and the indexes by which each finds its rows. None reads a table from end to end. */
+/** The worker's statements, and the indexes that each may use. None reads a whole table. */
 const STATEMENTS: Readonly<Record<string, readonly [call: string, ...indexes: ReadonlyArray<string>]>> = {
   due: [due("'{}'"), "queue_due"],
   "due, without some endpoints": [due("array['whe_1']"), "queue_due"],
@@ -111,11 +114,11 @@ const STATEMENTS: Readonly<Record<string, readonly [call: string, ...indexes: Re
   ]
 }
 
-/** How often each index, and each table from end to end, was read by this transaction and those just before it. */
+/** How often this transaction and those just before it read each index, and each whole table. */
 const SCANS = `select relname as name, pg_stat_get_xact_numscans(oid)::integer as scans from pg_class
   where relnamespace = 'posthorn'::regnamespace and relkind in ('i', 'r')`
 
-/** What a call reads: indexes by their names, and tables by theirs, when they are read from end to end. */
+/** What a call reads: the names of its indexes, and of the tables that it reads from end to end. */
 const scannedBy = (query: Query, call: string) =>
   Effect.gen(function* () {
     yield* query("begin")
@@ -129,7 +132,7 @@ const scannedBy = (query: Query, call: string) =>
 const picked = (count: number) => `create temp table picked as
   select * from posthorn.queue order by delivery_id desc limit ${count}`
 
-/** Pages that `call` touched, with everything it called. */
+/** Pages touched by `call`, including everything that it calls. */
 const pagesOf = (query: Query, call: string) =>
   Effect.map(query(`explain (analyze, buffers, format json) select * from ${call}`), (rows) => {
     const [explained] = rows[0]!["QUERY PLAN"] as ReadonlyArray<{
@@ -146,7 +149,7 @@ const states = {
 
 layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => {
   it.scoped(
-    "§3.4 read a row or two of each workspace to find those with old history, however much one has",
+    "§3.4 read a row or two of each workspace to find those with old history, however long the history is",
     () =>
       Effect.gen(function* () {
         const query = yield* connect
@@ -163,7 +166,7 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
   )
 
   for (const [state, count] of Object.entries(states)) {
-    it.scoped(`§8 read a few pages per delivery also where the queue ${state} and a burst came since`, () =>
+    it.scoped(`§8 read a few pages per delivery, also where the queue ${state} before a burst`, () =>
       Effect.gen(function* () {
         const query = yield* connect
         if (state.includes("empty")) yield* query(count)
@@ -205,7 +208,7 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
   }
 
   it.scoped(
-    "§3.1 look at a bounded number of rows, and go on from there, however many an endpoint has that is left out",
+    "§3.1 read a bounded number of rows, and continue from there, however many rows a skipped endpoint has",
     () =>
       Effect.gen(function* () {
         const query = yield* connect
@@ -232,14 +235,14 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
           second.answer.id
         )
 
-        // Once for the rows, and once for where that ended.
+        // Once for the rows, and once for where reading ended.
         expect([first.read, second.read]).toEqual([2 * SCAN_LIMIT, 2 * SCAN_LIMIT])
         expect(behind!.n).toBe(2 * SCAN_LIMIT)
         yield* query("truncate posthorn.workspaces cascade")
       })
   )
 
-  it.scoped("§3.1 look at no row that is not due, however many there are since their plan was made", () =>
+  it.scoped("§3.1 read no row that is not due, however many there are since their plan was made", () =>
     Effect.gen(function* () {
       const query = yield* connect
       const { id } = yield* workspace()
@@ -262,7 +265,7 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
     })
   )
 
-  it.scoped("§3.4 removes attempts with their delivery by its key, however many others came since", () =>
+  it.scoped("§3.4 removes attempts with their delivery by its key, however many others exist", () =>
     Effect.gen(function* () {
       const query = yield* connect
       const { id } = yield* workspace()
@@ -286,14 +289,14 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
       yield* query("commit")
 
       expect(read!.scanned).toBe("0")
-      // One is of the removal before.
+      // One belongs to the previous removal.
       expect(Number(read!.fetched)).toBeLessThanOrEqual(3)
     })
   )
 
   for (const whose of ["an endpoint", "a workspace"]) {
     it.scoped(
-      `§8 reads a page of ${whose} by its index, by a plan that was made while there was nothing`,
+      `§8 reads a page of ${whose} by its index, with a plan that was made while the tables were empty`,
       () =>
         Effect.gen(function* () {
           const query = yield* connect
@@ -342,7 +345,7 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
     })
   )
 
-  it.scoped("§4.5 looks every minute at no counted hour but those that are too old", () =>
+  it.scoped("§4.5 reads no rollup each minute except those that are too old", () =>
     Effect.gen(function* () {
       const query = yield* connect
       const keep = (workspace: string, from: number, to: number) =>
@@ -368,7 +371,7 @@ layer(TestPg, { excludeTestServices: true })("the worker's statements", (it) => 
       yield* query("rollback")
       yield* query("truncate posthorn.hourly_rollups, posthorn.stale_hours")
 
-      // One more, of which the planner asks how old the oldest is.
+      // One more, because the planner reads the oldest entry.
       for (const { gone, looked } of rows) {
         expect(gone).toBe(3)
         expect(looked).toBeLessThanOrEqual(2 * 3)

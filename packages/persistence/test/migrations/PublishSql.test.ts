@@ -1,4 +1,4 @@
-/** `posthorn.publish` in somebody's own transaction. Source: spec §3.4 (Publish). */
+/** `posthorn.publish` in an application's transaction. Source: spec §3.4 (Publish). */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
@@ -25,7 +25,7 @@ const seed = (slug: string) =>
   })
 
 layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
-  it.scoped("§3.4 leaves out an endpoint that is deleted while an event is published, and fails nobody", () =>
+  it.scoped("§3.4 leaves out an endpoint that is deleted during the publish, and does not fail", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { endpointId, stored } = yield* seed("deleted")
@@ -36,7 +36,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
       const publishing = yield* Effect.fork(
         publish(`select * from posthorn.publish('deleted', 'invoice.paid', '{"id": 7}')`)
       )
-      // It found the endpoint, which is still there for everybody else, and waits for what becomes of it.
+      // The publish has found the endpoint, which other transactions still see, and waits for the deletion to end.
       yield* sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.pipe(
         Effect.filterOrFail((waiting) => waiting.length > 0),
         Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurs(500))))
@@ -73,7 +73,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
     })
   )
 
-  it.effect("§3.4 refuses with a SQLSTATE of its own what REST refuses, and stores nothing", () =>
+  it.effect("§3.4 refuses what REST refuses, each with a SQLSTATE of its own, and stores nothing", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { stored } = yield* seed("refusals")
@@ -141,7 +141,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
     })
   )
 
-  it.effect("§8 events and deliveries were created at the moment of their ids, whichever way they came", () =>
+  it.effect("§8 events and deliveries are dated by their ids, however they were published", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { workspaceId, endpointId } = yield* seed("moments")
@@ -181,7 +181,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
     })
   )
 
-  it.scoped("§3.4 touches no endpoint and wakes nobody for events that are refused beside others", () =>
+  it.scoped("§3.4 locks no endpoint and notifies no worker for events that are refused in a batch", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { workspaceId, endpointId } = yield* seed("untouched")
@@ -209,7 +209,7 @@ layer(TestPg, { excludeTestServices: true })("posthorn.publish", (it) => {
     })
   )
 
-  it.effect("§3.4 lets no other role call it unless the operator of the database says so", () =>
+  it.effect("§3.4 lets no other role call it unless the operator of the database grants it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
 

@@ -1,4 +1,4 @@
-/** What `npm run migrations` lets through, and what it refuses. */
+/** Which migrations `npm run migrations` accepts, and which it refuses. */
 import { execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -100,7 +100,7 @@ describe("a migration", () => {
     expect(problems[0]).toContain(why)
   })
 
-  it("§9 makes indexes outside a transaction, so that it can be run again", async () => {
+  it("§9 makes indexes outside a transaction, in a file that can be run again", async () => {
     const anew =
       "drop index concurrently if exists posthorn.i;\ncreate index concurrently i on posthorn.events (n);"
     expect(await told(anew, OUTSIDE)).toEqual([])
@@ -115,7 +115,7 @@ describe("a migration", () => {
     ])
   })
 
-  it("§9 says which programs go on beside it, those of the last release among them", async () => {
+  it("§9 says which programs may run beside it, and includes those of the last release", async () => {
     expect(await told("create table posthorn.more (id text);", "")).toEqual([
       expect.stringContaining("begin with `-- Runs beside: 0002`")
     ])

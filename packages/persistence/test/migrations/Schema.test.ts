@@ -3,7 +3,7 @@ import { expect, layer } from "@effect/vitest"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect } from "effect"
 
-/** What does not lead with workspace_id, and why. */
+/** Keys and indexes that do not lead with workspace_id, with the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   workspaces_pkey: "the directory of workspaces itself",
   workspaces_slug_key: "the directory: the slug of a path tells the workspace",
@@ -22,12 +22,12 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   shards_pkey: "belongs to the workers, not to a workspace"
 }
 
-/** Tables without rows of a workspace, or, like idempotent_answers, with some that are the operator's. */
+/** Tables whose rows belong to no workspace, or, like idempotent_answers, some of whose rows are the operator's. */
 const PROGRAM_TABLES =
   "daily_runs default_quotas ended_hours idempotent_answers migrations operator_audit_events shards workspaces"
 
 layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
-  it.effect("§3.4 leads every key and index with the workspace, but for the named exceptions", () =>
+  it.effect("§3.4 leads every key and index with the workspace, except the listed ones", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
 
@@ -98,11 +98,11 @@ layer(TestPg, { excludeTestServices: true })("the schema", (it) => {
     })
   )
 
-  it.effect("§12 binds every function to names that no caller can shadow", () =>
+  it.effect("§12 functions use no name that a caller could shadow", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
 
-      // Either the names were bound when it was made, or it looks them up in a path of its own, temporary names last.
+      // Either the names were bound at its creation, or it has a search path of its own, with temporary names last.
       const functions = yield* sql<{ name: string; bound: boolean }>`
         select proname::text as name, prosqlbody is not null or exists (
           select from unnest(proconfig) as setting

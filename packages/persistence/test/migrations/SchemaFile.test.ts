@@ -1,6 +1,6 @@
 /**
- * `schema.sql`: the tables, types and functions that all migrations together make, for reading. It is made here from
- * PostgreSQL's own catalogue; after a change of the migrations, `npm test -- SchemaFile -u` writes it anew.
+ * `schema.sql`: the tables, types and functions that all migrations make, for reading. It is generated here from
+ * PostgreSQL's catalogue; after a change of the migrations, `npm test -- SchemaFile -u` writes it again.
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
@@ -11,7 +11,7 @@ const HEADER = `-- What all migrations together make, for reading: migrations/ i
 -- Written by \`npm test -- SchemaFile -u\`, never by hand.
 `
 
-/** Each row is one line of text, or several. */
+/** Each row is one or several lines of text. */
 const TYPES = `
   select format(E'create type posthorn.%s as (\\n%s\\n);', t.typname,
     (select string_agg(format('  %s %s', a.attname, format_type(a.atttypid, a.atttypmod)), E',\\n' order by a.attnum)

@@ -1,11 +1,11 @@
 /**
- * Which statements a migration may make while Posthorn is running on tables of any size. What is not known to be short, and
- * harmless to programs of the last release, is refused: what PostgreSQL's own parser gives is looked up here, nothing is
- * guessed from the text.
+ * Which statements a migration may contain while Posthorn runs on tables of any size. A statement is refused unless it is
+ * known to be short, and harmless to programs of the last release. The output of PostgreSQL's own parser is compared with
+ * lists here; nothing is guessed from the text.
  *
- * A table made since the last release is empty when it is migrated: everything may be done to it.
+ * A table made since the last release is empty when it is migrated, so every statement on it is allowed.
  *
- * Cannot know: how long others hold their locks (the migrator gives up and tries again), and what the programs of the last
+ * Not checked: how long others hold their locks (the migrator gives up and tries again), and what the programs of the last
  * release read (`npm run upgrade` runs them).
  */
 import type {
@@ -18,15 +18,15 @@ import type {
   RangeVar
 } from "libpg-query"
 
-/** What the migrations before have made of the schema. */
+/** The schema as earlier migrations left it. */
 export interface Schema {
-  /** Tables that no release knows. */
+  /** Tables that no release has. */
   readonly fresh: Set<string>
-  /** Constraints that say of a column that it is never null, by table and name. */
+  /** Constraints that a column is not null, by table and name. */
   readonly neverNull: Map<string, { readonly column: string; isValidated: boolean }>
 }
 
-/** How the migration is run, and what else is in it. */
+/** How the migration is run, and its other statements. */
 export interface Surroundings {
   readonly isTransaction: boolean
   readonly isAlone: boolean
@@ -34,7 +34,7 @@ export interface Surroundings {
   readonly mayRemove: boolean
 }
 
-/** Why it is refused, or null. */
+/** The reason for refusing it, or null. */
 export type Judgement = string | null
 
 const tableOf = (relation: RangeVar | undefined) =>
@@ -50,7 +50,9 @@ const REMOVAL =
 const VOLATILE =
   "a default that is not a constant writes every row anew: add the column without, fill it later"
 
-/** Built in: its values need no check, and so no reading of the table. The parser leaves some without their schema. */
+/**
+ * Built-in types: their values need no check, so the table is not read. The parser leaves the schema out for some of them.
+ */
 const isPlainType = (column: ColumnDef) => {
   const names = (column.typeName?.names ?? []).map(textOf)
   return names.length === 1 || names[0] === "pg_catalog"
@@ -121,7 +123,7 @@ const isNeverNull = (schema: Schema, table: string, column: string) =>
     ([name, known]) => name.startsWith(`${table}.`) && known.column === column && known.isValidated
   )
 
-/** Short in themselves: only the table's description changes. */
+/** Short operations that only change the table's description. */
 const SHORT = new Set<AlterTableCmd["subtype"]>([
   "AT_ColumnDefault",
   "AT_DropNotNull",
@@ -187,13 +189,13 @@ const drop = ({ concurrent, missing_ok: bearsAbsence, removeType }: DropStmt, wh
   return bearsAbsence === true ? null : "run again after an interruption it would fail: `if exists`"
 }
 
-/** Rows of tables that no release knows, or a few by value, may be written. */
+/** Writing rows is allowed in tables that no release has, and for a few rows by value elsewhere. */
 const writes = (schema: Schema, relation: RangeVar | undefined): Judgement =>
   schema.fresh.has(tableOf(relation))
     ? null
     : "it may write any number of rows in one transaction: let a daily run do it in passes"
 
-/** Only what is made is new; what is there stays as it is. */
+/** Creates something new and leaves existing objects unchanged. */
 const HARMLESS = new Set([
   "AlterDefaultPrivilegesStmt",
   "AlterEnumStmt",
@@ -209,7 +211,7 @@ const HARMLESS = new Set([
   "ViewStmt"
 ])
 
-/** What may stand outside a transaction: it can be run again, and blocks nobody. */
+/** Allowed outside a transaction: repeatable, and blocking nobody. */
 const isRepeatable = (node: Node) =>
   ("IndexStmt" in node && node.IndexStmt.concurrent === true) ||
   ("DropStmt" in node && node.DropStmt.removeType === "OBJECT_INDEX") ||
@@ -222,7 +224,7 @@ const isConcurrent = (node: Node) =>
   ("IndexStmt" in node && node.IndexStmt.concurrent === true) ||
   ("DropStmt" in node && node.DropStmt.concurrent === true)
 
-/** Judges a statement, and notes what it makes of the schema. */
+/** Judges a statement, and notes its effect on the schema. */
 export const judgeStatement = (schema: Schema, node: Node, where: Surroundings): Judgement => {
   if (!where.isTransaction && !isRepeatable(node))
     return "only indexes and validation stand outside a transaction"

@@ -1,14 +1,14 @@
 /**
- * The guards in a text of SQL: conditions, locks, `on conflict`, and limits on waiting. Each gives the text without it.
+ * The guards in SQL text: conditions, locks, `on conflict`, and limits on waiting. Each comes with the text without it.
  *
- * A condition is what stands after `where`, `and`, `on`, `when`, `if`, `elsif` or `or`, up to the next word that ends it at
- * the same depth of brackets. Without it, it is always true; after `if`, `elsif` and `or` never.
+ * A condition is the text after `where`, `and`, `on`, `when`, `if`, `elsif` or `or`, up to the next word that ends it at the
+ * same depth of brackets. Removing it makes it always true; after `if`, `elsif` and `or`, always false.
  */
 
 export interface Guard {
-  /** What is taken away, on one line. */
+  /** The removed text, on one line. */
   readonly what: string
-  /** Where it stands in the text, and what stands there instead. */
+  /** Its position in the text, and its replacement. */
   readonly from: number
   readonly to: number
   readonly instead: string
@@ -18,15 +18,15 @@ interface Token {
   readonly text: string
   readonly from: number
   readonly to: number
-  /** Brackets and `case … end` around it. */
+  /** The number of brackets and `case … end` around it. */
   readonly depth: number
 }
 
-/** Comments and white space are no tokens; a placeholder of a template literal is one, with everything in it. */
+/** Comments and white space are not tokens; a placeholder of a template literal is one token, including its content. */
 const TOKEN =
   /--[^\n]*|\s+|'(?:[^']|'')*'|\$\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}|\$\$|[A-Za-z_][\w$]*|\d+|::|<>|<=|>=|:=|\|\||[^\s]/g
 
-/** Unlike the end of a block, it ends no condition. */
+/** Unlike the `end` of a block, this one ends no condition. */
 const END_OF_CASE = "end case"
 
 const tokensOf = (text: string): ReadonlyArray<Token> => {
@@ -62,7 +62,7 @@ const startsLock = (tokens: ReadonlyArray<Token>, n: number) =>
 const isConflict = (tokens: ReadonlyArray<Token>, n: number) =>
   tokens[n]!.text === "on" && tokens[n + 1]?.text === "conflict"
 
-/** `between … and`, `on conflict`, `distinct on`, a trigger's `on`, `on true`: not conditions. */
+/** `between … and`, `on conflict`, `distinct on`, a trigger's `on`, `on true`: these are not conditions. */
 const isCondition = (tokens: ReadonlyArray<Token>, n: number): boolean => {
   const { depth, text } = tokens[n]!
   if (!ALWAYS.has(text) && !NEVER.has(text)) return false
@@ -100,7 +100,7 @@ const conditionAt = (text: string, tokens: ReadonlyArray<Token>, n: number): Gua
     else if (token.text === "and" && between) between = false
     else if (token.text === ")" && token.depth < depth) break
     else if (ENDS.has(token.text) || startsLock(tokens, end) || isConflict(tokens, end)) {
-      // `is distinct from` goes on.
+      // `is distinct from` continues the condition.
       if (token.text === "from" && tokens[end - 1]!.text === "distinct") continue
       break
     }
@@ -108,12 +108,12 @@ const conditionAt = (text: string, tokens: ReadonlyArray<Token>, n: number): Gua
   if (end === n + 1) return null
   const [from, to] = [tokens[n + 1]!.from, tokens[end - 1]!.to]
   const before = tokens[n - 1]?.text ?? ""
-  // `continue when` and `exit when` go on without it.
+  // Without its condition, `continue when` or `exit when` becomes unconditional.
   const value = ALWAYS.has(word) && !["continue", "exit"].includes(before) ? "true" : "false"
-  // `exception when` names what is caught: without it, what nothing raises.
+  // `exception when` names what is caught; it is replaced by a code that nothing raises.
   if (before === "exception")
     return { what: oneLine(`exception when ${text.slice(from, to)}`), from, to, instead: "assert_failure" }
-  // A trigger's `when` must have brackets.
+  // A trigger's `when` needs brackets.
   const instead = text[from] === "(" ? `(${value})` : value
   return { what: `${word} ${oneLine(text.slice(from, to))}`, from, to, instead }
 }
@@ -154,7 +154,7 @@ const phrasesIn = (text: string): ReadonlyArray<Guard> =>
       .map(({ 0: what, index }) => ({ what, from: index, to: index + what.length, instead: "" }))
   )
 
-/** In the order in which they stand. */
+/** In the order of the text. */
 export const guardsIn = (text: string): ReadonlyArray<Guard> => {
   const tokens = tokensOf(text)
   const conditions = tokens.flatMap((_, n) =>

@@ -1,4 +1,4 @@
-/** A mutant put before the scenarios that are about it, in some milliseconds each, all in this process. */
+/** Runs the scenarios of a mutant's function against it, in some milliseconds each, all in this process. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { inspect } from "node:util"
@@ -9,10 +9,10 @@ import { scenariosOf } from "../guards/Scenarios.ts"
 import { Stage } from "../guards/Stage.ts"
 import type { Mutant } from "./SqlMutants.ts"
 
-/** A scenario that a mutant makes wait for ever has noticed it. */
+/** A scenario that a mutant makes wait for ever counts as noticing it. */
 const DEADLINE_MS = 10_000
 
-/** A statement that is none any more fails everywhere, and proves nothing. */
+/** A mutant that is not valid SQL fails everywhere, and proves nothing. */
 const refuseNonsense = (error: unknown): false => {
   if (/syntax error at/.test(inspect(error, { depth: 8 }))) throw error
   return false
@@ -43,13 +43,13 @@ export const firstFailing = async (
   return null
 }
 
-/** Where changed sources lie: what they import from packages is found from here. */
+/** Changed sources are written here, where their imports of packages can be resolved. */
 const CHANGED = fileURLToPath(new URL("../../node_modules/.mutants/", import.meta.url))
 const SOURCES = new URL("../../src/", import.meta.url).href
 
 let written = 0
 
-/** What a changed source exports; the rest of `src` is the real one. */
+/** The exports of a changed source; it imports the real files of the rest of `src`. */
 const exportsOf = async (path: string, source: string): Promise<Exports> => {
   const file = `${CHANGED}${process.pid}-${written++}.ts`
   mkdirSync(CHANGED, { recursive: true })
@@ -62,7 +62,7 @@ const exportsOf = async (path: string, source: string): Promise<Exports> => {
   }
 }
 
-/** On one database for all: each mutant takes the place of the real thing, and gives it back. */
+/** All mutants use one database: each replaces the real object, and restores it. */
 export const playScenes = async (
   url: string,
   { file, name, of, restore, source, statements }: Mutant

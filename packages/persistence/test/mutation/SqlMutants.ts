@@ -2,8 +2,8 @@
  * Every guard of the SQL functions and triggers, and of the statements in `src` that write or lock, each as a change of its
  * file.
  *
- * One kind is left out: that two rows which are joined by their ids are also of one workspace. Ids are unique without it; it
- * stands there for the index, whose first column it is (test/Plans.test.ts).
+ * One kind is left out: the condition that two rows joined by their ids are of the same workspace. Ids are unique without
+ * it; it is there for the index, whose first column it is (test/migrations/Plans.test.ts).
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { basename } from "node:path"
@@ -11,16 +11,16 @@ import { fileURLToPath } from "node:url"
 import { type Guard, guardsIn, without } from "./Scan.ts"
 
 export interface Mutant {
-  /** Where it is and what is taken away; the same as long as that stands there. */
+  /** Its location and the removed text; unchanged as long as that text is. */
   readonly name: string
-  /** The function, the trigger, or, in `src`, the file and the name of what holds the statement. */
+  /** The function or trigger; in `src`, the file and the name of what contains the statement. */
   readonly of: string
   /** Its path below `migrations` or `src`. */
   readonly file: string
-  /** For a function or trigger: what puts the changed one into a database in the place of the real one, and back. */
+  /** For a function or trigger: SQL that replaces the real one by the mutant, and back. */
   readonly statements: string | null
   readonly restore: string | null
-  /** For a statement in `src`: the file's whole text. */
+  /** For a statement in `src`: the file's complete text. */
   readonly source: string | null
 }
 
@@ -29,7 +29,7 @@ const folder = (name: string) => fileURLToPath(new URL(`../../${name}/`, import.
 const FUNCTION = /^create function posthorn\.(\w+)/
 const TRIGGER = /^create trigger (\w+) [\s\S]*?\bon (posthorn\.\w+)/
 
-/** A migration's statements; what stands between `$$`, or in `begin atomic … end`, is part of one. */
+/** A migration's statements; text between `$$`, or in `begin atomic … end`, is part of one statement. */
 const statementsIn = (text: string): ReadonlyArray<string> => {
   const statements: Array<string> = []
   let from = 0
@@ -43,7 +43,7 @@ const statementsIn = (text: string): ReadonlyArray<string> => {
   return statements
 }
 
-/** Two that read alike are told apart by a number. */
+/** Two with the same text are distinguished by a number. */
 const numbered = (mutants: ReadonlyArray<Mutant>): ReadonlyArray<Mutant> => {
   const seen = new Map<string, number>()
   return mutants.map((mutant) => {
@@ -97,7 +97,7 @@ const STATEMENT =
 const WRITES =
   /\b(?:insert into|update posthorn|delete from|for (?:no key )?update|for (?:key )?share|pg_try_advisory_lock|pg_locks)\b/
 
-/** The constant that a statement is in: the nearest before it that stands further left, or on its line. */
+/** The constant that contains a statement: the nearest one above it that is indented less, or on its line. */
 const holderOf = (text: string, at: number): string => {
   const lines = text.slice(0, at).split("\n")
   const here = lines.pop()!

@@ -1,4 +1,4 @@
-/** What `posthorn doctor` asks the database, one question after another. */
+/** The questions of `posthorn doctor` to the database. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { TestPg } from "@posthorn/testkit/TestPg"
@@ -9,7 +9,7 @@ import * as Checkup from "../../src/operations/Checkup.ts"
 const live = DedicatedConnection.layer.pipe(Layer.provideMerge(TestPg))
 
 layer(live, { excludeTestServices: true })("the questions of doctor", (it) => {
-  it.effect("§3.4 are answered by a database that is as it should be", () =>
+  it.effect("§3.4 find nothing wrong in a healthy database", () =>
     Effect.gen(function* () {
       expect(yield* Checkup.serverFacts).toMatchObject({ isLocal: true, isStandby: false, isSuperuser: true })
       expect(Math.abs(yield* Checkup.clockAhead)).toBeLessThan(60_000)
@@ -20,7 +20,7 @@ layer(live, { excludeTestServices: true })("the questions of doctor", (it) => {
     })
   )
 
-  it.effect("§3.4 name what a role may not do, and who reaches nobody", () =>
+  it.effect("§3.4 name the rights that a role lacks, and the endpoints that reach nobody", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`insert into posthorn.workspaces (id, slug, name) values ('wsp_1', 'acme', 'Acme')`

@@ -1,6 +1,6 @@
 /**
- * What overview and statistics read must not grow with what lies in hours that are counted: measured in deliveries that
- * PostgreSQL looks at. That their answers are right is attacked in `guards/Statistics.ts`.
+ * The cost of overview and statistics must not grow with rolled-up hours: measured in deliveries that PostgreSQL reads.
+ * `guards/Statistics.ts` tests that the answers are right.
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
@@ -31,7 +31,7 @@ const made = Effect.gen(function* () {
   return { workspaceId, healthy, failing, deliveries }
 })
 
-/** Once no transaction that is open on the server, in whatever database, stands in the way: tests run beside each other. */
+/** Waits until no open transaction on the server, in whatever database, prevents it: tests run concurrently. */
 const overAtLast = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql<{ known: boolean }>`select posthorn.hours_over() is not null as known`.pipe(
@@ -43,7 +43,7 @@ const counted = Effect.zipRight(
   Effect.flatMap(HourlyRollups.HourlyRollups, ({ count }) => count)
 )
 
-/** Deliveries that `ask` looked at, of which it gives the last row: the whole time. */
+/** The number of deliveries that `ask` read; `ask` gives its last row, the whole period. */
 const looked = <A, E, R>(ask: Effect.Effect<ReadonlyArray<A>, E, R>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -60,7 +60,7 @@ const looked = <A, E, R>(ask: Effect.Effect<ReadonlyArray<A>, E, R>) =>
 const MANY = 50_000
 const WORKSPACES = 20
 
-/** Rows of the queue from one number to another. */
+/** A range of queue rows by number. */
 const wait = (workspaceId: WorkspaceId, from: number, to: number) =>
   Effect.flatMap(
     SqlClient,
@@ -70,7 +70,7 @@ const wait = (workspaceId: WorkspaceId, from: number, to: number) =>
 
 layer(here, { excludeTestServices: true })("statistics", (it) => {
   it.effect(
-    "§4.5 read no more deliveries for overview and statistics, however many lie in hours that are counted",
+    "§4.5 read no more deliveries for overview and statistics, however many lie in rolled-up hours",
     () =>
       Effect.gen(function* () {
         const statistics = yield* StatisticsRepo
@@ -86,11 +86,11 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
         })
         for (const age of [0, 4, 9, 100, 600]) yield* deliveries(healthy, LITTLE, age)
         yield* deliveries(failing, 7, 6, "failed")
-        // As autovacuum does it before there are many: without statistics an index with the wrong columns looks as good.
+        // As autovacuum does before there are many: without statistics, an index with the wrong columns seems equally good.
         yield* sql`analyze`
         expect(yield* counted).toBe(5)
         const little = yield* asked
-        // Of the hour of now, and of the endpoint that has work to do; by either index, while there are so few.
+        // Of the current hour, and of the endpoint with pending deliveries; by either index, while there are so few.
         const few = 2 * (LITTLE + 7)
         expect(Math.max(little.day.read, little.month.read)).toBeLessThanOrEqual(few)
 
@@ -106,7 +106,7 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
       }).pipe(Effect.orDie)
   )
 
-  it.effect("§4.5 begin to count no hour once half a minute is over, however many workspaces there are", () =>
+  it.effect("§4.5 begin to roll up no hour after half a minute, however many workspaces there are", () =>
     Effect.gen(function* () {
       for (let n = 0; n < WORKSPACES; n++) {
         const { deliveries, healthy } = yield* made
@@ -114,7 +114,7 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
       }
       yield* overAtLast
       const { count } = yield* HourlyRollups.HourlyRollups
-      // Each look at the clock is two seconds later than the one before.
+      // Each reading of the clock is two seconds later than the one before.
       let looks = 0n
       const nanos = () => looks++ * 2_000_000_000n
       const clock: Clock.Clock = {
@@ -130,13 +130,13 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
     }).pipe(Effect.orDie)
   )
 
-  it.effect("§4.5 count what waits for each answer, and not more often than a backlog bears it", () =>
+  it.effect("§4.5 count waiting deliveries for each answer, but large backlogs less often", () =>
     Effect.gen(function* () {
       const statistics = yield* StatisticsRepo
       const sql = yield* SqlClient
       const { workspaceId } = yield* made
       const other = (yield* made).workspaceId
-      /** The oldest of those. */
+      /** The oldest waiting delivery. */
       const first = (of: WorkspaceId) =>
         sql`insert into posthorn.deliveries (workspace_id, id, endpoint_id, event_type, payload, trace_id, created_at)
           values (${of}, 'whd_1', (select id from posthorn.endpoints where workspace_id = ${of} limit 1), 'a.b', '1', 't', now())`
@@ -148,14 +148,14 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
       yield* wait(workspaceId, MANY + 1, MANY + 1)
       expect(yield* waiting(workspaceId)).toBe(MANY + 1)
 
-      // The clock stands still, and so does the count of this workspace, until the clock goes on.
+      // The clock stands still, so this workspace's count is kept until the clock goes on.
       yield* wait(workspaceId, MANY + 2, MANY + 2)
       yield* wait(other, 1, 1)
       expect([yield* waiting(workspaceId), yield* waiting(other)]).toEqual([MANY + 1, 1])
       yield* TestClock.adjust("2 seconds")
       expect(yield* waiting(workspaceId)).toBe(MANY + 2)
       yield* sql`delete from posthorn.queue where workspace_id = ${workspaceId}`
-      // What was counted says otherwise: but there is no oldest of them.
+      // The kept count disagrees, but there is no oldest delivery.
       expect(yield* statistics.overview(workspaceId)).toMatchObject({
         waiting: 0,
         oldestWaitingSeconds: null
@@ -167,7 +167,7 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
     }).pipe(Effect.provide(TestContext.TestContext), Effect.orDie)
   )
 
-  it.effect("§4.5 count a backlog once for all who ask meanwhile, also if the first one leaves", () =>
+  it.effect("§4.5 count a backlog once for all who ask meanwhile, even if the first leaves", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { workspaceId } = yield* made
@@ -192,7 +192,7 @@ layer(here, { excludeTestServices: true })("statistics", (it) => {
         yield* Fiber.interrupt(leaves)
         return new Set(yield* Fiber.join(others))
       })
-      // So few that each is told what is there now.
+      // So few that every answer is current.
       yield* wait(workspaceId, 1, 7)
       expect(yield* ten).toEqual(new Set([7]))
       expect(statements).toBe(10)

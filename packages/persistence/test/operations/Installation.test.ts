@@ -1,4 +1,4 @@
-/** The installation in numbers: counted no more than must be, whoever asks and leaves. */
+/** The meters of the installation: counted no more than necessary, whoever asks and leaves. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { collect } from "@posthorn/telemetry/Collectors"
@@ -9,7 +9,7 @@ import { Effect, Fiber, Schedule } from "effect"
 import { DatabaseClock } from "../../src/client/DatabaseClock.ts"
 import { installationMeters } from "../../src/operations/Installation.ts"
 
-/** Counts that run now. */
+/** Counts that are running. */
 const counts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
     sql<{ n: number }>`select count(*)::integer as n from pg_stat_activity
@@ -19,11 +19,11 @@ const counts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
-it.scopedLive("§10 who asks for meters and leaves starts no second count, and the first goes on", () =>
+it.scopedLive("§10 callers that ask for meters and leave start one count, which continues", () =>
   Effect.gen(function* () {
     const hold = yield* connect
     yield* installationMeters
-    // Counting waits for this lock, as it would take long with much to count.
+    // Counting waits for this lock, as if there were much to count.
     yield* hold("begin; lock table posthorn.queue in access exclusive mode")
     for (let n = 0; n < 3; n++) {
       const asking = yield* Effect.fork(collect)

@@ -19,13 +19,13 @@ const refusalOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 const NEWEST = migrations.length
 const name = (version: number) => String(version).padStart(4, "0")
 
-/** A migration after those there are. */
+/** A migration after the existing ones. */
 const later = (steps: number, text: string): Migration =>
   migrationOf(`${name(NEWEST + steps)}_later.sql`, text)!
 
 const beside = (version: number) => `-- Runs beside: ${name(version)}`
 
-/** A migrated database of the test's own. */
+/** A migrated database for this test. */
 const own = Layer.unwrapScoped(
   Effect.map(freshDatabase, (url) =>
     Layer.merge(
@@ -35,7 +35,7 @@ const own = Layer.unwrapScoped(
   )
 )
 
-/** Runs in a transaction that is undone. */
+/** Runs in a transaction that is rolled back. */
 const undone = <A, E>(effect: Effect.Effect<A, E, SqlClient>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -91,7 +91,7 @@ layer(TestPg, { excludeTestServices: true })("the migrator", (it) => {
     })
   )
 
-  it.effect("§10 with nothing to do waits for nobody, such as a dump that reads everything", () =>
+  it.effect("§10 with nothing to do does not wait for a session that reads everything: a dump", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const endDump = yield* open(sql`lock table posthorn.migrations in access share mode`)
@@ -102,7 +102,7 @@ layer(TestPg, { excludeTestServices: true })("the migrator", (it) => {
     })
   )
 
-  it.effect("§10 refuses a database that is newer", () =>
+  it.effect("§10 refuses a newer database", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const said = yield* undone(
@@ -131,7 +131,7 @@ layer(TestPg, { excludeTestServices: true })("the migrator", (it) => {
     })
   )
 
-  it.effect("§9 an older program goes on beside the migrations that say so, and beside no others", () =>
+  it.effect("§9 an older program runs beside the migrations that say so, and beside no others", () =>
     Effect.gen(function* () {
       const additive = later(1, `${beside(NEWEST)}\ncreate table posthorn.later (id text);\n`)
       const removal = later(2, `${beside(NEWEST + 1)}\ndrop table posthorn.later;\n`)
@@ -154,7 +154,7 @@ layer(TestPg, { excludeTestServices: true })("the migrator", (it) => {
     }).pipe(Effect.provide(own))
   )
 
-  it.effect("§9 an index is made outside a transaction, once, whoever migrates at the same moment", () =>
+  it.effect("§9 an index is made outside a transaction, once, even if two processes migrate at once", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const index = later(
@@ -188,7 +188,7 @@ layer(TestPg, { excludeTestServices: true })("the migrator", (it) => {
       yield* sql`select 1 from pg_locks where relation = 'posthorn.events'::regclass and not granted`.pipe(
         Effect.repeat({ until: (rows) => rows.length > 0 })
       )
-      // Stands behind the migration, which gives up before the holder does.
+      // Queues behind the migration, which gives up before the holder releases the lock.
       yield* sql`select 1 from posthorn.events limit 1`.pipe(Effect.timeout("120 seconds"))
       yield* release
 

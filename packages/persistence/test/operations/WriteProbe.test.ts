@@ -1,4 +1,4 @@
-/** Whether the database writes, after it refused for want of room, for a role that may not make temporary tables. */
+/** Whether the database accepts writes after its disk was full, for a role that may not make temporary tables. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { expect, layer } from "@effect/vitest"
@@ -10,7 +10,7 @@ import { TestPg } from "@posthorn/testkit/TestPg"
 import { Effect, Redacted } from "effect"
 
 layer(TestPg, { excludeTestServices: true })("a database that was full", (it) => {
-  it.scoped("§10 counts as writing again, also for a role without the right to make temporary tables", () =>
+  it.scoped("§10 counts as writable again, also for a role without the right to make temporary tables", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { config } = yield* PgClient

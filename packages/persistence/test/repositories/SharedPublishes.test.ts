@@ -1,4 +1,4 @@
-/** Publishes that share statements, as the repository gives their outcomes. Over HTTP: packages/server/test/api/SharedPublishes.test.ts. */
+/** The outcomes of publishes that share statements. Over HTTP: packages/server/test/api/SharedPublishes.test.ts. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { JsonText } from "@posthorn/domain/JsonText"
@@ -46,7 +46,7 @@ const storedOf = (workspaceId: string) =>
 layer(EventsRepo.Default.pipe(Layer.provideMerge(TestPg)), { excludeTestServices: true })(
   "publishes that share statements",
   (it) => {
-    it.effect("§4.4 are refused alone where their workspace does not exist", () =>
+    it.effect("§4.4 are refused alone when their workspace does not exist", () =>
       Effect.gen(function* () {
         const workspaceId = yield* makeWorkspace("known")
         const outcomes = yield* Effect.all(
@@ -68,7 +68,7 @@ layer(EventsRepo.Default.pipe(Layer.provideMerge(TestPg)), { excludeTestServices
       })
     )
 
-    it.effect("§2.7 are each made by themselves when PostgreSQL refuses them all for one of them", () =>
+    it.effect("§2.7 each get their own statement when PostgreSQL refuses the shared one", () =>
       Effect.gen(function* () {
         const workspaceId = yield* makeWorkspace("broken")
         const outcomes = yield* Effect.all(
@@ -98,7 +98,7 @@ layer(EventsRepo.Default.pipe(Layer.provideMerge(TestPg)), { excludeTestServices
       })
     )
 
-    it.effect("§6 are not made when their callers are gone before they are sent", () =>
+    it.effect("§6 are not stored when their callers are gone before they are sent", () =>
       Effect.gen(function* () {
         const workspaceId = yield* makeWorkspace("gone")
         const gone = yield* Effect.fork(publishAll(workspaceId, 50))
