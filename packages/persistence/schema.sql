@@ -4,7 +4,7 @@
 create domain posthorn.attempt_status as text collate "C" CHECK ((VALUE = ANY (ARRAY['delivered'::text, 'failed'::text, 'failed_permanent'::text])));
 create domain posthorn.delivery_status as text collate "C" CHECK ((VALUE = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'failed_permanent'::text, 'dead_lettered'::text])));
 create domain posthorn.duration_ms as integer CHECK ((VALUE >= 0));
-create domain posthorn.failure_reason as text collate "C" CHECK ((VALUE = ANY (ARRAY['http_status'::text, 'request_timeout'::text, 'connection_failed'::text, 'dns_failed'::text, 'tls_failed'::text, 'invalid_response'::text, 'invalid_url'::text])));
+create domain posthorn.failure_reason as text collate "C" CHECK ((VALUE = ANY (ARRAY['http_status'::text, 'request_timeout'::text, 'connection_failed'::text, 'dns_failed'::text, 'tls_failed'::text, 'invalid_response'::text, 'invalid_url'::text, 'proxy_failed'::text, 'auth_failed'::text])));
 create domain posthorn.kept_body as text CHECK ((octet_length(VALUE) <= 2048));
 create domain posthorn.kept_headers as text CHECK ((octet_length(VALUE) <= 8192));
 create domain posthorn.ordinal as smallint CHECK ((VALUE >= 1));
@@ -626,7 +626,7 @@ create type posthorn.waiting as (
 -- posthorn.clear_suspicion(shards smallint[], present_owner text) returns SETOF smallint
 -- posthorn.compact_json(payload text) returns text
 -- posthorn.count_bytes(workspace text) returns bigint
--- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[], moment timestamp with time zone, OUT disabled text[], OUT reasons text[]) returns record
+-- posthorn.count_failures(workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_reasons text[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[], moment timestamp with time zone, OUT disabled text[], OUT reasons text[]) returns record
 -- posthorn.count_replay(workspace text, endpoint text, wanted text[], since timestamp with time zone, until timestamp with time zone, include_missed boolean, OUT deliveries bigint, OUT missed bigint) returns record
 -- posthorn.dead_letter(batch integer, OUT processed integer, OUT marked integer) returns record
 -- posthorn.deliveries_begin(event_id text) returns text

@@ -32,6 +32,7 @@ export const workerOf = <E>(resolved: Resolved, beside: Beside<E> = Layer.empty)
         requestTimeoutMs: Duration.toMillis(resolved.settings.requestTimeout),
         bodyTimeoutMs: Duration.toMillis(resolved.settings.bodyTimeout),
         allowedTargets: resolved.allowedTargets,
+        proxy: resolved.settings.proxy,
         version: VERSION
       })
     ),

@@ -123,6 +123,7 @@ describe("posthorn doctor", () => {
       ENCRYPTION_KEY: KEY,
       REDIS_URL: `redis://:${secret}@127.0.0.1:1`,
       OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
+      DELIVERY_PROXY: `http://posthorn:${secret}@127.0.0.1:1`,
       DATABASE_URI: secret,
       OPERATR_TOKEN: secret
     })
@@ -145,6 +146,7 @@ describe("posthorn doctor", () => {
         ["wrong", "not_durable"],
         ["warning", "redis_away"],
         ["warning", "collector_away"],
+        ["wrong", "proxy_away"],
         ["well", "disk"]
       ])
     )
@@ -253,6 +255,7 @@ describe("posthorn config", () => {
       OPERATOR_TOKEN: "a-secret:of-the-operator-1",
       ENCRYPTION_KEY: KEY,
       REDIS_URL: "redis://hunter4@redis.example.com",
+      DELIVERY_PROXY: "http://posthorn:hunter6@proxy.example.com:3128",
       OTEL_EXPORTER_OTLP_HEADERS: "authorization=hunter5",
       DELIVERY_RETRY_DELAY: "1 second"
     })

@@ -6,6 +6,7 @@
  *   4xx but 408 and 429, url refused           failed_permanent
  *   everything else (5xx, 408, 429, 3xx,       failed, to be tried again as often as the policy has waits, after which
  *   timeout, no or nonsense answer)            the delivery goes to the dead-letter queue
+ *   the proxy, or the authentication, failed   the same, but it does not count for the endpoint
  *
  * Source: spec §3.1, §8 and §3.5; 3xx and nonsense answers: spec §3.4. `posthorn.record` stores the verdict; what it makes of the
  * endpoint's streak is decided there, beside the counts, as `disablingReason` says.
@@ -29,9 +30,16 @@ export const FailureReason = Schema.Literal(
   "dns_failed",
   "tls_failed",
   "invalid_response",
-  "invalid_url"
+  "invalid_url",
+  "proxy_failed",
+  "auth_failed"
 )
 export type FailureReason = typeof FailureReason.Type
+
+/** These attempts never reached the endpoint, so its streak stays as it is. `posthorn.count_failures` has the same list. */
+const UNCOUNTED: ReadonlySet<FailureReason | null> = new Set<FailureReason>(["proxy_failed", "auth_failed"])
+
+export const isUncounted = (reason: FailureReason | null): boolean => UNCOUNTED.has(reason)
 
 /** What was observed of one attempt. `httpStatus` is null if no usable answer came. */
 export interface Observation {
@@ -86,11 +94,15 @@ const isRejection = (status: number) => status >= 400 && status < 500 && status 
 export const judge = (policy: PolicyInForce, tried: Tried, seen: Observation): Verdict => {
   const outcome = outcomeOf(seen)
   if (outcome.status === "delivered") return { ...outcome, waitMs: null, exhausted: false, disables: null }
-  const gone = seen.httpStatus === 410 && policy.onGone === "disable"
-  const disables = gone ? ({ kind: "gone" } as const) : policy.disableAfter
+  const disables = disablesOf(policy, seen)
   if (outcome.status === "failed_permanent") return { ...outcome, waitMs: null, exhausted: false, disables }
   const waitMs = waitOf(policy, tried, seen)
   return { ...outcome, waitMs, exhausted: waitMs === null, disables }
+}
+
+const disablesOf = ({ disableAfter, onGone }: PolicyInForce, seen: Observation): Disables => {
+  if (isUncounted(seen.failureReason)) return { kind: "never" }
+  return seen.httpStatus === 410 && onGone === "disable" ? { kind: "gone" } : disableAfter
 }
 
 const waitOf = (policy: PolicyInForce, tried: Tried, seen: Observation): number | null => {

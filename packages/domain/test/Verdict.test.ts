@@ -107,6 +107,19 @@ describe("Verdict", () => {
     }
   })
 
+  it("§3.1 §3.4 tries again when the proxy or the authentication failed, and disables nothing for it", () => {
+    for (const reason of ["proxy_failed", "auth_failed"] as const) {
+      assert.deepStrictEqual(under({ onGone: "disable" })(1, unanswered(reason)), {
+        status: "failed",
+        failureReason: reason,
+        waitMs: 30_000,
+        exhausted: false,
+        disables: { kind: "never" }
+      })
+      assert.isTrue(byDefault(MAX_RETRIES + 1, unanswered(reason)).exhausted)
+    }
+  })
+
   it("§3.1 takes a status outside 200 to 599 for an invalid response", () => {
     for (const status of [0, 101, 199, 600, 999]) {
       assert.strictEqual(byDefault(1, answered(status)).failureReason, "invalid_response")

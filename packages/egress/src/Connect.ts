@@ -1,75 +1,104 @@
 /**
- * Opens one TCP or TLS connection to an origin, or gives a failure reason.
+ * Opens one TCP or TLS connection to an origin, directly or through the proxy, or gives a failure reason.
  *
- * Guarantees: no connection to an address that `refuses` names, literal or resolved; the certificate is always
- * verified (`rejectUnauthorized` is set here, so NODE_TLS_REJECT_UNAUTHORIZED cannot unset it; NODE_EXTRA_CA_CERTS
- * adds authorities). It has no timer: Exchange.ts keeps the deadline.
+ * Guarantees: no connection to an address that `refuses` names, literal or resolved. A proxy resolves names by itself, so with one
+ * only literal addresses are checked. The certificate is always verified (`rejectUnauthorized` is set here, so
+ * NODE_TLS_REJECT_UNAUTHORIZED cannot unset it; NODE_EXTRA_CA_CERTS adds authorities). It has no timer: Exchange.ts keeps the
+ * deadline.
  *
  * TLS sessions are kept per origin, and only after the certificate was accepted. Node 20 does not check the name again when it
  * resumes a session (CVE-2026-48934), so a session must never outlive a refusal nor change its origin. A resumed handshake
  * costs half of a full one; a kept-alive connection needs none.
  */
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net"
-import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls"
+import { type ConnectionOptions, connect as connectTls, type SecureContext, type TLSSocket } from "node:tls"
 import { whileConnecting } from "./FailureReasons.ts"
 import { AddressRefused, type Names, type Refuses } from "./Names.ts"
-import type { NotConnected } from "./Observation.ts"
 import type { Origin } from "./Origins.ts"
+import type { Opening, Outcome, Tunnels } from "./Tunnels.ts"
 
 export interface ConnectSettings {
   readonly refuses: Refuses
   readonly names: Names
   readonly secureContext: SecureContext
+  /** Null without a proxy. */
+  readonly tunnels: Tunnels | null
   /** Milliseconds that only go forward. */
   readonly now: () => number
-}
-
-export interface Outcome {
-  readonly opened: (socket: Socket) => void
-  readonly failed: (reason: NotConnected, error: Error) => void
 }
 
 /** TCP keep-alive notices a receiver that vanished while its connection was idle. */
 const PROBE_AFTER_MS = 60_000
 
-/**
- * The socket, still connecting, so that the caller can give up on it; null when the address is refused. A name look-up counts
- * against the workspace's limit.
- */
+/** Opens it. A name look-up counts against the workspace's limit; a proxy looks names up by itself. */
 export const connect = (
   origin: Origin,
   workspaceId: string,
   settings: ConnectSettings,
   outcome: Outcome
-): Socket | null => {
-  if (isIP(origin.host) !== 0 && settings.refuses(origin.host, origin.port, origin.host)) {
+): Opening => {
+  const { host, port } = origin
+  if (isIP(host) !== 0 && settings.refuses(host, port, host)) {
     queueMicrotask(() => outcome.failed("connection_failed", new AddressRefused()))
-    return null
+    return { destroy: () => undefined, late: () => "request_timeout" }
   }
-  const lookup = settings.names.lookup(workspaceId, origin.port)
-  const socket = origin.secure ? openTls(origin, lookup, settings.secureContext) : openTcp(origin, lookup)
-  socket.setNoDelay(true).setKeepAlive(true, PROBE_AFTER_MS)
+  return settings.tunnels === null
+    ? direct(origin, settings.names.lookup(workspaceId, port), settings, outcome)
+    : tunnelled(origin, settings.tunnels, settings, outcome)
+}
+
+const direct = (
+  origin: Origin,
+  lookup: LookupFunction,
+  { secureContext }: ConnectSettings,
+  outcome: Outcome
+): Opening => {
+  const { host, port } = origin
+  const socket = origin.secure
+    ? openTls(origin, { host, port, lookup }, secureContext)
+    : connectTcp({ host, port, lookup })
+  socket.setNoDelay(true)
   let reached = false
-  const failed = (error: Error) => outcome.failed(whileConnecting(error, reached), error)
   socket.once("connect", () => {
     reached = true
   })
-  socket.once("error", failed)
-  socket.once(origin.secure ? "secureConnect" : "connect", () => {
-    socket.removeListener("error", failed)
-    outcome.opened(socket)
-  })
-  return socket
+  whenReady(socket, origin, () => reached, outcome)
+  return { destroy: () => socket.destroy(), late: () => "request_timeout" }
 }
 
-const openTcp = ({ host, port }: Origin, lookup: LookupFunction): Socket => connectTcp({ host, port, lookup })
+const tunnelled = (
+  origin: Origin,
+  tunnels: Tunnels,
+  { secureContext }: ConnectSettings,
+  outcome: Outcome
+): Opening =>
+  tunnels.open(origin, {
+    failed: outcome.failed,
+    opened: (socket) => {
+      if (origin.secure) whenReady(openTls(origin, { socket }, secureContext), origin, () => true, outcome)
+      else ready(socket, outcome)
+    }
+  })
 
-const openTls = (origin: Origin, lookup: LookupFunction, secureContext: SecureContext): TLSSocket => {
-  const { host, port, session } = origin
+/** Until the connection can be written to. `reached`: whether TCP is connected. */
+const whenReady = (socket: Socket, { secure }: Origin, reached: () => boolean, outcome: Outcome): void => {
+  const failed = (error: Error) => outcome.failed(whileConnecting(error, reached()), error)
+  socket.once("error", failed)
+  socket.once(secure ? "secureConnect" : "connect", () => {
+    socket.removeListener("error", failed)
+    ready(socket, outcome)
+  })
+}
+
+const ready = (socket: Socket, { opened }: Outcome): void => {
+  socket.setKeepAlive(true, PROBE_AFTER_MS)
+  opened(socket)
+}
+
+const openTls = (origin: Origin, to: ConnectionOptions, secureContext: SecureContext): TLSSocket => {
+  const { host, session } = origin
   const socket = connectTls({
-    host,
-    port,
-    lookup,
+    ...to,
     secureContext,
     rejectUnauthorized: true,
     ALPNProtocols: ["http/1.1"],

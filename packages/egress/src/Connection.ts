@@ -11,6 +11,7 @@ import { type ConnectSettings, connect } from "./Connect.ts"
 import { InterimAnswers } from "./InterimAnswers.ts"
 import type { NotConnected } from "./Observation.ts"
 import type { Origin } from "./Origins.ts"
+import type { Opening } from "./Tunnels.ts"
 
 /** The user of a connection: an undici handler that is also told when its receiver sends too much. */
 export interface ConnectionUser extends Dispatcher.DispatchHandler {
@@ -51,6 +52,7 @@ export class Connection {
   /** The socket's first error, if there was one. An answer that ends with the connection was then cut short. */
   broken: Error | null = null
   private socket: Socket | null = null
+  private opening: Opening | null = null
   /** The latest user's workspace. The Client may open the connection after that user has given up. */
   private workspaceId = ""
   private readonly client: Client
@@ -80,9 +82,15 @@ export class Connection {
     this.client.dispatch(options, user)
   }
 
+  /** The reason when a deadline passes before an answer. */
+  get lateness(): "request_timeout" | "proxy_failed" {
+    return this.opening?.late() ?? "request_timeout"
+  }
+
   /** Ends it at once, also while it is still connecting. */
   destroy(): void {
     this.user = null
+    this.opening?.destroy()
     this.socket?.destroy()
     this.client.destroy(() => undefined)
   }
@@ -91,8 +99,9 @@ export class Connection {
     this.used = false
     this.broken = null
     this.answers.begin()
-    this.socket = connect(this.origin, this.workspaceId, this.settings, {
+    this.opening = connect(this.origin, this.workspaceId, this.settings, {
       opened: (socket) => {
+        this.socket = socket
         this.watch(socket)
         ready(null, socket)
       },
@@ -105,11 +114,14 @@ export class Connection {
 
   /** Puts InterimAnswers between the socket and the parser, which takes bytes with `read()` and in no other way. */
   private watch(socket: Socket): void {
+    const { tunnels } = this.settings
     const read = socket.read.bind(socket)
     socket.read = (size?: number) => {
       for (;;) {
         const chunk: Buffer | null = read(size)
-        if (chunk === null || this.user === null) return chunk
+        if (chunk === null) return chunk
+        tunnels?.worked()
+        if (this.user === null) return chunk
         const passed = this.answers.pass(chunk)
         if (this.answers.tooMuch) return this.flood()
         if (passed !== null) return passed

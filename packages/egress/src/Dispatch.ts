@@ -20,7 +20,9 @@ import { Connections } from "./Connections.ts"
 import { type Done, Exchange, type Limits } from "./Exchange.ts"
 import { Names, type Refuses, type Resolve } from "./Names.ts"
 import { Origins } from "./Origins.ts"
+import type { Proxy } from "./Proxy.ts"
 import { systemNames } from "./SystemNames.ts"
+import { Tunnels } from "./Tunnels.ts"
 
 export interface DispatchOptions {
   /** The `user-agent` header, such as `Posthorn/0.1.0`. */
@@ -43,6 +45,8 @@ export interface DispatchOptions {
   readonly clock?: Clock.Clock | undefined
   /** Certificate authorities to trust instead of Node's own, in PEM: for tests. */
   readonly ca?: string | ReadonlyArray<string> | undefined
+  /** Through which all connections go; null for none. */
+  readonly proxy?: Proxy | null | undefined
   /** Name resolution, for tests. Defaults to the system's. */
   readonly resolve?: Resolve | undefined
 }
@@ -79,11 +83,19 @@ export const open = (options: DispatchOptions): Dispatcher => {
   }
   const clock = options.clock ?? Clock.make()
   const now = () => elapsed(clock)
-  const { refuses, resolve = systemNames() } = options
+  const { proxy = null, refuses, resolve = systemNames() } = options
   const names = new Names({ refuses, resolve, now })
+  // The operator chose the proxy, so its address may be any.
+  const proxyNames = new Names({ refuses: () => false, resolve, now })
   const connections = new Connections(
     { perOrigin: options.connectionsPerOrigin ?? 100, inAll: options.idleConnections ?? 1_000 },
-    { refuses, names, secureContext: secureContext(options.ca), now }
+    {
+      refuses,
+      names,
+      secureContext: secureContext(options.ca),
+      tunnels: proxy && new Tunnels(proxy, proxyNames.lookup("", proxy.port)),
+      now
+    }
   )
   const origins = new Origins(options.maxOrigins ?? 2_000, (origin) => connections.closeIdle(origin))
   const fixedHeaders = {

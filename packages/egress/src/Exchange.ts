@@ -92,7 +92,7 @@ export class Exchange implements ConnectionUser {
   /** `timer` has run out. Meanwhile the answer may have ended, or its head may have arrived and started the other deadline. */
   onDeadline(timer: NodeJS.Timeout): void {
     if (this.settled || this.timer !== timer) return
-    if (this.status === null) this.fail("request_timeout")
+    if (this.status === null) this.fail(this.connection.lateness)
     else this.settle(null)
   }
 

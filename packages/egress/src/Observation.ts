@@ -21,4 +21,4 @@ export type NoTurn = "no_turn"
 export type NotConnected = TransportFailure | NoTurn
 
 /** The reason why no status arrived. The words contain no address and nothing that the receiver said. Source: spec §4.5. */
-export type TransportFailure = Exclude<Verdict.FailureReason, "http_status" | "invalid_url">
+export type TransportFailure = Exclude<Verdict.FailureReason, "http_status" | "invalid_url" | "auth_failed">

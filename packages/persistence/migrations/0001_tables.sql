@@ -330,7 +330,7 @@ create domain posthorn.ordinal as smallint check (value >= 1);
 create domain posthorn.attempt_status as text collate "C" check (value in ('delivered', 'failed', 'failed_permanent'));
 create domain posthorn.duration_ms as integer check (value >= 0);
 create domain posthorn.failure_reason as text collate "C" check (value in ('http_status', 'request_timeout', 'connection_failed',
-  'dns_failed', 'tls_failed', 'invalid_response', 'invalid_url'));
+  'dns_failed', 'tls_failed', 'invalid_response', 'invalid_url', 'proxy_failed', 'auth_failed'));
 create domain posthorn.sent_url as text check (length(value) <= 2048);
 create domain posthorn.kept_headers as text check (octet_length(value) <= 8192);
 create domain posthorn.kept_body as text check (octet_length(value) <= 2048);

@@ -37,8 +37,8 @@ begin
   disabled_reasons := '{}';
   if locked is not null then
     select c.disabled, c.reasons into disabled, disabled_reasons
-    from posthorn.count_failures(workspaces, deliveries, endpoints, generations, statuses, failure_limits, failing_fors, gones,
-      arrivals, stored, locked, moment) c;
+    from posthorn.count_failures(workspaces, deliveries, endpoints, generations, statuses, failure_reasons, failure_limits,
+      failing_fors, gones, arrivals, stored, locked, moment) c;
   end if;
   too_late := '{}';
   if recorded < cardinality(deliveries) then
@@ -174,10 +174,12 @@ begin
 end $$;
 
 -- Updates the streaks of the locked endpoints by the stored attempts, in the order in which these finished. Returns the
--- endpoints that this disables, and why. `disablingReason` in domain/src/Verdict.ts is the same rule.
+-- endpoints that this disables, and why. `disablingReason` in domain/src/Verdict.ts is the same rule, and `isUncounted` there
+-- names the same attempts that never reached their endpoint.
 create function posthorn.count_failures(
-  workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_limits integer[],
-  failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[], moment timestamptz,
+  workspaces text[], deliveries text[], endpoints text[], generations integer[], statuses text[], failure_reasons text[],
+  failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], stored integer[], locked text[],
+  moment timestamptz,
   out disabled text[], out reasons text[]
 ) language plpgsql set search_path = pg_catalog, posthorn, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -196,12 +198,13 @@ begin
         e.consecutive_failures, e.failing_since, e.enabled,
         count(*) filter (where o.status = 'delivered')
           over (partition by o.workspace_id, o.endpoint_id order by o.position) as successes
-      from unnest(workspaces, endpoints, deliveries, generations, statuses, failure_limits, failing_fors, gones, arrivals)
-        with ordinality as o(workspace_id, endpoint_id, delivery_id, generation, status, failure_limit, failing_for, gone,
-          position, place)
+      from unnest(workspaces, endpoints, deliveries, generations, statuses, failure_reasons, failure_limits, failing_fors, gones,
+        arrivals) with ordinality as o(workspace_id, endpoint_id, delivery_id, generation, status, failure_reason, failure_limit,
+          failing_for, gone, position, place)
       join posthorn.endpoints e
         on e.workspace_id = o.workspace_id and e.id = o.endpoint_id and e.generation = o.generation
       where o.place = any (stored) and o.endpoint_id = any (locked)
+        and (o.failure_reason is null or o.failure_reason not in ('proxy_failed', 'auth_failed'))
     ), folded as (
       select workspace_id, endpoint_id, delivery_id, position, status, failure_limit, failing_for, gone, enabled,
         count(*) filter (where status <> 'delivered')

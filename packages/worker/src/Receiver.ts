@@ -41,7 +41,7 @@ export class NameSource extends Context.Reference<NameSource>()("@posthorn/worke
 export const layer = Layer.scoped(
   Receiver,
   Effect.gen(function* () {
-    const { allowedTargets, bodyTimeoutMs, version } = yield* WorkerConfig
+    const { allowedTargets, bodyTimeoutMs, proxy, version } = yield* WorkerConfig
     const clock = yield* Effect.clock
     const resolve = yield* NameSource
     const { fixedHeaders, send } = yield* Effect.acquireRelease(
@@ -50,6 +50,7 @@ export const layer = Layer.scoped(
           userAgent: `Posthorn/${version}`,
           bodyTimeoutMs,
           clock,
+          proxy,
           resolve,
           refuses: (address, port, hostname) =>
             isRefusedAddress(address) &&

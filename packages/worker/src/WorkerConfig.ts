@@ -1,5 +1,6 @@
 /** The worker's settings, as plain data: whoever starts the worker reads the environment. Source: spec §10. */
 import { type AllowedTargets, nothingAllowed } from "@posthorn/domain/AllowedTargets"
+import type { Proxy } from "@posthorn/egress/Proxy"
 import { Context } from "effect"
 
 export interface WorkerSettings {
@@ -19,6 +20,8 @@ export interface WorkerSettings {
   readonly bodyTimeoutMs: number
   /** Networks and hosts that may be delivered to although the URL rules refuse them. Defaults to none. */
   readonly allowedTargets: AllowedTargets
+  /** Through which all requests go. Defaults to none. */
+  readonly proxy: Proxy | null
   /** Posthorn's version, for the user agent. Defaults to 0.0.0. */
   readonly version: string
 }
@@ -31,6 +34,7 @@ export const defaults: WorkerSettings = {
   requestTimeoutMs: 10_000,
   bodyTimeoutMs: 2_000,
   allowedTargets: nothingAllowed,
+  proxy: null,
   version: "0.0.0"
 }
 

@@ -1,10 +1,12 @@
-/** What surrounds the processes besides the database: their variables, Redis, and the collector. Nothing here stops `serve` or `work`. */
+/** What surrounds the processes besides the database: their variables, Redis, the collector, and the proxy. Only without the proxy nothing is delivered. */
+import { connect } from "node:net"
+import type { Proxy } from "@posthorn/egress/Proxy"
 import { askRedis } from "@posthorn/server/gate/RedisCounters"
 import { Effect, Option, Redacted } from "effect"
 import type { Settings } from "../settings/Settings.ts"
 import { oddNodeEnv, unknownVariables } from "../settings/UnknownVariables.ts"
 import { knownVariables } from "../settings/Variables.ts"
-import { type Finding, warning, well } from "./Finding.ts"
+import { type Finding, warning, well, wrong } from "./Finding.ts"
 
 const PATIENCE = "3 seconds"
 
@@ -65,11 +67,31 @@ const collector = (endpoint: string, headers: Settings["otlpHeaders"]) =>
     })
   )
 
-export const neighbours = ({ otlpEndpoint, otlpHeaders, redisUrl }: Settings) =>
+/** Whether it takes connections. It is not asked for one to somewhere: there is no address that it must allow. */
+const proxyOf = ({ host, port }: Proxy) =>
+  Effect.async<void, "away">((resume) => {
+    const socket = connect({ host, port })
+    socket.once("connect", () => resume(Effect.void)).once("error", () => resume(Effect.fail("away")))
+    return Effect.sync(() => socket.destroy())
+  }).pipe(
+    Effect.timeout(PATIENCE),
+    Effect.match({
+      onSuccess: () => well("proxy", "proxy", "takes connections"),
+      onFailure: () =>
+        wrong(
+          "proxy",
+          "proxy_away",
+          "DELIVERY_PROXY takes no connection: nothing is delivered until it does. Check its address, and that it runs."
+        )
+    })
+  )
+
+export const neighbours = ({ otlpEndpoint, otlpHeaders, proxy, redisUrl }: Settings) =>
   Effect.all(
     [
       ...Option.toArray(redisUrl).map(redis),
-      ...Option.toArray(otlpEndpoint).map((at) => collector(at, otlpHeaders))
+      ...Option.toArray(otlpEndpoint).map((at) => collector(at, otlpHeaders)),
+      ...(proxy === null ? [] : [proxyOf(proxy)])
     ],
     { concurrency: "unbounded" }
   )

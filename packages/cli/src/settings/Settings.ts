@@ -12,6 +12,7 @@ import {
 } from "@posthorn/domain/AllowedTargets"
 import { type Bucket, defaultQuotas, type Quota } from "@posthorn/domain/Bucket"
 import { type Network, parseNetwork } from "@posthorn/domain/IpAddress"
+import { parseProxy } from "@posthorn/egress/Proxy"
 import { Config, ConfigError, Duration, type Effect, Either, Option, Redacted } from "effect"
 import { consoleAccent, consoleLogo, consoleName } from "./ConsoleSettings.ts"
 import { databaseUrl } from "./DatabaseUrl.ts"
@@ -185,6 +186,7 @@ const all = Config.all({
   operatorTokens: variable("OPERATOR_TOKEN", operatorTokens),
   encryptionKeys: variable("ENCRYPTION_KEY", encryptionKeys),
   allowedTargets,
+  proxy: orNull(variable("DELIVERY_PROXY", parseProxy)),
   retryDelay: standard("DELIVERY_RETRY_DELAY", duration(millisecond, Duration.days(1))),
   requestTimeout: standard("DELIVERY_REQUEST_TIMEOUT", duration(millisecond, Duration.minutes(5))),
   bodyTimeout: standard("DELIVERY_BODY_TIMEOUT", duration(millisecond, Duration.minutes(1))),

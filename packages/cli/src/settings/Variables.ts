@@ -60,6 +60,11 @@ export const variables = {
     about: "lets http: through, for those targets only",
     example: "false"
   },
+  DELIVERY_PROXY: {
+    about: "the proxy through which all requests to receivers go, by CONNECT; it then resolves their names",
+    example: "http://user:password@proxy.example.com:3128",
+    isSecret: "url"
+  },
   DELIVERY_RETRY_DELAY: {
     about: "the first wait before a retry; the second is twice as long, the sixth six times",
     standard: seconds(worker.retryDelayMs)

@@ -70,7 +70,9 @@ const reasons: Record<Exclude<FailureReason, "http_status">, string> = {
   dns_failed: "The host name could not be resolved",
   tls_failed: "The TLS handshake failed",
   invalid_response: "The answer was not valid HTTP",
-  invalid_url: "The URL may not be delivered to"
+  invalid_url: "The URL may not be delivered to",
+  proxy_failed: "Posthorn's proxy made no connection",
+  auth_failed: "Posthorn could not authenticate itself"
 }
 
 /** Why it failed, in plain words. */

@@ -29,6 +29,8 @@ export const findingCodes = [
   "tls_failed",
   "not_http",
   "url_refused",
+  "proxy_failed",
+  "authentication_failing",
   "disabled_by_failures",
   "disabled_by_hand",
   "stopped_deliveries",

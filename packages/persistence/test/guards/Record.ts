@@ -1,5 +1,6 @@
 /** What recording writes, what it leaves unchanged, and what it waits for. */
 import assert from "node:assert/strict"
+import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
 import type { Delivery, Scenario, Stage } from "./Stage.ts"
 
 const FAILURES =
@@ -302,6 +303,33 @@ export const recordings: ReadonlyArray<Scenario> = [
       ])
       await stage.rows("update posthorn.workspaces set policy = null, used_up = null where id = $1", acme)
       assert.deepEqual((await stage.record([stage.observation(third, { policyVersion: own })])).changed, [])
+    }
+  },
+  {
+    title: "an attempt that never reached its endpoint leaves the streak as it is, and disables nothing",
+    of: RECORD,
+    play: async (stage) => {
+      const { deliveries, endpoint } = await scene(stage, 5, FAILURE_LIMIT - 2)
+      const [first, second, third, fourth, fifth] = deliveries as [
+        Delivery,
+        Delivery,
+        Delivery,
+        Delivery,
+        Delivery
+      ]
+      const gone = { disables: { kind: "gone" } } as const
+      await stage.record([
+        stage.observation(first, { failureReason: "proxy_failed", ...gone }),
+        stage.observation(second, { failureReason: "auth_failed", ...gone }),
+        stage.observation(third)
+      ])
+      const standing = (failures: number) => [{ id: endpoint, failures, enabled: true, reason: null }]
+      assert.deepEqual(await stage.rows(FAILURES), standing(FAILURE_LIMIT - 1))
+      await stage.record([stage.observation(fourth, { failureReason: "proxy_failed" })])
+      assert.deepEqual(await stage.rows(FAILURES), standing(FAILURE_LIMIT - 1))
+      await stage.record([stage.observation(fifth, { status: "delivered" })])
+      assert.deepEqual(await stage.rows(FAILURES), standing(0))
+      assert.equal((await stage.rows("select from posthorn.attempts")).length, 5)
     }
   },
   {

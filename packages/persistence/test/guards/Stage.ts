@@ -45,6 +45,7 @@ export interface About {
   readonly exhausted?: boolean
   readonly disables?: Disables
   readonly policyVersion?: string
+  readonly failureReason?: NonNullable<Observed["failureReason"]>
   readonly signature?: string
   readonly requestHeaders?: string
 }
@@ -195,7 +196,7 @@ export class Stage extends Session {
 
   observation({ endpoint, id, workspace }: Delivery, about: About = {}): Observed {
     const { exhausted = false, generation = 0, ordinal = 1, policyVersion = "0", status = "failed" } = about
-    const { disables = { kind: "failures", count: FAILURE_LIMIT } } = about
+    const { disables = { kind: "failures", count: FAILURE_LIMIT }, failureReason = "http_status" } = about
     return {
       workspaceId: workspace,
       deliveryId: id,
@@ -207,7 +208,7 @@ export class Stage extends Session {
       at: Date.now(),
       durationMs: 1,
       httpStatus: status === "delivered" ? 200 : 500,
-      failureReason: status === "delivered" ? null : "http_status",
+      failureReason: status === "delivered" ? null : failureReason,
       signature: about.signature ?? null,
       requestHeaders: about.requestHeaders ?? null,
       responseBody: null,

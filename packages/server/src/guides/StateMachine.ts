@@ -28,7 +28,9 @@ const withoutStatus: Readonly<Record<Exclude<FailureReason, "http_status">, stri
   dns_failed: "the name does not resolve",
   tls_failed: "TLS fails, e.g. an expired certificate",
   invalid_response: "an answer that is not HTTP, or a status outside 200 to 599",
-  invalid_url: "the URL is refused at dispatch; nothing is sent"
+  invalid_url: "the URL is refused at dispatch; nothing is sent",
+  proxy_failed: "the proxy (`DELIVERY_PROXY`) fails; the receiver is not asked",
+  auth_failed: "authenticating fails (no token, an expired client certificate); nothing is sent"
 }
 
 const observations: ReadonlyArray<readonly [string, Observation]> = [
@@ -94,7 +96,7 @@ worker died each time, is dead-lettered too.
 ## The endpoint's failure streak
 
 Every recorded attempt that is not \`delivered\` adds one to \`consecutiveFailures\`, also across deliveries; one that is
-\`delivered\` sets it to zero. At ${FAILURE_LIMIT} in a row the endpoint is disabled (\`disabledReason\` \`consecutive_failures\`).
+\`delivered\` sets it to zero. \`proxy_failed\` and \`auth_failed\` change nothing: they say nothing about the receiver. At ${FAILURE_LIMIT} in a row the endpoint is disabled (\`disabledReason\` \`consecutive_failures\`).
 
 After ${PROBES_AFTER} in a row the endpoint is probed: one attempt at a time, with a pause before each of ${firstPauses.join(", then ")}
 and from then on ${LONGEST_PAUSE} seconds. The first attempt that is \`delivered\` ends that at once. So ${FAILURE_LIMIT} in a row take at

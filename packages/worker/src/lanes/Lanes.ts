@@ -28,7 +28,7 @@
  * Plain data without clock or I/O; timers are passed in. It is one worker's view, and lost with the worker. Source: spec §3.4,
  * ADR 10.
  */
-import type { Observation } from "@posthorn/domain/Verdict"
+import { isUncounted, type Observation } from "@posthorn/domain/Verdict"
 import type { Claim, Content, DueRow, LaneRef, Refill } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { Wake } from "../internal/Wake.ts"
@@ -474,6 +474,7 @@ export class Lanes {
     const { lane } = row
     const delivered = observed.status === "delivered"
     if (delivered) lane.succeeded()
+    else if (isUncounted(seen.failureReason)) this.pauseBefore(lane)
     else this.failed(row)
     lane.adjust(pace, this.options.endpointConcurrency)
     this.inDoubt.forget(row)
@@ -489,9 +490,14 @@ export class Lanes {
     if (mends === lane.mends) this.countFailures(lane, (lane.failures ?? 0) + 1)
   }
 
-  /** `inARow` attempts were not delivered. If this makes the lane probe, it pauses, and a timer ends the pause. */
+  /** `inARow` attempts were not delivered. */
   private countFailures(lane: Lane, inARow: number): void {
     lane.failed(inARow)
+    this.pauseBefore(lane)
+  }
+
+  /** If the lane probes, it pauses before its next attempt. */
+  private pauseBefore(lane: Lane): void {
     const pause = lane.pause()
     if (pause === null) return
     this.later(pause.units * this.options.retryDelayMs, () => {

@@ -46,6 +46,15 @@ const settle = (lanes: Lanes, row: Waiting, pace: Pace, delivered: boolean) =>
     pace
   )
 
+/** As if its attempt had ended before it reached the endpoint. */
+const settleUnasked = (lanes: Lanes, row: Waiting) =>
+  lanes.settle(
+    { row, content },
+    { httpStatus: null, failureReason: "proxy_failed", durationMs: 1, responseBody: null },
+    { status: "failed" } as Observed,
+    "same"
+  )
+
 const record = (lanes: Lanes) => {
   for (const settled of lanes.takeSettled(Number.POSITIVE_INFINITY)) lanes.recorded(settled)
 }
@@ -73,6 +82,33 @@ describe("lanes", () => {
 
     expect(sizes).toEqual([2, 4, 8, 10])
     expect(lanes.pick(100)).toHaveLength(2)
+  })
+
+  it("§3.4 neither probes nor takes slots away because the proxy fails, and keeps the pauses of a lane that probes", () => {
+    const pauses: Array<() => void> = []
+    const lanes = lanesOf({ later: (_, run) => void pauses.push(run) })
+    lanes.add(rows("a", 100))
+    for (let n = 0; n < 3; n++) answer(lanes, lanes.pick(100))
+
+    for (let n = 0; n < 3; n++) {
+      const picked = lanes.pick(100)
+      expect(picked).toHaveLength(10)
+      for (const row of picked) settleUnasked(lanes, row)
+      record(lanes)
+    }
+    expect(pauses).toHaveLength(0)
+
+    const [first, second, third, ...others] = lanes.pick(100)
+    for (const row of [first!, second!, third!]) settle(lanes, row, "same", false)
+    lanes.giveBack(others)
+    record(lanes)
+    expect([pauses.length, lanes.pick(100)]).toEqual([1, []])
+    pauses[0]!()
+    const [probe, ...more] = lanes.pick(100)
+    expect(more).toEqual([])
+    settleUnasked(lanes, probe!)
+    record(lanes)
+    expect([pauses.length, lanes.pick(100)]).toEqual([2, []])
   })
 
   it("§3.4 has what was loading when its shard was lost read again when the shard is ours again", () => {

@@ -6,7 +6,7 @@ import type { Chance } from "./VirtualTime.ts"
 export const HANG_MS = 2_000
 
 /** Each as often as it stands here. */
-export const MANNERS = ["ok", "ok", "flaky", "flaky", "slow", "gone", "dead", "hang"] as const
+export const MANNERS = ["ok", "ok", "flaky", "flaky", "slow", "gone", "dead", "hang", "proxied"] as const
 
 export interface Answer {
   readonly after: number
@@ -25,7 +25,7 @@ const status = (httpStatus: number) => ({
   })
 })
 
-const none = (failureReason: "connection_failed" | "request_timeout") => ({
+const none = (failureReason: "connection_failed" | "request_timeout" | "proxy_failed") => ({
   httpStatus: null,
   failureReason,
   responseBody: null
@@ -40,6 +40,11 @@ export const answerOf = (url: string, chance: Chance): Answer => {
       return { after: chance.between(300, 1_500), seen: status(200) }
     case "gone":
       return { after: quick, seen: status(410) }
+    case "proxied":
+      return {
+        after: quick,
+        seen: chance.oneOf([status(200), none("proxy_failed"), none("connection_failed")])
+      }
     case "dead":
       return { after: quick, seen: none("connection_failed") }
     case "hang":

@@ -91,4 +91,6 @@ export interface Answered {
   readonly worker: number
   readonly at: number
   readonly status: number | null
+  /** It never reached the endpoint, and counts for nothing. */
+  readonly uncounted?: boolean
 }

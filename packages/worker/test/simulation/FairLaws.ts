@@ -47,6 +47,7 @@ const stepsOf = (world: Judged): ReadonlyMap<string, Array<Step>> => {
     const { endpointId, test = false } = endpointOf(world, deliveryId)
     const { begunAt, overAt } = times(answer, endpointId)
     add(worker, endpointId, { kind: "over", at: overAt, test })
+    if (answer.uncounted === true) return
     add(worker, endpointId, { kind: "answer", at, begunAt, delivered: isDelivered(answer) })
   }
   // A success stands before the posts of its instant: what waits for it may be loaded already, and is sent then and there.

@@ -3,7 +3,7 @@
  * violations; none means it held. Source: spec §3, §4.1, §6 and §3.4.
  */
 import { inForce, type PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
-import { disablingReason, MAX_CLAIMS } from "@posthorn/domain/Verdict"
+import { disablingReason, isUncounted, MAX_CLAIMS } from "@posthorn/domain/Verdict"
 import { signWithKeys } from "@posthorn/signature"
 import type { Fact } from "./Facts.ts"
 import { pauses } from "./FairLaws.ts"
@@ -154,6 +154,11 @@ const streaks: Law = (world) => {
       const id = fact.observed.endpointId
       if (fact.observed.generation !== (generation.get(id) ?? 0)) {
         if (fact.streak !== null) problems.push(`${id}: an old generation counted`)
+        continue
+      }
+      if (isUncounted(fact.observed.failureReason)) {
+        if (fact.streak !== (streak.get(id) ?? 0) || fact.disables)
+          problems.push(`${id}: an attempt counted that never reached it`)
         continue
       }
       const next = fact.observed.status === "delivered" ? 0 : (streak.get(id) ?? 0) + 1

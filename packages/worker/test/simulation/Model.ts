@@ -5,7 +5,7 @@
  * Each operation happens at one instant. `World.ts` puts delays and faults around it.
  */
 import { type DeliveryPolicy, inForce, type PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
-import { disablingReason } from "@posthorn/domain/Verdict"
+import { disablingReason, isUncounted } from "@posthorn/domain/Verdict"
 import type {
   Claim,
   ClaimOutcome,
@@ -283,9 +283,11 @@ export class Model {
     return inForce(policy.own, policy.workspace, { retryDelayMs: this.retryDelayMs(), requestTimeoutMs: 0 })
   }
 
-  private fold({ disables, endpointId, generation, status }: Observed, disabled: Array<Disabled>) {
+  private fold(observed: Observed, disabled: Array<Disabled>) {
+    const { disables, endpointId, failureReason, generation, status } = observed
     const endpoint = this.endpoints.get(endpointId)!
     if (endpoint.generation !== generation) return { streak: null, disables: false }
+    if (isUncounted(failureReason)) return { streak: endpoint.streak, disables: false }
     endpoint.streak = status === "delivered" ? 0 : endpoint.streak + 1
     if (endpoint.streak === 1) endpoint.failingSince = this.now()
     const failingMs = this.now() - endpoint.failingSince

@@ -16,7 +16,7 @@
  */
 import { SqlError } from "@effect/sql/SqlError"
 import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
-import type { Observation } from "@posthorn/domain/Verdict"
+import { isUncounted, type Observation } from "@posthorn/domain/Verdict"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { encodeSecret } from "@posthorn/signature"
@@ -317,7 +317,14 @@ export class World implements Judged {
     const { after, seen } = answerOf(request.url, this.chance)
     this.time.after(after, () => {
       if (!worker.alive) return
-      this.answered.push({ deliveryId, worker: worker.id, at: this.time.now, status: seen.httpStatus })
+      const uncounted = isUncounted(seen.failureReason)
+      this.answered.push({
+        deliveryId,
+        worker: worker.id,
+        at: this.time.now,
+        status: seen.httpStatus,
+        uncounted
+      })
       done({ ...seen, durationMs: Math.round(after) })
       if (this.troubled(0.004)) this.kill(worker)
     })

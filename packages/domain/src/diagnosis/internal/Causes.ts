@@ -203,6 +203,26 @@ export const causes: Readonly<Record<Kind, (facts: Facts) => Cause>> = {
   tls_failed: tlsFailed,
   timing_out: timingOut,
   url_refused: urlRefused,
+  proxy_failed: () => ({
+    summary: "The proxy through which Posthorn sends made no connection: the receiver was not asked.",
+    because:
+      "It could not be reached, refused its credentials, or refused to connect to the URL's host and port.",
+    steps: [
+      person(
+        "Ask the operator to look at the proxy of DELIVERY_PROXY: posthorn doctor says whether it answers. Nothing of the endpoint needs to be changed, and these failures do not count towards disabling it."
+      )
+    ]
+  }),
+  authentication_failing: () => ({
+    summary: "Posthorn could not authenticate itself to the receiver, so nothing was sent.",
+    because:
+      "The token endpoint gave no token, or the client certificate has expired. These failures do not count towards disabling the endpoint.",
+    steps: [
+      person(
+        "Have whoever runs the receiver see to the credentials that it gave out, and put new ones into the endpoint's request if they have changed."
+      )
+    ]
+  }),
   rate_limited: ({ evidence, example }) => ({
     summary: `${answered(example)}: it is sent more than it takes.`,
     steps: [

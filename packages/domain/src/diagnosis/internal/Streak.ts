@@ -16,6 +16,8 @@ export type Kind =
   | "tls_failed"
   | "not_http"
   | "url_refused"
+  | "proxy_failed"
+  | "authentication_failing"
 
 const kindOfStatus = (status: number): Kind => {
   if (status === 401 || status === 403) return "rejected"
@@ -32,7 +34,9 @@ const kinds = {
   dns_failed: "name_unresolved",
   tls_failed: "tls_failed",
   invalid_response: "not_http",
-  invalid_url: "url_refused"
+  invalid_url: "url_refused",
+  proxy_failed: "proxy_failed",
+  auth_failed: "authentication_failing"
 } as const
 
 /** Statuses by which receivers may reject the signature, or its timestamp. */
