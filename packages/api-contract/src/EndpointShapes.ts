@@ -2,9 +2,10 @@
 import { DeliveryPolicy, EffectivePolicy } from "@posthorn/domain/DeliveryPolicy"
 import { EventTypePattern } from "@posthorn/domain/EventType"
 import { RequestProfile, SentRequestProfile } from "@posthorn/domain/RequestProfile"
+import { SIGNING_SECRET } from "@posthorn/domain/SigningSecret"
 import { DisabledReason } from "@posthorn/domain/States"
 import { Schema } from "effect"
-import { A_DAY_LATER, SIGNING_SECRET, TIME, URL_OF_RECEIVER } from "./Examples.ts"
+import { A_DAY_LATER, ROTATED_SECRET, TIME, URL_OF_RECEIVER } from "./Examples.ts"
 import { EndpointId, Id, Integer, NullOr, Text, Timestamp } from "./Fields.ts"
 import { PageOf, Storable, withDefault } from "./Wire.ts"
 
@@ -136,6 +137,19 @@ export const Url = Schema.String.annotations({
   examples: [URL_OF_RECEIVER]
 })
 
+const SigningSecret = Schema.Redacted(
+  Schema.String.pipe(Schema.pattern(SIGNING_SECRET)).annotations({
+    message: () => "Expected 16 to 256 visible ASCII characters"
+  })
+).annotations({
+  description:
+    "The secret of the sender that it had before, so that its receiver needs no change: `whsec_` and the base64 of 24 to 64 bytes, or another text of 16 to 256 visible ASCII characters, whose bytes are the key. Never shown. Left out, Posthorn makes one."
+})
+
+const SigningSecretEncoding = Schema.Literal("text").annotations({
+  description: "`text`: the bytes of the whole text are the key, also when it begins with `whsec_`."
+})
+
 export const CreateWebhookEndpoint = Schema.Struct({
   url: Url,
   eventTypes: EventTypes,
@@ -144,6 +158,8 @@ export const CreateWebhookEndpoint = Schema.Struct({
   metadata: Schema.optional(Metadata),
   policy: Schema.optional(PolicyOrNull),
   request: Schema.optional(RequestOrNull),
+  signingSecret: Schema.optional(SigningSecret),
+  signingSecretEncoding: Schema.optional(SigningSecretEncoding),
   enabled: withDefault(Enabled, true)
 }).annotations({
   identifier: "CreateWebhookEndpoint",
@@ -166,7 +182,7 @@ export const UpdateWebhookEndpoint = Schema.Struct({
 
 export const RotatedSecret = Schema.Struct({
   endpointId: EndpointId,
-  signingSecret: Text("`whsec_<base64>`, shown this once.", SIGNING_SECRET),
+  signingSecret: Text("`whsec_<base64>`, shown this once.", ROTATED_SECRET),
   previousSecretExpiresAt: Timestamp.annotations({
     description: "Until then deliveries are signed with the old secret too.",
     examples: [A_DAY_LATER]

@@ -3,6 +3,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { type DeliveryPolicy, resolve } from "@posthorn/domain/DeliveryPolicy"
 import {
   InvalidWebhookUrl,
+  invalid,
   LimitReached,
   PreconditionFailed,
   WebhookEndpointNotFound,
@@ -12,6 +13,7 @@ import { type EndpointId, newId } from "@posthorn/domain/Ids"
 import { byId } from "@posthorn/domain/Page"
 import { CurrentPrincipal } from "@posthorn/domain/Principal"
 import type { SentRequestProfile } from "@posthorn/domain/RequestProfile"
+import { signingKeyOf } from "@posthorn/domain/SigningSecret"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { AuditEventsRepo } from "@posthorn/persistence/repositories/AuditEventsRepo"
@@ -23,7 +25,7 @@ import {
 } from "@posthorn/persistence/repositories/EndpointsRepo"
 import { EventsRepo } from "@posthorn/persistence/repositories/EventsRepo"
 import { WorkspacesRepo } from "@posthorn/persistence/repositories/WorkspacesRepo"
-import { generateSecret } from "@posthorn/signature"
+import { encodeSecret, generateSecret } from "@posthorn/signature"
 import { withCheapSpan } from "@posthorn/telemetry/Tracing"
 import { Effect, Either, Redacted } from "effect"
 import { changedFields, pick, type Sent } from "./Changes.ts"
@@ -40,6 +42,9 @@ export interface NewEndpoint {
   readonly metadata?: Readonly<Record<string, string>> | undefined
   readonly policy?: DeliveryPolicy | null | undefined
   readonly request?: SentRequestProfile | null | undefined
+  /** The secret that its receiver knows already. */
+  readonly signingSecret?: Redacted.Redacted | undefined
+  readonly signingSecretEncoding?: "text" | undefined
   readonly enabled: boolean
 }
 
@@ -97,17 +102,30 @@ export class Endpoints extends Effect.Service<Endpoints>()("@posthorn/capabiliti
     const checkUrl = (url: string) =>
       Either.mapLeft(validateWebhookUrl(url, allowedTargets), (reason) => new InvalidWebhookUrl({ reason }))
 
+    /** A secret that is taken over, as it is sealed whatever its form; or a new one. */
+    const firstSecret = ({ signingSecret, signingSecretEncoding }: NewEndpoint) => {
+      if (signingSecret === undefined)
+        return signingSecretEncoding === undefined
+          ? Effect.sync(() => Redacted.make(generateSecret()))
+          : Effect.fail(invalid("/signingSecret", "Needed beside signingSecretEncoding"))
+      const key = signingKeyOf(Redacted.value(signingSecret), signingSecretEncoding)
+      return key === undefined
+        ? Effect.fail(invalid("/signingSecret", "Expected the base64 of 24 to 64 bytes after whsec_"))
+        : Effect.succeed(Redacted.make(encodeSecret(key)))
+    }
+
     const create = (sent: NewEndpoint) =>
       Effect.gen(function* () {
         const { actor, traceId, workspaceId } = yield* CurrentPrincipal
         const url = yield* checkUrl(sent.url)
+        const signingSecret = yield* firstSecret(sent)
         const workspace = yield* workspaces.hold(workspaceId)
         if (workspace === undefined) return yield* new WorkspaceNotFound()
         const limit = workspace.limits.endpoints ?? limits.endpoints
         if ((yield* endpoints.count(workspaceId)) >= limit)
           return yield* new LimitReached({ limit, of: "endpoints" })
         const id = newId("endpoint")
-        const secret = box.seal({ workspaceId, endpointId: id }, Redacted.make(generateSecret()))
+        const secret = box.seal({ workspaceId, endpointId: id }, signingSecret)
         const request = yield* requests.next({ workspaceId, endpointId: id }, NO_REQUEST, sent.request, false)
         const endpoint = yield* endpoints.insert(workspaceId, {
           ...request,

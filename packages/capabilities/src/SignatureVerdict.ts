@@ -4,8 +4,9 @@
  * It only says whether a given signature fits the given body, or the body that was sent. It makes no signature, and reveals
  * nothing about the secrets, so nobody can sign with its help. Source: spec §4.1 and §4.6.
  */
+import { timingSafeEqual } from "node:crypto"
 import { compact } from "@posthorn/domain/JsonText"
-import { TOLERANCE_SECONDS, VerificationError, verify } from "@posthorn/signature"
+import { decodeKey, signWithKeys, TOLERANCE_SECONDS } from "@posthorn/signature"
 import { Redacted } from "effect"
 
 export interface Received {
@@ -52,13 +53,12 @@ type Three = ReturnType<typeof threeOf>
 
 const fits = (headers: Three, body: string, secret: Redacted.Redacted | null) => {
   if (secret === null) return false
-  try {
-    verify({ secrets: Redacted.value(secret), headers, body, toleranceSeconds: Number.POSITIVE_INFINITY })
-    return true
-  } catch (error) {
-    if (error instanceof VerificationError) return false
-    throw error
-  }
+  const key = decodeKey(Redacted.value(secret))
+  const right = Buffer.from(signWithKeys(headers["webhook-id"], headers["webhook-timestamp"], body, [key]))
+  return headers["webhook-signature"]
+    .split(" ")
+    .map((entry) => Buffer.from(entry))
+    .some((entry) => entry.length === right.length && timingSafeEqual(entry, right))
 }
 
 const missing = (headers: Three): string | undefined => {

@@ -13,6 +13,7 @@ export {
   PUBLIC_KEY_PREFIX
 } from "./KeyPair.ts"
 export {
+  decodeKey,
   decodeSecret,
   decodeStandardSecret,
   encodeSecret,

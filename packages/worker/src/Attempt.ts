@@ -15,7 +15,7 @@ import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { type SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import type { Content, DispatchEndpoint, DueRow, LaneRef } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
-import { decodeSecret, signWithKeys, signWithRecipe } from "@posthorn/signature"
+import { decodeKey, signWithKeys, signWithRecipe } from "@posthorn/signature"
 import { Data, Either, Option, Redacted, Schema } from "effect"
 import type { Resolve } from "./Policies.ts"
 
@@ -90,7 +90,7 @@ export const makePrepare = (
     { previousSecret, secret }: DispatchEndpoint
   ): Signers => {
     const open = (sealed: Uint8Array) =>
-      decodeSecret(Redacted.value(box.open({ workspaceId, endpointId }, sealed)))
+      decodeKey(Redacted.value(box.open({ workspaceId, endpointId }, sealed)))
     const current = open(secret)
     const previous = previousSecret === null ? null : readable(() => open(previousSecret))
     const keys = previous === null ? [current] : [current, previous]

@@ -10,9 +10,17 @@ import { Card, Page } from "../ui/Layout.tsx"
 import { Empty, Refusal } from "../ui/States.tsx"
 import { type Draft, EndpointFields, isComplete } from "./endpoint/EndpointForm.tsx"
 import { RotateAndShow } from "./endpoint/RotateAndShow.tsx"
+import { NO_SECRET, SecretFields, secretOf } from "./endpoint/SecretFields.tsx"
 import { Outcome, useTest } from "./endpoint/Test.tsx"
 
-const Made = ({ endpoint }: { endpoint: Answer<"createWebhookEndpoint"> }) => {
+const Made = ({
+  endpoint,
+  isTakenOver
+}: {
+  endpoint: Answer<"createWebhookEndpoint">
+  /** Its receiver knows the secret already. */
+  isTakenOver: boolean
+}) => {
   const { may, slug } = useSession()
   const test = useTest(endpoint.id)
   return (
@@ -21,7 +29,7 @@ const Made = ({ endpoint }: { endpoint: Answer<"createWebhookEndpoint"> }) => {
         <Icon name="checkCircle" />
         <span className="min-w-0 break-all">{endpoint.url} is registered.</span>
       </p>
-      {may("rotateWebhookSecret") ? (
+      {may("rotateWebhookSecret") && !isTakenOver ? (
         <Card
           title="Signing secret"
           about="Your receiver checks signatures with it. It was made unseen: ask for one that you can copy."
@@ -64,7 +72,10 @@ export const NewEndpoint = () => {
   const { may, slug } = useSession()
   const navigate = useNavigate()
   const [draft, setDraft] = useState<Draft>({ url: "", description: "", eventTypes: ["*"] })
+  const [secret, setSecret] = useState(NO_SECRET)
   const create = useAct("createWebhookEndpoint")
+  const taken = secretOf(secret)
+  const isReady = isComplete(draft) && taken !== undefined
   if (!may("createWebhookEndpoint"))
     return (
       <Page title="New endpoint">
@@ -77,6 +88,7 @@ export const NewEndpoint = () => {
         url: draft.url.trim(),
         eventTypes: draft.eventTypes,
         description: draft.description.trim() === "" ? null : draft.description.trim(),
+        ...taken,
         enabled: true
       }
     })
@@ -96,13 +108,13 @@ export const NewEndpoint = () => {
       }
     >
       {create.data !== undefined ? (
-        <Made endpoint={create.data} />
+        <Made endpoint={create.data} isTakenOver={secret.text !== ""} />
       ) : (
         <form
           className="max-w-2xl"
           onSubmit={(event) => {
             event.preventDefault()
-            if (isComplete(draft)) submit()
+            if (isReady) submit()
           }}
         >
           <Card>
@@ -113,11 +125,23 @@ export const NewEndpoint = () => {
                 if (create.isError) create.reset()
               }}
             />
+            <details className="mt-5">
+              <summary className="min-h-6 cursor-pointer text-sm font-medium">Advanced</summary>
+              <div className="mt-4">
+                <SecretFields
+                  draft={secret}
+                  change={(next) => {
+                    setSecret(next)
+                    if (create.isError) create.reset()
+                  }}
+                />
+              </div>
+            </details>
           </Card>
           <div className="mt-4 grid gap-4">
             <Refusal error={create.error} />
             <div className="flex gap-2">
-              <Button type="submit" look="primary" isDisabled={create.isPending || !isComplete(draft)}>
+              <Button type="submit" look="primary" isDisabled={create.isPending || !isReady}>
                 Create endpoint
               </Button>
               <Button onPress={() => navigate({ to: "/w/$slug/endpoints", params: { slug } })}>Cancel</Button>
