@@ -11,7 +11,7 @@ import type { EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { type RequestProfile, type SentRequestProfile, VALUE_MESSAGE } from "@posthorn/domain/RequestProfile"
 import { RequestSecrets } from "@posthorn/domain/RequestSecrets"
 import { SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
-import { Effect, Either, Redacted, Schema } from "effect"
+import { Effect, Either, Option, Redacted, Schema } from "effect"
 
 /** A profile, and its secrets sealed; null for none. */
 export interface StoredRequest {
@@ -33,7 +33,7 @@ const MOVED = "The origin changes: send this secret again, or leave it out of th
 
 const text = Schema.parseJson(RequestSecrets)
 const encode = Schema.encodeSync(text)
-const decode = Schema.decodeSync(text)
+const decode = Schema.decodeOption(text)
 
 const fingerprintOf = ({ fingerprintKey }: RequestSecrets, secret: Secret): string =>
   createHmac("sha256", Buffer.from(Redacted.value(fingerprintKey), "base64"))
@@ -126,10 +126,10 @@ export class RequestProfiles extends Effect.Service<RequestProfiles>()(
     effect: Effect.gen(function* () {
       const box = yield* SecretBox
 
-      /** Secrets that no key opens are as good as none: they have to be sent again. */
+      /** Secrets that cannot be read are as good as none: they have to be sent again. */
       const opened = (row: EndpointKey, sealed: Buffer): RequestSecrets => {
         try {
-          return decode(Redacted.value(box.open({ ...row, of: "request" }, sealed)))
+          return Option.getOrElse(decode(Redacted.value(box.open({ ...row, of: "request" }, sealed))), none)
         } catch (error) {
           if (error instanceof SecretUnreadable) return none()
           throw error

@@ -39,6 +39,32 @@ export const shownHeaders = ({ authentication, headers = [] }: RequestProfile): 
     ...headers.map((header) => [spelt(header.name), "value" in header ? header.value : sealed(header)])
   ])
 
+/** Shorter texts may stand in any answer by chance. */
+const CONCEALED_LEAST = 8
+
+/**
+ * Replaces the secrets in what a receiver answered, plain or within JSON. `sent` and `shown` are the same headers, so what
+ * differs is secret. So is what follows the scheme in `Authorization`.
+ */
+export const concealing = (sent: Headers, shown: Headers, secrets: RequestSecrets | null) => {
+  const instead = new Map<string, string>()
+  const conceal = (secret: string, by: string) => {
+    for (const text of [secret, JSON.stringify(secret).slice(1, -1)])
+      if (text.length >= CONCEALED_LEAST) instead.set(text, by)
+  }
+  for (const [name, value] of Object.entries(sent)) {
+    if (value === shown[name]) continue
+    conceal(value, shown[name]!)
+    conceal(value.replace(/^\w+ /, ""), shown[name]!)
+  }
+  if (secrets !== null && secrets.authentication !== null)
+    conceal(Redacted.value(secrets.authentication), shown.authorization!)
+  // A secret that contains another one comes first.
+  const longestFirst = [...instead].sort(([a], [b]) => b.length - a.length)
+  return (text: string): string =>
+    longestFirst.reduce((left, [secret, by]) => left.replaceAll(secret, by), text)
+}
+
 /** The same headers as they are sent. A secret that is missing is a defect. */
 export const sentHeaders = (
   { authentication, headers = [] }: RequestProfile,

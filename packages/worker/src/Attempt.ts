@@ -10,7 +10,13 @@
 import type { AllowedTargets } from "@posthorn/domain/AllowedTargets"
 import { outgoing, planOf, type RequestPlan, type Signers } from "@posthorn/domain/OutgoingRequest"
 import { RequestProfile } from "@posthorn/domain/RequestProfile"
-import { type Headers, RequestSecrets, sentHeaders, shownHeaders } from "@posthorn/domain/RequestSecrets"
+import {
+  concealing,
+  type Headers,
+  RequestSecrets,
+  sentHeaders,
+  shownHeaders
+} from "@posthorn/domain/RequestSecrets"
 import { validateWebhookUrl } from "@posthorn/domain/WebhookUrl"
 import { type SecretBox, SecretUnreadable } from "@posthorn/persistence/client/SecretBox"
 import type { Content, DispatchEndpoint, DueRow, LaneRef } from "@posthorn/persistence/engine/Queue"
@@ -26,7 +32,11 @@ export interface Prepared {
   readonly body: string
   readonly requestTimeoutMs: number
   readonly evidence: Evidence
+  /** Hides the request's secrets in an answer that repeats them. */
+  readonly conceal: Conceal | null
 }
+
+export type Conceal = (text: string) => string
 
 /** What is stored of the request's headers, beside those that all requests carry. */
 export type Evidence = Pick<Observed, "signature" | "requestHeaders">
@@ -50,13 +60,13 @@ interface Target {
   readonly plan: RequestPlan
   readonly signers: Signers
   /** Null without a profile. */
-  readonly own: { readonly sent: Headers; readonly shown: Headers } | null
+  readonly own: { readonly sent: Headers; readonly shown: Headers; readonly conceal: Conceal } | null
 }
 
 const STANDARD = planOf({})
 
 const readProfile = Schema.decodeUnknownOption(Schema.parseJson(RequestProfile))
-const readSecrets = Schema.decodeUnknownSync(Schema.parseJson(RequestSecrets))
+const readSecrets = Schema.decodeUnknownOption(Schema.parseJson(RequestSecrets))
 
 export const makePrepare = (
   box: SecretBox["Type"],
@@ -80,8 +90,10 @@ export const makePrepare = (
     const requestTimeoutMs = resolve(endpoint.policy).timeoutSeconds * 1_000
     const signers = signersOf(lane, endpoint)
     if (endpoint.request === null) return { url, requestTimeoutMs, plan: STANDARD, signers, own: null }
-    const profile = profileOf(lane, endpoint.request)
-    const own = { sent: sentHeaders(profile, secretsOf(lane, endpoint)), shown: shownHeaders(profile) }
+    const profile = readable(lane, readProfile(endpoint.request))
+    const secrets = secretsOf(lane, endpoint)
+    const [sent, shown] = [sentHeaders(profile, secrets), shownHeaders(profile)]
+    const own = { sent, shown, conceal: concealing(sent, shown, secrets) }
     return { url, requestTimeoutMs, plan: planOf(profile), signers, own }
   }
 
@@ -92,7 +104,7 @@ export const makePrepare = (
     const open = (sealed: Uint8Array) =>
       decodeKey(Redacted.value(box.open({ workspaceId, endpointId }, sealed)))
     const current = open(secret)
-    const previous = previousSecret === null ? null : readable(() => open(previousSecret))
+    const previous = previousSecret === null ? null : unlessLost(() => open(previousSecret))
     const keys = previous === null ? [current] : [current, previous]
     return {
       standard: ({ body, id, timestamp }) => signWithKeys(id, timestamp, body, keys),
@@ -103,7 +115,10 @@ export const makePrepare = (
   const secretsOf = ({ endpointId, workspaceId }: LaneRef, { requestSecrets }: DispatchEndpoint) =>
     requestSecrets === null
       ? null
-      : readSecrets(Redacted.value(box.open({ workspaceId, endpointId, of: "request" }, requestSecrets)))
+      : readable(
+          { endpointId },
+          readSecrets(Redacted.value(box.open({ workspaceId, endpointId, of: "request" }, requestSecrets)))
+        )
 
   return (row, { createdAt, endpoint, eventType, isTest, payload, traceId }, unixSeconds) => {
     const target = targetOf(row, endpoint)
@@ -125,18 +140,25 @@ export const makePrepare = (
       return {
         ...request,
         headers,
+        conceal: null,
         evidence: { signature: headers["webhook-signature"]!, requestHeaders: null }
       }
     const requestHeaders = JSON.stringify({ ...fixedHeaders, ...own.shown, ...headers })
-    return { ...request, headers: { ...own.sent, ...headers }, evidence: { signature: null, requestHeaders } }
+    return {
+      ...request,
+      headers: { ...own.sent, ...headers },
+      conceal: own.conceal,
+      evidence: { signature: null, requestHeaders }
+    }
   }
 }
 
-const profileOf = ({ endpointId }: LaneRef, text: string): RequestProfile =>
-  Option.getOrThrowWith(readProfile(text), () => new ProfileUnreadable({ endpointId }))
+/** An error of the schema itself would repeat what it read. */
+const readable = <A>({ endpointId }: Pick<LaneRef, "endpointId">, read: Option.Option<A>): A =>
+  Option.getOrThrowWith(read, () => new ProfileUnreadable({ endpointId }))
 
 /** The previous secret, or null if no master key opens it any more: the current secret still signs. */
-const readable = (open: () => Buffer): Buffer | null => {
+const unlessLost = (open: () => Buffer): Buffer | null => {
   try {
     return open()
   } catch (error) {

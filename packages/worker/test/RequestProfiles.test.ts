@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import type { RequestProfile } from "@posthorn/domain/RequestProfile"
-import { make as makeReceiver, type Received } from "@posthorn/testkit/Receiver"
+import { type Behaviour, make as makeReceiver, type Received } from "@posthorn/testkit/Receiver"
 import { Effect, Redacted } from "effect"
 import { Webhook } from "standardwebhooks"
 import {
@@ -41,7 +41,7 @@ const profiled = (acme: Workspace, url: string, profile: RequestProfile, secrets
     return made
   })
 
-const asSent = ({ body, headers }: Received) => ({
+const asSent = ({ body, headers }: Pick<Received, "body" | "headers">) => ({
   body: body.toString("utf8"),
   headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))
 })
@@ -94,6 +94,32 @@ layer(Setting, { excludeTestServices: true })("a request profile", (it) => {
         "webhook-signature": request.headers["webhook-signature"],
         "x-trace-id": request.headers["x-trace-id"]
       })
+    })
+  )
+
+  it.scoped("§2.9 keeps an answer that repeats the secrets without them", () =>
+    Effect.gen(function* () {
+      const echo: Behaviour = (answer) => {
+        const { authorization, "x-api-key": key } = asSent(answer.request).headers
+        answer.reply(500, `${authorization} ${key} ${atob(authorization!.slice(6))}`, { Server: key! })
+      }
+      const receiver = yield* makeReceiver({ behaviours: { "/echo": echo } })
+      const acme = yield* workspace
+      yield* profiled(
+        acme,
+        receiver.url("/echo"),
+        {
+          headers: [{ name: "X-Api-Key", secret: true, fingerprint: "1111" }],
+          authentication: { kind: "basic", username: "me", secret: true, fingerprint: "2222" }
+        },
+        { headers: { "x-api-key": 'geheim-"1"' }, authentication: "geheim-2" }
+      )
+      yield* publish(acme)
+      yield* worker()
+      const [attempt] = yield* until(attempts(acme), (all) => all.length > 0)
+
+      assert.strictEqual(attempt!.response_body, "sealed:2222 sealed:1111 me:sealed:2222")
+      assert.deepInclude(JSON.parse(attempt!.response_headers!), { server: "sealed:1111" })
     })
   )
 

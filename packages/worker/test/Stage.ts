@@ -116,6 +116,7 @@ export interface AttemptRow {
   readonly url: string
   readonly request_headers: string
   readonly response_headers: string | null
+  readonly response_body: string | null
   readonly trace_id: string
 }
 

@@ -89,7 +89,7 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
             ? Effect.void
             : seen === "no_turn"
               ? Effect.sync(() => lanes.noTurn(sent))
-              : settle(sent, at, prepared, seen)
+              : settle(sent, at, prepared, concealed(prepared, seen))
         )
       } catch (defect) {
         return notPrepared(sent, defect)
@@ -109,6 +109,16 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
       })
     }
   })
+
+/** What was seen, without the request's secrets, which some receivers repeat. */
+const concealed = ({ conceal }: Prepared, seen: Observation): Observation =>
+  conceal === null
+    ? seen
+    : {
+        ...seen,
+        responseBody: seen.responseBody && conceal(seen.responseBody),
+        ...(seen.responseHeaders && { responseHeaders: conceal(seen.responseHeaders) })
+      }
 
 const paceOf = (seen: Observation): Pace =>
   seen.httpStatus !== null ? "faster" : seen.failureReason === "request_timeout" ? "slower" : "same"
