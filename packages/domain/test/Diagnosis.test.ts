@@ -492,6 +492,18 @@ describe("diagnosing an endpoint from its record", () => {
     expect(codes(30_000)).toContain("not_taken_up")
   })
 
+  it("§3.5 due while a slow request may be under way: not taken up only when its deadline has passed as well", () => {
+    const hangs = { endpoint: { consecutiveFailures: 6 }, waiting: { count: 3, oldestDueAt: at(-5) } }
+    // The last attempt began two minutes ago, and the next may have begun half a minute after its end.
+    const codes = (requestTimeoutMs: number) =>
+      diagnose(
+        record("6*request_timeout", { ...hangs, requestTimeoutMs, failed: { durationMs: requestTimeoutMs } })
+      ).findings.map(({ code }) => code)
+
+    expect(codes(60_000)).not.toContain("not_taken_up")
+    expect(codes(10_000)).toContain("not_taken_up")
+  })
+
   it("§4.6 nothing sent yet: suggests a test send", () => {
     const evidence = record("")
 

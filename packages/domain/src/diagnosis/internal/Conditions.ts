@@ -23,7 +23,7 @@ import {
 import { hasFailed, median, type Streak } from "./Streak.ts"
 
 const FEWEST_SLOW = 5
-/** If a delivery is due for longer than this (not counting pauses between probes), no worker is delivering. */
+/** If a delivery is due for longer than this (besides a request and the pause between two probes), no worker is delivering. */
 const LATE_MS = 60_000
 
 type Told = Pick<Finding, "code" | "summary" | "because" | "confidence" | "nextSteps"> & Partial<Finding>
@@ -146,13 +146,14 @@ export const probing = ({ attempts, endpoint, now, retryDelayMs, waiting }: Evid
   return `Its lane probes: one attempt at a time, the next ${when}. The first that is delivered sets it free.`
 }
 
-export const late = ({ attempts, endpoint, now, retryDelayMs, waiting }: Evidence): Finding | undefined => {
+export const late = (evidence: Evidence): Finding | undefined => {
+  const { attempts, endpoint, now, requestTimeoutMs, retryDelayMs, waiting } = evidence
   const { consecutiveFailures } = endpoint
-  const lateMs = LATE_MS + pauseUnits(consecutiveFailures) * retryDelayMs
+  const lateMs = LATE_MS + requestTimeoutMs + pauseUnits(consecutiveFailures) * retryDelayMs
   const before = new Date(Date.parse(now) - lateMs).toISOString()
   if (!endpoint.enabled || !endpoint.secretReadable) return undefined
   if (waiting.oldestDueAt === null || waiting.oldestDueAt > before) return undefined
-  const idle = attempts.every(({ at }) => at < before)
+  const idle = attempts.every((attempt) => endOf(attempt) < Date.parse(before))
   // While the lane probes, waiting deliveries are expected.
   if (!idle && consecutiveFailures >= PROBES_AFTER) return undefined
   return finding({
