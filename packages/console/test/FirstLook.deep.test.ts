@@ -129,6 +129,31 @@ inChromium("the console at first sight", (on) => {
     expect(await page.getByText("any moment").count()).toBe(0)
   })
 
+  it("§3.5 what waits for a probe says so, with the numbers of its own policy", async () => {
+    const made = await on.stage.api("POST", `/workspaces/${slug}/webhooks`, {
+      url: on.receiver.url,
+      eventTypes: ["probe.me"],
+      policy: {
+        retries: { kind: "waits", seconds: [60, 600] },
+        disableAfter: { kind: "failing_for", seconds: 432_000 }
+      }
+    })
+    await on.stage.sql("update posthorn.endpoints set consecutive_failures = 7 where id = $1", [made.id])
+    await on.stage.api("POST", `/workspaces/${slug}/events`, { eventType: "probe.me", payload: 1 })
+    const page = await visit(`/endpoints/${made.id}`)
+    await page.getByText("with a pause of 50 ms before each; a test event does not wait").waitFor()
+    await page.getByText("after failing for 5 days it is disabled").waitFor()
+    await page.getByText("7 in a row").waitFor()
+    await page.getByRole("cell", { name: "0 of 3" }).waitFor()
+    await page.getByRole("cell", { name: "by a probe" }).waitFor()
+    await page.getByRole("link", { name: "probe.me" }).click()
+    await page.getByText("Attempt 1 of 3").waitFor()
+    await page.getByText("when its turn comes: its endpoint fails").waitFor()
+    await page.goto(at("/overview"))
+    await page.getByText("Failed 7 times in a row; after failing for 5 days it is disabled.").waitFor()
+    await on.stage.api("DELETE", `/workspaces/${slug}/webhooks/${made.id}`)
+  })
+
   it("§11 signing in leads to the page that was asked for", async () => {
     const { token } = await on.stage.api("POST", `/workspaces/${slug}/api-tokens`, {
       name: "T",

@@ -12,7 +12,7 @@ import { useLive } from "../ui/Live.tsx"
 import { SearchField } from "../ui/SearchField.tsx"
 import { Empty, NothingMatches } from "../ui/States.tsx"
 import { type DeliveryStatus, statusWords } from "../ui/Status.tsx"
-import { deliveryColumns } from "./deliveryColumns.tsx"
+import { useDeliveryColumns } from "./deliveryColumns.tsx"
 import { publishCommand } from "./publishCommand.ts"
 import { shortUrl, useEndpoints } from "./useEndpoints.ts"
 
@@ -56,7 +56,8 @@ export const Deliveries = () => {
   const { slug } = useSession()
   const search = useSearch({ from: "/w/$slug/deliveries" })
   const navigate = useNavigate({ from: "/w/$slug/deliveries" })
-  const { endpoints, isDisabled, nameOf } = useEndpoints()
+  const { endpoints } = useEndpoints()
+  const columns = useDeliveryColumns()
   const { on, toggle } = useLive()
   const { endpointId, eventId, eventType, since, status, until, within } = search
   const request = useMemo(
@@ -125,7 +126,7 @@ export const Deliveries = () => {
         <List
           label="Deliveries"
           query={query}
-          columns={deliveryColumns(slug, isDisabled, nameOf)}
+          columns={columns}
           empty={
             isFiltered ? (
               <NothingMatches what="deliveries" clear={clear} />

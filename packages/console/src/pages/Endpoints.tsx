@@ -13,6 +13,7 @@ import { List } from "../ui/List.tsx"
 import { Empty, NothingMatches } from "../ui/States.tsx"
 import type { Column } from "../ui/Table.tsx"
 import { HealthBadge, Streak } from "./endpoint/Health.tsx"
+import { usePolicies } from "./policies.ts"
 import { shortUrl } from "./useEndpoints.ts"
 
 type Row = ItemOf<"listWebhookEndpoints">
@@ -30,7 +31,7 @@ const typesOf = (eventTypes: ReadonlyArray<string>) =>
       ? eventTypes.join(", ")
       : `${eventTypes.slice(0, 2).join(", ")} and ${eventTypes.length - 2} more`
 
-const columns = (slug: string): ReadonlyArray<Column<Row>> => [
+const columns = (slug: string, policyOf: ReturnType<typeof usePolicies>): ReadonlyArray<Column<Row>> => [
   {
     head: "Endpoint",
     className: "max-w-96",
@@ -65,13 +66,14 @@ const columns = (slug: string): ReadonlyArray<Column<Row>> => [
   {
     head: "Failures in a row",
     className: "w-36",
-    cell: (row) => <Streak failures={row.consecutiveFailures} />
+    cell: (row) => <Streak failures={row.consecutiveFailures} policy={policyOf(row.policy)} />
   },
   { head: "Last 24 hours", className: "w-36", cell: ({ id }) => <Last24Hours endpointId={id} /> }
 ]
 
 export const Endpoints = () => {
   const { may, slug } = useSession()
+  const policyOf = usePolicies()
   const [wanted, setWanted] = useState("")
   const query = useList("listWebhookEndpoints", { query: { limit: 50 } }, { everyMs: 10_000 })
   const needle = wanted.trim().toLowerCase()
@@ -102,7 +104,7 @@ export const Endpoints = () => {
         <List
           label="Endpoints"
           query={{ ...query, items }}
-          columns={columns(slug)}
+          columns={columns(slug, policyOf)}
           empty={
             needle !== "" ? (
               <NothingMatches what="endpoints" clear={() => setWanted("")} />

@@ -14,13 +14,12 @@ import { List } from "../ui/List.tsx"
 import { Failed, Loading } from "../ui/States.tsx"
 import { Time } from "../ui/Time.tsx"
 import { Who } from "../ui/Who.tsx"
-import { deliveryColumns } from "./deliveryColumns.tsx"
-import { useEndpoints } from "./useEndpoints.ts"
+import { useDeliveryColumns } from "./deliveryColumns.tsx"
 
 export const Event = () => {
   const { slug } = useSession()
   const { eventId } = useParams({ from: "/w/$slug/events/$eventId" })
-  const { isDisabled, nameOf } = useEndpoints()
+  const columns = useDeliveryColumns()
   const { data, error, refetch } = useQuery({
     queryKey: [slug, "getEvent", eventId],
     queryFn: async ({ signal }) => {
@@ -94,7 +93,7 @@ export const Event = () => {
           <List
             label="Deliveries of this event"
             query={deliveries}
-            columns={deliveryColumns(slug, isDisabled, nameOf)}
+            columns={columns}
             empty={<p className="px-5 py-5 text-sm text-soft">No enabled endpoint wanted its type.</p>}
           />
         </Card>

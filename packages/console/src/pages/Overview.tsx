@@ -11,6 +11,8 @@ import { Icon, type IconName } from "../ui/Icon.tsx"
 import { Card, Page } from "../ui/Layout.tsx"
 import { Empty, Failed, Loading } from "../ui/States.tsx"
 import { duration, span, Time } from "../ui/Time.tsx"
+import { DISABLED_BY } from "./endpoint/Health.tsx"
+import { disabling, usePolicies } from "./policies.ts"
 import { publishCommand } from "./publishCommand.ts"
 import { shortUrl } from "./useEndpoints.ts"
 
@@ -88,6 +90,7 @@ interface Concern {
 
 const useConcerns = (): ReadonlyArray<Concern> | undefined => {
   const { may } = useSession()
+  const policyOf = usePolicies()
   const { items } = useList(
     "listWebhookEndpoints",
     { query: { limit: 200 } },
@@ -102,7 +105,7 @@ const useConcerns = (): ReadonlyArray<Concern> | undefined => {
       (one, other) =>
         Number(one.enabled) - Number(other.enabled) || other.consecutiveFailures - one.consecutiveFailures
     )
-    .map(({ consecutiveFailures, disabledReason, enabled, id, url }) => ({
+    .map(({ consecutiveFailures, disabledReason, enabled, id, policy, url }) => ({
       id,
       endpointId: id,
       icon: enabled ? "warning" : "pause",
@@ -113,11 +116,9 @@ const useConcerns = (): ReadonlyArray<Concern> | undefined => {
             {shortUrl(url)}
           </span>
           <span className="block text-sm text-soft">
-            {enabled
-              ? `Failed ${consecutiveFailures} times in a row; at 20 it is disabled.`
-              : disabledReason === "manual"
-                ? `Disabled by hand, after it failed ${consecutiveFailures} times in a row. Nothing is sent to it.`
-                : "Disabled after 20 failures in a row. Nothing is sent to it."}
+            {enabled || disabledReason === null
+              ? `Failed ${consecutiveFailures} times in a row; ${disabling(policyOf(policy))}.`
+              : `${DISABLED_BY[disabledReason]}${disabledReason === "manual" ? `, after it failed ${consecutiveFailures} times in a row` : ""}. Nothing is sent to it.`}
           </span>
         </>
       )

@@ -1,13 +1,14 @@
 /** The columns of deliveries in all lists. */
 import { Link } from "@tanstack/react-router"
 import type { ItemOf } from "../api/contract.ts"
+import { useSession } from "../session/session.tsx"
 import { reasonOf, StatusBadge } from "../ui/Status.tsx"
 import type { Column } from "../ui/Table.tsx"
-import { duration, Time, Until } from "../ui/Time.tsx"
+import { duration, Time, useNow } from "../ui/Time.tsx"
+import { type Trying, useMostAttempts, useWaitsFor } from "./policies.ts"
+import { useEndpoints } from "./useEndpoints.ts"
 
 type DeliveryRow = ItemOf<"listWorkspaceDeliveries">
-
-const LADDER = 7
 
 /** Texts share the room that the other columns leave, and are cut off, so that every column stays visible. */
 const SHARE = "w-[22%] max-w-0"
@@ -24,10 +25,31 @@ const lastAnswer = ({ lastDurationMs, lastFailureReason, lastHttpStatus }: Deliv
   )
 }
 
-export const deliveryColumns = (
+const Next = ({
+  at,
+  delivery,
+  endpoint
+}: {
+  at: string
+  delivery: DeliveryRow
+  endpoint: Trying | undefined
+}) => {
+  const isDue = useNow() >= Date.parse(at)
+  const waits = useWaitsFor()(endpoint, delivery, isDue)
+  if (waits !== undefined)
+    return (
+      <span className="whitespace-nowrap text-soft" title={waits.why}>
+        {waits.brief}
+      </span>
+    )
+  return isDue ? <>now</> : <Time at={at} />
+}
+
+const columns = (
   slug: string,
-  isDisabled: (endpointId: string) => boolean,
-  endpointName?: (endpointId: string) => string
+  find: (endpointId: string) => Trying | undefined,
+  mostAttempts: ReturnType<typeof useMostAttempts>,
+  endpointName: ((endpointId: string) => string) | undefined
 ): ReadonlyArray<Column<DeliveryRow>> => [
   {
     head: "Status",
@@ -73,26 +95,28 @@ export const deliveryColumns = (
     head: "Attempts",
     narrow: "hide",
     className: "whitespace-nowrap",
-    cell: ({ attempts }) => (
-      <span className="text-soft tabular-nums">
-        {attempts} <span className="text-faint">of {LADDER}</span>
-      </span>
-    )
+    cell: ({ attempts, endpointId }) => {
+      const endpoint = find(endpointId)
+      return (
+        <span className="text-soft tabular-nums">
+          {attempts}
+          {endpoint === undefined ? null : (
+            <span className="text-faint"> of {mostAttempts(endpoint.effectivePolicy)}</span>
+          )}
+        </span>
+      )
+    }
   },
   { head: "Last answer", narrow: "plain", className: "w-[34%] max-w-0", cell: lastAnswer },
   {
     head: "Next attempt",
     narrow: "hide",
     className: "whitespace-nowrap",
-    cell: ({ endpointId, nextAttemptAt, status }) =>
-      nextAttemptAt === null || status === "delivered" ? (
+    cell: (delivery) =>
+      delivery.nextAttemptAt === null || delivery.status === "delivered" ? (
         <span className="text-faint">–</span>
-      ) : isDisabled(endpointId) ? (
-        <span className="whitespace-nowrap text-soft" title="Its endpoint is disabled">
-          when enabled
-        </span>
       ) : (
-        <Until at={nextAttemptAt} />
+        <Next at={delivery.nextAttemptAt} delivery={delivery} endpoint={find(delivery.endpointId)} />
       )
   },
   {
@@ -102,3 +126,16 @@ export const deliveryColumns = (
     cell: ({ createdAt }) => <Time at={createdAt} />
   }
 ]
+
+/** Of one endpoint, or of all of them. */
+export const useDeliveryColumns = (only?: Trying) => {
+  const { slug } = useSession()
+  const { find, nameOf } = useEndpoints()
+  const mostAttempts = useMostAttempts()
+  return columns(
+    slug,
+    only === undefined ? find : () => only,
+    mostAttempts,
+    only === undefined ? nameOf : undefined
+  )
+}

@@ -1,6 +1,7 @@
 /** The workspace's endpoints, for filters and for naming them in lists. */
 import { useList } from "../api/queries.ts"
 import { useSession } from "../session/session.tsx"
+import { type Trying, usePolicies } from "./policies.ts"
 
 /** Host and path, which distinguish endpoints. */
 export const shortUrl = (url: string) => url.replace(/^https?:\/\//, "").replace(/\/$/, "")
@@ -10,17 +11,20 @@ export const useEndpoints = () => {
   const { items } = useList(
     "listWebhookEndpoints",
     { query: { limit: 200 } },
-    { enabled: may("listWebhookEndpoints") }
+    { enabled: may("listWebhookEndpoints"), everyMs: 15_000 }
   )
-  const urls = new Map((items ?? []).map(({ id, url }) => [id, url]))
-  const disabled = new Set((items ?? []).filter(({ enabled }) => !enabled).map(({ id }) => id))
+  const policyOf = usePolicies()
+  const byId = new Map((items ?? []).map((one) => [one.id as string, one]))
   return {
     endpoints: items ?? [],
-    /** Waiting deliveries of a disabled endpoint are not sent until it is enabled. */
-    isDisabled: (id: string) => disabled.has(id),
+    /** Undefined when it is unknown, or beyond the first 200. */
+    find: (id: string): Trying | undefined => {
+      const one = byId.get(id)
+      return one && { ...one, effectivePolicy: policyOf(one.policy) }
+    },
     nameOf: (id: string) => {
-      const url = urls.get(id)
-      return url === undefined ? id : shortUrl(url)
+      const one = byId.get(id)
+      return one === undefined ? id : shortUrl(one.url)
     }
   }
 }

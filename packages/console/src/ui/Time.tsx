@@ -62,9 +62,6 @@ export const Time = ({ at, focusable = false }: { at: string; focusable?: boolea
   </time>
 )
 
-/** A future time; `now` once it is reached. */
-export const Until = ({ at }: { at: string }) => (useNow() >= Date.parse(at) ? <>now</> : <Time at={at} />)
-
 /** How long until then, as `0:27` or `23:41:07`; null once it is past. */
 export const useCountdown = (until: string | null) => {
   const now = useNow()

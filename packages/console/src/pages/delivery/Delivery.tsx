@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { Link, useNavigate, useParams, useRouter } from "@tanstack/react-router"
 import { callText } from "../../api/client.ts"
-import { useAct, useList } from "../../api/queries.ts"
+import { useAct, useList, useOperation } from "../../api/queries.ts"
 import type { DeliveryDetail } from "../../api/shapes.ts"
 import { useSession } from "../../session/session.tsx"
 import { Button } from "../../ui/Button.tsx"
@@ -142,8 +142,12 @@ const About = ({ delivery }: { delivery: DeliveryDetail }) => {
 
 const Attempts = ({ delivery, payload }: { delivery: DeliveryDetail; payload: string }) => {
   const { may } = useSession()
-  const { isDisabled } = useEndpoints()
-  const isHeld = isMoving(delivery) && isDisabled(delivery.endpointId)
+  const { data: endpoint } = useOperation(
+    "getWebhookEndpoint",
+    { path: { endpointId: delivery.endpointId } },
+    { enabled: may("getWebhookEndpoint"), everyMs: isMoving(delivery) ? 2_000 : false }
+  )
+  const isHeld = isMoving(delivery) && endpoint?.enabled === false
   const query = useList(
     "listWebhookDeliveryAttempts",
     { path: { deliveryId: delivery.id } },
@@ -168,7 +172,7 @@ const Attempts = ({ delivery, payload }: { delivery: DeliveryDetail; payload: st
           <Failed error={error} retry={refetch} />
         )
       ) : (
-        <Timeline delivery={delivery} attempts={items} payload={payload} isHeld={isHeld} />
+        <Timeline delivery={delivery} attempts={items} payload={payload} endpoint={endpoint} />
       )}
     </Card>
   )

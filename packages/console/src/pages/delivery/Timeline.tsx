@@ -7,11 +7,10 @@ import { CopyButton } from "../../ui/Copy.tsx"
 import { Icon, type IconName } from "../../ui/Icon.tsx"
 import { reasonOf } from "../../ui/Status.tsx"
 import { duration, Time, useCountdown } from "../../ui/Time.tsx"
+import { type Trying, useMostAttempts, useWaitsFor } from "../policies.ts"
 import { curlOf } from "./curl.ts"
 
 type Attempt = ItemOf<"listWebhookDeliveryAttempts">
-
-const LADDER = 7
 
 const signs: Record<Attempt["status"], { icon: IconName; color: string }> = {
   delivered: { icon: "check", color: "text-good tint-good" },
@@ -101,21 +100,25 @@ const Made = ({ attempt, isLast, payload }: { attempt: Attempt; isLast: boolean;
 }
 
 /** Future attempts: the next with its countdown, the others with their distance from now. */
-const ToCome = ({ delivery, isHeld }: { delivery: DeliveryDetail; isHeld: boolean }) => {
+const ToCome = ({ delivery, endpoint }: { delivery: DeliveryDetail; endpoint: Trying | undefined }) => {
   const left = useCountdown(delivery.nextAttemptAt)
+  const waits = useWaitsFor()(endpoint, delivery, left === null)
+  const mostAttempts = useMostAttempts()
   if (delivery.status !== "pending" && delivery.status !== "failed") return null
   const next = delivery.attempts + 1
-  const after = LADDER - next
+  const most = endpoint && mostAttempts(endpoint.effectivePolicy)
+  const after = Math.max(0, (most ?? next) - next)
   return (
     <>
       <li className="relative flex gap-3 pb-5">
         <Dot icon="clock" color="text-idle tint-idle" />
         <p className="flex min-h-6 flex-1 flex-wrap items-baseline gap-x-3 text-sm">
           <span className="font-medium">
-            Attempt {next} of {LADDER}
+            Attempt {next}
+            {most === undefined || most < next ? "" : ` of ${most}`}
           </span>
           <span className="text-faint" role="timer">
-            {isHeld ? "once its endpoint is enabled" : left === null ? "any moment" : `in ${left}`}
+            {waits?.whole ?? (left === null ? "any moment" : `in ${left}`)}
           </span>
         </p>
       </li>
@@ -123,8 +126,7 @@ const ToCome = ({ delivery, isHeld }: { delivery: DeliveryDetail; isHeld: boolea
         <li className="relative flex gap-3 pb-2 text-sm text-faint">
           <Dot icon="clock" color="text-faint bg-sunken" />
           <span className="min-h-6">
-            {after === 1 ? "One more attempt" : `${after} more attempts`}, each after a longer wait; then it
-            is given up.
+            {after === 1 ? "One more attempt" : `${after} more attempts`} after that; then it is given up.
           </span>
         </li>
       )}
@@ -135,12 +137,12 @@ const ToCome = ({ delivery, isHeld }: { delivery: DeliveryDetail; isHeld: boolea
 export const Timeline = ({
   attempts,
   delivery,
-  isHeld,
+  endpoint,
   payload
 }: {
   delivery: DeliveryDetail
-  /** Its endpoint is disabled. */
-  isHeld: boolean
+  /** Undefined when nobody may see it. */
+  endpoint: Trying | undefined
   attempts: ReadonlyArray<Attempt>
   payload: string
 }) => (
@@ -148,6 +150,6 @@ export const Timeline = ({
     {attempts.map((attempt, index) => (
       <Made key={attempt.id} attempt={attempt} isLast={index === attempts.length - 1} payload={payload} />
     ))}
-    <ToCome delivery={delivery} isHeld={isHeld} />
+    <ToCome delivery={delivery} endpoint={endpoint} />
   </ol>
 )

@@ -12,9 +12,10 @@ import { Icon } from "../../ui/Icon.tsx"
 import { Banner, Page } from "../../ui/Layout.tsx"
 import { Failed, Loading, Refusal } from "../../ui/States.tsx"
 import { Time } from "../../ui/Time.tsx"
+import { disabling, isProbed, useProbing } from "../policies.ts"
 import { shortUrl } from "../useEndpoints.ts"
 import { EndpointDeliveries } from "./EndpointDeliveries.tsx"
-import { HealthBadge, Streak } from "./Health.tsx"
+import { DISABLED_BY, HealthBadge, Streak } from "./Health.tsx"
 import { Test } from "./Test.tsx"
 
 const Diagnosis = lazy(() => import("./Diagnosis.tsx"))
@@ -55,13 +56,6 @@ const Tabs = ({ endpointId, open }: { endpointId: string; open: string }) => {
   )
 }
 
-const DISABLED_BY = {
-  manual: "Disabled by hand",
-  consecutive_failures: "Disabled after too many failed attempts in a row",
-  failing_for: "Disabled after failing for too long",
-  gone: "Disabled because its receiver answered 410 Gone"
-}
-
 const DisabledBanner = ({ endpoint }: { endpoint: EndpointDetail }) => {
   const { may, slug } = useSession()
   const { disabledReason, id, missedEvents } = endpoint
@@ -99,6 +93,7 @@ const DisabledBanner = ({ endpoint }: { endpoint: EndpointDetail }) => {
 /** Failing, and not disabled yet. */
 const FailingBanner = ({ endpoint }: { endpoint: EndpointDetail }) => {
   const { may, slug } = useSession()
+  const probing = useProbing()
   return (
     <Banner
       tone="warn"
@@ -116,7 +111,8 @@ const FailingBanner = ({ endpoint }: { endpoint: EndpointDetail }) => {
         ) : null
       }
     >
-      Each failed attempt counts. After 20 in a row the endpoint is disabled.
+      Until one is delivered it gets {probing(endpoint.consecutiveFailures)}; a test event does not wait. Each
+      failed attempt counts: {disabling(endpoint.effectivePolicy)}.
     </Banner>
   )
 }
@@ -184,7 +180,9 @@ const Loaded = ({ endpoint, open }: { endpoint: EndpointDetail; open: string }) 
           )}
           <div className="flex flex-wrap items-center gap-x-4 gap-y-1.5 text-sm">
             <HealthBadge {...endpoint} />
-            {endpoint.consecutiveFailures > 0 ? <Streak failures={endpoint.consecutiveFailures} /> : null}
+            {endpoint.consecutiveFailures > 0 ? (
+              <Streak failures={endpoint.consecutiveFailures} policy={endpoint.effectivePolicy} />
+            ) : null}
             <Id id={endpoint.id} />
           </div>
         </>
@@ -198,7 +196,7 @@ const Loaded = ({ endpoint, open }: { endpoint: EndpointDetail; open: string }) 
     >
       {!endpoint.enabled ? (
         <DisabledBanner endpoint={endpoint} />
-      ) : endpoint.consecutiveFailures >= 3 ? (
+      ) : isProbed(endpoint) ? (
         <FailingBanner endpoint={endpoint} />
       ) : null}
       <Tabs endpointId={endpoint.id} open={open} />
@@ -213,7 +211,7 @@ const Loaded = ({ endpoint, open }: { endpoint: EndpointDetail; open: string }) 
       ) : open === "try" ? (
         <TryIt endpoint={endpoint} />
       ) : (
-        <EndpointDeliveries endpointId={endpoint.id} enabled={endpoint.enabled} />
+        <EndpointDeliveries endpoint={endpoint} />
       )}
     </Page>
   )

@@ -1,6 +1,7 @@
 /** An endpoint's deliveries, and its last 24 hours. */
 import { useNavigate, useSearch } from "@tanstack/react-router"
 import { live, useList, useOperation } from "../../api/queries.ts"
+import type { EndpointDetail } from "../../api/shapes.ts"
 import { useSession } from "../../session/session.tsx"
 import { HourChart } from "../../ui/Chart.tsx"
 import { Code } from "../../ui/Code.tsx"
@@ -11,7 +12,7 @@ import { useLive } from "../../ui/Live.tsx"
 import { Empty, NothingMatches } from "../../ui/States.tsx"
 import { statusWords } from "../../ui/Status.tsx"
 import { duration } from "../../ui/Time.tsx"
-import { deliveryColumns } from "../deliveryColumns.tsx"
+import { useDeliveryColumns } from "../deliveryColumns.tsx"
 import { publishCommand } from "../publishCommand.ts"
 
 const choices = [
@@ -41,7 +42,9 @@ const Stats = ({ endpointId }: { endpointId: string }) => {
   )
 }
 
-export const EndpointDeliveries = ({ enabled, endpointId }: { enabled: boolean; endpointId: string }) => {
+export const EndpointDeliveries = ({ endpoint }: { endpoint: EndpointDetail }) => {
+  const endpointId = endpoint.id
+  const columns = useDeliveryColumns(endpoint)
   const { slug } = useSession()
   const { status } = useSearch({ from: "/w/$slug/endpoints/$endpointId" })
   const navigate = useNavigate({ from: "/w/$slug/endpoints/$endpointId" })
@@ -63,7 +66,7 @@ export const EndpointDeliveries = ({ enabled, endpointId }: { enabled: boolean; 
         <List
           label="Deliveries of this endpoint"
           query={query}
-          columns={deliveryColumns(slug, () => !enabled)}
+          columns={columns}
           empty={
             status === undefined ? (
               <Empty icon="deliveries" title="Nothing was sent to it yet">

@@ -1,7 +1,14 @@
 /** An endpoint's health in a word, and how near it is to being disabled. */
+import type { EffectivePolicy } from "@posthorn/domain/DeliveryPolicy"
 import { Badge } from "../../ui/Status.tsx"
+import { disabling } from "../policies.ts"
 
-export const STREAK_LIMIT = 20
+export const DISABLED_BY = {
+  manual: "Disabled by hand",
+  consecutive_failures: "Disabled after too many failed attempts in a row",
+  failing_for: "Disabled after failing for too long",
+  gone: "Disabled because its receiver answered 410 Gone"
+}
 
 interface State {
   readonly enabled: boolean
@@ -30,26 +37,32 @@ export const HealthBadge = ({ consecutiveFailures, disabledReason, enabled }: St
     </Badge>
   )
 
-/** `7 of 20`, with as much of a bar. */
-export const Streak = ({ failures }: { failures: number }) =>
-  failures === 0 ? (
-    <span className="text-faint">none</span>
-  ) : (
-    <span
-      className="inline-flex items-center gap-2"
-      title={`At ${STREAK_LIMIT} failures in a row it is disabled`}
-    >
+/** `7 of 20`, with as much of a bar; the number alone where no count disables the endpoint. */
+export const Streak = ({ failures, policy }: { failures: number; policy: EffectivePolicy }) => {
+  if (failures === 0) return <span className="text-faint">none</span>
+  const { disableAfter } = policy
+  const limit = disableAfter.kind === "failures" ? disableAfter.count : undefined
+  const title = `${failures} failures in a row; ${disabling(policy)}`
+  if (limit === undefined)
+    return (
+      <span className="text-soft" title={title}>
+        {failures} in a row
+      </span>
+    )
+  return (
+    <span className="inline-flex items-center gap-2" title={title}>
       <svg viewBox="0 0 40 6" className="h-1.5 w-10" aria-hidden="true">
         <rect width="40" height="6" rx="3" className="fill-line" />
         <rect
-          width={Math.max(4, (Math.min(failures, STREAK_LIMIT) / STREAK_LIMIT) * 40)}
+          width={Math.max(4, Math.min(1, failures / limit) * 40)}
           height="6"
           rx="3"
-          className={failures >= 10 ? "fill-bad-bar" : "fill-warn-bar"}
+          className={failures >= limit / 2 ? "fill-bad-bar" : "fill-warn-bar"}
         />
       </svg>
       <span className="text-soft">
-        {failures} of {STREAK_LIMIT}
+        {failures} of {limit}
       </span>
     </span>
   )
+}

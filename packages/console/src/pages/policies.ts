@@ -1,0 +1,72 @@
+/** Delivery policies in force, and what they say in words. Lists of endpoints have the endpoint's own only. */
+import { type DeliveryPolicy, type EffectivePolicy, resolve, waitsOf } from "@posthorn/domain/DeliveryPolicy"
+import { LONGEST_PAUSE_UNITS, PROBES_AFTER, pauseUnits } from "@posthorn/domain/Probing"
+import { useOperation } from "../api/queries.ts"
+import { useSession } from "../session/session.tsx"
+import { duration, span } from "../ui/Time.tsx"
+
+/** An endpoint, as far as it says when a delivery that is due is tried. */
+export interface Trying {
+  readonly enabled: boolean
+  readonly consecutiveFailures: number
+  readonly effectivePolicy: EffectivePolicy
+}
+
+/** Resolves an endpoint's own policy. */
+export const usePolicies = () => {
+  const { may, welcome } = useSession()
+  const { data } = useOperation("getWorkspaceSettings", {}, { enabled: may("getWorkspaceSettings") })
+  return (own: DeliveryPolicy | null) => resolve(own, data?.policy ?? null, welcome.policyDefaults)
+}
+
+/** How often a delivery is tried at most. */
+export const useMostAttempts = () => {
+  const { policyDefaults } = useSession().welcome
+  return ({ retries }: EffectivePolicy) => waitsOf(retries, policyDefaults).length + 1
+}
+
+/** For example `at 20 in a row it is disabled`. */
+export const disabling = ({ disableAfter }: EffectivePolicy): string => {
+  switch (disableAfter.kind) {
+    case "failures":
+      return `at ${disableAfter.count} in a row it is disabled`
+    case "failing_for":
+      return `after failing for ${span(disableAfter.seconds)} it is disabled`
+    case "never":
+      return "failures do not disable it"
+  }
+}
+
+/** Its lane makes one attempt at a time, with pauses. */
+export const isProbed = ({ consecutiveFailures, enabled }: Omit<Trying, "effectivePolicy">) =>
+  enabled && consecutiveFailures >= PROBES_AFTER
+
+/** For example `one attempt at a time, each after a pause of 30 s`. */
+export const useProbing = () => {
+  const { retryDelayMs } = useSession().welcome.policyDefaults
+  return (failures: number) => {
+    const units = pauseUnits(failures)
+    const pause = duration(Math.round(units * retryDelayMs))
+    return `one attempt at a time, ${units < LONGEST_PAUSE_UNITS ? `the next after a pause of ${pause}` : `with a pause of ${pause} before each`}`
+  }
+}
+
+interface Waiting {
+  readonly test: boolean
+  readonly attempts: number
+}
+
+/** What a delivery waits for beside its time; undefined when that alone. `brief` is for a cell, `whole` for a sentence. */
+export const useWaitsFor = () => {
+  const probing = useProbing()
+  return (endpoint: Trying | undefined, delivery: Waiting, isDue: boolean) => {
+    if (endpoint === undefined) return undefined
+    if (!endpoint.enabled)
+      return { brief: "when enabled", whole: "once its endpoint is enabled", why: "Its endpoint is disabled" }
+    // A test send is a probe itself.
+    const isAtOnce = delivery.test && delivery.attempts === 0
+    if (!isDue || isAtOnce || !isProbed(endpoint)) return undefined
+    const why = `its endpoint fails, and gets ${probing(endpoint.consecutiveFailures)}`
+    return { brief: "by a probe", whole: `when its turn comes: ${why}`, why }
+  }
+}
