@@ -1,4 +1,4 @@
-/** Signing in to the console as its page does, and calls with the cookie that comes of it. */
+/** Signs in to the console as its page does, and makes calls with the cookie. */
 import { expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { type Entered, type Loose, TestServer } from "./TestServer.ts"
@@ -16,7 +16,7 @@ export const linkFor = (ws: Entered, body: unknown = {}, token = ws.token) =>
 export const signIn = (body: unknown, headers: Readonly<Record<string, string>> = OURS) =>
   Effect.flatMap(TestServer, ({ call }) => call("POST", "/console/session", { body, headers }))
 
-/** Signed in by a link's code, with calls below the workspace's path through the console. */
+/** A session opened by a link's code, with calls through the console below the workspace's path. */
 export const openConsole = (ws: Entered, code: string) =>
   Effect.gen(function* () {
     const { call } = yield* TestServer

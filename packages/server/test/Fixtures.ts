@@ -1,11 +1,11 @@
-/** What tests of the REST surface need again and again: endpoints, events, and attempts as a worker would record them. */
+/** Endpoints, events, and attempts as a worker would record them, for tests of the operations. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"
 import { Effect, Redacted } from "effect"
 import pg from "pg"
 import type { Call, Entered, Loose } from "./TestServer.ts"
 
-/** An id that has the right form and is nobody's. */
+/** A well-formed id that does not exist. */
 export const unknown = (prefix: string) => `${prefix}${"0".repeat(29)}`
 
 export const makeEndpoint = (
@@ -33,7 +33,7 @@ export const publish = (
   payload: unknown = {}
 ) => Effect.map(call<Published>("POST", "/events", { body: { eventType, payload } }), (answer) => answer.body)
 
-/** An endpoint that wants one event type only, and a pending delivery to it. */
+/** An endpoint that subscribes to one event type, and a pending delivery to it. */
 export const makeDelivery = (ws: Entered, eventType = `fixture.n${++fixtures}`) =>
   Effect.gen(function* () {
     const endpointId = yield* makeEndpoint(ws, { eventTypes: [eventType] })
@@ -52,7 +52,7 @@ export interface Observed {
   readonly responseBody?: string
   /** A JSON object. */
   readonly responseHeaders?: string
-  /** How far the clock of its worker was off. */
+  /** How far the worker's clock was off. */
   readonly offMs?: number
 }
 
@@ -81,7 +81,7 @@ export const observe = (ws: Entered, deliveryId: string, observed: Observed = {}
       '{"content-type":"application/json"}')`
   }).pipe(Effect.orDie)
 
-/** Every item of a list, page by page; how many pages it took. */
+/** Every item of a list, read page by page, and the number of pages. */
 export const walk = (call: Call, path: string, limit: number) =>
   Effect.gen(function* () {
     const items: Array<Loose> = []

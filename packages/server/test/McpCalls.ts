@@ -1,4 +1,4 @@
-/** Speaking MCP by hand, for what the SDK's client would not send or would hide. */
+/** MCP messages written by hand, for calls that the SDK's client would not send or whose answers it would hide. */
 import { Effect } from "effect"
 import type { Answer } from "./TestServer.ts"
 
@@ -20,7 +20,7 @@ export interface PostOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Posts a text to /mcp as it stands. */
+/** Posts a text to /mcp unchanged. */
 export const post = (url: string, text: string, { headers, method = "POST", token }: PostOptions = {}) =>
   Effect.promise(async (): Promise<Answer<RpcAnswer>> => {
     const response = await fetch(`${url}/mcp`, {

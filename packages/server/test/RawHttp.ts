@@ -1,4 +1,4 @@
-/** HTTP/1.1 written by hand, for what no client would send. */
+/** HTTP/1.1 written by hand, for requests that no client would send. */
 import { connect, type Socket } from "node:net"
 import { type Duration, Effect } from "effect"
 
@@ -30,14 +30,14 @@ const parse = (text: string, closed: boolean): RawAnswer => {
   }
 }
 
-/** An answer is whole when as much has come as its head said. */
+/** An answer is complete when its body is as long as its head says. */
 const isWhole = (text: string) => {
   const at = text.indexOf("\r\n\r\n")
   const length = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, at))?.[1]
   return at >= 0 && (length === undefined || Buffer.byteLength(text.slice(at + 4)) >= Number(length))
 }
 
-/** Sends and gives the first final answer; one that says `connection: close` once the server has hung up. */
+/** Sends a text and gives the first final answer; if it says `connection: close`, only after the server has closed it. */
 export const sendRaw = (
   url: string,
   send: (socket: Socket) => void,

@@ -1,8 +1,8 @@
 /**
  * One sensible request per operation of the contract, and a world in which it succeeds.
  *
- * For suites that walk the contract (parity, authorisation): an operation without a sample fails them. Path parameters
- * come from the world by their name; a sample gives query and body.
+ * For tests that walk the contract (parity, authorization): an operation without a sample fails them. Path parameters come
+ * from the world by name; a sample gives query and body.
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import type { ContractEntry } from "@posthorn/api-contract/Walk"
@@ -10,7 +10,7 @@ import { Effect } from "effect"
 import { makeDelivery, observe, publish } from "./Fixtures.ts"
 import type { Entered, Loose } from "./TestServer.ts"
 
-/** Path parameters by name. Each is there in every world, of the same kind. */
+/** Path parameters by name. Every world has each of them, of the same kind. */
 export interface World {
   readonly [parameter: string]: string
   readonly slug: string
@@ -131,7 +131,7 @@ const makeNotification = (ws: Entered, endpointId: string, deliveryId: string) =
     return row!.id
   }).pipe(Effect.orDie)
 
-/** A session that nobody has the secret of. */
+/** A session whose secret nobody has. */
 const makeSession = (ws: Entered) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -145,7 +145,7 @@ const makeSession = (ws: Entered) =>
     return row!.id
   }).pipe(Effect.orDie)
 
-/** A workspace with one of everything: the delivery was refused for good, so it can be replayed. */
+/** A workspace with one of everything. Its delivery failed for good, so it can be replayed. */
 export const makeWorld = (ws: Entered) =>
   Effect.gen(function* () {
     const { deliveryId, endpointId } = yield* makeDelivery(ws)

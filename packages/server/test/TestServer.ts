@@ -1,8 +1,8 @@
 /**
  * The whole server over a database of its own, for tests: `layer(testServer())`, then `TestServer` in the test.
  *
- * Real parts throughout: it listens on a free port, and tests speak HTTP to it. Rate limits are off unless a test sets
- * a quota. `enter` makes a workspace with an admin token, so that tests in one file stay out of each other's way.
+ * All parts are real: it listens on a free port, and tests speak HTTP to it. Rate limits are off unless a test sets a quota.
+ * `enter` makes a workspace with an admin token, so that the tests of a file do not affect each other.
  */
 import { HttpServer } from "@effect/platform"
 import { NodeContext } from "@effect/platform-node"
@@ -19,16 +19,16 @@ import { serverLive } from "../src/http/Server.ts"
 import { ServerConfig } from "../src/ServerConfig.ts"
 
 export const OPERATOR_TOKEN = "operator-token-of-the-tests"
-/** What links are made of; not where the server listens. */
+/** The base of links; not where the server listens. */
 export const BASE_URL = "http://posthorn.test"
-/** The master key of the tests' secrets. */
+/** The master key that seals secrets in tests. */
 export const MASTER_KEY = Redacted.make(new Uint8Array(32).fill(7))
 
 export interface Answer<Body> {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The parsed text; `{}` when there is none. */
+  /** The parsed body; `{}` when there is none. */
   readonly body: Body
 }
 
@@ -37,12 +37,12 @@ export interface CallOptions {
   readonly token?: string
   /** Sent as JSON. */
   readonly body?: unknown
-  /** Sent as it stands, as JSON unless a header says otherwise. */
+  /** Sent unchanged, as JSON unless a header says otherwise. */
   readonly text?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What most answers can be read as. */
+/** Any parsed answer, without types. */
 export interface Loose {
   readonly [member: string]: unknown
   readonly id: string
@@ -70,14 +70,14 @@ export interface Entered {
 export class TestServer extends Context.Tag("@posthorn/server/test/TestServer")<
   TestServer,
   {
-    /** Where it listens. */
+    /** The server's address. */
     readonly url: string
     readonly call: Call
     readonly enter: Effect.Effect<Entered>
   }
 >() {}
 
-/** A workspace of the test's own. */
+/** A new workspace for one test. */
 export const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
 
 export interface TestServerOptions {
@@ -88,7 +88,7 @@ export interface TestServerOptions {
   readonly drainSeconds?: number
   readonly trustedProxies?: ServerConfig["Type"]["trustedProxies"]
   readonly allowedTargets?: AllowedTargets
-  /** Default: a fresh one, connected directly. */
+  /** Default: a new database, connected directly. */
   readonly database?: typeof TestPg
   /** Default: those of `serve`. */
   readonly limits?: Limits

@@ -58,7 +58,7 @@ layer(testServer(), { excludeTestServices: true })("API tokens", (it) => {
     })
   )
 
-  it.effect("§5.1 revokes at once, and again without a change", () =>
+  it.effect("§5.1 revokes a token at once, and repeats without a change", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const ws = yield* entered
@@ -93,7 +93,7 @@ layer(testServer(), { excludeTestServices: true })("API tokens", (it) => {
     })
   )
 
-  it.effect("§5.1 forgets a token that another process revoked within a second", () =>
+  it.effect("§5.1 notices within a second that another process revoked a token", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const ws = yield* entered
@@ -142,7 +142,7 @@ layer(testServer(), { excludeTestServices: true })("API tokens", (it) => {
     })
   )
 
-  it.effect("§5.1 takes an end in the future only, and ends then", () =>
+  it.effect("§5.1 accepts an expiry in the future only, and refuses the token from then on", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const ws = yield* entered
@@ -187,8 +187,8 @@ layer(testServer(), { excludeTestServices: true })("API tokens", (it) => {
   )
 })
 
-layer(testServer(), { excludeTestServices: true })("a token made at the wrong moment", (it) => {
-  /** Makes a token, and does this while the workspace is held, once that waits. */
+layer(testServer(), { excludeTestServices: true })("creating a token during another change", (it) => {
+  /** Makes a token and, once that waits for the locked workspace, runs `meanwhile`. */
   const meanwhile = (token: string, ws: Entered, statement: string) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
@@ -205,7 +205,7 @@ layer(testServer(), { excludeTestServices: true })("a token made at the wrong mo
       return yield* Fiber.join(creating)
     }).pipe(Effect.scoped)
 
-  it.effect("§5.1 makes no token in a workspace that is deleted at this moment", () =>
+  it.effect("§5.1 makes no token in a workspace that is just being deleted", () =>
     Effect.gen(function* () {
       const ws = yield* entered
 
@@ -219,7 +219,7 @@ layer(testServer(), { excludeTestServices: true })("a token made at the wrong mo
     })
   )
 
-  it.effect("§5.2 makes no token for one that is revoked at this moment", () =>
+  it.effect("§5.2 makes no token for a token that is just being revoked", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { id, token } = (yield* create(ws.call, { name: "x", scopes: ["admin"] })).body

@@ -40,7 +40,7 @@ layer(testServer(), { excludeTestServices: true })("the audit log", (it) => {
       const at = String(change!.createdAt)
       expect(yield* find(ws, { ...updated, since: at })).toEqual([change])
       expect(yield* find(ws, { ...updated, until: at })).toEqual([])
-      // A name is not unique among tokens: they are found by id.
+      // Names of tokens are not unique, so they are found by id.
       expect(yield* find(ws, { actor: "ci" })).toEqual([])
       const tool = yield* callTool(url, ws.token, "list_audit_events", updated)
       expect(JSON.stringify(tool)).toContain(String(change!.id))
@@ -89,7 +89,7 @@ layer(testServer(), { excludeTestServices: true })("the audit log", (it) => {
     })
   )
 
-  it.effect("§4.3 a page reads so many rows at most, and the next goes on where it stopped", () =>
+  it.effect("§4.3 a page reads a limited number of rows, and the next one continues there", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ws = yield* entered

@@ -1,4 +1,4 @@
-/** Who is calling, and what only the operator sees: the workspaces, and the log of what was done to them. */
+/** `getCaller`, and operations for the operator only: the workspaces, and the log of the operator's changes. */
 import { expect, layer } from "@effect/vitest"
 import { bundles, permissions } from "@posthorn/domain/Permission"
 import { Effect } from "effect"
@@ -11,7 +11,7 @@ const jsonOf = (result: { readonly content: ReadonlyArray<{ readonly text: strin
   JSON.parse(result.content[0]!.text) as Loose
 
 layer(testServer(), { excludeTestServices: true })("callers", (it) => {
-  it.effect("§5.2 a token learns its workspace, its rights and its end, in REST and MCP alike", () =>
+  it.effect("§5.2 a token gets its workspace, permissions and expiry, over REST and MCP alike", () =>
     Effect.gen(function* () {
       const { call, enter, url } = yield* TestServer
       const ws = yield* enter
@@ -39,7 +39,7 @@ layer(testServer(), { excludeTestServices: true })("callers", (it) => {
   )
 
   it.effect(
-    "§5.2 the operator is told that it is the operator, and nobody without a token is told anything",
+    "§5.2 the operator learns that it is the operator, and a caller without a token learns nothing",
     () =>
       Effect.gen(function* () {
         const { call, url } = yield* TestServer
@@ -62,7 +62,7 @@ layer(testServer(), { excludeTestServices: true })("callers", (it) => {
       })
   )
 
-  it.effect("§5.2 the operator makes, finds and removes workspaces with tools, and a token may not", () =>
+  it.effect("§5.2 the operator creates, lists and deletes workspaces with tools, and a token cannot", () =>
     Effect.gen(function* () {
       const { enter, url } = yield* TestServer
       const ws = yield* enter
@@ -84,7 +84,7 @@ layer(testServer(), { excludeTestServices: true })("callers", (it) => {
     })
   )
 
-  it.effect("§5.2 what the operator does to workspaces outlives them", () =>
+  it.effect("§5.2 the log of the operator's changes outlives the workspaces", () =>
     Effect.gen(function* () {
       const { call, url } = yield* TestServer
       const { body } = yield* call("POST", "/workspaces", {

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { makeDelivery, makeEndpoint, observe, publish, unknown, walk } from "../Fixtures.ts"
 import { type Entered, entered, testServer } from "../TestServer.ts"
 
-/** A cursor that nobody was given. */
+/** A cursor that no page contained. */
 const forged = (position: object) => btoa(JSON.stringify(position))
 
 /** Two endpoints, `count` events to both. */
@@ -38,7 +38,7 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
     })
   )
 
-  it.effect("§8 ends a page early rather than hold payloads of many megabytes, and loses none", () =>
+  it.effect("§8 ends a page early instead of holding payloads of many megabytes, and loses none", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       yield* makeEndpoint(ws)
@@ -71,7 +71,7 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
         (id, n) =>
           sql`update posthorn.deliveries set id = ${within[n]!}, created_at = posthorn.made_at(${within[n]!}) where id = ${id}`
       ).pipe(
-        // Ids cannot be changed by anybody; only a replica's session is not asked.
+        // A trigger refuses changes of ids, except in a session with the replica role.
         (renaming) => Effect.zipRight(sql`set local session_replication_role = replica`, renaming),
         sql.withTransaction
       )
@@ -179,7 +179,7 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
     })
   )
 
-  it.effect("§4.3 refuses filter values that cannot be meant", () =>
+  it.effect("§4.3 refuses impossible filter values", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)
@@ -295,7 +295,7 @@ layer(testServer(), { excludeTestServices: true })("lists of deliveries", (it) =
     })
   )
 
-  it.effect("§4.3 goes on past ten thousand rows that a filter does not want", () =>
+  it.effect("§4.3 continues past ten thousand rows that a filter leaves out", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient

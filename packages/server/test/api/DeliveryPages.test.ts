@@ -1,4 +1,4 @@
-/** Pages of deliveries: the same items to the byte however long the pages are, and whatever the database's settings are. */
+/** Pages of deliveries: the same items to the byte, whatever the length of pages and the database's settings. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { stringify } from "@posthorn/domain/JsonText"
@@ -10,7 +10,7 @@ import { Effect, Option } from "effect"
 import { makeDelivery, makeEndpoint, observe, publish } from "../Fixtures.ts"
 import { type Entered, entered, testServer } from "../TestServer.ts"
 
-/** Payloads as texts: what JSON can be, and what text of it could be taken for something else. */
+/** Payloads as texts: every kind of JSON, and strings that a careless parser would take for something else. */
 const PAYLOADS = [
   "{}",
   "null",
@@ -32,7 +32,7 @@ const publishText = (ws: Entered, eventType: string, payload: string) =>
     ({ body }) => body.deliveryIds
   )
 
-/** Deliveries in every state, with every payload, and members that are there and not there. */
+/** Deliveries in every status, with every payload, and with and without optional members. */
 const furnish = (ws: Entered) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -54,7 +54,7 @@ const furnish = (ws: Entered) =>
       yield* sql`update posthorn.deliveries set status = 'dead_lettered', last_failure_reason = ${reason}, attempts = 7,
         next_attempt_at = null, last_duration_ms = 10000, last_attempt_at = '2026-01-31T23:59:59.999+01' where id = ${id!}`
     }
-    // Times of which the milliseconds end in zeros, or are none.
+    // Times with trailing zeros in the milliseconds, and without milliseconds.
     for (const at of ["2026-02-28T12:00:00Z", "2026-12-31T23:59:59.1Z", "2026-01-01T00:00:00.01Z"]) {
       const [id] = yield* publishText(ws, "a.b", "{}")
       yield* sql`update posthorn.deliveries set next_attempt_at = ${at}, last_attempt_at = ${at} where id = ${id!}`
@@ -78,7 +78,7 @@ const walked = (ws: Entered, path: string, limit: number) =>
   })
 
 layer(testServer(), { excludeTestServices: true })("a page of deliveries", (it) => {
-  it.effect("§2.2 has each payload to the byte, and the same items however long the pages are", () =>
+  it.effect("§2.2 has each payload to the byte, and the same items for pages of any length", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* furnish(ws)
@@ -96,7 +96,7 @@ layer(testServer(), { excludeTestServices: true })("a page of deliveries", (it) 
     })
   )
 
-  it.effect("§8 ends early where payloads have taken 4 MiB, and leaves none out", () =>
+  it.effect("§8 ends early when payloads have reached 4 MiB, and leaves none out", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)
@@ -115,7 +115,7 @@ layer(testServer(), { excludeTestServices: true })("a page of deliveries", (it) 
     })
   )
 
-  it.effect("§8 goes on where a cursor of another list, or one that nobody was given, says", () =>
+  it.effect("§8 continues from a cursor of another list, or from one that no page contained", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { endpointId } = yield* makeDelivery(ws)
@@ -140,7 +140,7 @@ layer(testServer(), { excludeTestServices: true })("a page of deliveries", (it) 
     })
   )
 
-  it.scoped("§2.2 says times in UTC, whatever the database's time zone and style of dates are", () =>
+  it.scoped("§2.2 shows times in UTC, whatever the database's time zone and date style are", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -150,7 +150,7 @@ layer(testServer(), { excludeTestServices: true })("a page of deliveries", (it) 
       yield* sql`do $$ begin execute format('alter database %I set timezone = %L', current_database(), 'Asia/Kathmandu'); end $$`
       yield* sql`do $$ begin execute format('alter database %I set datestyle = %L', current_database(), 'SQL, DMY'); end $$`
 
-      // Connections that are opened from now on have it.
+      // Applies to connections that are opened from now on.
       const listing = yield* Effect.flatMap(DeliveriesRepo, (deliveries) =>
         deliveries.list(ws.workspaceId as never, {}, 5, Option.none())
       ).pipe(

@@ -1,11 +1,13 @@
-/** The delivery policy of an endpoint and of its workspace: what is taken, what comes of both, and what is refused. */
+/**
+ * The delivery policies of an endpoint and of its workspace: what is accepted, which policy results, and what is refused.
+ */
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { makeEndpoint } from "../Fixtures.ts"
 import { entered, testServer } from "../TestServer.ts"
 
 layer(testServer(), { excludeTestServices: true })("delivery policies", (it) => {
-  it.effect("§3.5 an endpoint's members come before its workspace's, and those before the default", () =>
+  it.effect("§3.5 an endpoint's members override its workspace's, and those override the default", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const id = yield* makeEndpoint(ws, {
@@ -45,7 +47,7 @@ layer(testServer(), { excludeTestServices: true })("delivery policies", (it) => 
     })
   )
 
-  it.effect("§3.5 a PATCH replaces a policy whole, with the tag, and audits from what to what", () =>
+  it.effect("§3.5 a PATCH replaces a policy as a whole, checks the tag, and audits old and new values", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const id = yield* makeEndpoint(ws, { policy: { jitter: 0.1, onGone: "disable" } })
@@ -87,7 +89,7 @@ layer(testServer(), { excludeTestServices: true })("delivery policies", (it) => 
     })
   )
 
-  it.effect("§5.1 only who may update the workspace changes its settings", () =>
+  it.effect("§5.1 only a caller that may update the workspace can change its settings", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const developer = yield* ws.tokenWith("read", "webhook:update")
@@ -126,7 +128,7 @@ layer(testServer(), { excludeTestServices: true })("delivery policies", (it) => 
     [{ disableAfter: { kind: "never", count: 1 } }, "/disableAfter"],
     [{ onGone: "delete" }, "/onGone"]
   ]
-  it.effect.each(wrong)("§7.1 refuses %j, and says where", ([policy, path]) =>
+  it.effect.each(wrong)("§7.1 refuses %j, and points at the fault", ([policy, path]) =>
     Effect.gen(function* () {
       const ws = yield* entered
       const id = yield* makeEndpoint(ws)
@@ -148,7 +150,7 @@ layer(testServer(), { excludeTestServices: true })("delivery policies", (it) => 
     { retries: { kind: "none" }, jitter: 0.5, timeoutSeconds: 60, honorRetryAfter: true },
     { disableAfter: { kind: "failing_for", seconds: 2_592_000 }, timeoutSeconds: 1 }
   ]
-  it.effect.each(right)("§3.5 takes %j", (policy) =>
+  it.effect.each(right)("§3.5 accepts %j", (policy) =>
     Effect.gen(function* () {
       const ws = yield* entered
       const made = yield* ws.call("POST", "/webhooks", {

@@ -30,7 +30,7 @@ const diagnosisOf = (ws: Entered, endpointId: string) =>
 
 const codesOf = ({ findings }: Diagnosed) => findings.map(({ code }) => code)
 
-/** Publishes one event and records what came of its first attempt. */
+/** Publishes one event and records the outcome of its first attempt. */
 const deliver = (ws: Entered, observed: Parameters<typeof observe>[2]) =>
   Effect.gen(function* () {
     const { deliveryIds } = yield* publish(ws)
@@ -102,7 +102,7 @@ describe("the next steps of a diagnosis", () => {
 })
 
 layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it) => {
-  it.effect("§4.6 finds 404 since a URL change, from attempts and audit as they are recorded", () =>
+  it.effect("§4.6 finds 404 since a URL change, from the recorded attempts and audit events", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)
@@ -124,7 +124,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     })
   )
 
-  it.effect("§4.6 finds a timestamp that is off by the answer's words, or by when it was sent", () =>
+  it.effect("§4.6 finds a wrong timestamp by the answer's text, or by the time of sending", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const said = (observed: Parameters<typeof observe>[2]) =>
@@ -177,7 +177,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
       })
   )
 
-  it.effect("§4.6 counts what stopped, but not what was replayed", () =>
+  it.effect("§4.6 counts deliveries that stopped, without those that were replayed", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)
@@ -195,14 +195,14 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     })
   )
 
-  it.effect("§4.6 counts all that is lost, however much, and hands out the call for it", () =>
+  it.effect("§4.6 counts all that is lost, however much, and gives the call that replays it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws, { eventTypes: ["invoice.paid"] })
       const other = yield* makeEndpoint(ws, { eventTypes: ["other"] })
       const enable = (enabled: boolean) => ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled } })
-      // Missed while it was disabled for the first time.
+      // Missed while it was disabled the first time.
       yield* enable(false)
       const first = yield* publish(ws)
       yield* enable(true)
@@ -211,7 +211,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
       yield* batch(700)
       yield* batch(3, "other")
       yield* sql`update posthorn.deliveries set status = 'failed_permanent' where workspace_id = ${ws.workspaceId}`
-      // Still being retried, so not lost; and a test send, which has no event.
+      // A delivery that is still retried is not lost, and a test send has no event.
       const [waits, replayed] = yield* sql<{ id: string }>`update posthorn.deliveries set status = 'failed'
         where (workspace_id, id) in (select workspace_id, id from posthorn.deliveries
           where workspace_id = ${ws.workspaceId} and endpoint_id = ${endpointId} order by id limit 2) returning id`
@@ -260,7 +260,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     })
   )
 
-  it.effect("§3.4 tells a disabled endpoint, its cause, and the events it missed", () =>
+  it.effect("§3.4 reports a disabled endpoint, the cause, and the events it missed", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)
@@ -283,7 +283,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     })
   )
 
-  it.effect("§2.8 says why a stored URL is refused when the rules have changed since", () =>
+  it.effect("§2.8 says why a stored URL is refused after the rules have changed", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -303,7 +303,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     }).pipe(Effect.orDie)
   )
 
-  it.effect("§4.6 tells nothing of another workspace's endpoint, and of one without a record says so", () =>
+  it.effect("§4.6 reveals nothing of another workspace's endpoint, and says when there are no attempts", () =>
     Effect.gen(function* () {
       const [ws, other] = [yield* entered, yield* entered]
       const endpointId = yield* makeEndpoint(ws)
@@ -317,7 +317,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     })
   )
 
-  it.effect("§4.6 reads what was published, and tells subscriptions that match none of it", () =>
+  it.effect("§4.6 reads published types, and reports subscriptions that match none of them", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws, { eventTypes: ["invoice.*"] })
@@ -337,7 +337,7 @@ layer(testServer(), { excludeTestServices: true })("diagnosing an endpoint", (it
     })
   )
 
-  it.effect("§4.6 tells a signing secret that no master key of this server opens", () =>
+  it.effect("§4.6 reports a signing secret that no master key of this server opens", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient

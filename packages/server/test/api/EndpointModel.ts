@@ -1,6 +1,6 @@
 /**
- * Random programs over the endpoints of a workspace, beside a model: create, change, disable, enable, delete, read, list, rotate,
- * publish and test-send. A program that fails is made shorter by fast-check until every call of it is needed.
+ * Random programs over the endpoints of a workspace, compared with a model: create, change, disable, enable, delete, read,
+ * list, rotate, publish and test-send. fast-check shrinks a failing program until each of its calls is needed.
  */
 import { expect, layer } from "@effect/vitest"
 import { Effect, FastCheck as fc, Runtime } from "effect"
@@ -9,7 +9,7 @@ import { TestServer, testServer } from "../TestServer.ts"
 import { list, MOST_CALLS, type Model, programs, type Real } from "./EndpointPrograms.ts"
 
 export const endpointModel = (runs: number) =>
-  layer(testServer(), { excludeTestServices: true })("endpoints beside a model of them", (it) => {
+  layer(testServer(), { excludeTestServices: true })("endpoints compared with a model", (it) => {
     it.effect(
       `§4 ${runs} random programs of up to ${MOST_CALLS} calls are answered as the model says`,
       () =>

@@ -1,4 +1,4 @@
-/** The platform's own name for an endpoint, and what it notes of it: `externalId` and `metadata`. */
+/** What a platform can store about an endpoint: `externalId` and `metadata`. */
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { entered, testServer } from "../TestServer.ts"
@@ -6,7 +6,7 @@ import { entered, testServer } from "../TestServer.ts"
 const asked = (more: object) => ({ body: { url: "https://example.com/in", eventTypes: ["a.b"], ...more } })
 
 layer(testServer(), { excludeTestServices: true })("external ids and metadata", (it) => {
-  it.effect("§2.1 names an endpoint, and finds it by its name in its own workspace alone", () =>
+  it.effect("§2.1 an external id identifies an endpoint in its own workspace only", () =>
     Effect.gen(function* () {
       const [ws, other] = [yield* entered, yield* entered]
       const metadata = { plan: "gold", región: "" }
@@ -23,7 +23,7 @@ layer(testServer(), { excludeTestServices: true })("external ids and metadata", 
     })
   )
 
-  it.effect("§2.1 takes a name once in a workspace, also of two calls at once, and never by a PATCH", () =>
+  it.effect("§2.1 an external id is unique in a workspace, also between two calls at once", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const both = yield* Effect.all(
@@ -41,7 +41,7 @@ layer(testServer(), { excludeTestServices: true })("external ids and metadata", 
     })
   )
 
-  it.effect("§2.1 changes both as a whole, with the tag, and audits from what to what", () =>
+  it.effect("§2.1 both are changed as a whole, with the tag, and audited with old and new values", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const made = yield* ws.call(
@@ -88,7 +88,7 @@ layer(testServer(), { excludeTestServices: true })("external ids and metadata", 
     [{ metadata: { a: "\0" } }, "/metadata/a"],
     [{ metadata: { "\ud800": "" } }, "/metadata"]
   ]
-  it.effect.each(wrong)("§7.1 refuses %j, and says where", ([body, path]) =>
+  it.effect.each(wrong)("§7.1 refuses %j, and points at the fault", ([body, path]) =>
     Effect.gen(function* () {
       const ws = yield* entered
       const refused = yield* ws.call("POST", "/webhooks", asked(body))
@@ -99,7 +99,7 @@ layer(testServer(), { excludeTestServices: true })("external ids and metadata", 
     })
   )
 
-  it.effect("§7.1 takes what is just allowed", () =>
+  it.effect("§7.1 accepts values at the limits", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const metadata = { ...members(19), [long(64)]: long(500) }

@@ -1,6 +1,6 @@
 /**
- * A model of a workspace's endpoints, which is a list, and random programs that call the server and the model alike. After each
- * call the server's answer is the one that the model expects, to the last member that does not tell a time.
+ * A model of a workspace's endpoints (a list), and random programs that call both the server and the model. After each call
+ * the server's answer equals the model's in every member except times.
  */
 import { expect } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
@@ -19,7 +19,7 @@ interface Settings {
 interface Modelled extends Settings {
   readonly id: string
   readonly rotated: boolean
-  /** Events missed in the present or latest disabled time; null when it was never disabled. */
+  /** Events missed in the current or latest disabled period; null when it was never disabled. */
   readonly missed: number | null
   readonly tag: string | null
 }
@@ -33,7 +33,7 @@ export interface Real {
     path: string,
     options?: { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   ) => Promise<Answer<Loose>>
-  /** Every endpoint, read in pages of so many. */
+  /** Every endpoint, read in pages of this size. */
   readonly list: (limit: number) => Promise<ReadonlyArray<Loose>>
 }
 
@@ -74,7 +74,7 @@ const wants =
   ({ eventTypes }: Modelled) =>
     eventTypes.some((pattern) => fits(pattern, type))
 
-/** What an event does to the model; the one it is about hears nothing of it. */
+/** Applies an event to the model; the endpoint that it is about does not receive it. */
 const happens = (model: Model, type: string, about?: string) => {
   const misses = (each: Modelled) => !each.enabled && each.id !== about && wants(type)(each)
   model.endpoints = model.endpoints.map((each) =>
@@ -82,7 +82,7 @@ const happens = (model: Model, type: string, about?: string) => {
   )
 }
 
-/** An endpoint of the model, or none: then an id that nobody has is asked for. */
+/** An endpoint of the model; undefined means: use an id that does not exist. */
 const found = ({ endpoints }: Model, at: number): Modelled | undefined =>
   endpoints[at % (endpoints.length + 1)]
 

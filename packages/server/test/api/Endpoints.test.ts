@@ -125,7 +125,7 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
   )
 
   it.effect(
-    "§4.3 changes and audits nothing for {}, for what is so already, and for a PATCH that is refused",
+    "§4.3 changes and audits nothing for {}, for values that are set already, and for a refused PATCH",
     () =>
       Effect.gen(function* () {
         const ws = yield* entered
@@ -180,36 +180,34 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
     })
   )
 
-  it.scoped(
-    "§3.2 enables by PATCH: the streak starts again, and waiting work is announced to the workers",
-    () =>
-      Effect.gen(function* () {
-        const ws = yield* entered
-        const sql = yield* SqlClient
-        const { deliveryId, endpointId } = yield* makeDelivery(ws, "invoice.paid")
-        yield* observe(ws, deliveryId, { status: "failed" })
-        const rowOf = Effect.map(
-          sql<{ generation: number; streak: number }>`
+  it.scoped("§3.2 enables by PATCH: the streak starts again, and workers are notified of waiting work", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const sql = yield* SqlClient
+      const { deliveryId, endpointId } = yield* makeDelivery(ws, "invoice.paid")
+      yield* observe(ws, deliveryId, { status: "failed" })
+      const rowOf = Effect.map(
+        sql<{ generation: number; streak: number }>`
           select generation, consecutive_failures as streak from posthorn.endpoints
           where workspace_id = ${ws.workspaceId} and id = ${endpointId}`,
-          ([row]) => row!
-        )
+        ([row]) => row!
+      )
 
-        const onEnabled = yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled: true } })
-        const untouched = yield* rowOf
-        yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled: false } })
-        const heard = yield* nextNotification("posthorn_due")
-        const enabled = yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled: true } })
+      const onEnabled = yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled: true } })
+      const untouched = yield* rowOf
+      yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled: false } })
+      const heard = yield* nextNotification("posthorn_due")
+      const enabled = yield* ws.call("PATCH", `/webhooks/${endpointId}`, { body: { enabled: true } })
 
-        expect(onEnabled.body).toMatchObject({ consecutiveFailures: 1 })
-        expect(untouched).toEqual({ generation: 0, streak: 1 })
-        expect(enabled.body).toMatchObject({ enabled: true, disabledReason: null, consecutiveFailures: 0 })
-        expect(yield* rowOf).toEqual({ generation: 1, streak: 0 })
-        expect(yield* heard).toBe("")
-      })
+      expect(onEnabled.body).toMatchObject({ consecutiveFailures: 1 })
+      expect(untouched).toEqual({ generation: 0, streak: 1 })
+      expect(enabled.body).toMatchObject({ enabled: true, disabledReason: null, consecutiveFailures: 0 })
+      expect(yield* rowOf).toEqual({ generation: 1, streak: 0 })
+      expect(yield* heard).toBe("")
+    })
   )
 
-  it.effect("§4.3 counts missed events of the present or latest disabled time only", () =>
+  it.effect("§4.3 counts missed events of the current or latest disabled period only", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const id = yield* makeEndpoint(ws, { eventTypes: ["a.b"] })
@@ -300,7 +298,7 @@ layer(testServer(), { excludeTestServices: true })("webhook endpoints", (it) => 
 })
 
 layer(testServer(), { excludeTestServices: true })("signing secrets", (it) => {
-  it.effect("§2.1 lie sealed in the database, bound to their row, and are shown once, at rotation", () =>
+  it.effect("§2.1 are stored sealed and bound to their row, and shown once, at rotation", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient

@@ -1,4 +1,4 @@
-/** `ETag` and `If-Match` on endpoints: what a tag stands for, and that nothing is changed behind anybody's back. */
+/** `ETag` and `If-Match` on endpoints: which version a tag names, and that no caller overwrites a change it has not seen. */
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { makeDelivery, makeEndpoint, observe, unknown } from "../Fixtures.ts"
@@ -8,7 +8,7 @@ const inNewWorkspace = Effect.flatMap(TestServer, ({ enter }) => enter)
 const STRONG = /^"[\x21\x23-\x7e]+"$/
 
 layer(testServer(), { excludeTestServices: true })("entity tags", (it) => {
-  it.effect("§4.3 create, get and update answer the same strong tag until a setting changes", () =>
+  it.effect("§4.3 create, get and update return the same strong tag until a setting changes", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const body = { url: "https://example.com/a", eventTypes: ["a"], description: "One" }
@@ -84,7 +84,7 @@ layer(testServer(), { excludeTestServices: true })("entity tags", (it) => {
     })
   )
 
-  it.effect("§4.3 one matching tag of several, or *, lets the change through", () =>
+  it.effect("§4.3 one matching tag of several, or *, allows the change", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const path = `/webhooks/${yield* makeEndpoint(ws)}`
@@ -102,7 +102,7 @@ layer(testServer(), { excludeTestServices: true })("entity tags", (it) => {
     })
   )
 
-  it.effect("§4.3 of two who change what both have read one is refused", () =>
+  it.effect("§4.3 of two callers that change what both have read, one is refused", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const path = `/webhooks/${yield* makeEndpoint(ws)}`
@@ -118,7 +118,7 @@ layer(testServer(), { excludeTestServices: true })("entity tags", (it) => {
     })
   )
 
-  it.effect("§4.3 404 comes before 412, and a body that is not valid before both", () =>
+  it.effect("§4.3 404 comes before 412, and an invalid body before both", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const headers = { "if-match": '"other"' }

@@ -1,4 +1,4 @@
-/** Events and their types, read back: what was published, when, how often, and who wants it. */
+/** Lists of events and event types: what was published, when, how often, and which endpoints match. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -8,12 +8,12 @@ import { type Entered, type Loose, TestServer, testServer } from "../TestServer.
 
 const inNewWorkspace = Effect.flatMap(TestServer, ({ enter }) => enter)
 
-/** Moves an event, id and time, so many hours back. */
+/** Moves an event's id and time back by this many hours. */
 const age = (ws: Entered, eventId: string, hours: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     yield* sql`delete from posthorn.missed_events where workspace_id = ${ws.workspaceId} and event_id = ${eventId}`
-    // Ids cannot be changed by anybody; only a replica's session is not asked.
+    // A trigger refuses changes of ids, except in a session with the replica role.
     const asReplica = sql`set local session_replication_role = replica`
     const [row] = yield* Effect.zipRight(
       asReplica,
@@ -26,7 +26,7 @@ const age = (ws: Entered, eventId: string, hours: number) =>
   }).pipe(Effect.orDie)
 
 layer(testServer(), { excludeTestServices: true })("events", (it) => {
-  it.effect("§4.5 an event says what was published and what became of it at that moment", () =>
+  it.effect("§4.5 an event shows what was published and how many deliveries it had at that moment", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       yield* makeEndpoint(ws)
@@ -62,7 +62,7 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
   )
 
   it.effect(
-    "§4.5 an event keeps who published it, over REST, from SQL, or by a change of its own; a test send too",
+    "§4.5 an event keeps who published it: over REST, from SQL, or by a change in Posthorn; a test send too",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
@@ -97,7 +97,7 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
       }).pipe(Effect.orDie)
   )
 
-  it.effect("§4.5 a batch counts the deliveries and misses of each of its events by itself", () =>
+  it.effect("§4.5 a batch counts deliveries and misses for each of its events separately", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       yield* makeEndpoint(ws, { eventTypes: ["a.*"] })
@@ -117,7 +117,7 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
     })
   )
 
-  it.effect("§6.1 payloads about members and tokens are null to whoever may not list these", () =>
+  it.effect("§6.1 payloads about members and tokens are null for callers that may not list those", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       yield* makeEndpoint(ws, { eventTypes: ["*"] })
@@ -147,7 +147,7 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
     })
   )
 
-  it.effect("§4.5 events are listed newest first, Posthorn's own too, test sends not", () =>
+  it.effect("§4.5 events are listed newest first, including Posthorn's own and without test sends", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const endpointId = yield* makeEndpoint(ws)
@@ -225,7 +225,7 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
     })
   )
 
-  it.effect("§4.3 a page of large payloads ends early and goes on where it ended", () =>
+  it.effect("§4.3 a page of large payloads ends early, and the next one continues there", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const payload = "x".repeat(1_000_000)
@@ -239,7 +239,7 @@ layer(testServer(), { excludeTestServices: true })("events", (it) => {
     })
   )
 
-  it.effect("§4.5 deliveries of one event are found by it, replays included", () =>
+  it.effect("§4.5 deliveries of one event are found by it, including replays", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const endpointId = yield* makeEndpoint(ws)

@@ -1,4 +1,4 @@
-/** Explaining signatures: each verdict, and that nobody can sign with its help. */
+/** Explaining signatures: each verdict, and that the operation is no help for forging one. */
 import { createHmac, randomBytes } from "node:crypto"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
@@ -18,7 +18,7 @@ interface Signed {
   readonly secrets: ReadonlyArray<string>
 }
 
-/** As the specification says it, without our library. */
+/** Implements the specification without our library. */
 const sign = ({ body, id, secrets, timestamp }: Signed) =>
   secrets
     .map((secret) => createHmac("sha256", Buffer.from(secret.slice("whsec_".length), "base64")))
@@ -32,7 +32,7 @@ interface Explained {
 
 const now = () => Math.floor(Date.now() / 1000)
 
-/** An endpoint with a known secret, and a delivery to it, as its receiver gets it. */
+/** An endpoint with a known secret, and a delivery to it as the receiver gets it. */
 const world = Effect.gen(function* () {
   const ws: Entered = yield* entered
   const endpointId = yield* makeEndpoint(ws)
@@ -61,7 +61,7 @@ const world = Effect.gen(function* () {
 })
 
 layer(testServer(), { excludeTestServices: true })("explaining signatures", (it) => {
-  it.effect("§4.6 a signature by the current secret over what was sent is right", () =>
+  it.effect("§4.6 a signature by the current secret over the sent body is right", () =>
     Effect.gen(function* () {
       const { explain, headersBy, secret } = yield* world
       const headers = headersBy([secret])
@@ -75,7 +75,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("§4.6 the previous secret is told, within its grace and after", () =>
+  it.effect("§4.6 the previous secret is recognised, within its grace window and after", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { endpointId, explain, headersBy, rotate, secret } = yield* world
@@ -99,7 +99,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("§4.6 a body that was changed on its way is told, and how", () =>
+  it.effect("§4.6 a body that was changed on its way is recognised, and how it was changed", () =>
     Effect.gen(function* () {
       const { body, explain, headersBy, rotate, secret } = yield* world
       const changes: ReadonlyArray<readonly [string, string]> = [
@@ -122,7 +122,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("§4.6 usual changes are told also when the delivery is not on record", () =>
+  it.effect("§4.6 usual changes are recognised even when the delivery is not on record", () =>
     Effect.gen(function* () {
       const { explain, secret } = yield* world
       const id = unknown("whd_")
@@ -141,7 +141,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("§4.6 a timestamp more than five minutes off is told, in either direction", () =>
+  it.effect("§4.6 a timestamp more than five minutes off is reported, in either direction", () =>
     Effect.gen(function* () {
       const { explain, headersBy, secret } = yield* world
 
@@ -159,7 +159,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("§4.6 headers that are missing or maimed are named", () =>
+  it.effect("§4.6 missing or malformed headers are named", () =>
     Effect.gen(function* () {
       const { explain, headersBy, secret } = yield* world
       const headers = headersBy([secret])
@@ -177,7 +177,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("§4.6 any other signature is of a wrong secret, another endpoint's too", () =>
+  it.effect("§4.6 any other signature means a wrong secret, also that of another endpoint", () =>
     Effect.gen(function* () {
       const { explain, headersBy, id, secret, ws } = yield* world
       const other = yield* makeEndpoint(ws, { eventTypes: ["other"] })
@@ -198,7 +198,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("§4.6 no answer holds a secret, or a signature that was not given, and nothing is stored", () =>
+  it.effect("§4.6 no answer contains a secret or a signature that was not given; nothing is stored", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { body, explain, headersBy, rotate, secret, ws } = yield* world
@@ -225,7 +225,7 @@ layer(testServer(), { excludeTestServices: true })("explaining signatures", (it)
     })
   )
 
-  it.effect("§4.6 headers are an object of at most 100 texts, and a body must be given", () =>
+  it.effect("§4.6 headers are an object of at most 100 texts, and a body is required", () =>
     Effect.gen(function* () {
       const { body, endpointId, headersBy, path, secret, ws } = yield* world
       const { url } = yield* TestServer

@@ -6,7 +6,7 @@ import { walk } from "../Fixtures.ts"
 import { callTool } from "../McpCalls.ts"
 import { type Entered, entered, TestServer, testServer } from "../TestServer.ts"
 
-/** Payloads are published as this text. */
+/** Payloads, published as these texts. */
 const publish = ({ call }: Entered, payload: string, eventType = "a.b", more = "") =>
   Effect.map(
     call("POST", "/events", { text: `{"eventType":"${eventType}","payload":${payload}${more}}` }),
@@ -21,7 +21,7 @@ const find = ({ call }: Entered, query: Readonly<Record<string, string>>, token?
 const at = (payloadPath: string, payloadValue: string) => ({ payloadPath, payloadValue })
 
 layer(testServer(), { excludeTestServices: true })("finding events", (it) => {
-  it.effect("§4.5 by the key that they were published under, of this workspace alone", () =>
+  it.effect("§4.5 by the key under which they were published, in this workspace only", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const [ws, other] = [yield* entered, yield* entered]
@@ -94,7 +94,7 @@ layer(testServer(), { excludeTestServices: true })("finding events", (it) => {
     })
   )
 
-  it.effect("§4.5 a page reads so many rows and bytes at most, and the next goes on where it stopped", () =>
+  it.effect("§4.5 a page reads a limited number of rows and bytes, and the next one continues there", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -117,7 +117,7 @@ layer(testServer(), { excludeTestServices: true })("finding events", (it) => {
     })
   )
 
-  it.effect("§6.1 nobody learns by it what a payload holds that is not shown to them", () =>
+  it.effect("§6.1 a filter reveals nothing of payloads that the caller may not see", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       yield* ws.call("POST", "/members", { body: { email: "ada@b.example", name: "Ada", role: "viewer" } })

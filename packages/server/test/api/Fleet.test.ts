@@ -1,11 +1,11 @@
-/** All workspaces side by side, as the operator sees them. */
+/** All workspaces in one list, for the operator. */
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { makeEndpoint, observe, publish, walk } from "../Fixtures.ts"
 import { entered, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
 
 layer(testServer(), { excludeTestServices: true })("the fleet", (it) => {
-  it.effect("§5.2 lists all workspaces by what waits, each once, with the state of their endpoints", () =>
+  it.effect("§5.2 lists all workspaces by waiting deliveries, each once, with endpoint states", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const [quiet, busy, some] = [yield* entered, yield* entered, yield* entered]

@@ -1,4 +1,4 @@
-/** `Idempotency-Key` on every POST: one change and one answer, whoever repeats the call and however it went. */
+/** `Idempotency-Key` on every POST: one change and one answer, however often the call is repeated and whatever happens. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { type ContractEntry, entries, keepsAnswers } from "@posthorn/api-contract/Walk"
@@ -27,7 +27,7 @@ const REUSED = [409, "IdempotencyKeyReused"]
 const IN_USE = [409, "IdempotencyKeyInUse"]
 
 layer(testServer(), { excludeTestServices: true })("idempotency keys", (it) => {
-  it.effect("§4.3 every POST but a publish, which has its own rule, takes a key", () =>
+  it.effect("§4.3 every POST accepts a key; a publish has its own rule", () =>
     Effect.sync(() => {
       const posts = entries.filter(({ method, name }) => method === "POST" && name !== "explainSignature")
 
@@ -86,7 +86,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys", (it) => {
     )
   }
 
-  it.effect("§4.3 the same are operation, path and JSON text, white space between tokens aside", () =>
+  it.effect("§4.3 calls are the same by operation, path and JSON text, ignoring white space", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const send = (text: string, path = "/webhooks") =>
@@ -164,7 +164,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys", (it) => {
     })
   )
 
-  it.effect("§4.3 a refusal is not remembered: the key is free for the mended call", () =>
+  it.effect("§4.3 a refusal is not kept: the corrected call can use the key", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const send = (body: unknown) => keyed(ws.call, "POST", "/webhooks", "k", body)
@@ -178,7 +178,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys", (it) => {
     })
   )
 
-  it.effect("§4.3 a key has 1 to 255 visible ASCII characters, and permission comes before it", () =>
+  it.effect("§4.3 a key has 1 to 255 visible ASCII characters, and the permission is checked first", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const ws = yield* inNewWorkspace
@@ -256,7 +256,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys over time",
     })
   )
 
-  it.scoped("§4.3 while the first call runs, the same key is in use, and nobody waits", () =>
+  it.scoped("§4.3 while the first call runs, others with its key are refused without waiting", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const endpointId = yield* makeEndpoint(ws)
@@ -287,26 +287,24 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys over time",
     })
   )
 
-  it.effect(
-    "§4.3 of many calls at once one makes the change, the others are in use or given its answer",
-    () =>
-      Effect.gen(function* () {
-        const ws = yield* inNewWorkspace
+  it.effect("§4.3 of many calls at once one makes the change; others get `in use` or its answer", () =>
+    Effect.gen(function* () {
+      const ws = yield* inNewWorkspace
 
-        const answers = yield* Effect.forEach(
-          Array.from({ length: 12 }),
-          () => keyed(ws.call, "POST", "/webhooks", "k", endpoint),
-          { concurrency: "unbounded" }
-        )
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 12 }),
+        () => keyed(ws.call, "POST", "/webhooks", "k", endpoint),
+        { concurrency: "unbounded" }
+      )
 
-        const made = answers.filter(({ status }) => status === 201)
-        expect(new Set(made.map(({ body }) => body.id)).size).toBe(1)
-        expect(
-          answers.filter(({ status }) => status !== 201).every((one) => one.body._tag === IN_USE[1])
-        ).toBe(true)
-        expect((yield* ws.call("GET", "/webhooks")).body.items.length).toBe(1)
-        expect(made.filter(({ headers }) => headers.get("idempotent-replayed") === null).length).toBe(1)
-      })
+      const made = answers.filter(({ status }) => status === 201)
+      expect(new Set(made.map(({ body }) => body.id)).size).toBe(1)
+      expect(answers.filter(({ status }) => status !== 201).every((one) => one.body._tag === IN_USE[1])).toBe(
+        true
+      )
+      expect((yield* ws.call("GET", "/webhooks")).body.items.length).toBe(1)
+      expect(made.filter(({ headers }) => headers.get("idempotent-replayed") === null).length).toBe(1)
+    })
   )
 
   it.effect("§4.3 a crash before the answer is kept leaves neither change nor key", () =>
@@ -333,7 +331,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys over time",
     })
   )
 
-  it.effect("§4.3 keys older than a day go with the daily run, the operator's too", () =>
+  it.effect("§4.3 the daily run removes keys older than a day, including the operator's", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { call } = yield* TestServer
@@ -359,7 +357,7 @@ layer(testServer(), { excludeTestServices: true })("idempotency keys over time",
 })
 
 layer(testServer(), { excludeTestServices: true })("idempotency keys of batches", (it) => {
-  it.scoped("§4.3 a batch whose own key is held waits for it, also under a key for the whole", () =>
+  it.scoped("§4.3 a batch that contains a locked key waits for it, even under a key for the whole", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const client = yield* connect

@@ -33,7 +33,7 @@ layer(testServer(), { excludeTestServices: true })("members", (it) => {
     })
   )
 
-  it.effect("§4.2 takes an address once per workspace, whatever the case of its letters", () =>
+  it.effect("§4.2 accepts an address once per workspace, ignoring case", () =>
     Effect.gen(function* () {
       const [ws, other] = [yield* entered, yield* entered]
       yield* add(ws)
@@ -60,7 +60,7 @@ layer(testServer(), { excludeTestServices: true })("members", (it) => {
     })
   )
 
-  it.effect("§4.2 lets one of two racing additions of an address win", () =>
+  it.effect("§4.2 lets one of two concurrent additions of an address win", () =>
     Effect.gen(function* () {
       const ws = yield* entered
 
@@ -73,7 +73,7 @@ layer(testServer(), { excludeTestServices: true })("members", (it) => {
     })
   )
 
-  it.effect("§4.2 refuses what is no address, no name or no role", () =>
+  it.effect("§4.2 refuses an invalid address, name or role", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const bad = [
@@ -98,7 +98,7 @@ layer(testServer(), { excludeTestServices: true })("members", (it) => {
     })
   )
 
-  it.effect("§6 tells endpoints and the audit log, and neither when nothing changes", () =>
+  it.effect("§6 notifies endpoints and writes the audit log, and neither when nothing changes", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       yield* makeEndpoint(ws, { eventTypes: ["member.*"] })
@@ -119,7 +119,7 @@ layer(testServer(), { excludeTestServices: true })("members", (it) => {
     })
   )
 
-  it.effect("§5.2 a role is given, changed and taken away only by who may do all that it allows", () =>
+  it.effect("§5.2 a role is given, changed and removed only by a caller with all its permissions", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const developer = [

@@ -85,7 +85,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
     })
   )
 
-  it.effect("§4.4 a refusal names the first mistake, and says how many more there are", () =>
+  it.effect("§4.4 a refusal names the first mistake, and the number of others", () =>
     Effect.gen(function* () {
       const ws = yield* entered
 
@@ -130,7 +130,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
     })
   )
 
-  it.effect("§4.4 gives the first answer to the same key again, and creates nothing", () =>
+  it.effect("§4.4 answers the same key as before, and creates nothing", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       yield* makeEndpoint(ws)
@@ -155,7 +155,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
     })
   )
 
-  it.effect("§4.4 refuses a key that was used for something else, and a batch with one as a whole", () =>
+  it.effect("§4.4 refuses a key that was used for something else, and the whole batch with it", () =>
     Effect.gen(function* () {
       const [ws, other] = [yield* entered, yield* entered]
       yield* post(ws.call, event("k"))
@@ -197,7 +197,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
     })
   )
 
-  it.effect("§4.4 publishes racing batches with the same keys in opposite orders", () =>
+  it.effect("§4.4 accepts concurrent batches with the same keys in opposite orders", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const events = Array.from({ length: 300 }, (_, n) => ({
@@ -221,7 +221,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
   )
 
   it.scoped(
-    "§4.4 waits for the transaction that holds a key: its commit is the answer, its rollback frees it",
+    "§4.4 waits for the transaction that holds a key: after its commit its answer is given, after a rollback the key is free",
     () =>
       Effect.gen(function* () {
         const ws = yield* entered
@@ -261,7 +261,7 @@ layer(testServer(), { excludeTestServices: true })("publishing", (it) => {
   )
 })
 
-/** JSON texts that a parser and writer would change, or a database would refuse. */
+/** JSON texts that parsing and writing would change, or that a database would refuse. */
 const TEXTS = [
   '{"b":1,"a":2,"10":3,"2":4}',
   "[1.0,1e3,1E+3,-0,0.10,100000000000000000000000]",
@@ -279,14 +279,14 @@ const TEXTS = [
   `{"long":"${"x".repeat(100_000)}"}`
 ]
 
-/** A publish whose body has so many bytes. */
+/** A publish whose body has this many bytes. */
 const bodyOf = (bytes: number) => {
   const [head, tail] = ['{"eventType":"a.b","payload":"', '"}']
   return `${head}${"x".repeat(bytes - head.length - tail.length)}${tail}`
 }
 
 layer(testServer(), { excludeTestServices: true })("payloads", (it) => {
-  it.effect("§2.7 carries a payload as it was written, alone and in a batch", () =>
+  it.effect("§2.7 carries a payload exactly as it was written, alone and in a batch", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -319,7 +319,7 @@ layer(testServer(), { excludeTestServices: true })("payloads", (it) => {
     })
   )
 
-  it.effect("§2.7 refuses what it cannot carry, and stores nothing of it", () =>
+  it.effect("§2.7 refuses payloads that it cannot carry, and stores nothing of them", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const deep = `${"[".repeat(101)}${"]".repeat(101)}`

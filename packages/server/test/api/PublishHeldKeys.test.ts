@@ -1,4 +1,4 @@
-/** One open transaction holds idempotency keys; calls with these keys wait for it, and nobody else does. */
+/** An open transaction holds idempotency keys. Only calls with these keys wait for it. */
 import { expect, layer } from "@effect/vitest"
 import * as Database from "@posthorn/persistence/client/Database"
 import { atBest } from "@posthorn/testkit/AtBest"
@@ -48,10 +48,10 @@ const publish = ({ call }: Entered, idempotencyKey?: string, n = 1) =>
 const forked = (calls: ReadonlyArray<Effect.Effect<Answer<Loose>>>) =>
   Effect.forkDaemon(Effect.all(calls, { concurrency: "unbounded" }))
 
-/** Far less than the 10 s for which those wait whose key is held, and enough for a busy machine. */
+/** Far less than the 10 s that calls with a held key wait, and long enough for a busy machine. */
 const OTHERS_MS = 5_000
 
-/** The slowest of ten rounds of another workspace's everyday calls. */
+/** The slowest of ten rounds of everyday calls by another workspace. */
 const othersWait = (other: Entered) =>
   Effect.gen(function* () {
     let slowest = 0
@@ -65,7 +65,7 @@ const othersWait = (other: Entered) =>
   })
 
 layer(testServer({ database }), { excludeTestServices: true })("a held idempotency key", (it) => {
-  it.scoped("§4.4 lets a single publish wait for the first one, and nobody else", () =>
+  it.scoped("§4.4 makes a single publish wait for the first one, and nobody else", () =>
     Effect.gen(function* () {
       const [ws, other] = [yield* entered, yield* entered]
       const holder = yield* held(ws.slug, "k")
@@ -85,7 +85,7 @@ layer(testServer({ database }), { excludeTestServices: true })("a held idempoten
   )
 
   it.scoped(
-    "§4.4 is free again after a rollback: one of those who wait publishes, the others repeat it",
+    "§4.4 is free again after a rollback: one waiting call publishes, the others repeat its answer",
     () =>
       Effect.gen(function* () {
         const ws = yield* entered
@@ -100,7 +100,7 @@ layer(testServer({ database }), { excludeTestServices: true })("a held idempoten
       })
   )
 
-  it.scoped("§4.4 takes no more from others when there are many of them, also in batches", () =>
+  it.scoped("§4.4 does not slow others when many calls wait for it, also in batches", () =>
     Effect.gen(function* () {
       const [ws, other] = [yield* entered, yield* entered]
       const keys = Array.from({ length: CALLS }, (_, n) => `k${n}`)
@@ -120,7 +120,7 @@ layer(testServer({ database }), { excludeTestServices: true })("a held idempoten
   )
 
   it.scoped(
-    "§4.4 that stays held is 503 by the deadline, which says why, and leaves no statement behind",
+    "§4.4 that stays held becomes a 503 that says why, and leaves no statement behind",
     () =>
       Effect.gen(function* () {
         const ws = yield* entered
@@ -142,7 +142,7 @@ layer(testServer({ database }), { excludeTestServices: true })("a held idempoten
   )
 
   it.scoped(
-    "§4 deleting an endpoint that an open transaction published to is 503 within 5 s, and says why",
+    "§4 deleting an endpoint to which an open transaction has published is 503 within 5 s, and says why",
     () =>
       Effect.gen(function* () {
         const ws = yield* entered

@@ -1,4 +1,4 @@
-/** Blanking an event: what is gone afterwards, what stays, and what cannot be done with it any more. */
+/** Purging an event: what is removed, what stays, and which operations are refused afterwards. */
 import { createHash } from "node:crypto"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
@@ -8,7 +8,7 @@ import { type Entered, entered, OPERATOR_TOKEN, testServer } from "../TestServer
 
 const MARK = "4711-marker"
 
-/** An event that one endpoint refused for good, and another missed. */
+/** An event that failed for good at one endpoint and was missed by another. */
 const prepare = Effect.gen(function* () {
   const ws = yield* entered
   const endpointId = yield* makeEndpoint(ws)
@@ -23,7 +23,7 @@ const prepare = Effect.gen(function* () {
 const purge = ({ call }: Entered, eventId: string, token = OPERATOR_TOKEN) =>
   call("POST", `/events/${eventId}/purge`, { token })
 
-/** The tables of this workspace that hold the text anywhere. */
+/** The tables of this workspace in which the text occurs. */
 const holding = ({ workspaceId }: Entered, text: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -41,7 +41,7 @@ const holding = ({ workspaceId }: Entered, text: string) =>
   }).pipe(Effect.orDie)
 
 layer(testServer(), { excludeTestServices: true })("purging an event", (it) => {
-  it.effect("§5.2 blanks the payload and the answers everywhere, and leaves the evidence", () =>
+  it.effect("§5.2 blanks the payload and the stored answers everywhere, and leaves the evidence", () =>
     Effect.gen(function* () {
       const { deliveryId, endpointId, eventId, ws } = yield* prepare
       yield* observe(ws, deliveryId, {
@@ -95,7 +95,7 @@ layer(testServer(), { excludeTestServices: true })("purging an event", (it) => {
     })
   )
 
-  it.effect("§5.2 can be neither replayed nor made up for, and counts as lost no more", () =>
+  it.effect("§5.2 a purged event cannot be replayed or sent after a miss, nor count as lost", () =>
     Effect.gen(function* () {
       const { deliveryId, endpointId, eventId, missing, ws } = yield* prepare
       yield* observe(ws, deliveryId, { status: "failed_permanent", httpStatus: 404 })
@@ -116,7 +116,7 @@ layer(testServer(), { excludeTestServices: true })("purging an event", (it) => {
     })
   )
 
-  it.effect("§5.2 is refused while a delivery of it still waits, a replay too", () =>
+  it.effect("§5.2 is refused while one of its deliveries waits, or a replay of one", () =>
     Effect.gen(function* () {
       const { deliveryId, eventId, ws } = yield* prepare
       const refusal = { status: 409, body: { _tag: "EventInDelivery", eventId } }
@@ -133,7 +133,7 @@ layer(testServer(), { excludeTestServices: true })("purging an event", (it) => {
     })
   )
 
-  it.effect("§5.2 is for the operator alone, in the event's own workspace", () =>
+  it.effect("§5.2 is for the operator only, in the event's own workspace", () =>
     Effect.gen(function* () {
       const { eventId, ws } = yield* prepare
       const other = yield* entered

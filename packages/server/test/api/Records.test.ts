@@ -1,4 +1,4 @@
-/** What the service tells a workspace by itself: notifications, the audit log, the overview, statistics. */
+/** What Posthorn reports to a workspace: notifications, the audit log, the overview, statistics. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { makeAt } from "@posthorn/testkit/OldHistory"
@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { makeDelivery, makeEndpoint, observe, publish, walk } from "../Fixtures.ts"
 import { type Entered, entered, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
 
-/** Spends the retries of a new delivery and lets the dead-letter consumer mark it. */
+/** Spends the retries of a new delivery and has the dead-letter consumer mark it. */
 const deadLetter = (ws: Entered) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -19,7 +19,7 @@ const deadLetter = (ws: Entered) =>
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
 layer(testServer(), { excludeTestServices: true })("notifications", (it) => {
-  it.effect("§2.6 tells the workspace of a dead letter, newest first, until somebody reads it", () =>
+  it.effect("§2.6 notifies the workspace of a dead letter, newest first, until somebody reads it", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const first = yield* deadLetter(ws)
@@ -47,7 +47,7 @@ layer(testServer(), { excludeTestServices: true })("notifications", (it) => {
 
 layer(testServer(), { excludeTestServices: true })("the audit log", (it) => {
   it.effect(
-    "§6 names actor, transport, target and changed fields of each change, and no publish or test send",
+    "§6 names actor, transport, target and changed fields of each change, and omits publishes and test sends",
     () =>
       Effect.gen(function* () {
         const { call } = yield* TestServer
@@ -99,7 +99,7 @@ layer(testServer(), { excludeTestServices: true })("the audit log", (it) => {
 })
 
 layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
-  it.effect("§4.5 counts endpoints, a day of deliveries, the queue and what is unread", () =>
+  it.effect("§4.5 counts endpoints, a day of deliveries, the queue and unread notifications", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -160,7 +160,7 @@ layer(testServer(), { excludeTestServices: true })("the overview", (it) => {
     })
   )
 
-  it.effect("§4.5 has no rate and no age where there is nothing", () =>
+  it.effect("§4.5 has neither a rate nor an age when there is nothing to measure", () =>
     Effect.gen(function* () {
       const ws = yield* entered
 
@@ -183,7 +183,7 @@ interface Stats {
 }
 
 layer(testServer(), { excludeTestServices: true })("an endpoint's statistics", (it) => {
-  it.effect("§4.5 counts deliveries by the hour they were created in, with every hour present", () =>
+  it.effect("§4.5 counts deliveries by the hour of their creation, and includes every hour", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -220,7 +220,7 @@ layer(testServer(), { excludeTestServices: true })("an endpoint's statistics", (
     })
   )
 
-  it.effect("§4.5 clamps the hours into 1 to 720, and takes 24 for what is no integer", () =>
+  it.effect("§4.5 limits the hours to 1 to 720, and uses 24 for anything but an integer", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)

@@ -1,6 +1,7 @@
 /**
- * An outage undone by one command, and by one conversation of an agent: real processes, the bundled command, the SDK's
- * client. The outage is set up once, of an endpoint for each. What such a recovery does is worker/test/processes/ProcessesRecovery.
+ * Recovery from an outage by one command, and by one conversation of an agent: real processes, the bundled command, the
+ * SDK's client. The outage is set up once, with an endpoint for each. worker/test/processes/ProcessesRecovery tests the
+ * replays themselves.
  */
 import { expect, layer } from "@effect/vitest"
 import type { NextStep } from "@posthorn/domain/diagnosis/Diagnosis"
@@ -61,7 +62,7 @@ const afterAnOutage = Layer.scoped(
   })
 ).pipe(Layer.provideMerge(Setting), Layer.orDie)
 
-/** Which events an endpoint has got since its receiver works again: each once, whatever became of it before. */
+/** The events that an endpoint has received since its receiver works again: each once, whatever happened before. */
 const gotSince = ({ receiver }: Place, path: string, before: number) =>
   receiver
     .receivedAt(path)
@@ -90,7 +91,7 @@ interface Told {
 }
 
 layer(afterAnOutage, { excludeTestServices: true, timeout: "240 seconds" })("after an outage", (it) => {
-  it.effect("§4.6 one command gets all of it back, once the endpoint is enabled", () =>
+  it.effect("§4.6 one command replays everything, once the endpoint is enabled", () =>
     Effect.gen(function* () {
       const place = yield* After
       const { endpointId, events } = place.outages.command
@@ -112,7 +113,7 @@ layer(afterAnOutage, { excludeTestServices: true, timeout: "240 seconds" })("aft
     })
   )
 
-  it.scoped("§4.6 an agent gets all of it back in six calls, with what the diagnosis hands out", () =>
+  it.scoped("§4.6 an agent replays everything in six calls, with what the diagnosis gives it", () =>
     Effect.gen(function* () {
       const place = yield* After
       const { endpointId, events } = place.outages.agent
@@ -154,7 +155,7 @@ layer(afterAnOutage, { excludeTestServices: true, timeout: "240 seconds" })("aft
     })
   )
 
-  it.effect("§4.6 the notification hands out the call, with its path and body", () =>
+  it.effect("§4.6 the notification contains the call, with its path and body", () =>
     Effect.gen(function* () {
       const place = yield* After
       const { endpointId, events } = place.outages.notified

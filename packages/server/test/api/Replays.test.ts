@@ -1,4 +1,4 @@
-/** Replay jobs as a caller sees them; that workers make them is worker/test/loops/Replays.test.ts. */
+/** Replay jobs as a caller sees them. worker/test/loops/Replays.test.ts tests how workers make the replays. */
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { makeDelivery, makeEndpoint, observe, publish, unknown } from "../Fixtures.ts"
@@ -6,7 +6,7 @@ import { type Entered, type Loose, TestServer, testServer } from "../TestServer.
 
 const SINCE = "2026-01-01T00:00:00.000Z"
 
-/** An endpoint with one delivery of each status that ended or waits, and one event that it missed. */
+/** An endpoint with one delivery of each status, ended or waiting, and one missed event. */
 const outage = (ws: Entered) =>
   Effect.gen(function* () {
     const endpointId = yield* makeEndpoint(ws)
@@ -29,7 +29,7 @@ const enable = (ws: Entered, endpointId: string) =>
 layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
   const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
 
-  it.effect("§4.6 counts first, also while the endpoint is disabled, and stores nothing", () =>
+  it.effect("§4.6 first counts, even while the endpoint is disabled, and stores nothing", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { endpointId } = yield* outage(ws)
@@ -62,7 +62,7 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.effect("§4.6 starts a job on an enabled endpoint only, answers it, and lists it", () =>
+  it.effect("§4.6 starts a job on an enabled endpoint only, returns it, and lists it", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { endpointId } = yield* outage(ws)
@@ -105,7 +105,7 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.effect("§4.6 starts one job for one idempotency key, and keeps no counts under it", () =>
+  it.effect("§4.6 starts one job for one idempotency key, and does not keep counts under it", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { endpointId } = yield* outage(ws)
@@ -128,7 +128,7 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.effect("§4.6 cancels a job once, and leaves one that has ended as it is", () =>
+  it.effect("§4.6 cancels a job once, and leaves one that has ended unchanged", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { endpointId } = yield* outage(ws)
@@ -151,7 +151,7 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.effect("§4.6 lets jobs go with their endpoint, and starts none on one that is gone", () =>
+  it.effect("§4.6 removes jobs with their endpoint, and starts none on a deleted endpoint", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { endpointId } = yield* outage(ws)
@@ -176,7 +176,7 @@ layer(testServer(), { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.effect("§4.6 refuses what it cannot mean, and knows no foreign job", () =>
+  it.effect("§4.6 refuses impossible ranges, and does not find another workspace's job", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { endpointId } = yield* makeDelivery(ws)

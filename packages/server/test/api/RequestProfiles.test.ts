@@ -1,4 +1,4 @@
-/** What an endpoint's request looks like: what is taken and shown, which secrets stay, and that nobody reads one. */
+/** Request profiles of an endpoint: what is accepted and shown, which secrets are kept, and that no answer contains one. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -36,7 +36,7 @@ interface Shown {
 }
 
 layer(testServer(), { excludeTestServices: true })("request profiles", (it) => {
-  it.effect("§2.9 shows fingerprints in the place of secrets, and takes back what it shows", () =>
+  it.effect("§2.9 shows fingerprints instead of secrets, and accepts them when they are sent back", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const id = yield* makeEndpoint(ws, { request: PROFILE })
@@ -68,7 +68,7 @@ layer(testServer(), { excludeTestServices: true })("request profiles", (it) => {
     })
   )
 
-  it.effect("§2.9 keeps a secret that is left out, and asks for one that is not stored", () =>
+  it.effect("§2.9 keeps a secret that is left out, and requires one that is not stored", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const id = yield* makeEndpoint(ws, { request: PROFILE })
@@ -104,7 +104,7 @@ layer(testServer(), { excludeTestServices: true })("request profiles", (it) => {
     })
   )
 
-  it.effect("§2.9 sends no secret to another origin that was not sent with it", () =>
+  it.effect("§2.9 sends a stored secret to no other origin unless it is given again", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const id = yield* makeEndpoint(ws, { request: PROFILE })

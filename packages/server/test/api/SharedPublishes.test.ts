@@ -1,4 +1,4 @@
-/** Publishes that arrive within the same moment share a statement: each has its own outcome, as if it were alone. */
+/** Publishes that arrive at the same moment share a statement, and each has its own outcome. */
 import { connect as connectSocket } from "node:net"
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
@@ -16,7 +16,7 @@ const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 const post = (ws: Entered, body: object, headers: Record<string, string> = {}) =>
   ws.call<Body>("POST", "/events", { body: { eventType: "a.b", payload: 1, ...body }, headers })
 
-/** All at once, answers in order. */
+/** Sends all at once; gives the answers in order. */
 const atOnce = <A>(calls: ReadonlyArray<Effect.Effect<A>>) => Effect.all(calls, { concurrency: "unbounded" })
 
 interface Stored {
@@ -95,7 +95,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
-    it.effect("§4.4 make one event of one key, whatever else is under way", () =>
+    it.effect("§4.4 with one key make one event, whatever else is under way", () =>
       Effect.gen(function* () {
         const ws = yield* entered
         yield* makeEndpoint(ws)
@@ -113,7 +113,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
-    it.effect("§4.4 give a key to one of two different events, and refuse the other", () =>
+    it.effect("§4.4 accept one of two different events with the same key, and refuse the other", () =>
       Effect.gen(function* () {
         const ws = yield* entered
         const answers = yield* atOnce(
@@ -130,7 +130,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
-    it.scoped("§4.4 do not wait for a key that somebody holds, but for the one that needs it", () =>
+    it.scoped("§4.4 do not wait for a locked key, except the one that uses it", () =>
       Effect.gen(function* () {
         const ws = yield* entered
         const holder = yield* connect
@@ -149,7 +149,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
-    it.scoped("§4.4 of others do not wait for an endpoint that is being deleted", () =>
+    it.scoped("§4.4 do not wait for another publish's endpoint that is being deleted", () =>
       Effect.gen(function* () {
         const [ws, other] = [yield* entered, yield* entered]
         const endpointId = yield* makeEndpoint(ws)
@@ -171,7 +171,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
-    /** Publishes on one connection, written at once; the answers' text. */
+    /** Publishes on one connection, written at once; gives the text of the answers. */
     const pipelined = (ws: Entered, url: string, count: number, first = 0) =>
       Effect.async<string>((resume) => {
         const { hostname, port } = new URL(url)
@@ -205,7 +205,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
-    it.effect("§4.4 keep it after a token has been quiet, when it is looked up again", () =>
+    it.effect("§4.4 keep their order when a token that was not used for a while is looked up again", () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
         const ws = yield* entered
@@ -218,7 +218,7 @@ layer(testServer({ workspaceLimits: { fanOut: FAN_OUT } }), { excludeTestService
       })
     )
 
-    it.scoped("§4.4 keep it while somebody holds the row of an endpoint that wants them, now and then", () =>
+    it.scoped("§4.4 keep their order while another transaction locks a matching endpoint now and then", () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
         const ws = yield* entered

@@ -1,4 +1,4 @@
-/** What becomes of shared publishes when callers go away, the database goes away, or the server stops. */
+/** Shared publishes when callers leave, the database is lost, or the server stops. */
 import { connect } from "node:net"
 import { expect, it } from "@effect/vitest"
 import * as Database from "@posthorn/persistence/client/Database"
@@ -45,7 +45,7 @@ const post = (ws: Entered, n: number) =>
     body: { eventType: "a.b", payload: n, idempotencyKey: `key-${n}` }
   })
 
-/** How it ended: with an answer, or with the end of its connection. */
+/** The result: an answer, or the end of the connection. */
 const ended = (ws: Entered, n: number) => Effect.option(Effect.catchAllDefect(post(ws, n), Effect.fail))
 
 type Query = Effect.Effect.Success<typeof started>["query"]
@@ -58,7 +58,7 @@ const storedOf = (query: Query, ws: Entered) =>
 const END_PUBLISHING = `select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and state = 'active' and pid <> pg_backend_pid() and query like '%publish_each%'`
 
-it.scopedLive("§7.1 a database that ends its connections loses nothing that was answered with 202", () =>
+it.scopedLive("§7.1 when the database ends its connections, nothing that was answered with 202 is lost", () =>
   Effect.gen(function* () {
     const { query, server, stop } = yield* started
     const ws = yield* server.enter
@@ -66,7 +66,7 @@ it.scopedLive("§7.1 a database that ends its connections loses nothing that was
     let ended = 0
     let begun = 0
     const answers: Array<{ readonly id: string; readonly n: number; readonly status: number }> = []
-    // Until some were ended, however late that comes.
+    // Waits until some connections were ended.
     const publisher = Effect.gen(function* () {
       while (begun < 400 || ended === 0) {
         const n = begun++
@@ -100,7 +100,7 @@ it.scopedLive("§7.1 a database that ends its connections loses nothing that was
   }).pipe(Effect.timeout("180 seconds"))
 )
 
-it.scopedLive("§10 a server that stops answers each publish that is under way, or ends its connection", () =>
+it.scopedLive("§10 a stopping server answers each publish that is under way, or closes its connection", () =>
   Effect.gen(function* () {
     const { query, server, stop } = yield* started
     const ws = yield* server.enter
@@ -124,7 +124,7 @@ it.scopedLive("§10 a server that stops answers each publish that is under way, 
   }).pipe(Effect.timeout("180 seconds"))
 )
 
-it.scopedLive("§4.4 callers that go away take nothing from those whose publishes went with theirs", () =>
+it.scopedLive("§4.4 callers that leave do not affect publishes in the same statement", () =>
   Effect.gen(function* () {
     const { query, server, stop } = yield* started
     const ws = yield* server.enter

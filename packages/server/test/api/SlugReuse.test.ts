@@ -1,4 +1,4 @@
-/** A workspace's slug that is used again, while another process still knows a token of the one before. */
+/** A new workspace with the slug of a deleted one, while another process still has the old token in memory. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -7,7 +7,7 @@ import { anotherServer, OPERATOR_TOKEN, TestServer, testServer } from "../TestSe
 const event = { eventType: "a.b", payload: 1 }
 
 layer(testServer(), { excludeTestServices: true })("a slug that is used again", (it) => {
-  it.scoped("§5.1 nothing that an old token publishes at another serve ends in the successor", () =>
+  it.scoped("§5.1 an old token publishes nothing into the new workspace, through any serve", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* TestServer
       const other = yield* anotherServer()

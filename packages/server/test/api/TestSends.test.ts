@@ -6,7 +6,7 @@ import { type Entered, type Loose, TestServer, testServer } from "../TestServer.
 
 const inNewWorkspace = Effect.flatMap(TestServer, ({ enter }) => enter)
 
-/** The delivery that a test send has made, as soon as it is there. */
+/** The delivery of a test send, once it exists. */
 const sentTo = (ws: Entered, endpointId: string) =>
   Effect.map(
     Effect.repeat(ws.call("GET", `/webhooks/${endpointId}/deliveries`), {
@@ -16,7 +16,7 @@ const sentTo = (ws: Entered, endpointId: string) =>
   )
 
 layer(testServer(), { excludeTestServices: true })("test sends", (it) => {
-  it.effect("§4.3 a test send has the type and the payload that were given, or the usual ones", () =>
+  it.effect("§4.3 a test send has the given type and payload, or the default ones", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const path = `/webhooks/${yield* makeEndpoint(ws, { eventTypes: ["other"] })}/test-event`
@@ -102,7 +102,7 @@ layer(testServer(), { excludeTestServices: true })("test sends", (it) => {
     })
   )
 
-  it.effect("§4.3 a test send whose time is over answers the delivery as it then is", () =>
+  it.effect("§4.3 a test send whose wait is over returns the delivery in its current state", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const path = `/webhooks/${yield* makeEndpoint(ws)}/test-event`
@@ -126,7 +126,7 @@ layer(testServer(), { excludeTestServices: true })("test sends", (it) => {
     })
   )
 
-  it.effect("§4.3 under a key a waiting test send is in use while it waits, and its end is given again", () =>
+  it.effect("§4.3 under a key, a waiting test send is in use, and its result is given again", () =>
     Effect.gen(function* () {
       const ws = yield* inNewWorkspace
       const endpointId = yield* makeEndpoint(ws)

@@ -1,4 +1,4 @@
-/** What tokens leave to the tokens they make: their end, their name as the maker, and their revocation. */
+/** What a token passes on to the tokens it makes: its expiry, its name as the maker, and its revocation. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -13,7 +13,7 @@ interface Made {
   readonly createdBy: unknown
 }
 
-/** A token made by another. */
+/** A token made by another token. */
 const make = (ws: Entered, maker: string, body: Readonly<Record<string, unknown>> = {}) =>
   Effect.map(
     ws.call<Made>("POST", "/api-tokens", {
@@ -32,14 +32,14 @@ const audited = (ws: Entered) =>
       .map(({ target }) => (target as { readonly id: string }).id)
   )
 
-/** Which of these tokens still open something. */
+/** Which of these tokens are valid. */
 const open = (ws: Entered, tokens: ReadonlyArray<Made>) =>
   Effect.filter(tokens, ({ token }) =>
     Effect.map(ws.call("GET", "/overview", { token }), ({ status }) => status === 200)
   )
 
 layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it) => {
-  it.effect("§5.2 a token ends when its maker does at the latest, and a later end is cut", () =>
+  it.effect("§5.2 a token expires no later than its maker, and a later expiry is shortened", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const end = "2999-06-01T00:00:00.000Z"
@@ -58,7 +58,7 @@ layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it)
     })
   )
 
-  it.effect("§5.2 a token says who made it, and null when it is older than that", () =>
+  it.effect("§5.2 a token says who made it, and null when it is older than this record", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const sql = yield* SqlClient
@@ -104,7 +104,7 @@ layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it)
     })
   )
 
-  it.effect("§5.2 ends the descendants of a token that is itself revoked already, through MCP as well", () =>
+  it.effect("§5.2 ends the descendants of a token that is already revoked, through MCP as well", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const ws = yield* entered
@@ -126,7 +126,7 @@ layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it)
   )
 
   it.effect(
-    "§5.2 refuses a descendants that is neither true nor false, and ends nothing of another workspace",
+    "§5.2 refuses a value of descendants that is neither true nor false, and ends nothing of another workspace",
     () =>
       Effect.gen(function* () {
         const [ws, other] = [yield* entered, yield* entered]
@@ -161,7 +161,7 @@ layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it)
     })
 
   it.effect(
-    "§5.2 revoking a leaked token with descendants ends what links and sessions passed on, to the last",
+    "§5.2 revoking a leaked token with descendants ends everything made through links and sessions",
     () =>
       Effect.gen(function* () {
         const ws = yield* entered
@@ -192,7 +192,7 @@ layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it)
       })
   )
 
-  it.effect("§5.2 a chain has no later end than any part of it", () =>
+  it.effect("§5.2 a chain expires no later than any of its parts", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -213,7 +213,7 @@ layer(testServer(), { excludeTestServices: true })("tokens made by tokens", (it)
     })
   )
 
-  it.effect("§5.2 no descendant escapes that is made while its maker is revoked", () =>
+  it.effect("§5.2 ends a descendant that is made while its maker is being revoked", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const root = yield* make(ws, ws.token)

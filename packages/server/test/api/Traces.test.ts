@@ -7,7 +7,7 @@ import { type Loose, TestServer, testServer } from "../TestServer.ts"
 layer(testServer(), { excludeTestServices: true })("getTrace", (it) => {
   const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
 
-  it.effect("§4.6 tells the whole story of an event, whichever id of it is given", () =>
+  it.effect("§4.6 tells the whole story of an event, by any of its ids", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const endpointId = yield* makeEndpoint(ws)
@@ -82,7 +82,7 @@ layer(testServer(), { excludeTestServices: true })("getTrace", (it) => {
     })
   )
 
-  it.effect("§4.6 knows nothing of other workspaces' ids, nor of what is no id", () =>
+  it.effect("§4.6 finds nothing by other workspaces' ids, nor by text that is no id", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const other = yield* entered

@@ -1,4 +1,4 @@
-/** How much one workspace may take up: endpoints, tokens, deliveries of one call, and the server's connections. */
+/** Limits of one workspace: endpoints, tokens, deliveries of one call, and the server's connections. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import * as Database from "@posthorn/persistence/client/Database"
@@ -15,7 +15,7 @@ const statuses = (answers: ReadonlyArray<{ readonly status: number }>) =>
 const endpoint = { url: "https://example.com/hooks", eventTypes: ["*"] }
 const together = { concurrency: "unbounded" } as const
 
-/** Endpoints that want everything, made at once. */
+/** Endpoints that match every event, made concurrently. */
 const addEndpoints = (ws: Entered, count: number, enabled = true) =>
   Effect.flatMap(
     SqlClient,
@@ -40,13 +40,13 @@ const batch = (count: number) => ({
 })
 
 layer(testServer(), { excludeTestServices: true })("the limits of a workspace", (it) => {
-  it.effect("§5.2 holds 500 endpoints, disabled ones included: of two creates at 499 exactly one wins", () =>
+  it.effect("§5.2 holds 500 endpoints, also disabled ones: of two creates at 499 one succeeds", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       yield* addEndpoints(ws, 499, false)
       const create = ws.call("POST", "/webhooks", { body: endpoint })
 
-      // Inserts wait until all four have come as far as they can: to their own, or to whoever counts before them.
+      // Inserts wait until all four have come as far as they can: to their own insert, or behind one that counts.
       const aside = yield* connect
       yield* Effect.promise(() => aside.query("begin; lock table posthorn.endpoints in share mode"))
       const creating = yield* Effect.fork(Effect.all([create, create, create, create], together))
@@ -83,11 +83,11 @@ layer(testServer(), { excludeTestServices: true })("the limits of a workspace", 
     })
   )
 
-  it.effect("§5.2 holds 1,000 tokens that open something, however many were revoked or expired", () =>
+  it.effect("§5.2 holds 1,000 valid tokens, however many were revoked or expired", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
-      // With the workspace's own token 999, and 300 that open nothing any more.
+      // Together with the workspace's first token 999, and 300 that are no longer valid.
       yield* sql`insert into posthorn.api_tokens (workspace_id, id, name, scopes, secret_hash, revoked_at, expires_at)
         select ${ws.workspaceId}, 'tok_' || lpad(n::text, 29, '0'), 'x', '{read}', decode(repeat('00', 32), 'hex'),
           case when n % 2 = 0 and n > 998 then now() end, case when n % 2 = 1 and n > 998 then now() end
@@ -109,7 +109,7 @@ layer(testServer(), { excludeTestServices: true })("the limits of a workspace", 
   )
 
   it.effect(
-    "§5.2 makes at most 20,000 deliveries for one call, and nothing of one that would make more",
+    "§5.2 makes at most 20,000 deliveries for one call, and none for a call that would make more",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
@@ -182,7 +182,7 @@ layer(testServer(), { excludeTestServices: true })("the quotas of a workspace", 
       Effect.catchAll((error) => Effect.succeed(problemOf(error).code))
     )
 
-  it.effect("§5.2 refuses to publish while as many deliveries wait as may wait, over REST, MCP and SQL", () =>
+  it.effect("§5.2 refuses to publish while the maximum of deliveries waits, over REST, MCP and SQL", () =>
     Effect.gen(function* () {
       const [ws, other] = [yield* entered, yield* entered]
       for (const each of [ws, other]) yield* makeEndpoint(each)
@@ -201,7 +201,7 @@ layer(testServer(), { excludeTestServices: true })("the quotas of a workspace", 
       expect([yield* publishInSql(ws), yield* publishInSql(ws, "k")]).toEqual(["PH429", "PH429"])
       expect(yield* rows(ws, "events")).toBe(before)
 
-      // What was published before is answered again; other workspaces, and what nobody waits for, are taken.
+      // Repeated publishes are answered as before; other workspaces, and events that nobody matches, are accepted.
       expect((yield* ws.call("POST", "/events", { body: keyed })).body).toEqual({
         ...first.body,
         duplicate: true
@@ -222,26 +222,24 @@ layer(testServer(), { excludeTestServices: true })("the quotas of a workspace", 
     }).pipe(Effect.orDie)
   )
 
-  it.effect(
-    "§5.2 refuses to publish while as many bytes are kept as may be kept, by a workspace's own quota",
-    () =>
-      Effect.gen(function* () {
-        const ws = yield* entered
-        const sql = yield* SqlClient
-        yield* sql`update posthorn.workspaces w set bytes_limit = 40 + (
+  it.effect("§5.2 refuses to publish while the maximum of bytes is stored, by a workspace's own quota", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
+      const sql = yield* SqlClient
+      yield* sql`update posthorn.workspaces w set bytes_limit = 40 + (
         select sum(octet_length(payload)) from posthorn.events where workspace_id = w.id) where id = ${ws.workspaceId}`
-        const publish = Effect.zipRight(checkQuotas, ws.call("POST", "/events", { body: event }))
+      const publish = Effect.zipRight(checkQuotas, ws.call("POST", "/events", { body: event }))
 
-        const answers = yield* Effect.replicateEffect(publish, 4)
+      const answers = yield* Effect.replicateEffect(publish, 4)
 
-        // Three of 14 bytes.
-        expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 429])
-        expect(answers[3]!.body).toMatchObject({ _tag: "QuotaExceeded", quota: "bytes" })
-      }).pipe(Effect.orDie)
+      // Three payloads of 14 bytes.
+      expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 429])
+      expect(answers[3]!.body).toMatchObject({ _tag: "QuotaExceeded", quota: "bytes" })
+    }).pipe(Effect.orDie)
   )
 })
 
-/** As `serve` has it. */
+/** The same settings as `serve`. */
 const CONNECTIONS = 6
 const asServed: typeof TestPg = Layer.unwrapEffect(
   Effect.map(TestDatabaseUrl, (url) =>
@@ -257,7 +255,7 @@ const asServed: typeof TestPg = Layer.unwrapEffect(
 
 layer(testServer({ database: asServed }), { excludeTestServices: true })("one tenant among others", (it) => {
   it.effect(
-    "§5.2 120 endpoints and 24 batches of 1,000 at once refuse nobody but their own workspace",
+    "§5.2 120 endpoints and 24 batches of 1,000 at once cause refusals in their own workspace only",
     () =>
       Effect.gen(function* () {
         const [attacker, other] = [yield* entered, yield* entered]
@@ -293,7 +291,7 @@ layer(testServer({ database: asServed }), { excludeTestServices: true })("one te
       const url = yield* TestDatabaseUrl
       const aside = yield* Layer.build(Database.layer({ url, applicationName: "aside", maxConnections: 2 }))
       const endpointId = yield* makeEndpoint(greedy)
-      // Each waits for the endpoint, with a connection or for its share of them.
+      // Each waits for the endpoint, with a connection or for one of its share.
       const patch = greedy.call("PATCH", `/webhooks/${endpointId}`, { body: { description: "x" } })
       const waiting = Effect.flatMap(
         SqlClient,
@@ -326,7 +324,7 @@ layer(testServer({ database: asServed }), { excludeTestServices: true })("one te
     }).pipe(Effect.scoped)
   )
 
-  it.effect("§5.2 ends a statement before its answer would have been due", () =>
+  it.effect("§5.2 ends a statement before its answer would be due", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
 

@@ -59,7 +59,7 @@ layer(testServer(), { excludeTestServices: true })("workspaces", (it) => {
     })
   )
 
-  it.effect("§4.2 deletes a workspace with everything in it, and nothing of another", () =>
+  it.effect("§4.2 deletes a workspace with everything in it, and nothing of others", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* TestServer
       const sql = yield* SqlClient
@@ -101,7 +101,7 @@ layer(testServer(), { excludeTestServices: true })("workspaces", (it) => {
     })
   )
 
-  it.effect("§5.1 answers 404 under a token of a workspace that another process has just deleted", () =>
+  it.effect("§5.1 answers 404 to a token of a workspace that another process has just deleted", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ws = yield* entered

@@ -1,4 +1,4 @@
-/** A browser with several of the console's sessions: which is meant, which still live, and what their use writes. */
+/** A browser with several console sessions: which one a call uses, which are valid, and what their use writes. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -17,7 +17,7 @@ const twoSessions = Effect.gen(function* () {
 })
 
 layer(testServer(), { excludeTestServices: true })("a browser with two sessions", (it) => {
-  it.effect("§11 names the one that it means where no path does, and with two has to", () =>
+  it.effect("§11 must name the session when the path names no workspace and there are two", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const { both, first, one, other } = yield* twoSessions
@@ -39,7 +39,7 @@ layer(testServer(), { excludeTestServices: true })("a browser with two sessions"
     })
   )
 
-  it.effect("§11 is shown the sessions that live, and no other", () =>
+  it.effect("§11 gets the valid sessions, and no others", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const sql = yield* SqlClient
@@ -57,7 +57,7 @@ layer(testServer(), { excludeTestServices: true })("a browser with two sessions"
     })
   )
 
-  it.effect("§11 has its use written down, and not again within a minute", () =>
+  it.effect("§11 has its use stored, at most once a minute", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { first, one } = yield* twoSessions

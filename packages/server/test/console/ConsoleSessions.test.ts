@@ -1,4 +1,4 @@
-/** The list of console sessions: who sees it, who ends which, what ends with one, and how many there are. */
+/** The list of console sessions: who sees it, who may end which, what ends with a session, and how many there may be. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { SESSIONS_OF_A_MAKER } from "@posthorn/capabilities/ConsoleSessions"
@@ -35,7 +35,7 @@ const audited = (ws: Entered) =>
   )
 
 layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
-  it.effect("§11 lists who is signed in, newest first, with what opened it, and never a secret", () =>
+  it.effect("§11 lists who is signed in, newest first, with how they signed in, and never a secret", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const ada = yield* member(ws, "Ada", "developer")
@@ -62,7 +62,7 @@ layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
     })
   )
 
-  it.effect("§11 ends a session with all that came of it: links, sessions, and tokens with theirs", () =>
+  it.effect("§11 ends a session with everything made in it: links, sessions, and tokens with theirs", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const first = yield* enterConsole(ws, { role: "admin" }, OPERATOR_TOKEN)
@@ -77,7 +77,7 @@ layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
         token: made.body.token,
         body: { name: "y", scopes: ["read"] }
       })
-      // Signed out of before: what it made is found all the same.
+      // Signed out earlier: what it made is found nevertheless.
       const { call } = yield* TestServer
       yield* call("DELETE", "/console/session", {
         headers: { ...OURS, cookie: second.cookie, "x-console": ws.slug }
@@ -127,7 +127,7 @@ layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
     })
   )
 
-  it.effect("§11 everybody ends their own, and others' only with member:manage", () =>
+  it.effect("§11 everybody may end their own sessions, and others' only with member:manage", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const [ada, bob] = [yield* member(ws, "Ada", "viewer"), yield* member(ws, "Bob", "viewer")]
@@ -144,7 +144,7 @@ layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
       const by = (caller: typeof adas, id: string) =>
         Effect.map(caller.use("DELETE", `/console-sessions/${id}`), ({ status }) => status)
 
-      // A visitor's session stands on the admin's token, which made more than this one.
+      // A visitor's session belongs to the admin's token, which made several.
       const refused = [yield* by(adas, ofBob), yield* by(weaks, ofAda), yield* by(visitors, ofAda)]
       const own = [yield* by(adas, ofAdaAgain), yield* by(bobs, ofBob), yield* by(visitors, ofVisitor)]
       const made = yield* ws.call("DELETE", `/console-sessions/${ofWeak}`, { token: weak })
@@ -156,7 +156,7 @@ layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
     })
   )
 
-  it.effect("§11 a maker has 20 sessions at most: with one more, its oldest ends", () =>
+  it.effect("§11 a maker has at most 20 sessions: the oldest ends when another is opened", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const other = yield* ws.tokenWith("admin")
@@ -243,7 +243,7 @@ layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
     })
   )
 
-  it.effect("§11 a session of a revoked token is opened by no link that was made before", () =>
+  it.effect("§11 a link made in a session opens none after the session's token was revoked", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const token = yield* ws.tokenWith("admin")
@@ -256,7 +256,7 @@ layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
     })
   )
 
-  it.effect("§11 no successor escapes that is opened while its session is ended", () =>
+  it.effect("§11 ends a session that is opened while the one it comes from is being ended", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -286,7 +286,7 @@ layer(testServer(), { excludeTestServices: true })("console sessions", (it) => {
 layer(testServer({ quotas: { rest_read: { limit: 5, windowSeconds: 60 } } }), { excludeTestServices: true })(
   "console sessions and buckets",
   (it) => {
-    it.effect("§8.1 a session's calls count for the token that it stands on", () =>
+    it.effect("§8.1 a session's calls count for its token", () =>
       Effect.gen(function* () {
         const ws = yield* entered
         const sessions = yield* Effect.forEach([1, 2, 3, 4, 5, 6], () => enterConsole(ws))

@@ -1,4 +1,4 @@
-/** Signing in to the console: who gets in, for how long, and that its cookie opens nothing but the console. */
+/** Signing in to the console: who can, for how long, and that its cookie is accepted by the console only. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { entries } from "@posthorn/api-contract/Walk"
@@ -87,7 +87,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     })
   )
 
-  it.effect("§11 refuses a foreign page, and a write without the marker", () =>
+  it.effect("§11 refuses requests from other sites, and writes without the header", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* TestServer
       const ws = yield* enter
@@ -109,7 +109,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     })
   )
 
-  it.effect("§11 lets no foreign page sign a browser in", () =>
+  it.effect("§11 no other site can sign a browser in", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const foreign = [{ "sec-fetch-site": "cross-site" }, { origin: "https://evil.example" }]
@@ -127,7 +127,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     })
   )
 
-  it.effect("§11 opens a code once, also when two come at the same moment", () =>
+  it.effect("§11 opens a code once, even when two requests come at the same moment", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const code = yield* linkFor(ws)
@@ -142,7 +142,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     })
   )
 
-  it.effect("§11 opens no code that is too old, and keeps only its hash", () =>
+  it.effect("§11 refuses an expired code, and stores only its hash", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const sql = yield* SqlClient
@@ -160,7 +160,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     })
   )
 
-  it.effect("§11 makes the session's secret itself: one that was planted opens nothing", () =>
+  it.effect("§11 creates the session's secret itself: a planted one opens nothing", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* TestServer
       const ws = yield* enter
@@ -176,7 +176,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     })
   )
 
-  it.effect("§11 ends the session with the token that it stands on", () =>
+  it.effect("§11 ends the session with its token", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* TestServer
       const ws = yield* enter
@@ -197,7 +197,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     })
   )
 
-  it.effect("§11 lets a session do no more than the token that it stands on, pasted or by a link", () =>
+  it.effect("§11 a session may do no more than its token, pasted or by a link", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* TestServer
       const ws = yield* enter
@@ -222,7 +222,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     })
   )
 
-  it.effect("§11 reads a member's role afresh, and ends the session with the member", () =>
+  it.effect("§11 reads a member's role at each call, and ends the session with the member", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const member = yield* ws.call("POST", "/members", {
@@ -244,7 +244,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     })
   )
 
-  it.effect("§11 says who is calling, through the console too", () =>
+  it.effect("§11 getCaller works through the console too", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* TestServer
       const ws = yield* enter
@@ -294,7 +294,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     })
   )
 
-  it.effect("§11 signs out of the workspace that is named, and of no other, for good", () =>
+  it.effect("§11 signs out of the named workspace, and of no other, for good", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* TestServer
       const ws = yield* enter
@@ -312,7 +312,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     })
   )
 
-  it.effect("§11 lets in whoever has a good cookie, however many were planted beside it", () =>
+  it.effect("§11 accepts a valid cookie, however many were planted beside it", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* TestServer
       const ws = yield* enter
@@ -336,7 +336,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
   )
 
   it.effect(
-    "§8 asks the database once at most for a refused sign-in, and not at all once an address is refused",
+    "§8 a refused sign-in queries the database at most once, and not at all once the address is refused",
     () =>
       Effect.gen(function* () {
         const { call, enter } = yield* limitedServer
@@ -347,7 +347,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
         const late = yield* tried(good)
 
         expect(refused.map(({ status }) => status)).toEqual([401, 401, 401, 429])
-        // It was not looked up, let alone used.
+        // It was not looked up, and so not used.
         expect(late.status).toBe(429)
         const other = yield* TestServer
         expect(
@@ -356,7 +356,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
       }).pipe(Effect.scoped)
   )
 
-  it.scoped("§8 lets a good code in as soon as the window of failures is over", () =>
+  it.scoped("§8 accepts a valid code as soon as the window of failures is over", () =>
     Effect.gen(function* () {
       const { call, enter } = yield* anotherServer({
         quotas: { auth_failure: { limit: 1, windowSeconds: 1 } }
@@ -420,7 +420,7 @@ layer(testServer(), { excludeTestServices: true })("signing in to the console", 
     })
   )
 
-  it.effect("§11 answers a sign-in that is none with what to send", () =>
+  it.effect("§11 answers an invalid sign-in with what to send", () =>
     Effect.gen(function* () {
       for (const body of [{}, { code: 1 }, { code: "a", token: "b" }, { code: "a", more: 1 }, [], null]) {
         const answer = yield* signIn(body)
@@ -441,7 +441,7 @@ layer(
     excludeTestServices: true
   }
 )("the console's limits", (it) => {
-  it.effect("§5.1 counts a session's calls, and sign-ins that fail against the address", () =>
+  it.effect("§5.1 counts a session's calls, and failed sign-ins against the address", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const { use } = yield* enterConsole(ws)
@@ -467,14 +467,14 @@ const collected = Logger.replace(
 layer(testServer().pipe(Layer.provideMerge(collected)), { excludeTestServices: true })(
   "the console's log",
   (it) => {
-    it.effect("§11 has neither a code nor a cookie nor a token in it", () =>
+    it.effect("§11 no log line contains a code, a cookie or a token", () =>
       Effect.gen(function* () {
         const ws = yield* entered
         const sql = yield* SqlClient
         const code = yield* linkFor(ws)
         const late = yield* linkFor(ws)
         const opened = yield* signIn({ code })
-        // What nobody foresaw is logged with its cause, and that holds nothing that was given to the statement.
+        // An unexpected failure is logged with its cause, which contains none of the statement's values.
         yield* sql`alter table posthorn.console_sessions rename to console_sessions_gone`
         const broken = yield* signIn({ token: ws.token })
         const failed = yield* signIn({ code: late })

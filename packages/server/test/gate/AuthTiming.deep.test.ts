@@ -1,6 +1,6 @@
 /**
- * A refusal takes as long whatever was wrong, so that nobody learns from a clock which tokens, sessions or workspaces there
- * are. The bound is wide, as the machine is busy: capabilities/test/Identities.test.ts counts the look-ups exactly.
+ * All refusals take about the same time, so that nobody can find out by a clock which tokens, sessions or workspaces exist.
+ * The bound is wide because the machine is busy; capabilities/test/Identities.test.ts counts the look-ups exactly.
  */
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -12,7 +12,7 @@ const MOST = 1.5
 
 layer(testServer(), { excludeTestServices: true })("refusals", (it) => {
   it.effect(
-    "§5.1 take as long for a token that exists as for one that does not, and so for sessions",
+    "§5.1 take the same time for an existing and an unknown token, and for sessions",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer

@@ -1,9 +1,9 @@
 /**
  * Every operation of the contract, with every kind of wrong or insufficient credential and every single permission: the
- * exact status and tag. An operation that is added to the contract is in here without a line changed.
+ * exact status and tag. New operations of the contract are included automatically.
  *
- * What lets a call through is told from what does not by what comes next at the gate: a body with an unknown member is
- * refused (400), an id of nothing is not found (404), and the rest answers.
+ * A call that the gate admits is recognised by the next check: a body with an unknown member is refused (400), an unknown id
+ * is not found (404), and other calls succeed.
  */
 
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -19,14 +19,14 @@ interface Credential {
   readonly name: string
   readonly headers: Readonly<Record<string, string>>
   readonly query?: string
-  /** What it may do; undefined when it is nobody's. */
+  /** Its permissions; undefined when the credential is invalid. */
   readonly granted?: ReadonlySet<string>
   readonly elsewhere?: boolean
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** Credentials that are nobody's. */
+/** Invalid credentials. */
 const unacceptable = (ws: Entered, revoked: string, expired: string): ReadonlyArray<Credential> => {
   const { token } = ws
   const otherSecret = issue(`tok_${token.split("_")[1]}`)
@@ -49,7 +49,7 @@ const unacceptable = (ws: Entered, revoked: string, expired: string): ReadonlyAr
   ]
 }
 
-/** Everything but this one, and but what implies it. */
+/** Every permission except this one and those that include it. */
 const allBut = (permission: Permission) =>
   permissions.filter((each) => !permissionsOf([each]).has(permission))
 
@@ -71,7 +71,7 @@ const send = (entry: ContractEntry, slug: string, { headers, query = "" }: Crede
     })
   })
 
-/** What an admitted call gets. */
+/** The answer to an admitted call. */
 const admitted = (entry: ContractEntry) => {
   if (Option.isSome(entry.bodySchema)) return { status: 400, _tag: "InvalidRequest" }
   const parameters = [...entry.path.matchAll(/:(\w+)/g)]

@@ -1,10 +1,10 @@
 /**
- * Two workspaces with the same data: whatever one asks with what is the other's is answered as if it were nobody's, to the
- * letter; nothing of the other is in any answer; and no row of the other changes.
+ * Two workspaces with the same data. Whatever a caller asks with ids of the other workspace is answered exactly as if they
+ * did not exist; no answer contains anything of the other workspace; and none of its rows changes.
  *
- * Tried is every operation of the contract, through every transport, with every place where a caller's text can stand, and every
- * kind of id there is: an operation, a place or a noun that is added tomorrow is tried without a line changed here.
- * `npm test` tries one combination in many, `npm run test:deep` all.
+ * This tries every operation of the contract, through every transport, with every kind of id at every position of a caller's
+ * text. New operations, positions and nouns are included automatically. `npm test` tries one combination in many, `npm run
+ * test:deep` all.
  */
 import { expect, layer } from "@effect/vitest"
 import { type ContractEntry, entries, membersOf } from "@posthorn/api-contract/Walk"
@@ -37,13 +37,13 @@ const prepare = Effect.gen(function* () {
   }
 })
 
-/** The caller's own workspace, with ids of nothing in it. */
+/** The caller's own workspace, with ids that do not exist. */
 const nobodysWorld = (world: World): World => ({
   ...Object.fromEntries(Object.entries(world).map(([name, value]) => [name, nobodys(value)])),
   slug: world.slug
 })
 
-/** What differs between two calls alike: new ids and times, and the text that was sent. */
+/** Differences between two equal calls: new ids and times, and the text that was sent. */
 const comparable = ({ status, text }: Told, sent: string) => ({
   status,
   text: text
@@ -55,7 +55,7 @@ const comparable = ({ status, text }: Told, sent: string) => ({
     .replace(/"nextCursor":"[^"]+"/g, '"nextCursor":"CURSOR"')
 })
 
-/** Marks of the other in an answer, but for those that were sent in this or an earlier request. */
+/** Marks of the other workspace in an answer, except those sent in this or an earlier request. */
 const leaksIn = (text: string, marks: Iterable<string>, sent: ReadonlyArray<unknown>) =>
   [...marks].filter(
     (mark) => text.includes(mark) && !sent.some((each) => JSON.stringify(each).includes(mark))
@@ -65,7 +65,7 @@ export const crossTenant = (n: number) =>
   layer(testServer({ workspaceLimits: { endpoints: 10_000, tokens: 10_000 } }), {
     excludeTestServices: true
   })("two tenants", (it) => {
-    it.effect("§5.1 a workspace has an id of every noun, so that every kind is tried", () =>
+    it.effect("§5.1 the other workspace has an id of every noun, so that every kind is tried", () =>
       Effect.gen(function* () {
         const { b } = yield* prepare
 
@@ -75,7 +75,7 @@ export const crossTenant = (n: number) =>
 
     for (const name of TRANSPORTS) {
       it.effect(
-        `§5.1 what is another workspace's is answered as nobody's in every place of every operation: ${name}`,
+        `§5.1 ids of another workspace are answered like unknown ids, at every position of every operation: ${name}`,
         () =>
           Effect.gen(function* () {
             const { b, transports, foreign, marks, worldA } = yield* prepare
@@ -83,7 +83,10 @@ export const crossTenant = (n: number) =>
             const before = yield* pictureOf(b.workspaceId)
             const wrong: Array<unknown> = []
 
-            /** Once with the other's and once with nobody's. What would remove something is told to remove nobody's. */
+            /**
+             * Once with the other workspace's id and once with an unknown one. A call that would remove something gets
+             * unknown ids otherwise.
+             */
             const compare = (entry: ContractEntry, { isPath, put }: Place, value: string) =>
               Effect.forEach([value, nobodys(value)], (sent) => {
                 const removes = entry.method === "DELETE" && !isPath
@@ -100,12 +103,12 @@ export const crossTenant = (n: number) =>
                   .map(([kind, value]) => ({ entry, place, kind, value }))
               )
             )
-            // Always tried: an id in a path of its kind.
+            // Always tried: an id of the right kind in a path.
             const [sampled, always] = Arr.partition(
               tries,
               ({ kind, place }) => place.name === `path ${kind}Id`
             )
-            // What stands in a body may be kept, and would be found in later answers: those places come last.
+            // A text in a body may be stored and appear in later answers, so these positions come last.
             const inOrder = [...always, ...oneIn(n, sampled)].toSorted(
               (x, y) => Number(y.place.isRead) - Number(x.place.isRead)
             )
@@ -134,7 +137,7 @@ export const crossTenant = (n: number) =>
       )
 
       it.effect(
-        `§5.1 another workspace's slug or id is answered as a workspace that does not exist: ${name}`,
+        `§5.1 another workspace's slug or id is answered like an unknown workspace: ${name}`,
         () =>
           Effect.gen(function* () {
             const { b, transports, marks, worldA, worldB } = yield* prepare
@@ -171,7 +174,7 @@ export const crossTenant = (n: number) =>
     const lists = operations.filter(({ endpoint, method }) => method === "GET" && /^list/.test(endpoint.name))
     const takes = (entry: ContractEntry): ReadonlyArray<string> => membersOf(entry.querySchema)
 
-    it.effect("§4.3 a cursor of another workspace shows nothing but the caller's own rows", () =>
+    it.effect("§4.3 a cursor of another workspace shows only the caller's own rows", () =>
       Effect.gen(function* () {
         const { a, b, transports, marks, worldA, worldB } = yield* prepare
         const ofB = yield* transportsOf(b)
@@ -203,7 +206,7 @@ export const crossTenant = (n: number) =>
       })
     )
 
-    it.effect("§4.3 prompts and resources of MCP tell nothing of another workspace", () =>
+    it.effect("§4.3 prompts and resources of MCP reveal nothing of another workspace", () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
         const { a, foreign, marks } = yield* prepare

@@ -1,7 +1,7 @@
 /**
- * Two tenants busy at the same moment on one server, with the same keys, while the database ends connections again and again:
- * publishes share statements, connections are given to whoever comes next, transactions end in the middle; and no answer
- * ever holds an id or a text of the other, nor does an accepted event turn up with the other's payload.
+ * Two tenants are busy at the same moment on one server, with the same keys, while the database keeps ending connections.
+ * Publishes share statements, connections are reused, transactions end in the middle. No answer ever contains an id or a
+ * text of the other tenant, and no accepted event has the other's payload.
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
@@ -45,7 +45,7 @@ const tenant = (word: string) =>
     return { ws, world, word, transports: yield* transportsOf(ws), answers: [] } as Tenant
   })
 
-/** What a tenant does in one round: it publishes, writes, reads everything it may, and asks for what is the other's. */
+/** One round of a tenant: it publishes, writes, reads everything it may, and asks for ids of the other tenant. */
 const round = (
   { answers, transports, word, world }: Tenant,
   foreign: Readonly<Record<string, string>>,
@@ -101,7 +101,7 @@ const quietly = testServer().pipe(Layer.provide(Logger.minimumLogLevel(LogLevel.
 
 layer(quietly, { excludeTestServices: true })("two tenants at the same moment", (it) => {
   it.scoped(
-    "§5.1 no answer holds what is the other's, though connections end under both",
+    "§5.1 no answer contains anything of the other, though connections of both are ended",
     () =>
       Effect.gen(function* () {
         const tenants = [yield* tenant(WORDS[0]), yield* tenant(WORDS[1])] as const

@@ -1,8 +1,8 @@
 /**
- * SQL as a transport: what a role may learn or change that may only publish, and what the engine's functions do when the ids of
- * one workspace come under the name of another, run by the role that everything runs under.
+ * SQL as a transport: what a role can read or change that may only publish, and what the engine's functions do, as the
+ * runtime role, when the ids of one workspace are combined with another workspace.
  *
- * The functions are read off the database: one that is added is refused here until it is said how it is tried.
+ * The functions are listed from the database: a new function fails this test until an entry says how to try it.
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
@@ -27,7 +27,7 @@ const roleWith = (...grants: ReadonlyArray<string>) =>
     return role
   }).pipe(Effect.orDie)
 
-/** A connection of this role; a statement gives its rows, or the SQLSTATE and message of its refusal. */
+/** A connection of this role; a statement returns its rows, or the SQLSTATE and message of its refusal. */
 const as = (role: string) =>
   Effect.map(
     Effect.tap(connect, (client) => Effect.promise(() => client.query(`set role ${role}`))),
@@ -48,7 +48,7 @@ const prepare = Effect.gen(function* () {
   return { a, b, worldA, worldB, foreign, marks: [...(yield* marksOf(b, WORD))] }
 })
 
-/** How each parameter of a function is called with what is the other's, by its name without the plural. */
+/** The foreign values for a function's parameters, by parameter name without the plural. */
 const VALUES: Readonly<Record<string, (foreign: Readonly<Record<string, string>>) => string>> = {
   delivery: ({ delivery }) => delivery!,
   endpoint: ({ endpoint }) => endpoint!,
@@ -63,7 +63,7 @@ const VALUES: Readonly<Record<string, (foreign: Readonly<Record<string, string>>
   except_endpoint: ({ endpoint }) => endpoint!
 }
 
-/** What the rest of their parameters get; the record of an attempt as a worker would write it. */
+/** Values for the other parameters; the record of an attempt as a worker would write it. */
 const PLAIN: Readonly<Record<string, string>> = {
   event_type: "'a.b'",
   payload: "'1'",
@@ -129,7 +129,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   actor: "'system sql x'"
 }
 
-/** They take a workspace, and nothing that could be another's: the ids of the first two are positions. */
+/** They take a workspace and nothing that could be another's: the ids of the first two are positions. */
 const NOT_BY_ID: ReadonlySet<string> = new Set([
   "remove_old_deliveries",
   "remove_old_events",
@@ -141,7 +141,7 @@ const NOT_BY_ID: ReadonlySet<string> = new Set([
 
 layer(testServer(), { excludeTestServices: true })("two tenants in SQL", (it) => {
   it.scoped(
-    "§3.4 a role that may publish reads no table, and nothing else is run for it with rights that it has not",
+    "§3.4 a role that may publish can read no table, and gains no other right through the functions",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
@@ -161,7 +161,7 @@ layer(testServer(), { excludeTestServices: true })("two tenants in SQL", (it) =>
       }).pipe(Effect.orDie)
   )
 
-  it.scoped("§3.4 publishing for one workspace tells nothing of another, nor changes it", () =>
+  it.scoped("§3.4 publishing for one workspace reveals and changes nothing of another", () =>
     Effect.gen(function* () {
       const { a, b, foreign, marks } = yield* prepare
       const query = yield* as(
@@ -180,7 +180,7 @@ layer(testServer(), { excludeTestServices: true })("two tenants in SQL", (it) =>
             [a.slug, "a.b", "1", value, null],
             [a.slug, "a.b", "1", null, value]
           ]) {
-            // Its own slug is the other's name: that grant opens every workspace, as publish.md says.
+            // A slug that equals the other's name: that grant opens every workspace, as publish.md says.
             if (values[0] === b.slug) continue
             const { text } = yield* query(statement, ...values)
             const leaks = marks.filter((mark) => text.includes(mark) && !value.includes(mark))
@@ -193,7 +193,7 @@ layer(testServer(), { excludeTestServices: true })("two tenants in SQL", (it) =>
     })
   )
 
-  it.scoped("§3.4 a function of one's own with the workspace fixed publishes into that one only", () =>
+  it.scoped("§3.4 a wrapper function with a fixed workspace publishes into that one only", () =>
     Effect.gen(function* () {
       const { a, b } = yield* prepare
       const sql = yield* SqlClient
@@ -216,7 +216,7 @@ layer(testServer(), { excludeTestServices: true })("two tenants in SQL", (it) =>
     }).pipe(Effect.orDie)
   )
 
-  it.scoped("§4.4 ids of one workspace under the name of another find and change nothing", () =>
+  it.scoped("§4.4 ids of one workspace combined with another find and change nothing", () =>
     Effect.gen(function* () {
       const { a, b, foreign, marks } = yield* prepare
       const sql = yield* SqlClient

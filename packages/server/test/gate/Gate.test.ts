@@ -1,6 +1,6 @@
 /**
- * The gate by itself, on real tokens: who is known, into which workspace they come, what is counted, and what they may. Each
- * rule in its source is broken once by `npm run mutate:ts`; the matrix over all operations is in Authorization.test.ts.
+ * The gate alone, on real tokens: which callers are known, which workspace they enter, what is counted, and what they may
+ * do. `npm run mutate:ts` breaks each rule of its source once; Authorization.test.ts has the matrix over all operations.
  */
 
 import { HttpRouter, HttpServerRequest } from "@effect/platform"
@@ -45,7 +45,7 @@ const config = Layer.succeed(ServerConfig, {
   version: "0.0.0-test"
 })
 
-/** Fresh each time: nothing is counted yet. */
+/** A new counter each time. */
 const gate = Effect.provide(
   Effect.all({ gate: Gate, authentication: Authentication }),
   Layer.merge(Gate.Default, Authentication.Default).pipe(
@@ -113,7 +113,7 @@ const arriving = (
     })
   )
 
-/** The tag of the refusal, or what came through. */
+/** The tag of the refusal, or the provided caller. */
 const outcome = <A, E extends { readonly _tag: string }>(effect: Effect.Effect<A, E>) =>
   Effect.map(Effect.either(effect), (either) => (Either.isLeft(either) ? either.left._tag : either.right))
 
@@ -121,7 +121,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
   const enter = (header: string | undefined, address = "192.0.2.1") =>
     Effect.flatMap(gate, ({ authentication }) => outcome(authentication.bearer(header, address)))
 
-  it.effect("§5.1 knows the operator's token, tokens that are open, and nothing else", () =>
+  it.effect("§5.1 accepts the operator's token and valid tokens, and nothing else", () =>
     Effect.gen(function* () {
       const { header, tokenId, workspaceId } = yield* makeToken("read")
       const sameLength = `Bearer ${"x".repeat(OPERATOR_TOKEN.length)}`
@@ -154,7 +154,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
     })
   )
 
-  it.effect("§8.1 counts failed sign-ins by address, and only those", () =>
+  it.effect("§8.1 counts failed sign-ins by address, and nothing else", () =>
     Effect.gen(function* () {
       const { header } = yield* makeToken("read")
       const { authentication } = yield* gate
@@ -170,7 +170,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
     })
   )
 
-  it.effect("§5.1 tells what each caller is counted under, and what it holds", () =>
+  it.effect("§5.1 says under which key each caller is counted, and its permissions", () =>
     Effect.gen(function* () {
       const made = yield* makeToken("webhook:list")
       const token = (yield* enter(made.header)) as Caller
@@ -263,7 +263,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
     })
   )
 
-  it.effect("§5.2 outside of workspaces the operator has none, and anybody else keeps their own", () =>
+  it.effect("§5.2 outside of workspaces the operator has no permissions, and others keep their own", () =>
     Effect.gen(function* () {
       const { come, other, own, session, token } = yield* setting
       const caller = operation("getCaller")
@@ -276,7 +276,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
       expect(yield* come(OPERATOR, caller)).toEqual(outside)
       expect(yield* come(OPERATOR, caller, own.slug)).toEqual(outside)
       expect(yield* come(OPERATOR, operation("listWorkspaces"))).toEqual(outside)
-      // A slug means nothing where the path has none.
+      // A slug has no meaning where the path has none.
       for (const slug of [undefined, other.slug]) {
         expect(yield* come(token, caller, slug)).toMatchObject({ workspaceId: own.workspaceId })
         expect(yield* come(session, caller, slug)).toMatchObject({ workspaceId: own.workspaceId })
@@ -284,7 +284,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
     })
   )
 
-  it.effect("§5 refuses what is not held, and what is the operator's to everybody else", () =>
+  it.effect("§5 refuses a missing permission, and operator's operations to everybody else", () =>
     Effect.gen(function* () {
       const { come, own, session, token } = yield* setting
 
@@ -299,7 +299,7 @@ layer(TestPg, { excludeTestServices: true })("the gate by itself", (it) => {
     })
   )
 
-  it.effect("§8 counts a call that has a bucket, before it says what is not held", () =>
+  it.effect("§8 counts a call that has a bucket, before it reports a missing permission", () =>
     Effect.gen(function* () {
       const { come, own, token } = yield* setting
       const list = operation("listWebhookEndpoints")

@@ -1,6 +1,6 @@
 /**
- * What does not compile: `npm run check` fails where an expected error is missing. And what the types cannot say of the
- * gates: every operation stands behind the one that its path and permission ask for.
+ * What must not compile: `npm run check` fails when an expected error is missing. Also what types cannot express: every
+ * operation is behind the gate that its path and permission require.
  */
 import { HttpApiBuilder, type HttpApiGroup } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
@@ -37,7 +37,7 @@ describe("handling", () => {
     const group = HttpApiBuilder.group(Api, "caller", (handlers) =>
       handlers.handle("getCaller", () => Effect.flatMap(CurrentPrincipal, () => Effect.never))
     )
-    // @ts-expect-error whoever calls need not be in a workspace: the principal stays to be provided
+    // @ts-expect-error a caller need not be in a workspace, so nothing provides the principal
     group satisfies Layer.Layer<HttpApiGroup.ApiGroup<"posthorn", "caller">, never, CallerGate>
 
     expect(Layer.isLayer(group)).toBe(true)
@@ -46,7 +46,7 @@ describe("handling", () => {
   it("does not compile with an undeclared error, another answer, or an operation left out", () => {
     const bound = [
       HttpApiBuilder.handler(Api, "members", "listMembers", () =>
-        // @ts-expect-error listing members refuses no URL
+        // @ts-expect-error listing members does not declare this error
         Effect.fail(new InvalidWebhookUrl({ reason: "not_https" }))
       ),
       HttpApiBuilder.handler(Api, "workspaces", "listWorkspaces", () =>
@@ -54,12 +54,12 @@ describe("handling", () => {
         Effect.succeed({ items: [] })
       ),
       HttpApiBuilder.handler(Api, "deliveries", "getWebhookDelivery", () =>
-        // @ts-expect-error a page is no delivery, also as a response
+        // @ts-expect-error a page is not a delivery, not even as a response
         Effect.map(Effect.succeed(page), wire("getWebhookDelivery"))
       )
     ]
     const group = HttpApiBuilder.group(Api, "members", (handlers) =>
-      // @ts-expect-error the others are missing
+      // @ts-expect-error the other operations are missing
       handlers.handle("listMembers", () => Effect.succeed(page))
     )
 
@@ -75,14 +75,14 @@ describe("handling", () => {
   })
 })
 
-it("§5.1 every operation under a workspace's path stands behind its gate, and the operator's others behind theirs", () => {
+it("§5.1 every operation below a workspace's path is behind its gate, and the operator's others behind theirs", () => {
   for (const { gate, name, path, rules } of entries) {
     expect(gate === WorkspaceGate, name).toBe(/^\/workspaces\/:slug(\/|$)/.test(path))
     expect(gate === OperatorGate, name).toBe(rules.permission === "operator" && !path.includes(":slug"))
   }
 })
 
-it("§7 an error that an operation declares encodes itself as the problem it is answered with, and decodes back", () => {
+it("§7 each declared error encodes itself as its problem, and decodes back", () => {
   const told = { baseUrl: "https://posthorn.test", traceId: "4bf92f3577b34da6a3ce929d0e0e4736" }
   const error = new WebhookEndpointDisabled({ endpointId: "whe_1" })
   const schema = failure(WebhookEndpointDisabled)

@@ -1,4 +1,6 @@
-/** The commands as an operator starts them: a wrong master key is told at once, not found out from what never arrives. */
+/**
+ * The commands as an operator starts them: a wrong master key is reported at the start, not by deliveries that never arrive.
+ */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, it, layer } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
@@ -12,7 +14,7 @@ const keyOf = (byte: number) => Buffer.alloc(32, byte)
 
 beforeAll(makeBundle, 240_000)
 
-it("§12 a start that fails says why in the log's own form, and in plain lines on request", async () => {
+it("§12 a failed start says why in the log's own format, and in plain lines on request", async () => {
   const failed = (LOG_FORMAT: string) => runCommand(["run"], { LOG_FORMAT, WORKER_BATCH: "1" })
   const [json, pretty] = await Promise.all([failed("json"), failed("pretty")])
   const lines = json.err
@@ -25,7 +27,7 @@ it("§12 a start that fails says why in the log's own form, and in plain lines o
   expect(pretty.err).toBe(`${lines.map(({ message }) => message).join("\n")}\n`)
 })
 
-/** Starts a role, and gives all that it said until it was up and had ended. */
+/** Starts a role, and gives its output until it was up and has ended. */
 const said = (role: string, databaseUrl: string, key: Buffer) =>
   Effect.promise(async () => {
     const child = startCommand([role], {
@@ -41,7 +43,7 @@ const said = (role: string, databaseUrl: string, key: Buffer) =>
 
 layer(TestPg, { excludeTestServices: true, timeout: "240 seconds" })("serve and work at the start", (it) => {
   it.effect(
-    "§10 say how many signing secrets their master keys open, when it is not all of them",
+    "§10 say how many signing secrets their master keys open, unless it is all of them",
     () =>
       Effect.gen(function* () {
         const url = Redacted.value(yield* TestDatabaseUrl)

@@ -3,7 +3,7 @@ import { Effect, TestClock } from "effect"
 import { MAX_KEYS, memoryCounters } from "../../src/gate/RateCounters.ts"
 import { clientKey } from "../../src/gate/RateLimits.ts"
 
-it.effect("§8 a window begins with its first call and ends exactly when it said", () =>
+it.effect("§8 a window begins with its first call and ends exactly when announced", () =>
   Effect.gen(function* () {
     const { hit } = memoryCounters(yield* Effect.clock)
 
@@ -24,7 +24,7 @@ it.effect("§8 a window begins with its first call and ends exactly when it said
   })
 )
 
-it.effect("§8 a window ends in its time, although the clock was set back meanwhile", () =>
+it.effect("§8 a window ends in time, although the clock was set back meanwhile", () =>
   Effect.gen(function* () {
     const real = yield* Effect.clock
     let behindMs = 0
@@ -43,7 +43,7 @@ it.effect("§8 a window ends in its time, although the clock was set back meanwh
   })
 )
 
-it.effect("§8 memory stays bounded however many clients there are, and ended windows go first", () =>
+it.effect("§8 memory stays bounded however many clients there are, and ended windows are removed first", () =>
   Effect.gen(function* () {
     const { hit, size } = memoryCounters(yield* Effect.clock)
     for (let client = 0; client < MAX_KEYS / 2; client++) yield* hit(`short ${client}`, 1_000)
@@ -59,7 +59,7 @@ it.effect("§8 memory stays bounded however many clients there are, and ended wi
   })
 )
 
-it("§5.1 an address counts as itself, and IPv6 as its /64", () => {
+it("§5.1 an IPv4 address counts as itself, and an IPv6 address as its /64", () => {
   expect(clientKey("192.0.2.7")).toBe("192.0.2.7")
   expect(clientKey("::ffff:192.0.2.7")).toBe("192.0.2.7")
   expect(clientKey("2001:db8:1:2:3:4:5:6")).toBe("2001:db8:1:2")

@@ -16,7 +16,7 @@ const policies = ({ headers }: Answer<Loose>) => ({
 })
 
 layer(limited, { excludeTestServices: true })("rate limits", (it) => {
-  it.effect("§8 of more calls than the quota at once exactly the surplus is refused, per token", () =>
+  it.effect("§8 of more concurrent calls than the quota exactly the surplus is refused, per token", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const other = yield* ws.tokenWith("read")
@@ -38,7 +38,7 @@ layer(limited, { excludeTestServices: true })("rate limits", (it) => {
     })
   )
 
-  it.effect("§8.1 every answer that took from a bucket says so, whatever its status", () =>
+  it.effect("§8.1 every answer that took from a bucket has its headers, whatever its status", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const token = yield* ws.tokenWith("webhook:read")
@@ -64,7 +64,7 @@ layer(limited, { excludeTestServices: true })("rate limits", (it) => {
     })
   )
 
-  it.effect("§5.1 the limit comes before the permission and the body, and after the workspace", () =>
+  it.effect("§5.1 the limit is checked before the permission and the body, and after the workspace", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const token = yield* ws.tokenWith("webhook:read")
@@ -83,7 +83,7 @@ layer(limited, { excludeTestServices: true })("rate limits", (it) => {
     })
   )
 
-  it.effect("§8.1 a workspace has five times the quota for all its tokens, and the tighter one is told", () =>
+  it.effect("§8.1 all tokens of a workspace have five times the quota; headers show the tighter one", () =>
     Effect.gen(function* () {
       const { call, enter, url } = yield* TestServer
       const ws = yield* enter
@@ -98,7 +98,7 @@ layer(limited, { excludeTestServices: true })("rate limits", (it) => {
       const operator = yield* call("GET", `/workspaces/${ws.slug}/overview`, { token: OPERATOR_TOKEN })
       const tools = yield* callTool(url, tokens[0]!, "get_workspace_overview")
 
-      // Of six calls of a token its own bucket refuses one, which is not counted for the workspace.
+      // Of six calls of a token its own bucket refuses one, which does not count for the workspace.
       expect(spent.map((answers) => answers.map(({ status }) => status))).toEqual(
         Array(4).fill([200, 200, 200, 200, 200, 429])
       )
@@ -118,7 +118,7 @@ layer(limited, { excludeTestServices: true })("rate limits", (it) => {
     })
   )
 
-  it.effect("§5.1 wrong tokens count against the address, and valid ones go on", () =>
+  it.effect("§5.1 wrong tokens count against the address, and valid ones still work", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const guess = call("GET", "/workspaces", { token: "guess" })

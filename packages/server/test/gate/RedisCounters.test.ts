@@ -1,4 +1,4 @@
-/** With a real redis-server, on a port of its own; skipped where there is none. */
+/** Tested with a real redis-server, on its own port; skipped when it is not installed. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { expect, it } from "@effect/vitest"
 import { atBest } from "@posthorn/testkit/AtBest"
@@ -17,7 +17,7 @@ const installed = (() => {
   }
 })()
 
-/** Started, and able to talk. */
+/** Starts it, and waits until it answers. */
 const redisAt = (port: number): Effect.Effect<ChildProcess, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.async<ChildProcess>((resume) => {
@@ -49,7 +49,7 @@ const countersAt = (port: number) =>
     Context.get(context, RateCounters)
   )
 
-/** Until the shared count is the one answered; polls with a key of its own. */
+/** Waits until the answer is the shared count; polls with a key of its own. */
 const shared = (one: Context.Tag.Service<RateCounters>, other: Context.Tag.Service<RateCounters>) =>
   Effect.gen(function* () {
     for (let round = 0; ; round++) {
@@ -62,7 +62,7 @@ const shared = (one: Context.Tag.Service<RateCounters>, other: Context.Tag.Servi
     }
   })
 
-/** What it gives, and how many milliseconds it took. */
+/** The result, and its duration in milliseconds. */
 const timed = <A>(self: Effect.Effect<A>) =>
   Effect.suspend(() => {
     const began = performance.now()
@@ -91,7 +91,7 @@ describe.skipIf(!installed)("Redis (needs the program redis-server)", () => {
           })
         )
       })
-      // A machine that stands still in a window, or for as long as Redis may take, is in the way.
+      // Repeated when the machine stalled for a window, or for as long as Redis may take.
       const [{ counts, next }] = yield* atBest(450, together, ([, ms]) => ms)
 
       expect(counts.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual(
@@ -103,7 +103,7 @@ describe.skipIf(!installed)("Redis (needs the program redis-server)", () => {
   )
 
   it.scopedLive(
-    "§8 while Redis is away this process counts, without waiting, and afterwards shares again",
+    "§8 while Redis is unreachable this process counts alone, without waiting, and afterwards shares again",
     () =>
       Effect.gen(function* () {
         const port = yield* freePort
@@ -128,7 +128,7 @@ describe.skipIf(!installed)("Redis (needs the program redis-server)", () => {
       })
   )
 
-  it.scopedLive("§8 a Redis that hangs costs one call a second its patience, and the others nothing", () =>
+  it.scopedLive("§8 a Redis that hangs delays one call a second, and no others", () =>
     Effect.gen(function* () {
       const port = yield* freePort
       const redis = yield* redisAt(port)
@@ -138,7 +138,7 @@ describe.skipIf(!installed)("Redis (needs the program redis-server)", () => {
 
       redis.kill("SIGSTOP")
       const hit = one.hit("hung", 60_000)
-      // Each time late enough for it to ask Redis again.
+      // Each time late enough that it asks Redis again.
       const asking = Effect.zipRight(Effect.sleep("1100 millis"), timed(hit))
       const [, first] = yield* atBest(400, asking, ([, ms]) => ms)
       const rest = timed(Effect.all(Array.from({ length: 100 }, () => hit)))

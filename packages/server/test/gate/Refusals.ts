@@ -1,8 +1,8 @@
 /**
- * How long a refusal takes, by what is wrong with the token or the session: sent one after another in a changing order, so
- * that whatever else slows the machine slows all kinds alike. For AuthTiming.deep.test.ts.
+ * The duration of refusals, by what is wrong with the token or the session. They are sent one after another in a changing
+ * order, so that other load slows all kinds alike. For AuthTiming.deep.test.ts.
  *
- * The server must count no failed sign-ins (`RATE_LIMIT_AUTH_FAILURE=off`), or answers 429 before long.
+ * The server must not count failed sign-ins (`RATE_LIMIT_AUTH_FAILURE=off`), or it answers 429 before long.
  */
 import { issue } from "@posthorn/capabilities/TokenText"
 import { newId } from "@posthorn/domain/Ids"
@@ -21,7 +21,7 @@ export interface Took {
 
 type Headers = Readonly<Record<string, string>>
 
-/** Headers that are refused, made anew each time; what is compared with each other has one name in front. */
+/** Headers that are refused, made anew each time. Kinds whose names begin alike are compared with each other. */
 type Kinds = Readonly<Record<string, () => Headers>>
 
 const call = async ({ url }: Server, method: string, path: string, headers: Headers, body?: unknown) => {
@@ -36,13 +36,13 @@ const call = async ({ url }: Server, method: string, path: string, headers: Head
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** Another secret of a token's id, its checksum right. */
+/** A token with an existing id, another secret, and a valid checksum. */
 const otherSecret = (token: string) => Redacted.value(issue(`tok_${token.split("_")[1]}`).text)
 
 const OURS = { "sec-fetch-site": "same-origin", "x-console": "1" }
 const randomSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url")
 
-/** A workspace with tokens and an ended session, and every way to be refused. */
+/** A workspace with tokens and an ended session, and every kind of refusal. */
 const prepare = async (server: Server) => {
   const slug = `timing-${Date.now().toString(36)}`
   const operator = bearer(server.operatorToken)
@@ -86,7 +86,7 @@ export const measure = async (server: Server, rounds: number): Promise<Readonly<
     return kind.startsWith("token") ? at : `/console/api${at}`
   }
   for (let round = 0; round < rounds; round++) {
-    // The token in use is in use.
+    // The current token was used recently.
     await call(server, "GET", `/workspaces/${slug}/webhooks`, used)
     for (const [kind, headers] of shuffled(Object.entries(kinds))) {
       const sent = headers()

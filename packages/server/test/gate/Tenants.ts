@@ -1,8 +1,8 @@
 /**
- * Two workspaces side by side, for tests that ask whether one can learn of the other or change it.
+ * Two workspaces, for tests of whether one can learn about the other or change it.
  *
- * `furnish` fills a workspace with one of everything, and each text names its workspace. `marksOf` reads all values of a
- * workspace's rows that no other has, also of columns that are added later. `pictureOf` is all its rows.
+ * `furnish` fills a workspace with one of everything, and each text contains the workspace's word. `marksOf` reads all
+ * values in a workspace's rows that no other workspace has, including future columns. `pictureOf` gives all its rows.
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { prefixes } from "@posthorn/domain/Ids"
@@ -11,10 +11,10 @@ import { makeEndpoint, observe, publish } from "../Fixtures.ts"
 import { makeWorld, type World } from "../Samples.ts"
 import type { Entered } from "../TestServer.ts"
 
-/** Moved by every call of a token or a session, its own too. */
+/** Changed by every call of a token or a session, including its own. */
 const MOVING = ["last_used_at", "last_seen_at"]
 
-/** Fills a workspace; `word` is in every text of it that a caller may choose. */
+/** Fills a workspace; every text that a caller may choose contains `word`. */
 export const furnish = (ws: Entered, word: string) =>
   Effect.gen(function* () {
     const eventType = `${word}.begun`
@@ -40,7 +40,7 @@ export const furnish = (ws: Entered, word: string) =>
     return yield* makeWorld(ws)
   })
 
-/** Tables with rows of workspaces, and all that they hold of one. */
+/** Tables with rows of workspaces, and all their rows of one workspace. */
 const tables = Effect.flatMap(
   SqlClient,
   (sql) =>
@@ -49,7 +49,7 @@ const tables = Effect.flatMap(
       where c.relnamespace = 'posthorn'::regnamespace and c.relkind = 'r' order by 1`
 )
 
-/** Every row of a workspace as text, but for the times that its own calls move. */
+/** Every row of a workspace as text, without the times that its own calls change. */
 export const pictureOf = (workspaceId: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -65,10 +65,10 @@ export const pictureOf = (workspaceId: string) =>
 
 const ID = new RegExp(`(?:${Object.values(prefixes).join("|")})[0-9a-f]{29}`, "g")
 
-/** Every id that a text holds. */
+/** Every id in a text. */
 export const idsIn = (text: string): ReadonlySet<string> => new Set(text.match(ID))
 
-/** Ids of every noun that the workspace has, by noun; a noun that it has not is missing. */
+/** The workspace's ids by noun; nouns without an id are left out. */
 export const idsOf = (ws: Entered) =>
   Effect.map(pictureOf(ws.workspaceId), (picture) => {
     const all = [...idsIn(JSON.stringify(picture))]
@@ -80,7 +80,7 @@ export const idsOf = (ws: Entered) =>
     )
   })
 
-/** What nobody outside the workspace may be told: its ids, its trace ids, its slug, and the word in its texts. */
+/** What only the workspace may see: its ids, trace ids, slug, and the word in its texts. */
 export const marksOf = (ws: Entered, word: string) =>
   Effect.map(pictureOf(ws.workspaceId), (picture): ReadonlySet<string> => {
     const text = JSON.stringify(picture)
@@ -88,7 +88,7 @@ export const marksOf = (ws: Entered, word: string) =>
     return new Set([...idsIn(text), ...traces, ws.workspaceId, `"${ws.slug}"`, `/${ws.slug}/`, word])
   })
 
-/** What could be sent in place of an own id: one of each noun, and whatever else names something of the workspace. */
+/** What could be sent in place of an own id: one id of each noun, and every other name of something in the workspace. */
 export const foreignOf = (ws: Entered, world: World, word: string) =>
   Effect.map(
     idsOf(ws),
@@ -103,7 +103,7 @@ export const foreignOf = (ws: Entered, world: World, word: string) =>
     })
   )
 
-/** A text of the same form that is nobody's. */
+/** A text of the same form that does not exist. */
 export const nobodys = (foreign: string) =>
   /^[a-z]{3}_[0-9a-f]{29}$/.test(foreign)
     ? `${foreign.slice(0, 4)}${"0".repeat(29)}`

@@ -1,9 +1,9 @@
 /**
- * The transports of an operation, each with the same request: REST with a token, MCP with a token, the console with the cookie of
- * a session that stands on a token, and of one that a link opened.
+ * The transports of an operation, each with the same request: REST with a token, MCP with a token, the console with the
+ * cookie of a session signed in by a token, and of one opened by a link.
  *
- * `placesOf` lists every place of an operation where a caller's text can stand, read off the contract: what is added to it
- * is in the list without a line changed.
+ * `placesOf` lists every position of a caller's text in an operation, read from the contract, so new ones are included
+ * automatically.
  */
 
 import { type ContractEntry, membersOf } from "@posthorn/api-contract/Walk"
@@ -58,7 +58,7 @@ const overMcp =
       const key = headers["idempotency-key"]
       const args = { ...named, ...query, ...(body as object), ...(key && { idempotencyKey: key }) }
       const answer = yield* rpc(url, token, "tools/call", { name: entry.rules.tool!, arguments: args })
-      // Refused before the tool: as REST refuses.
+      // Refused before the tool runs, as REST refuses.
       if (answer.status !== 200) return answer
       const { content, isError } = answer.body.result
       const text = content[0]!.text
@@ -76,13 +76,13 @@ const cookieFor = (body: { readonly token: string } | { readonly code: string })
     )
   )
 
-/** The code of a new link that its maker's rights stand behind. */
+/** The code of a new link with its maker's rights. */
 const codeFor = ({ call }: Entered) =>
   Effect.map(call("POST", "/console-links", { body: {} }), ({ body }) =>
     new URL(String(body.url)).hash.slice(6)
   )
 
-/** A browser would send the cookie under the name of the workspace that it asks for, if an attacker wrote it so. */
+/** A browser would send the cookie under the name of the requested workspace if an attacker had set it so. */
 const overConsole =
   (slug: string, cookie: string): Transport["ask"] =>
   (entry, asked) =>
@@ -107,14 +107,14 @@ export const transportsOf = (ws: Entered) =>
 export interface Place {
   readonly name: string
   readonly isPath: boolean
-  /** Nothing that stands there is kept. */
+  /** Texts at this position are not stored. */
   readonly isRead: boolean
-  /** The only kind of text that can stand there; otherwise every kind. */
+  /** The only kind of text that is possible there; undefined: every kind. */
   readonly kind?: string
   readonly put: (asked: Asked, value: string) => Asked
 }
 
-/** Where texts stand in a value, as paths of members. */
+/** The positions of texts in a value, as paths of members. */
 const leavesOf = (value: unknown, at: ReadonlyArray<string> = []): ReadonlyArray<ReadonlyArray<string>> =>
   typeof value === "object" && value !== null
     ? Object.entries(value).flatMap(([name, each]) => leavesOf(each, [...at, name]))
@@ -174,5 +174,5 @@ export const placesOf = (entry: ContractEntry): ReadonlyArray<Place> => {
   ]
 }
 
-/** Gives every name a text: only the form of the samples is asked for. */
+/** Gives every name a text: only the structure of the samples matters. */
 const ANY_WORLD = new Proxy({} as World, { get: () => "any" })

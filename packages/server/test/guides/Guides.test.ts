@@ -13,7 +13,7 @@ describe("the delivery state machine in words", () => {
     await expect(stateMachineText).toMatchFileSnapshot("../../../../docs/state-machine.md")
   })
 
-  test("§3.1 and §8 names every status, the retries and the limit as the rules have them", () => {
+  test("§3.1 and §8 names every status, the retries and the limit as the rules define them", () => {
     for (const status of ["pending", "delivered", "failed", "failed_permanent", "dead_lettered"]) {
       expect(stateMachineText).toContain(`| \`${status}\` |`)
     }

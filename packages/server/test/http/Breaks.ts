@@ -1,9 +1,10 @@
 /**
- * What a change of the API would break, told from two OpenAPI documents of it: whatever docs/compatibility.md says stays.
+ * Finds API changes that break callers, by comparing two OpenAPI documents: everything that docs/compatibility.md promises
+ * must stay.
  *
- * Each break is a sentence: an operation, a status, a parameter or a member that is gone; a type or a meaning of null that is
- * another; what may be sent and was not asked for before, or is refused now; a tool or a permission that is another. What may
- * be added at any time is none. Texts for people are not looked at.
+ * Each break is a sentence. Breaks are: a removed operation, status, parameter or member; another type, or null with another
+ * meaning; a new required member of a request, or a value that is refused now; another tool or permission. Additions that
+ * are allowed at any time are none. Texts for people are ignored.
  */
 type Json = Readonly<Record<string, unknown>>
 
@@ -12,14 +13,14 @@ interface Document {
   readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
-/** Which way it travels: requests may only become wider, answers only narrower. */
+/** The direction: requests may only become wider, answers only narrower. */
 type Way = "answer" | "request"
 
 const METHODS = ["get", "post", "put", "patch", "delete"]
-/** A request that fits the old bound must fit the new one. */
+/** A request within the old bound must be within the new one. */
 const UPPER = ["maxLength", "maxItems", "maximum"]
 const LOWER = ["minLength", "minItems", "minimum"]
-/** Members whose values may become more, by docs/compatibility.md, and texts for people. */
+/** Members that may get more values, by docs/compatibility.md, and texts for people. */
 const OPEN = new Set([
   "failureReason",
   "lastFailureReason",
@@ -39,7 +40,7 @@ const isObject = (value: unknown): value is Json =>
 
 const listOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 
-/** What a `$ref` points at. */
+/** The target of a `$ref`. */
 const resolved = (document: Document, value: unknown): Json => {
   const one = isObject(value) ? value : {}
   if (typeof one.$ref !== "string") return one
@@ -50,7 +51,7 @@ const resolved = (document: Document, value: unknown): Json => {
   return resolved(document, found)
 }
 
-/** The shapes a schema allows, each without a choice within. */
+/** The shapes that a schema allows, without choices within them. */
 const variantsOf = (document: Document, schema: unknown): ReadonlyArray<Json> => {
   const one = resolved(document, schema)
   const choices = [...listOf(one.anyOf), ...listOf(one.oneOf)]
@@ -135,7 +136,7 @@ export const breaksBetween = (old: Document, now: Document): ReadonlyArray<strin
           Json[],
           Json[]
         ]
-        // Of several objects each old one must still be there: the nearest new one is compared.
+        // Of several objects each old one must still exist: it is compared with the most similar new one.
         return a.flatMap((one) => {
           const tries = b.map((other) =>
             kind === "object"

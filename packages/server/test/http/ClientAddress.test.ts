@@ -1,4 +1,4 @@
-/** Whose address counts behind proxies: as a table, and over HTTP where failed sign-ins are counted. */
+/** Which address counts as the client's behind proxies: as a table, and over HTTP by the counted failed sign-ins. */
 import { expect, layer } from "@effect/vitest"
 import { parseNetwork } from "@posthorn/domain/IpAddress"
 import { Effect } from "effect"
@@ -10,7 +10,7 @@ const trusted = ["10.0.0.0/8", "192.0.2.7", "[fd00::]/8"].map((text) => parseNet
 
 describe("the address of a client", () => {
   it.each([
-    // peer, header, what it says, the client
+    // peer, header, its value, the client
     ["203.0.113.9", "x-forwarded-for", "198.51.100.1", "203.0.113.9"],
     ["10.0.0.1", "x-forwarded-for", "198.51.100.1", "198.51.100.1"],
     ["::ffff:10.0.0.1", "x-forwarded-for", "198.51.100.1", "198.51.100.1"],
@@ -30,14 +30,14 @@ describe("the address of a client", () => {
     expect(clientAddress(peer, { [header]: value }, trusted)).toBe(client)
   })
 
-  it("§7.1 believes Forwarded rather than X-Forwarded-For, and neither without trusted proxies", () => {
+  it("§7.1 prefers Forwarded to X-Forwarded-For, and ignores both without trusted proxies", () => {
     const both = { forwarded: "for=198.51.100.1", "x-forwarded-for": "198.51.100.2" }
 
     expect(clientAddress("10.0.0.1", both, trusted)).toBe("198.51.100.1")
     expect(clientAddress("10.0.0.1", both, [])).toBe("10.0.0.1")
   })
 
-  it("§7.1 takes addresses and networks, no ports and no names", () => {
+  it("§7.1 accepts addresses and networks, no ports and no names", () => {
     for (const text of ["10.0.0.1:80", "proxy.internal", "10.0.0.0/33", "fd00::/129", "", "10.0.0"])
       expect([text, parseNetwork(text)]).toEqual([text, undefined])
   })
@@ -56,7 +56,7 @@ const failedSignIns = Effect.flatMap(TestServer, ({ call }) =>
 layer(testServer({ quotas, trustedProxies: [parseNetwork("127.0.0.0/8")!] }), { excludeTestServices: true })(
   "behind a trusted proxy",
   (it) => {
-    it.effect("§7.1 failed sign-ins count for the client, whatever it says of itself", () =>
+    it.effect("§7.1 failed sign-ins count for the client, whatever its own headers say", () =>
       Effect.gen(function* () {
         expect((yield* failedSignIns).map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 401])
         expect((yield* failedSignIns).map(({ status }) => status)).toEqual([429, 429, 429, 429, 429, 429])
@@ -66,7 +66,7 @@ layer(testServer({ quotas, trustedProxies: [parseNetwork("127.0.0.0/8")!] }), { 
 )
 
 layer(testServer({ quotas }), { excludeTestServices: true })("without one", (it) => {
-  it.effect("§7.1 failed sign-ins count for the peer: a header gets nobody a bucket of their own", () =>
+  it.effect("§7.1 failed sign-ins count for the peer: no header gets a caller a bucket of its own", () =>
     Effect.gen(function* () {
       expect((yield* failedSignIns).map(({ status }) => status)).toEqual([401, 401, 401, 429, 429, 429])
     })

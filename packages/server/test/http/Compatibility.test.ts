@@ -1,6 +1,6 @@
 /**
- * What docs/compatibility.md promises: that a change which breaks it is found, whatever member of whatever answer it is, and
- * that what may be added is no break. `npm run compatibility` compares this build with the last release.
+ * The promises of docs/compatibility.md: every breaking change is found, in any member of any answer, and allowed additions
+ * are not reported. `npm run compatibility` compares this build with the last release.
  */
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
@@ -49,7 +49,7 @@ const ANSWER = {
 const BODY = { url: { type: "string", maxLength: 100 }, role: { type: "string", enum: ["viewer", "admin"] } }
 const LIMIT = { name: "limit", in: "query", required: false, schema: { type: "integer", maximum: 200 } }
 
-/** A document of one operation, changed in one place. */
+/** A document with one operation, changed in one position. */
 const small = ({
   answer = object(ANSWER),
   body = object(BODY, ["url"]),
@@ -138,15 +138,15 @@ describe("compatibility", () => {
     expect(breaksBetween(small(), responses)).toHaveLength(1)
   })
 
-  it.each(Object.entries(additions))("§9 lets be added at any time: %s", (_, parts) => {
+  it.each(Object.entries(additions))("§9 allows at any time: %s", (_, parts) => {
     expect(breaksBetween(small(), small(parts))).toEqual([])
   })
 
-  it("§9 is what this build is to itself", () => {
+  it("§9 finds no break between this build and itself", () => {
     expect(breaksBetween(document, document)).toEqual([])
   })
 
-  it("§9 misses no member of any shape of the API, and no operation", () => {
+  it("§9 covers every member of every shape of the API, and every operation", () => {
     const shapes = document.components.schemas as Readonly<Record<string, Json>>
     const used = new Set(
       [...JSON.stringify(document.paths).matchAll(/#\/components\/(?:schemas|responses)\/(\w+)/g)].map(
@@ -175,7 +175,7 @@ describe("compatibility", () => {
     expect(tried).toBeGreaterThan(200)
   })
 
-  it("§9 says of no operation that it goes, as nothing is deprecated", () => {
+  it("§9 no operation is deprecated", () => {
     const operations = Object.values(document.paths).flatMap((methods) =>
       Object.values(methods as Readonly<Record<string, Json>>)
     )
@@ -184,7 +184,7 @@ describe("compatibility", () => {
     expect(Object.keys(document.paths).filter((path) => /\/v\d/.test(path))).toEqual([])
   })
 
-  it("§9 leaves MCP's output schemas open for members that come later", () => {
+  it("§9 MCP's output schemas allow members that are added later", () => {
     for (const { listedForOperator } of tools)
       expect(JSON.stringify(listedForOperator.outputSchema), listedForOperator.name).not.toContain(
         '"additionalProperties":false'

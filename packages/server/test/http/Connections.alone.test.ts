@@ -1,4 +1,4 @@
-/** What a connection may take up: time, requests at once, and a place among the others. */
+/** Limits of connections: time, concurrent requests, and how many there are. */
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { expect, layer } from "@effect/vitest"
@@ -11,7 +11,7 @@ import { type Entered, TestServer, testServer } from "../TestServer.ts"
 
 const problem = (_tag: string, status: number) => expect.objectContaining({ _tag, status })
 
-/** How much later than its deadline something may be told. */
+/** How much later than its deadline an answer may arrive. */
 const LATE_MS = 700
 
 const limits = {
@@ -47,7 +47,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
   (it) => {
     const entered = Effect.flatMap(TestServer, ({ enter }) => enter)
 
-    /** How long it takes until the answer to what is sent so slowly is there, which comes at this deadline. */
+    /** The time until the answer to a slowly sent request, which is due at this deadline. */
     const timed = (deadlineMs: number, first: string, piece: string) =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
@@ -82,7 +82,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
         })
     )
 
-    it.effect("§7.1 signing in takes 4 KiB, whoever asks, and however it is sent", () =>
+    it.effect("§7.1 signing in accepts 4 KiB, whoever asks, and however it is sent", () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
         for (const path of ["session", "link"])
@@ -99,7 +99,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
       })
     )
 
-    it.effect("§7.1 a caller holds a quarter of the room for bodies: beyond it 503, others' go through", () =>
+    it.effect("§7.1 a caller holds a quarter of the memory for bodies: beyond it 503, others go on", () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
         const [ws, other] = [yield* entered, yield* entered]
@@ -113,7 +113,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
           })
         })
         const send = (each: Entered) => sendRaw(url, (socket) => socket.write(headOf(each) + body))
-        /** Two at once are more than a quarter: one of them is refused, and it may be the one that holds. */
+        /** Two at once are more than a quarter: one of them is refused, possibly the one that came first. */
         const contend = Effect.gen(function* () {
           const held = yield* holding
           const answer = yield* send(ws)
@@ -135,7 +135,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
       })
     )
 
-    it.effect("§7.1 a caller holds a quarter of the room for bodies, and all together hold it all", () =>
+    it.effect("§7.1 a caller holds a quarter of the memory for bodies, and all together hold all of it", () =>
       Effect.sync(() => {
         const budget = new BodyBudget(400)
         const taken = ["a", "a", "b", "c", "d", "e"].map((key) => budget.take(key, key === "e" ? 1 : 100))
@@ -150,7 +150,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
     )
 
     it.effect(
-      "§7.1 an answer that nobody takes is cut off, and one that is taken slowly is not",
+      "§7.1 an answer that nobody reads is cut off, and one that is read slowly is not",
       () =>
         Effect.gen(function* () {
           const { url } = yield* TestServer
@@ -158,12 +158,12 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
           const payload = "x".repeat(400_000)
           for (let n = 0; n < 12; n++)
             yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload } })
-          // As many as are answered at once: more than the kernel takes in for somebody who does not read.
+          // As many as are answered concurrently: more than the kernel buffers for a client that does not read.
           const ask = `GET /workspaces/${ws.slug}/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ws.token}\r\n\r\n`
           const asked = ask.repeat(limits.requestsAtOnce)
           const whole = limits.requestsAtOnce * 4_000_000
           const { port } = new URL(url)
-          /** Bytes that come to somebody who begins to read after this time, and rests after each piece. */
+          /** Bytes received by a client that begins to read after this time, and pauses after each piece. */
           const received = (afterMs: number, restMs: number) =>
             Effect.async<number>((resume) => {
               let bytes = 0
@@ -192,7 +192,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
       30_000
     )
 
-    it.effect("§7.1 headers that drip in are 408 at their deadline, and the connection closed", () =>
+    it.effect("§7.1 headers that drip in are 408 at their deadline, and the connection is closed", () =>
       Effect.gen(function* () {
         const { answer, answeredAfter } = yield* timed(
           limits.headersMs,
@@ -235,7 +235,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
       })
     )
 
-    it.effect("§7.1 a body that nobody asked for does not hold its connection longer", () =>
+    it.effect("§7.1 an unread body does not hold its connection longer", () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
         const ws = yield* entered
@@ -252,7 +252,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
       })
     )
 
-    it.effect("§7.1 beyond the cap a connection is closed at once, and the others go on", () =>
+    it.effect("§7.1 connections beyond the limit are closed at once, and the others go on", () =>
       Effect.gen(function* () {
         const { call, url } = yield* TestServer
         const port = Number(new URL(url).port)
@@ -284,7 +284,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
       })
     )
 
-    it.effect("§7.1 every answer forbids guessing its type", () =>
+    it.effect("§7.1 every answer forbids browsers to guess its type", () =>
       Effect.gen(function* () {
         const { call, url } = yield* TestServer
         const ws = yield* entered
@@ -319,7 +319,7 @@ layer(testServer({ limits }).pipe(Layer.provide(listening)), { excludeTestServic
 layer(testServer({ limits: { ...defaultConnectionLimits, connectionsPerAddress: 4 } }), {
   excludeTestServices: true
 })("connections of one address", (it) => {
-  it.effect("§7.1 beyond those of an address a further one is closed, and another address gets in", () =>
+  it.effect("§7.1 connections of one address beyond its limit are closed, and others are served", () =>
     Effect.gen(function* () {
       const { port } = new URL((yield* TestServer).url)
       const open = (localAddress: string) =>

@@ -1,4 +1,4 @@
-/** What callers get while the database is away, hangs, or is saturated; and that nobody has to restart anything. */
+/** Answers while the database is unreachable, hangs, or is saturated, and recovery without a restart. */
 
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { SqlClient } from "@effect/sql/SqlClient"
@@ -9,7 +9,7 @@ import { freshDatabase, TestDatabaseUrl } from "@posthorn/testkit/TestPg"
 import { Context, Effect, Layer, Logger, LogLevel, Redacted } from "effect"
 import { type Answer, entered, type Loose, TestServer, testServer } from "../TestServer.ts"
 
-/** A way to the database that can be cut. */
+/** A proxy to the database that can be cut. */
 class Line extends Context.Tag("test/Line")<
   Line,
   { readonly cut: Effect.Effect<void>; readonly mend: Effect.Effect<void>; readonly port: number }
@@ -79,13 +79,13 @@ const unavailable = (answer: Answer<Loose>) => ({
 
 const AWAY = { status: 503, tag: "ServiceUnavailable", retry: "2", traced: true }
 
-/** The log has a line per refused call. */
+/** The log has a line for each refused call. */
 const silent = Logger.minimumLogLevel(LogLevel.None)
 
 layer(Layer.merge(testServer({ database }), line).pipe(Layer.provide(silent)), { excludeTestServices: true })(
   "a database",
   (it) => {
-    it.effect("§7.1 that is away gives 503 with Retry-After at once, and all is well when it is back", () =>
+    it.effect("§7.1 that is unreachable gives 503 with Retry-After at once, and works again afterwards", () =>
       Effect.gen(function* () {
         const { call, enter } = yield* TestServer
         const { cut, mend } = yield* Line
@@ -105,7 +105,7 @@ layer(Layer.merge(testServer({ database }), line).pipe(Layer.provide(silent)), {
         const live = yield* call("GET", "/health/live")
         yield* mend
         const back = yield* ws.call("POST", "/events", { body: { eventType: "a.b", payload: 1 } })
-        // What was found out is told for a second.
+        // The result of a check is kept for a second.
         const readyAgain = yield* Effect.repeat(Effect.delay(call("GET", "/health/ready"), "100 millis"), {
           until: ({ status }) => status === 200,
           times: 30
@@ -117,7 +117,7 @@ layer(Layer.merge(testServer({ database }), line).pipe(Layer.provide(silent)), {
       })
     )
 
-    it.effect("§7.1 that ends its connections is noticed by nobody but the calls in flight", () =>
+    it.effect("§7.1 that ends its connections affects only the calls in flight", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const ws = yield* entered
@@ -140,7 +140,7 @@ layer(Layer.merge(testServer({ database }), line).pipe(Layer.provide(silent)), {
     )
 
     it.effect(
-      "§7.1 whose connections are all taken gives 503 within the wait for one",
+      "§7.1 without a free connection gives 503 after the wait for one",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient

@@ -1,4 +1,4 @@
-/** A path is known by its exact spelling: what a proxy's rules would read differently is not there. */
+/** Only the exact spelling of a path is served: a path that a proxy's rules could read differently does not exist. */
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"

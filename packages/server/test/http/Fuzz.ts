@@ -1,6 +1,6 @@
 /**
- * Every operation and every tool of the contract, with requests made from its own schemas, as they are and with a few things
- * changed: never a 5xx (so none runs into the 15 seconds that a call may take), and no answer that is not declared.
+ * Requests for every operation and tool of the contract, made from its schemas, unchanged and with a few changes. No answer
+ * is a 5xx (so none runs into the 15 s limit of a call), and none is undeclared.
  */
 import { expect, layer } from "@effect/vitest"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
@@ -23,12 +23,12 @@ const texts = (query: Fuzzed["query"]) =>
 
 const parametersOf = ({ path }: ContractEntry) => Array.from(path.matchAll(/:(\w+)/g), ([, name]) => name!)
 
-/** So many requests of each operation, REST and MCP together. */
+/** The number of requests of each operation, REST and MCP together. */
 export const fuzz = (runs: number) =>
   layer(testServer(), { excludeTestServices: true })("requests made from the schemas", (it) => {
     for (const entry of entries) {
       it.effect(
-        `§7.1 ${entry.name} answers what it declares, whatever it is asked, as REST and as a tool`,
+        `§7.1 ${entry.name} answers as declared, whatever is sent, over REST and as a tool`,
         () =>
           Effect.gen(function* () {
             const { call, enter, url } = yield* TestServer

@@ -1,8 +1,8 @@
 /**
- * Requests made from the contract's schemas, good ones and nearly good ones, and a judge of the answers.
+ * Valid and nearly valid requests made from the contract's schemas, and a judge of the answers.
  *
- * An operation that is added to the contract is attacked without another line. Good requests come from the schemas and
- * from the samples, because no schema makes a URL that is accepted by chance.
+ * New operations of the contract are included automatically. Valid requests come from the schemas and from the samples,
+ * because no schema generates an acceptable URL by chance.
  */
 import { HttpApiSchema } from "@effect/platform"
 import { Api } from "@posthorn/api-contract/Api"
@@ -14,7 +14,7 @@ import type { Sample } from "../Samples.ts"
 
 type AnySchema = Schema.Schema<unknown, unknown>
 
-/** What fits nowhere, or in another place only. */
+/** Values that fit nowhere, or only elsewhere. */
 const odd = fc.oneof(
   fc.constantFrom<Array<unknown>>(
     null,
@@ -58,7 +58,7 @@ type Container = Record<string, unknown>
 
 const isContainer = (value: unknown): value is Container => typeof value === "object" && value !== null
 
-/** Every member and element of a value, however deep, by what holds it. */
+/** Every member and element of a value, at any depth, with its parent. */
 const placesIn = (value: unknown): ReadonlyArray<readonly [Container, string]> =>
   isContainer(value)
     ? Object.keys(value).flatMap((key) => [[value, key] as const, ...placesIn(value[key])])
@@ -67,7 +67,7 @@ const placesIn = (value: unknown): ReadonlyArray<readonly [Container, string]> =
 const mutate = (value: unknown, mutations: ReadonlyArray<Mutation>): unknown => {
   const whole = { value: JSON.parse(JSON.stringify(value ?? {})) }
   for (const { at, how, odd: shared } of mutations) {
-    // Put in twice, one and the same object could come to hold itself.
+    // A copy, because one object inserted twice could come to contain itself.
     const odd = structuredClone(shared)
     const places = placesIn(whole)
     if (places.length === 0) break
@@ -84,10 +84,10 @@ const mutate = (value: unknown, mutations: ReadonlyArray<Mutation>): unknown => 
 
 const asSchema = (schema: Schema.Schema.Any) => schema as AnySchema
 
-/** Schemas that know themselves how to make a value: all but those with a rule in plain code. */
+/** Schemas from which a value can be generated: all without a rule in plain code. */
 const arbitraryOf = Option.liftThrowable((schema: AnySchema) => Arbitrary.make(schema))
 
-/** What a client of the schema would send; the sample's where no value can be made of the schema. */
+/** What a client of the schema would send; the sample's value where none can be generated. */
 const encodedBy = (schema: Option.Option<Schema.Schema.Any>, sample: unknown): fc.Arbitrary<unknown> =>
   Option.match(Option.flatMap(Option.map(schema, asSchema), arbitraryOf), {
     onNone: () => fc.constant(sample),
@@ -99,13 +99,13 @@ const encodedBy = (schema: Option.Option<Schema.Schema.Any>, sample: unknown): f
 
 export interface Fuzzed {
   readonly query: Readonly<Record<string, unknown>>
-  /** Undefined: none is sent. */
+  /** Undefined: no body is sent. */
   readonly body: unknown
-  /** Stands for each id of the path, when there is one. */
+  /** Replaces each id of the path, when there is one. */
   readonly id: string | undefined
 }
 
-/** No test send waits: the bounds of `waitSeconds` have a test of their own. */
+/** Test sends do not wait here: the bounds of `waitSeconds` have a test of their own. */
 const unwaiting = (body: unknown) =>
   isContainer(body) && "waitSeconds" in body ? { ...body, waitSeconds: 0 } : body
 
@@ -180,8 +180,8 @@ export interface Judge {
 }
 
 /**
- * An answer is right when the operation declares its status, and for that status this body, to the last member; a refusal
- * when the OpenAPI document names it there as well.
+ * An answer is right when the operation declares its status and, for that status, exactly this body; a refusal must be in
+ * the OpenAPI document as well.
  */
 export const judgeOf = (entry: ContractEntry): Judge => {
   const successes = byStatus(entry.successSchema.ast, HttpApiSchema.getStatusSuccessAST)

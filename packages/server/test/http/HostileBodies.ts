@@ -1,8 +1,8 @@
 /**
- * What it costs to refuse: no body of 1 MiB takes more than 100 ms of processor time, whatever is wrong with it.
+ * The cost of refusals: no body of 1 MiB takes more than 100 ms of processor time, whatever is wrong with it.
  *
- * Generated from the contract: each operation and each tool, with each of its members in many wrong shapes. An operation
- * that is added is attacked without another line here. `npm test` sends one body in many, `npm run test:deep` all.
+ * Generated from the contract: each operation and each tool, with each of its members in many wrong shapes. New operations
+ * are included automatically. `npm test` sends one body in many, `npm run test:deep` all.
  */
 import { request } from "node:http"
 import { expect, layer } from "@effect/vitest"
@@ -14,10 +14,10 @@ import { OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.ts"
 
 const MIB = 1_048_576
 const MOST_MS = 100
-/** Other processes on the same cores, or a collection of garbage that others left, make a measurement dearer; not all in a row. */
+/** Other processes on the same cores, or garbage collection, make a measurement slower, but not all in a row. */
 const TRIES = 25
 
-/** The piece as often as fits between the two ends. */
+/** The piece, repeated as often as fits between the two ends. */
 const filled = (open: string, piece: string, close: string) => {
   const count = Math.floor((MIB - 200 - open.length - close.length) / (piece.length + 1))
   return `${open}${Array.from({ length: count }, () => piece).join(",")}${close}`
@@ -35,7 +35,7 @@ const levels = (open: string, close: string) => {
   return `${open.repeat(count)}0${close.repeat(count)}`
 }
 
-/** Values of up to 1 MiB that no member of any operation takes for right, and some that would be in a smaller number. */
+/** Values of up to 1 MiB that no member of any operation accepts, and some that would be accepted in a smaller number. */
 const values: Values = {
   "empty objects": filled("[", "{}", "]"),
   "empty texts": filled("[", '""', "]"),
@@ -70,7 +70,7 @@ const membersOf = (part: Option.Option<Schema.Schema.Any>): ReadonlyArray<string
 
 type Values = Readonly<Record<string, string>>
 
-/** Bodies by what is wrong with them. */
+/** Bodies by their fault. */
 const bodiesFor = (
   members: ReadonlyArray<string>,
   wrong: Values
@@ -85,7 +85,7 @@ const bodiesFor = (
   ])
 ]
 
-/** Tools share one way to their operations, which are attacked with all of them. */
+/** Tools share one path to their operations, which are attacked with all bodies. */
 const few: Values = Object.fromEntries(
   ["empty objects", "many members", "a long text"].map((what) => [what, values[what]!])
 )
@@ -125,7 +125,7 @@ const send = (url: string, method: string, token: string, body: Buffer) =>
     outgoing.end(body)
   })
 
-/** The answer, with the least time that it took. */
+/** The answer, with the shortest time that it took. */
 const cheapest = (url: string, method: string, token: string, text: string) =>
   Effect.gen(function* () {
     const body = Buffer.from(text)
@@ -200,7 +200,7 @@ export const hostileBodies = (n: number) =>
     }
 
     it.effect(
-      "§4.3 an event whose payload of 1 MiB breaks off at its end costs no more than 100 ms either",
+      "§4.3 an event whose payload of 1 MiB breaks off at its end takes no more than 100 ms either",
       () =>
         Effect.gen(function* () {
           const { slug, token, url } = yield* entered
@@ -216,7 +216,7 @@ export const hostileBodies = (n: number) =>
     )
 
     it.effect(
-      "§4.3 no message of MCP of 1 MiB takes more than 100 ms of processor time to refuse",
+      "§4.3 no MCP message of 1 MiB takes more than 100 ms of processor time to refuse",
       () =>
         Effect.gen(function* () {
           const { token, url } = yield* entered

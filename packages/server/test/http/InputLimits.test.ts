@@ -15,7 +15,7 @@ const problem = (_tag: string, status: number) =>
     traceId: expect.stringMatching(/^[0-9a-f]{32}$/)
   })
 
-/** An event whose JSON has exactly so many bytes. */
+/** An event whose JSON has exactly this many bytes. */
 const eventOf = (bytes: number) => {
   const empty = JSON.stringify({ eventType: "a.b", payload: "" })
   return JSON.stringify({ eventType: "a.b", payload: "x".repeat(bytes - empty.length) })
@@ -37,7 +37,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
       ""
     ].join("\r\n")
 
-  it.effect("§2.7 a body of 1 MiB is taken and one of a byte more is 413", () =>
+  it.effect("§2.7 a body of 1 MiB is accepted and one of a byte more is 413", () =>
     Effect.gen(function* () {
       const ws = yield* entered
 
@@ -51,7 +51,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
   )
 
   it.effect(
-    "§2.7 a body that is announced too large is refused before it is sent, and the connection closed",
+    "§2.7 a body whose announced length is too large is refused before it is sent, and the connection closed",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
@@ -92,7 +92,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
   )
 
   it.effect(
-    "§2.7 request line and headers over 16 KiB are 431, and what is no HTTP is 400, both as problems",
+    "§2.7 request line and headers over 16 KiB are 431, and anything but HTTP is 400, both as problems",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
@@ -116,7 +116,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
       })
   )
 
-  it.effect("§7.1 no Host is needed, and an unknown expectation is a problem", () =>
+  it.effect("§7.1 Host is optional, and an unknown expectation is a problem", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
 
@@ -131,7 +131,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
     })
   )
 
-  it.effect("§7.1 a body of another type is 415, whatever it holds", () =>
+  it.effect("§7.1 a body of another media type is 415, whatever it contains", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const text = JSON.stringify({ eventType: "a.b", payload: 1 })
@@ -177,7 +177,7 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
   )
 
   it.effect(
-    "§4.3 what is no JSON object of the expected shape is 400 with a pointer, and repeats nothing of it",
+    "§4.3 anything but a JSON object of the expected shape is 400 with a pointer, and repeats nothing of it",
     () =>
       Effect.gen(function* () {
         const ws = yield* entered
@@ -235,20 +235,18 @@ layer(testServer(), { excludeTestServices: true })("input", (it) => {
     })
   )
 
-  it.effect(
-    "§4.3 of a member that is sent twice the last counts, and a POST without a body needs no type",
-    () =>
-      Effect.gen(function* () {
-        const ws = yield* entered
+  it.effect("§4.3 the last of a repeated member counts, and a POST without a body needs no type", () =>
+    Effect.gen(function* () {
+      const ws = yield* entered
 
-        const twice = yield* publishText(ws, '{"eventType":"first.one","eventType":"last.one","payload":1}')
-        const endpoint = yield* ws.call("POST", "/webhooks", {
-          body: { url: "https://example.com/x", eventTypes: ["*"] }
-        })
-        const bare = yield* ws.call("POST", `/webhooks/${endpoint.body.id}/rotate-secret`)
-
-        expect(twice.body.eventType).toBe("last.one")
-        expect(bare.status).toBe(200)
+      const twice = yield* publishText(ws, '{"eventType":"first.one","eventType":"last.one","payload":1}')
+      const endpoint = yield* ws.call("POST", "/webhooks", {
+        body: { url: "https://example.com/x", eventTypes: ["*"] }
       })
+      const bare = yield* ws.call("POST", `/webhooks/${endpoint.body.id}/rotate-secret`)
+
+      expect(twice.body.eventType).toBe("last.one")
+      expect(bare.status).toBe(200)
+    })
   )
 })

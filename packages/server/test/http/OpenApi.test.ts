@@ -35,7 +35,7 @@ const { version } = JSON.parse(readFileSync(new URL("../../../../package.json", 
 const document = openApiDocument({ baseUrl: "https://posthorn.example.net", version })
 const text = JSON.stringify(document)
 
-/** What a reference into `components` stands for. */
+/** The target of a reference into `components`. */
 const deref = (node: unknown): unknown => {
   const ref = (node as { readonly $ref?: string }).$ref
   if (ref === undefined) return node
@@ -63,7 +63,7 @@ const operations = entries.map((entry) => {
   return { entry, operation, told }
 })
 
-it("§9 the committed document is what the contract says", () => {
+it("§9 the committed document is generated from the contract", () => {
   const committed = readFileSync(new URL("../../../api-contract/openapi.json", import.meta.url), "utf8")
 
   expect(committed, "run `npm run openapi`").toBe(`${JSON.stringify(document, null, 2)}\n`)
@@ -86,7 +86,7 @@ it("§9 every operation has its name, a summary, a description, a tag and securi
   )
 })
 
-it.effect("§9 every example of a request and of a success is one the contract accepts", () =>
+it.effect("§9 the contract accepts every example of a request and of a success", () =>
   Effect.gen(function* () {
     for (const { entry, operation } of operations) {
       const decode = (schema: Schema.Schema.Any, example: unknown) =>
@@ -107,7 +107,7 @@ it.effect("§9 every example of a request and of a success is one the contract a
   })
 )
 
-it("§9 every member has an example of its own, of which those of whole shapes are made", () => {
+it("§9 every member has an example, and examples of whole shapes are made from those", () => {
   const lacking: Array<string> = []
   const walk = (path: string, example: unknown): void => {
     if (example === undefined || example === "") lacking.push(path)
@@ -124,7 +124,7 @@ it("§9 every member has an example of its own, of which those of whole shapes a
   expect(lacking).toEqual([])
 })
 
-it("§7 every error status is a problem with an example for each tag, and only for what can occur", () => {
+it("§7 every error status is a problem with an example for each tag, and only for possible errors", () => {
   for (const { entry, operation } of operations) {
     const tags = Object.entries(operation.responses).flatMap(([status, response]) => {
       if (Number(status) < 400) return []
@@ -135,7 +135,7 @@ it("§7 every error status is a problem with an example for each tag, and only f
     })
     expect(tags).toEqual(
       expect.arrayContaining([
-        // For a query parameter that is not known.
+        // For an unknown query parameter.
         "InvalidRequest",
         "Unauthorized",
         "Forbidden",
@@ -160,7 +160,7 @@ it("§8 a limit is an integer with its bounds", () => {
     expect(schema).toEqual({ type: "integer", minimum: 1, maximum: 200, default: 50 })
 })
 
-it("§9 nothing of the program's inside shows", () => {
+it("§9 no internal name of the program appears", () => {
   expect(text).not.toMatch(
     /"\$id"|"title":"(?:max|min|int|pattern|unknown)|HttpApiDecodeError|NonEmptyString|schemas\/Int\b|undefined/
   )
@@ -178,7 +178,7 @@ it("§9 nothing of the program's inside shows", () => {
   expect(document.info.license?.name).toBe("Apache-2.0")
 })
 
-it("§9 refusals, their examples and common parameters are told once, so that the document stays small", () => {
+it("§9 refusals, their examples and common parameters appear once, so that the document stays small", () => {
   for (const { entry, told } of operations) {
     for (const [status, response] of Object.entries(told.responses)) {
       if (Number(status) < 400) continue
@@ -231,6 +231,6 @@ it("§4.1 the webhooks section says what a receiver gets, with an example that v
   expect(post.description).toContain("HMAC-SHA256")
 })
 
-it("§7.1 every error has a heading that its type leads to", () => {
+it("§7.1 the type of every error leads to a heading", () => {
   for (const tag of Object.keys(problems)) expect(document.info.description).toContain(`\n### ${tag}\n`)
 })

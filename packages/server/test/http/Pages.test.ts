@@ -4,7 +4,7 @@ import { TestServer, testServer } from "../TestServer.ts"
 
 layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
   it.effect(
-    "§4 the reference is one page that names no other host, over the document of this installation",
+    "§4 the reference is one page that loads nothing from other hosts, over this installation's document",
     () =>
       Effect.gen(function* () {
         const { call } = yield* TestServer
@@ -29,7 +29,7 @@ layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
       })
   )
 
-  it.effect("§4.3 the root leads to the reference, which is compressed only for who takes that", () =>
+  it.effect("§4.3 the root leads to the reference, which is compressed only for clients that accept it", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const ask = (accepted: string) =>
@@ -49,7 +49,7 @@ layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
     })
   )
 
-  it.effect("§4.3 a page that has not changed is not sent again, in whatever encoding", () =>
+  it.effect("§4.3 an unchanged page is not sent again, in any encoding", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
       const paths = ["/openapi.json", "/reference", "/llms.txt", "/llms-full.txt"]
@@ -75,7 +75,7 @@ layer(testServer(), { excludeTestServices: true })("the pages", (it) => {
     })
   )
 
-  it.effect("§4.3 the texts for agents say how to verify a signature, and hold the guides", () =>
+  it.effect("§4.3 the texts for agents say how to verify a signature, and contain the guides", () =>
     Effect.gen(function* () {
       const { call } = yield* TestServer
 

@@ -6,10 +6,10 @@ import { boundPipelining } from "../../src/http/Pipelining.ts"
 
 const AT_ONCE = 16
 const REQUESTS = 20_000
-/** What one read may bring. */
+/** The most bytes of one read. */
 const READ_BYTES = 65_536
 
-/** Writes all requests at once; each is answered a turn of the event loop later with its own path. */
+/** Writes all requests at once; each is answered with its own path, one turn of the event loop later. */
 const pipeline = (method: string, body: string) =>
   Effect.async<{ readonly most: number; readonly paths: ReadonlyArray<string> }>((resume) => {
     let most = 0
@@ -52,7 +52,7 @@ describe("pipelining", () => {
     ["without a body", "GET", ""],
     ["with a body", "POST", "x".repeat(100)]
   ])(
-    "§7.1 of 20,000 requests written at once, %s, a few are under way, and all are answered in order",
+    "§7.1 of 20,000 requests written at once, %s, a few run at a time, and all are answered in order",
     (_, method, body) =>
       Effect.runPromise(
         Effect.map(pipeline(method, body), ({ most, paths }) => {

@@ -1,5 +1,5 @@
 /**
- * Whatever is sent, an answer below 500 comes, and it has the common shape. Random input, and input that is nearly right.
+ * Whatever is sent, the answer is below 500 and has the common shape. Input is random, or nearly right.
  */
 import { expect, layer } from "@effect/vitest"
 import { type ContractEntry, entries } from "@posthorn/api-contract/Walk"
@@ -7,7 +7,7 @@ import { Effect, FastCheck as fc, Option, Runtime } from "effect"
 import { makeDelivery } from "../Fixtures.ts"
 import { type Answer, type Entered, TestServer, testServer } from "../TestServer.ts"
 
-/** A cursor that nobody was given. */
+/** A cursor that no page contained. */
 const forged = (position: object) => btoa(JSON.stringify(position))
 
 const text = fc.oneof(
@@ -16,7 +16,7 @@ const text = fc.oneof(
   fc.constantFrom("", "\0", "%00", "'", "\\", "%", "_", "-1", "1e9", "NaN")
 )
 
-/** Times PostgreSQL and JavaScript do not agree about, among them. */
+/** Times, including those on which PostgreSQL and JavaScript disagree. */
 const position = fc.record(
   {
     at: fc.oneof(
@@ -87,7 +87,7 @@ export const properties = (runs: number) =>
       Effect.promise(() => fc.assert(property, { numRuns: runs, endOnFailure: true }))
 
     it.effect(
-      "§8 no limit and no cursor gives a 5xx or an error: a list answers 200",
+      "§8 any limit and any cursor: a list answers 200",
       () =>
         Effect.gen(function* () {
           const { pathOf, send } = yield* prepare
@@ -108,7 +108,7 @@ export const properties = (runs: number) =>
     )
 
     it.effect(
-      "§8 a cursor that cannot be decoded is an empty page, in every list",
+      "§8 a cursor that cannot be decoded gives an empty page, in every list",
       () =>
         Effect.gen(function* () {
           const { send } = yield* prepare
@@ -128,7 +128,7 @@ export const properties = (runs: number) =>
     )
 
     it.effect(
-      "§4.3 any text may stand for an id: it is nobody's",
+      "§4.3 any text in place of an id is an unknown id",
       () =>
         Effect.gen(function* () {
           const { pathOf, send } = yield* prepare
@@ -153,7 +153,7 @@ export const properties = (runs: number) =>
     )
 
     it.effect(
-      "§7.1 any query string and any body is answered with less than 500",
+      "§7.1 any query string and any body gets an answer below 500",
       () =>
         Effect.gen(function* () {
           const { pathOf, send } = yield* prepare

@@ -1,4 +1,4 @@
-/** Ready means that this process can write: what it says while the database answers and refuses all the same. */
+/** Ready means that this process can write: what it reports while the database answers but refuses writes. */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { execute } from "@posthorn/testkit/TestCluster"
@@ -7,7 +7,7 @@ import { inject } from "vitest"
 import { makeEndpoint } from "../Fixtures.ts"
 import { TestServer, testServer } from "../TestServer.ts"
 
-/** Until what was found out a second ago is forgotten. */
+/** Waits until the last result, kept for a second, has expired. */
 const soon = <A, R>(asking: Effect.Effect<A, never, R>, until: (answer: A) => boolean) =>
   asking.pipe(Effect.delay("50 millis"), Effect.repeat({ until }), Effect.timeout("10 seconds"), Effect.orDie)
 
@@ -19,7 +19,7 @@ layer(testServer(), { excludeTestServices: true })("a process that is ready", (i
   const database = Effect.flatMap(SqlClient, (sql) =>
     Effect.map(sql<{ name: string }>`select current_database() as name`, ([row]) => row!.name)
   )
-  /** What is connected has the old setting. */
+  /** Existing connections keep the old setting. */
   const set = (name: string, statement: string) =>
     execute(
       inject("cluster").url,
@@ -27,7 +27,7 @@ layer(testServer(), { excludeTestServices: true })("a process that is ready", (i
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`
     )
 
-  it.effect("§10 may write: not while every transaction only reads, and again afterwards", () =>
+  it.effect("§10 can write: not while every transaction is read-only, and again afterwards", () =>
     Effect.gen(function* () {
       const before = yield* ready
       const name = yield* database
@@ -41,7 +41,7 @@ layer(testServer(), { excludeTestServices: true })("a process that is ready", (i
     }).pipe(Effect.provide(silent))
   )
 
-  it.effect("§10 has not been refused for want of room on the disk since it last wrote", () =>
+  it.effect("§10 has written since it was last refused because of a full disk", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ws = yield* (yield* TestServer).enter
@@ -60,7 +60,7 @@ layer(testServer(), { excludeTestServices: true })("a process that is ready", (i
     }).pipe(Effect.provide(silent))
   )
 
-  it.effect("§10 asks the database once a second, however often it is asked", () =>
+  it.effect("§10 checks the database once a second, however often it is asked", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const transactions = Effect.map(
@@ -75,7 +75,7 @@ layer(testServer(), { excludeTestServices: true })("a process that is ready", (i
       const seconds = (performance.now() - began) / 1000
       const after = yield* settled
 
-      // Besides those of the counting, and of PostgreSQL itself.
+      // Without those of counting, and of PostgreSQL itself.
       expect(after - before).toBeLessThan(Math.ceil(seconds) + 20)
     })
   )

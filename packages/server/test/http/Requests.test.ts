@@ -124,7 +124,7 @@ layer(testServer(), { excludeTestServices: true })("requests", (it) => {
     })
   )
 
-  it.effect("§4.3 an id that is long or does not decode is an unknown id, and an empty cursor is none", () =>
+  it.effect("§4.3 an id that is long or does not decode is unknown, and an empty cursor is ignored", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       yield* ws.call("POST", "/webhooks", { body: { url: "https://example.com/x", eventTypes: ["*"] } })
@@ -139,7 +139,7 @@ layer(testServer(), { excludeTestServices: true })("requests", (it) => {
     })
   )
 
-  it.effect("§7.1 a valid traceparent is continued and any other starts a trace of its own", () =>
+  it.effect("§7.1 a valid traceparent is continued, and any other starts a new trace", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const trace = "4bf92f3577b34da6a3ce929d0e0e4736"

@@ -14,7 +14,7 @@ const startedWith = (options: TestServerOptions) =>
   })
 const started = startedWith({})
 
-/** A publish whose body is finished by hand. */
+/** A publish whose body is completed by hand. */
 const openPublish = (url: string, slug: string, token: string) =>
   Effect.gen(function* () {
     const answered = yield* Deferred.make<string>()
@@ -33,7 +33,7 @@ const openPublish = (url: string, slug: string, token: string) =>
     return { finish: Effect.sync(() => socket.write(body.slice(5))), answered: Deferred.await(answered) }
   })
 
-it.live("§10 what is in flight when the server stops is answered, and the connection closed", () =>
+it.live("§10 requests in flight when the server stops are answered, and the connection is closed", () =>
   Effect.gen(function* () {
     const { server, stop } = yield* started
     const ws = yield* server.enter
@@ -52,7 +52,7 @@ it.live("§10 what is in flight when the server stops is answered, and the conne
   }).pipe(Effect.timeout("60 seconds"))
 )
 
-it.live("§7.1 a request that reaches a server while it stops is a 503 of the common shape", () =>
+it.live("§7.1 a request that reaches a stopping server is a 503 of the common shape", () =>
   Effect.gen(function* () {
     const { server, stop } = yield* started
     const closed = Effect.tryPromise(() => fetch(`${server.url}/health/live`)).pipe(
@@ -86,7 +86,7 @@ it.live("§7.1 a request that reaches a server while it stops is a 503 of the co
   }).pipe(Effect.timeout("60 seconds"))
 )
 
-it.live("§10 a server that stops is first no longer ready, and answers for as long as it drains", () =>
+it.live("§10 a stopping server first reports that it is not ready, and serves while it drains", () =>
   Effect.gen(function* () {
     const { server, stop } = yield* startedWith({ drainSeconds: 1 })
     const ws = yield* server.enter
@@ -113,35 +113,33 @@ it.live("§10 a server that stops is first no longer ready, and answers for as l
   }).pipe(Effect.timeout("60 seconds"))
 )
 
-it.live(
-  "§7.1 what nobody foresaw is a 500 with nothing in it but a trace id, and the log has the cause",
-  () =>
-    Effect.gen(function* () {
-      const lines: Array<string> = []
-      const log = Logger.replace(
-        Logger.defaultLogger,
-        Logger.map(Logger.jsonLogger, (line) => lines.push(line))
-      )
-      const scope = yield* Scope.make()
-      const context = yield* Layer.buildWithScope(testServer().pipe(Layer.provide(log)), scope)
-      const { enter } = Context.get(context, TestServer)
-      const ws = yield* enter
-      const sql = Context.get(context, SqlClient)
-      yield* sql`alter table posthorn.members rename column name to secret_name`
+it.live("§7.1 an unexpected failure is a 500 with nothing but a trace id, and the log has the cause", () =>
+  Effect.gen(function* () {
+    const lines: Array<string> = []
+    const log = Logger.replace(
+      Logger.defaultLogger,
+      Logger.map(Logger.jsonLogger, (line) => lines.push(line))
+    )
+    const scope = yield* Scope.make()
+    const context = yield* Layer.buildWithScope(testServer().pipe(Layer.provide(log)), scope)
+    const { enter } = Context.get(context, TestServer)
+    const ws = yield* enter
+    const sql = Context.get(context, SqlClient)
+    yield* sql`alter table posthorn.members rename column name to secret_name`
 
-      const broken = yield* ws.call("GET", "/members")
-      yield* Scope.close(scope, Exit.void)
+    const broken = yield* ws.call("GET", "/members")
+    yield* Scope.close(scope, Exit.void)
 
-      expect(broken.body).toEqual({
-        _tag: "InternalError",
-        type: "http://posthorn.test/reference#InternalError",
-        title: expect.any(String),
-        status: 500,
-        detail: expect.any(String),
-        traceId: broken.headers.get("x-trace-id")
-      })
-      expect(
-        lines.filter((line) => line.includes(String(broken.body.traceId)) && line.includes("name"))
-      ).toHaveLength(1)
-    }).pipe(Effect.provide(Logger.minimumLogLevel(LogLevel.Info)))
+    expect(broken.body).toEqual({
+      _tag: "InternalError",
+      type: "http://posthorn.test/reference#InternalError",
+      title: expect.any(String),
+      status: 500,
+      detail: expect.any(String),
+      traceId: broken.headers.get("x-trace-id")
+    })
+    expect(
+      lines.filter((line) => line.includes(String(broken.body.traceId)) && line.includes("name"))
+    ).toHaveLength(1)
+  }).pipe(Effect.provide(Logger.minimumLogLevel(LogLevel.Info)))
 )

@@ -1,4 +1,6 @@
-/** An agent: the SDK's own client, over HTTP or as a command on this machine, and a server with a worker that delivers here. */
+/**
+ * An agent: the SDK's own client, over HTTP or as a local command, and a server with a worker that delivers to this process.
+ */
 import { expect } from "@effect/vitest"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"

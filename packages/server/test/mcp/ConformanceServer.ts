@@ -1,8 +1,8 @@
 /**
- * The adapter to the MCP SDK with the conformance suite's own tools, resources and prompts in the place of ours: run by
- * scripts/mcp-conformance.mjs, so that what the suite can only test on names of its own is tested on this adapter.
+ * The adapter to the MCP SDK with the conformance suite's own tools, resources and prompts instead of ours.
+ * scripts/mcp-conformance.mjs runs it, so that tests which need the suite's names run against this adapter.
  *
- * No gate in front (the suite runs that against the real server), no database. Prints its URL.
+ * It has no gate (the suite tests that on the real server) and no database. Prints its URL.
  */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"

@@ -12,7 +12,7 @@ const entered = Effect.flatMap(TestServer, ({ call, enter, url }) =>
   Effect.map(enter, (ws) => ({ call, url, ws, token: ws.token }))
 )
 
-/** fetch sets Host itself; this sends what it is told. */
+/** fetch sets Host itself; this request can send any Host. */
 const withHost = (url: string, host: string, token: string) =>
   Effect.async<number>((resume) => {
     const { hostname, port } = new URL(url)
@@ -25,7 +25,7 @@ const withHost = (url: string, host: string, token: string) =>
   })
 
 layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
-  it.effect("§4.7 answers 401 with REST's body to whoever brings no valid token", () =>
+  it.effect("§4.7 answers 401 with REST's body to a call without a valid token", () =>
     Effect.gen(function* () {
       const { call, url } = yield* TestServer
 
@@ -42,7 +42,7 @@ layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
     })
   )
 
-  it.effect("§4.7 answers 403 to pages of another origin, also to those without one", () =>
+  it.effect("§4.7 answers 403 to pages of another origin, including opaque ones", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -56,7 +56,7 @@ layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
     })
   )
 
-  it.effect("§4.7 refuses, on loopback, a Host that is not this machine's", () =>
+  it.effect("§4.7 on loopback, refuses a Host that is not this machine's", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
       const { host } = new URL(url)
@@ -70,7 +70,7 @@ layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
     })
   )
 
-  it.effect("§4.7 answers 405 with Allow to GET and DELETE, as no stream and no session is offered", () =>
+  it.effect("§4.7 answers 405 with Allow to GET and DELETE: it offers no streams and no sessions", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -86,7 +86,7 @@ layer(testServer(), { excludeTestServices: true })("the gate of /mcp", (it) => {
     })
   )
 
-  it.effect("§4.7 answers 415 to what is not JSON by its type, and 413 to what is too large", () =>
+  it.effect("§4.7 answers 415 to any type but JSON, and 413 to bodies that are too large", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -113,7 +113,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
   const codeOf = (text: string) =>
     (JSON.parse(text) as { readonly error: { readonly code: number } }).error.code
 
-  it.effect("§4.7 answers with the protocol's errors to what is no message", () =>
+  it.effect("§4.7 answers invalid messages with the protocol's errors", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
       const texts = [
@@ -135,7 +135,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("§4.7 answers a request whose members are not of the protocol's shape", () =>
+  it.effect("§4.7 answers a request whose members do not have the protocol's shape", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
       const members = ['"params":"x"', '"params":[]', '"params":{"_meta":5}', '"more":1']
@@ -148,7 +148,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("§4.7 answers with the protocol's errors to what it does not have", () =>
+  it.effect("§4.7 answers unknown methods, tools and resources with the protocol's errors", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -171,7 +171,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("§4.7 answers 202 and nothing to notifications, and a batch by a batch", () =>
+  it.effect("§4.7 answers 202 and nothing to notifications, and a batch with a batch", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -203,32 +203,30 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect(
-    "§4.7 refuses a version of the protocol that it does not speak, but negotiates at initialize",
-    () =>
-      Effect.gen(function* () {
-        const { token, url } = yield* entered
-        const headers = { "mcp-protocol-version": "1999-01-01" }
-        const params = {
-          protocolVersion: "1999-01-01",
-          capabilities: {},
-          clientInfo: { name: "t", version: "1" }
-        }
-        const text = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })
+  it.effect("§4.7 refuses unsupported versions of the protocol, but negotiates at initialize", () =>
+    Effect.gen(function* () {
+      const { token, url } = yield* entered
+      const headers = { "mcp-protocol-version": "1999-01-01" }
+      const params = {
+        protocolVersion: "1999-01-01",
+        capabilities: {},
+        clientInfo: { name: "t", version: "1" }
+      }
+      const text = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })
 
-        const unknown = yield* post(url, PING, { token, headers })
-        const initialized = yield* post(url, text, { token, headers })
+      const unknown = yield* post(url, PING, { token, headers })
+      const initialized = yield* post(url, text, { token, headers })
 
-        expect([unknown.status, codeOf(unknown.text)]).toEqual([400, -32022])
-        expect(initialized.body.result).toMatchObject({
-          protocolVersion: "2025-11-25",
-          serverInfo: { name: "posthorn" },
-          capabilities: { tools: {}, resources: {}, prompts: {} }
-        })
+      expect([unknown.status, codeOf(unknown.text)]).toEqual([400, -32022])
+      expect(initialized.body.result).toMatchObject({
+        protocolVersion: "2025-11-25",
+        serverInfo: { name: "posthorn" },
+        capabilities: { tools: {}, resources: {}, prompts: {} }
       })
+    })
   )
 
-  it.effect("§4.7 takes arguments of null for none, and refuses what is no object", () =>
+  it.effect("§4.7 treats null arguments as none, and refuses anything but an object", () =>
     Effect.gen(function* () {
       const { token, url } = yield* entered
 
@@ -270,7 +268,7 @@ layer(testServer(), { excludeTestServices: true })("the protocol at /mcp", (it) 
     })
   )
 
-  it.effect("§4.7 needs slug with the operator's token, and only there", () =>
+  it.effect("§4.7 needs slug with the operator's token, and only then", () =>
     Effect.gen(function* () {
       const { url, ws } = yield* entered
       const requiredBy = (token: string) =>
@@ -334,7 +332,7 @@ layer(testServer(), { excludeTestServices: true })("payloads through /mcp", (it)
   const PAYLOAD =
     '{"10":1.0,"2":1e3,"big":9007199254740993,"nul":"\\u0000","lone":"\\ud800","at":{"__proto__":-0}}'
 
-  it.effect("§2.7 carries a payload to the letter, in and out, text and structured content alike", () =>
+  it.effect("§2.7 carries a payload to the letter, in and out, as text and as structured content", () =>
     Effect.gen(function* () {
       const { call, url, ws } = yield* entered
       yield* makeEndpoint(ws)
@@ -411,7 +409,7 @@ layer(testServer({ quotas: { mcp: { limit: 3, windowSeconds: 60 } } }), { exclud
   }
 )
 
-/** What is expected to break shall not fill the log. */
+/** Keeps expected failures out of the log. */
 const silent = Layer.provide(testServer(), Logger.minimumLogLevel(LogLevel.None))
 
 layer(silent, { excludeTestServices: true })("a tool that breaks", (it) => {

@@ -1,8 +1,8 @@
 /**
  * Every operation of the contract over both transports: the same answer, refusal, status and audit.
  *
- * Successes are compared between two worlds made alike, as most operations change theirs; what is random in them (ids,
- * times, secrets) is numbered in the order in which it appears. Refusals are compared to the letter, in one world.
+ * Successes are compared between two equal worlds, because most operations change theirs; random values in them (ids, times,
+ * secrets) are numbered in order of appearance. Refusals are compared to the letter, in one world.
  */
 import { expect, layer } from "@effect/vitest"
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv"
@@ -21,7 +21,7 @@ import { type Answer, type Call, type Entered, TestServer, testServer } from "..
 
 const operations = entries.filter(({ rules }) => rules.permission !== "operator")
 
-/** Random things numbered, so that two worlds made alike look alike. */
+/** Numbers random values, so that two equal worlds look alike. */
 const normalised = (text: string, slug: string) => {
   const seen = new Map<string, string>()
   const number = (kind: string) => (found: string) => {
@@ -52,13 +52,13 @@ const argumentsOf = (entry: ContractEntry, world: World, { body, query }: Sample
 
 const validator = new AjvJsonSchemaValidator()
 
-/** What is wrong with a value by a tool's schema, as the SDK's client judges it. */
+/** Faults of a value by a tool's schema, as the SDK's client finds them. */
 const problemsOf = (schema: ObjectSchema, value: unknown) =>
   validator.getValidator(schema as never)(value).errorMessage
 
 const listedOf = (entry: ContractEntry) => tools.find((tool) => tool.entry === entry)!.listedForOperator
 
-/** As an agent writes them: numbers, where a query has their digits. */
+/** As an agent writes them: numbers, where a query has digits. */
 const withNumbers = (args: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(
     Object.entries(args).map(([name, value]) => [name, /^\d+$/.test(String(value)) ? Number(value) : value])
@@ -74,7 +74,7 @@ const textOf = (result: ToolResult) => result.content[0]!.text
 
 const withoutTrace = (text: string) => text.replace(/"traceId":"[0-9a-f]{32}"/, '"traceId":"-"')
 
-/** The same refusal: the tool's text is the REST body to the letter, but for the trace id. */
+/** The same refusal: the tool's text equals the REST body, except for the trace id. */
 const expectSameRefusal = (rest: Answer<unknown>, tool: ToolResult) => {
   expect(rest.status).toBeGreaterThanOrEqual(400)
   expect(tool).toEqual({ content: [{ type: "text", text: expect.any(String) }], isError: true })
@@ -93,7 +93,7 @@ const auditOf = (ws: Entered) =>
   )
 
 describe("the tools", () => {
-  test("§1 every operation of a workspace is a tool, under a name of its own", () => {
+  test("§1 every operation of a workspace is a tool with a unique name", () => {
     const names = operations.map(({ name, rules }) => [name, rules.tool])
 
     expect(names.filter(([, tool]) => tool === "")).toEqual([])
@@ -131,7 +131,7 @@ layer(testServer(), { excludeTestServices: true })("REST and MCP", (it) => {
     const [one, other] = [yield* enter, yield* enter]
     return { call, url, one, other, world: yield* makeWorld(one), otherWorld: yield* makeWorld(other) }
   })
-  /** For calls that are refused, and so change neither. */
+  /** For calls that are refused, and so change neither world. */
   const sameTwoWorlds = Effect.runSync(Effect.cached(twoWorlds))
 
   for (const entry of operations) {

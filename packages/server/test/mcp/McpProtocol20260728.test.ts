@@ -1,4 +1,4 @@
-/** Protocol revision 2026-07-28: by the official client of that line, and by hand what it would not send. */
+/** Protocol revision 2026-07-28: with the official client of that revision, and by hand for what it would not send. */
 import { expect, layer } from "@effect/vitest"
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
@@ -37,7 +37,7 @@ interface Rpc {
 const entered = Effect.gen(function* () {
   const { enter, url } = yield* TestServer
   const ws = yield* enter
-  /** One request with the headers that belong to it, or others. */
+  /** One request with its required headers, or others. */
   const ask = (
     method: string,
     params: Readonly<Record<string, unknown>> = {},
@@ -56,7 +56,7 @@ const entered = Effect.gen(function* () {
   return { ws, url, ask }
 })
 
-/** Lists, calls, reads and prompts, as a client of the new line does. */
+/** Lists, calls, reads and prompts, as a client of that revision does. */
 const tour = (transportTo: typeof overHttp | typeof overStdio) =>
   Effect.gen(function* () {
     const { url, ws } = yield* entered
@@ -98,15 +98,15 @@ beforeAll(makeBundle, 240_000)
 layer(testServer(), { excludeTestServices: true, timeout: "240 seconds" })(
   "protocol revision 2026-07-28",
   (it) => {
-    it.scoped("§4.7 the official client of that line lists, calls, reads and prompts over HTTP", () =>
+    it.scoped("§4.7 the official client of that revision lists, calls, reads and prompts over HTTP", () =>
       tour(overHttp)
     )
 
-    it.scoped("§4.7 and over stdio, where the command repeats in headers what pipes have none for", () =>
+    it.scoped("§4.7 and over stdio, where the command adds the headers that pipes do not have", () =>
       tour(overStdio)
     )
 
-    it.effect("§4.7 says who answers, what may be kept, and for how long", () =>
+    it.effect("§4.7 says who answers, what may be cached, and for how long", () =>
       Effect.gen(function* () {
         const { ask } = yield* entered
 
@@ -129,7 +129,7 @@ layer(testServer(), { excludeTestServices: true, timeout: "240 seconds" })(
       })
     )
 
-    it.effect("§4.7 refuses with 400 what says too little, or says two things", () =>
+    it.effect("§4.7 refuses with 400 a request with missing or contradictory headers", () =>
       Effect.gen(function* () {
         const { ask } = yield* entered
         const { "io.modelcontextprotocol/clientCapabilities": _, ...bare } = META
@@ -162,7 +162,7 @@ layer(testServer(), { excludeTestServices: true, timeout: "240 seconds" })(
       })
     )
 
-    it.effect("§4.7 takes a name in the header as it is or in base64", () =>
+    it.effect("§4.7 accepts a name in the header as it is or in base64", () =>
       Effect.gen(function* () {
         const { ask } = yield* entered
         const encoded = `=?base64?${Buffer.from("list_members").toString("base64")}?=`
@@ -178,7 +178,7 @@ layer(testServer(), { excludeTestServices: true, timeout: "240 seconds" })(
       })
     )
 
-    it.effect("§4.7 has no methods of the handshake, no batches, and no code of its own for resources", () =>
+    it.effect("§4.7 has no handshake, no batches, and no error code of its own for resources", () =>
       Effect.gen(function* () {
         const { ask, url, ws } = yield* entered
         const batch = JSON.stringify([
@@ -208,7 +208,7 @@ layer(testServer(), { excludeTestServices: true, timeout: "240 seconds" })(
       })
     )
 
-    it.effect("§4.7 paths where OAuth is looked for answer 404 and say that a token is what is needed", () =>
+    it.effect("§4.7 well-known OAuth paths answer 404 and say that a token is needed", () =>
       Effect.gen(function* () {
         const { call } = yield* TestServer
         const paths = [

@@ -1,6 +1,6 @@
 /**
- * The whole story as an agent lives it: the SDK's own client, over both transports, against a real server, a real worker
- * and a real receiver. The client checks every answer against the tool's output schema.
+ * The whole story from an agent's view: the SDK's own client, over both transports, with a real server, a real worker and a
+ * real receiver. The client checks every answer against the tool's output schema.
  */
 
 import { expect, layer } from "@effect/vitest"

@@ -1,4 +1,4 @@
-/** What `tools/list` says, and what it costs a model to read: the whole list comes before anything an agent does. */
+/** The content of `tools/list`, and its size: a model reads the whole list before an agent does anything. */
 import { expect, layer } from "@effect/vitest"
 import { problems } from "@posthorn/api-contract/Problem"
 import { entries } from "@posthorn/api-contract/Walk"
@@ -13,7 +13,7 @@ import { entered, OPERATOR_TOKEN, TestServer, testServer } from "../TestServer.t
 
 const MOST_CHARACTERS = 80_000
 
-/** Every schema in a schema. */
+/** All schemas within a schema. */
 const schemasIn = (value: unknown): ReadonlyArray<Readonly<Record<string, unknown>>> => {
   if (Array.isArray(value)) return value.flatMap(schemasIn)
   if (typeof value !== "object" || value === null) return []
@@ -32,7 +32,7 @@ describe("the list of tools", () => {
     expect(closed.map(({ name }) => name)).toEqual([])
   })
 
-  test("§4.7 every schema is of an object, as the protocol wants, also where answers differ", () => {
+  test("§4.7 every schema is of type object, as the protocol requires, even where answers differ", () => {
     expect(
       shapes.filter(({ outputSchema }) => outputSchema.type !== "object").map(({ name }) => name)
     ).toEqual([])
@@ -41,7 +41,7 @@ describe("the list of tools", () => {
     )
   })
 
-  test("§4.7 every description says what to do with the tool, and names tools that exist", () => {
+  test("§4.7 every description says what to use the tool for, and names existing tools only", () => {
     const names = new Set(shapes.map(({ name }) => name))
     const verbs =
       /^(add|cancel|create|delete|diagnose|explain|get|list|mark|publish|remove|replay|revoke|rotate|send|start|update)_/
@@ -56,7 +56,7 @@ describe("the list of tools", () => {
     }
   })
 
-  test("§4.7 no description speaks of permissions, paths, headers or statuses: those are of other transports", () => {
+  test("§4.7 no description mentions permissions, paths, headers or statuses, which belong to other transports", () => {
     const words = [
       ...permissions,
       "permission",
@@ -76,7 +76,7 @@ describe("the list of tools", () => {
     ).toEqual([])
   })
 
-  test("§7.1 what a tool may refuse with is worded for every transport", () => {
+  test("§7.1 the refusals of tools are worded for every transport", () => {
     const ofTheTransport = new Set([
       "HeadersTooLarge",
       "MethodNotAllowed",
@@ -133,7 +133,7 @@ layer(testServer(), { excludeTestServices: true })("tools/list", (it) => {
       })
   )
 
-  it.effect("§4.7 a shape is given once, and pointed at by the tools after it", () =>
+  it.effect("§4.7 a shape appears once, and later tools refer to it", () =>
     Effect.gen(function* () {
       const ws = yield* entered
       const reader = yield* ws.tokenWith("webhook:read")
@@ -155,7 +155,7 @@ layer(testServer(), { excludeTestServices: true })("tools/list", (it) => {
     })
   )
 
-  it.effect("§4.5 lists leave payloads out unless they are asked for; REST shows them", () =>
+  it.effect("§4.5 lists leave payloads out unless they are requested; REST shows them", () =>
     Effect.gen(function* () {
       const { enter, url } = yield* TestServer
       const ws = yield* enter

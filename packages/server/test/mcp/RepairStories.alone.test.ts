@@ -1,6 +1,7 @@
 /**
- * Repairs by MCP tools alone: an agent that knows nothing but the tools finds an endpoint that gets no webhooks, follows the
- * diagnosis, and asks its user only what a user knows. Real server, worker, database and receiver; the SDK's own client.
+ * Repairs through MCP tools only: an agent that knows nothing but the tools finds an endpoint that gets no webhooks, follows
+ * the diagnosis, and asks its user only what a user knows. Server, worker, database and receiver are real; the client is the
+ * SDK's.
  */
 import { SqlClient } from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
@@ -18,19 +19,19 @@ interface Told {
   readonly findings: ReadonlyArray<Finding>
 }
 
-/** A step together with the finding it belongs to. */
+/** A step together with its finding. */
 interface Advice {
   readonly step: NextStep
   readonly finding: Finding
 }
 
-/** What the agent's user knows or does, when a step asks for it. */
+/** What the agent's user knows or does when a step asks for it. */
 interface User {
-  /** The value of an argument that only the user can know; undefined when the step is not wanted. */
+  /** The value of an argument that only the user knows; undefined when the user does not want the step. */
   readonly knows?: (argument: string, advice: Advice) => unknown
   /** Work outside of Posthorn. */
   readonly does?: (why: string) => void
-  /** Is given the secret that a rotation shows. */
+  /** Receives the secret that a rotation shows. */
   readonly stores?: (secret: string) => void
 }
 
@@ -69,7 +70,7 @@ const makeAgent = ({ token, url }: { readonly token: string; readonly url: strin
     const diagnose = (endpointId: string) =>
       Effect.map(use("diagnose_webhook_endpoint", { endpointId }), (told) => told as unknown as Told)
 
-    /** What the diagnosis itself tells comes first; the rest is the user's to say. */
+    /** Arguments from the diagnosis come first; the user supplies the rest. */
     const valueOf = (argument: string, advice: Advice, endpointId: string) =>
       user.knows?.(argument, advice) ??
       (argument === "enabled"
@@ -94,7 +95,7 @@ const makeAgent = ({ token, url }: { readonly token: string; readonly url: strin
         if (step.tool === "start_webhook_replay" && answer.id !== undefined) yield* done(answer.id)
       })
 
-    /** Diagnoses every endpoint and follows what it is told, until nothing is wrong. */
+    /** Diagnoses every endpoint and follows the steps, until nothing is wrong. */
     const repair = Effect.gen(function* () {
       const { items } = yield* use("list_webhook_endpoints")
       for (const { id } of items) {
@@ -130,14 +131,14 @@ const storingAgent = ({ app, url, ws }: Effect.Effect.Success<typeof enter>) =>
     }
   )
 
-/** Moves what is on record of a workspace into the past, as if a day and an hour had gone by. */
+/** Moves a workspace's records back by a day and an hour. */
 const aDayPasses = ({ workspaceId }: Entered) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const past = sql`- interval '25 hours'`
     yield* sql.withTransaction(
       Effect.gen(function* () {
-        // Evidence refuses to be changed by anybody; only a replica's session is not asked.
+        // Triggers refuse changes of evidence, except in a session with the replica role.
         yield* sql`set local session_replication_role = replica`
         yield* sql`update posthorn.audit_events set created_at = created_at ${past} where workspace_id = ${workspaceId}`
         yield* sql`update posthorn.attempts set at = at ${past} where workspace_id = ${workspaceId}`
@@ -147,7 +148,7 @@ const aDayPasses = ({ workspaceId }: Entered) =>
     )
   }).pipe(Effect.orDie)
 
-/** An endpoint of the application, whose secret it has, and one event that it got. */
+/** An endpoint of the application, which has its secret, and one event that it received. */
 const working = (
   app: Effect.Effect.Success<typeof makeApplication>,
   ws: Entered,
@@ -162,7 +163,7 @@ const working = (
     app.mood.secret = body.signingSecret
     const { deliveryIds } = yield* publish(ws, "invoice.paid", { number: 1 })
     yield* app.receiver.waitFor(1)
-    // Recorded as well: what comes later is judged by when this was.
+    // The diagnosis compares later attempts with this moment, so it must be recorded.
     yield* ws.call<{ readonly status: string }>("GET", `/webhooks/deliveries/${deliveryIds[0]}`).pipe(
       Effect.repeat({
         until: ({ body: { status } }) => status === "delivered",
@@ -229,53 +230,51 @@ layer(serverAndWorker, { excludeTestServices: true, timeout: "240 seconds" })(
       })
     )
 
-    it.scoped(
-      "§4.6 enables a disabled endpoint once its cause is gone, and makes up for what it missed",
-      () =>
-        Effect.gen(function* () {
-          const { app, url, ws } = yield* enter
-          const endpointId = yield* working(app, ws)
-          app.mood.broken = true
-          const agent = yield* makeAgent(
-            { url, token: ws.token },
-            {
-              does: (why) => {
-                if (why.includes("receiver's side")) app.mood.broken = false
-              }
+    it.scoped("§4.6 enables a disabled endpoint once the cause is gone, and sends what it missed", () =>
+      Effect.gen(function* () {
+        const { app, url, ws } = yield* enter
+        const endpointId = yield* working(app, ws)
+        app.mood.broken = true
+        const agent = yield* makeAgent(
+          { url, token: ws.token },
+          {
+            does: (why) => {
+              if (why.includes("receiver's side")) app.mood.broken = false
             }
-          )
-          for (const number of [2, 3, 4]) yield* publish(ws, "invoice.paid", { number })
-          yield* agent.use("get_webhook_endpoint", { endpointId }).pipe(
-            Effect.filterOrFail(({ enabled }) => enabled === false),
-            Effect.retry(Schedule.intersect(Schedule.spaced("25 millis"), Schedule.recurs(800))),
-            Effect.orDie
-          )
-          yield* publish(ws, "invoice.paid", { number: 5 })
-          const sick = yield* agent.diagnose(endpointId)
-          const [waiting] = (yield* agent.use("list_webhook_deliveries", { endpointId, status: "failed" }))
-            .items
+          }
+        )
+        for (const number of [2, 3, 4]) yield* publish(ws, "invoice.paid", { number })
+        yield* agent.use("get_webhook_endpoint", { endpointId }).pipe(
+          Effect.filterOrFail(({ enabled }) => enabled === false),
+          Effect.retry(Schedule.intersect(Schedule.spaced("25 millis"), Schedule.recurs(800))),
+          Effect.orDie
+        )
+        yield* publish(ws, "invoice.paid", { number: 5 })
+        const sick = yield* agent.diagnose(endpointId)
+        const [waiting] = (yield* agent.use("list_webhook_deliveries", { endpointId, status: "failed" }))
+          .items
 
-          const [after] = yield* agent.repair
+        const [after] = yield* agent.repair
 
-          expect(sick.health).toBe("disabled")
-          expect(sick.findings.map(({ code }) => code)).toContain("disabled_by_failures")
-          expect(sick.findings.find(({ code }) => code === "missed_events")!.summary).toMatch(
-            /^1 event matched/
-          )
-          if (waiting !== undefined) expect((yield* agent.settled(waiting.id)).status).toBe("delivered")
-          expect(after).toMatchObject(HEALTHY[0]!)
-          const numbers = yield* Effect.sync(() =>
-            app.receiver.received.map(({ body }) => JSON.parse(String(body)).payload.number)
-          ).pipe(
-            Effect.filterOrFail((seen) => seen.includes(5)),
-            Effect.retry(Schedule.intersect(Schedule.spaced("25 millis"), Schedule.recurs(400))),
-            Effect.orDie
-          )
-          expect(numbers).toEqual(expect.arrayContaining([2, 3, 4, 5]))
-        })
+        expect(sick.health).toBe("disabled")
+        expect(sick.findings.map(({ code }) => code)).toContain("disabled_by_failures")
+        expect(sick.findings.find(({ code }) => code === "missed_events")!.summary).toMatch(
+          /^1 event matched/
+        )
+        if (waiting !== undefined) expect((yield* agent.settled(waiting.id)).status).toBe("delivered")
+        expect(after).toMatchObject(HEALTHY[0]!)
+        const numbers = yield* Effect.sync(() =>
+          app.receiver.received.map(({ body }) => JSON.parse(String(body)).payload.number)
+        ).pipe(
+          Effect.filterOrFail((seen) => seen.includes(5)),
+          Effect.retry(Schedule.intersect(Schedule.spaced("25 millis"), Schedule.recurs(400))),
+          Effect.orDie
+        )
+        expect(numbers).toEqual(expect.arrayContaining([2, 3, 4, 5]))
+      })
     )
 
-    it.scoped("§4.6 hands over the secret that the receiver missed, after its grace", () =>
+    it.scoped("§4.6 shows the secret that the receiver missed, after its grace window", () =>
       Effect.gen(function* () {
         const { app, url, ws } = yield* enter
         const endpointId = yield* working(app, ws)
@@ -296,7 +295,7 @@ layer(serverAndWorker, { excludeTestServices: true, timeout: "240 seconds" })(
       })
     )
 
-    it.scoped("§4.6 shows the secret of a new endpoint, which nobody ever saw", () =>
+    it.scoped("§4.6 shows the secret of a new endpoint, which nobody has seen yet", () =>
       Effect.gen(function* () {
         const { app, url, ws } = yield* enter
         app.mood.secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`
@@ -313,7 +312,7 @@ layer(serverAndWorker, { excludeTestServices: true, timeout: "240 seconds" })(
       })
     )
 
-    it.scoped("§4.6 corrects a misspelt event type from what is published", () =>
+    it.scoped("§4.6 corrects a misspelt event type from the published ones", () =>
       Effect.gen(function* () {
         const { app, url, ws } = yield* enter
         const endpointId = yield* makeEndpoint(ws, { url: app.url, eventTypes: ["invoice.payed"] })
