@@ -1,12 +1,11 @@
 /** What `serve` and `work` tell operators, while they run as they do in production: meters, spans, lines of the log. */
-import { createServer } from "node:http"
-import { text } from "node:stream/consumers"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
 import { Setting } from "../Setting.ts"
+import { collector, type Span } from "./Collector.ts"
 import { findings, type Scrape, scrape } from "./Scrapes.ts"
 import { startApi } from "./ServeProcess.ts"
 import { attemptsStored, within } from "./Story.ts"
@@ -115,38 +114,6 @@ it.scopedLive(
       expect(health).toEqual([200, 200])
     }).pipe(Effect.provide(Setting))
 )
-
-interface Span {
-  readonly traceId: string
-  readonly spanId: string
-  readonly parentSpanId?: string
-  readonly name: string
-  readonly attributes: ReadonlyArray<{
-    readonly key: string
-    readonly value: Readonly<Record<string, unknown>>
-  }>
-}
-
-/** A collector that keeps what it is sent. */
-const collector = Effect.gen(function* () {
-  const got: Array<{ readonly path: string; readonly key: unknown; readonly body: string }> = []
-  const server = createServer(async (request, response) => {
-    got.push({ path: request.url!, key: request.headers["x-key"], body: await text(request) })
-    response.writeHead(200, { "content-type": "application/json" }).end("{}")
-  })
-  yield* Effect.acquireRelease(
-    Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
-    () => Effect.sync(() => server.close().closeAllConnections())
-  )
-  const { port } = server.address() as { readonly port: number }
-  const spans = (): ReadonlyArray<Span> =>
-    got
-      .filter(({ path }) => path === "/v1/traces")
-      .flatMap(({ body }) => JSON.parse(body).resourceSpans)
-      .flatMap(({ scopeSpans }) => scopeSpans)
-      .flatMap((scope) => scope.spans)
-  return { got, spans, url: `http://127.0.0.1:${port}` }
-})
 
 it.scopedLive("§10 a trace leads from the caller's span through the publish to the attempt, over OTLP", () =>
   Effect.gen(function* () {
