@@ -173,14 +173,13 @@ begin atomic
   where w.id = workspace;
 end;
 
--- The same for one kind of event; also wakes the workers of the enabled endpoints.
+-- The same for one kind of event.
 create function posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   audience posthorn.audience;
 begin
   select * into audience from posthorn.matching_endpoints(workspace, event_type, except_endpoint);
-  if audience.asleep is not null then perform posthorn.notify_sleepers(audience.asleep); end if;
   return audience;
 end $$;
 
@@ -312,6 +311,7 @@ declare
   audience posthorn.audience := posthorn.audience_of(workspace, event_type, except_endpoint);
   began constant bigint := date_part('epoch', clock_timestamp()) * 1000000;
 begin
+  if audience.asleep is not null then perform posthorn.notify_sleepers(audience.asleep); end if;
   -- A disabled endpoint does not count such an event as missed. When it did, 500 endpoints with `*` that were disabled together
   -- made 63,408 deliveries.
   if event_type = 'webhook.endpoint_disabled' then
@@ -429,7 +429,8 @@ create type posthorn.published as (id text, event_type text, delivery_ids text[]
 -- The fast way for one event without a key, as nearly all are: applications pay for it within their own transactions. Returns
 -- null, and stores nothing, if the event is refused, would make too many deliveries, or a quota is used up: then the caller
 -- takes the general way, which finds the reason. For few endpoints it uses plain statements, which take half as long as those
--- for arrays; for many, sets are cheaper per row.
+-- for arrays; for many, sets are cheaper per row. Of few deliveries each is named to the worker that sleeps, which then need
+-- not poll: "due shard workspace endpoint delivery".
 create function posthorn.publish_one(
   workspace text, event_type text, payload text, trace_id text, most_deliveries integer, actor text
 ) returns posthorn.published language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -441,6 +442,7 @@ declare
   event text;
   endpoint text;
   delivery text;
+  shard smallint;
   ids text[] := '{}';
 begin
   if not (posthorn.refusal_of(event_type, payload, null, trace_id) is null) then return null; end if;
@@ -457,6 +459,7 @@ begin
   event := posthorn.id_of('evt_', began);
   trace_id := coalesce(trace_id, posthorn.own_trace(event));
   if coalesce(cardinality(audience.enabled), 4) > 3 or audience.disabled is not null then
+    if audience.asleep is not null then perform posthorn.notify_sleepers(audience.asleep); end if;
     ids := array(select posthorn.id_of('whd_', began) from unnest(audience.enabled));
     perform posthorn.store(array[row(1, audience.workspace_id, event, event_type, payload, trace_id, null, audience.enabled, ids,
       audience.disabled, false, null, actor)::posthorn.planned], moment);
@@ -465,11 +468,15 @@ begin
     values (audience.workspace_id, event, event_type, payload, trace_id, cardinality(audience.enabled), 0, actor, moment);
     foreach endpoint in array audience.enabled loop
       delivery := posthorn.id_of('whd_', began);
+      shard := posthorn.shard_of(endpoint);
       insert into posthorn.deliveries
         (workspace_id, id, endpoint_id, event_id, event_type, trace_id, next_attempt_at, created_at)
       values (audience.workspace_id, delivery, endpoint, event, event_type, trace_id, moment, moment);
       insert into posthorn.queue (workspace_id, delivery_id, endpoint_id, shard, due_at)
-      values (audience.workspace_id, delivery, endpoint, posthorn.shard_of(endpoint), moment);
+      values (audience.workspace_id, delivery, endpoint, shard, moment);
+      if shard = any (audience.asleep) then
+        perform pg_notify('posthorn_due', concat_ws(' ', began / 1000 * 1000, shard, audience.workspace_id, endpoint, delivery));
+      end if;
       ids := ids || delivery;
     end loop;
   end if;

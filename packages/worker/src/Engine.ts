@@ -66,6 +66,9 @@ const hearer = ({ inbox, lanes }: Parts, poller: Poller, replays: Replays): Hear
       replays.lookAgain()
     } else if (shards.some((shard) => lanes.owns(shard))) inbox.pollFrom(since)
   },
+  published: (row) => {
+    if (lanes.owns(row.shard)) inbox.published(row)
+  },
   mended: (endpointId, failures, shard) => lanes.mended(endpointId, failures, shard)
 })
 

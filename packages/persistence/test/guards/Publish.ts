@@ -1,6 +1,6 @@
 /** What publishing stores, for which endpoints, under which key, and what it waits for. */
 import assert from "node:assert/strict"
-import { batch, each, heard, told } from "./Publishing.ts"
+import { batch, each, heard, notifications, told } from "./Publishing.ts"
 import { type Row, type Stage, writeScenarios } from "./Stage.ts"
 import { twinOf } from "./Twin.ts"
 
@@ -63,6 +63,33 @@ export const publishing = writeScenarios((it) => {
       await sleeper.rows("select pg_advisory_unlock_all()")
       assert.equal(await heard(stage, () => publish("a")), 0)
     }
+  })
+
+  it("publish_one: each of a few deliveries is named to the worker of its shard if that worker sleeps", async (stage) => {
+    const acme = await stage.workspace()
+    const endpoint = await stage.endpoint(acme, { types: ["a"] })
+    for (const _ of ["second", "third"]) await stage.endpoint(acme, { types: ["a"] })
+    const { shard } = await stage.row("select posthorn.shard_of($1) as shard", endpoint)
+    const sleeper = await stage.other()
+    await sleeper.rows("select pg_advisory_lock(posthorn.wake_class(), $1)", shard)
+
+    const payloads = await notifications(stage, () => stage.publish("acme", "a"))
+
+    const named = await stage.rows(
+      `select concat_ws(' ', posthorn.micros(due_at), shard, workspace_id, endpoint_id, delivery_id) as name
+        from posthorn.queue where shard = $1 order by delivery_id`,
+      shard
+    )
+    assert.deepEqual(
+      payloads,
+      named.map(({ name }) => name)
+    )
+
+    // More than three are not named one by one, and nobody is told while all are awake.
+    await stage.endpoint(acme, { types: ["a"] })
+    assert.deepEqual(await told(stage, () => stage.publish("acme", "a")), [String(shard)])
+    await sleeper.rows("select pg_advisory_unlock_all()")
+    assert.equal(await heard(stage, () => stage.publish("acme", "a")), 0)
   })
 
   // A notification has at most 8,000 bytes: if it named a shard for each endpoint, a publish to 3,000 of them would fail.

@@ -1,19 +1,23 @@
 /** Ways to publish that scenarios share, and to observe which workers are notified. */
 import type { Stage } from "./Stage.ts"
 
-/** The shards of each notification that arrives meanwhile. */
-export const told = async (stage: Stage, act: () => Promise<unknown>): Promise<ReadonlyArray<string>> => {
-  const shards: Array<string> = []
+/** The payloads of the notifications that arrive meanwhile. */
+export const notifications = async (stage: Stage, act: () => Promise<unknown>) => {
+  const payloads: Array<string> = []
   const listener = await stage.other()
   listener.client.on("notification", ({ payload = "" }) => {
-    shards.push(payload.split(" ")[1]!)
+    payloads.push(payload)
   })
   await listener.rows("listen posthorn_due")
   await act()
   // Notifications sent before arrive with the answer to the next statement.
   await listener.rows("select 1")
-  return shards
+  return payloads
 }
+
+/** The shards of each notification that arrives meanwhile. */
+export const told = async (stage: Stage, act: () => Promise<unknown>): Promise<ReadonlyArray<string>> =>
+  (await notifications(stage, act)).map((payload) => payload.split(" ")[1]!)
 
 /** The number of notifications meanwhile. */
 export const heard = async (stage: Stage, act: () => Promise<unknown>): Promise<number> =>

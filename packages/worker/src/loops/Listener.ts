@@ -6,7 +6,9 @@
  * told so: it polls further back meanwhile. (`sql.listen` of @effect/sql-pg stays silent forever once its connection is
  * terminated.)
  */
+import type { DeliveryId, EndpointId, WorkspaceId } from "@posthorn/domain/Ids"
 import { DedicatedConnections } from "@posthorn/persistence/client/DedicatedConnection"
+import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import { type SleepLocks, sleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Context, Effect, Layer } from "effect"
 import * as Schedules from "../Schedules.ts"
@@ -17,6 +19,8 @@ export interface Hearer {
   readonly deaf: () => void
   /** Something is due in these shards from this moment on (microseconds since 1970); null: check everything again. */
   readonly heard: (since: number | null, shards: ReadonlyArray<number>) => void
+  /** This delivery was published. */
+  readonly published: (row: DueRow) => void
   /** The endpoint was enabled, or something was changed that its requests depend on. `failures` attempts in a row have failed. */
   readonly mended: (endpointId: string, failures: number, shard: number) => void
 }
@@ -25,6 +29,11 @@ export class Listener extends Context.Tag("@posthorn/worker/Listener")<
   Listener,
   { readonly listen: (hearer: Hearer) => Effect.Effect<never> }
 >() {}
+
+const publishedRow = (due: number, shard: number, ids: ReadonlyArray<string>): DueRow => {
+  const [workspaceId, endpointId, deliveryId] = ids as [WorkspaceId, EndpointId, DeliveryId]
+  return { workspaceId, endpointId, deliveryId, shard, due, attempts: 0, claims: 0, atOnce: false }
+}
 
 const PULSE_TIMEOUT = "10 seconds"
 
@@ -37,6 +46,7 @@ export const layer = Layer.effect(
         connection.onNotification((payload) => {
           const [since, shards = "", ...more] = payload.split(" ")
           if (since === "mended") hearer.mended(shards, Number(more[0]), Number(more[1]))
+          else if (more.length > 0) hearer.published(publishedRow(Number(since), Number(shards), more))
           else hearer.heard(Number(since) || null, shards.split(",").map(Number))
         })
         yield* connection.query("listen posthorn_due")

@@ -1,4 +1,5 @@
-/** The one way to tell the Poller that something may be due. Moments are microseconds by the database's clock. */
+/** The one way to tell the Poller what was published, or that something may be due. Moments are microseconds by the database's clock. */
+import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import { Wake } from "../internal/Wake.ts"
 
 /** An unknown moment: the Poller looks some time back, and checks endpoints that may have been enabled. */
@@ -7,6 +8,7 @@ export const SOMETIME = null
 export class PollInbox {
   private readonly wake = new Wake()
   private readonly moments: Array<number> = []
+  private readonly rows: Array<DueRow> = []
   private sometime = false
 
   /** Something may be due from this moment on, which may be in the future. Infinity: read on without rewinding. */
@@ -16,11 +18,17 @@ export class PollInbox {
     this.wake.raise()
   }
 
+  /** A delivery that was published a moment ago. */
+  readonly published = (row: DueRow): void => {
+    this.rows.push(row)
+    this.wake.raise()
+  }
+
   /** Takes all that was told since the last call. */
-  take(): { readonly moments: ReadonlyArray<number>; readonly sometime: boolean } {
+  take() {
     const { sometime } = this
     this.sometime = false
-    return { moments: this.moments.splice(0), sometime }
+    return { moments: this.moments.splice(0), published: this.rows.splice(0), sometime }
   }
 
   waitAtMost(milliseconds: number) {

@@ -3,10 +3,10 @@
  *
  * Its parts are private: the state (Rhythm.ts draws its transitions), the read cursors (ReadCursors.ts), the transactions that
  * may still commit behind them (LateCommits.ts), and the sweep that finds what notifications missed (Sweep.ts). Others tell it
- * where to poll by one method, `PollInbox.pollFrom`.
+ * where to poll, and what was published, by `PollInbox`.
  *
- * Each row is read once. Asleep, the worker holds the sleep locks of all its shards, so publishers notify it. Awake, it polls,
- * and each poll also returns the transactions that have published and not committed. Both only save time: the sweep alone
+ * Each row is read once. Asleep, the worker holds the sleep locks of all its shards, so publishers notify it; a notification
+ * that names its delivery needs no poll. Awake, it polls, and each poll also returns the transactions that have published and not committed. Both only save time: the sweep alone
  * guarantees that nothing is forgotten. No statement waits within the database.
  *
  * Source: spec §3.4 (Due times are judged by the database's clock), docs/adr/0010-engine.md.
@@ -16,7 +16,7 @@ import type { Due } from "@posthorn/persistence/engine/Queue"
 import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"
-import { Effect } from "effect"
+import { Array as Arrays, Effect } from "effect"
 import type { PollerParts } from "../Parts.ts"
 import { schedulesOf, whileAwake } from "../Schedules.ts"
 import { LateCommits } from "./LateCommits.ts"
@@ -108,22 +108,30 @@ export class Poller {
     return this.parts.lanes.room === 0 ? NOWHERE : this.cursors.untilDue(now)
   }
 
-  /** Processes the inbox: where to rewind to, and when something becomes due. True when it is time to poll. */
+  /**
+   * Processes the inbox: what was published, where to rewind to, and when something becomes due. True when it is time to poll. A
+   * delivery that a read may have returned is read once more; all others need no read.
+   */
   private takeInbox(): boolean {
     const now = elapsed(this.parts.clock)
-    const { moments, sometime } = this.parts.inbox.take()
+    const { moments, published, sometime } = this.parts.inbox.take()
     if (sometime) {
       this.checkParked = true
       this.backTo = Math.min(this.backTo, this.cursors.recently(this.parts.tuning.lookBackMs))
     }
+    const [late, unread] = Arrays.partition(published, (row) => this.cursors.isUnread(row))
     let isTime = sometime
-    for (const moment of moments) {
+    for (const moment of [...moments, ...late.map(({ due }) => due)]) {
       const isLater = Number.isFinite(moment) && this.cursors.until(moment, now) > SOON_MS
       if (isLater) this.cursors.expect(moment)
       else this.backTo = Math.min(this.backTo, moment)
       isTime ||= !isLater
     }
-    return isTime
+    if (unread.length > 0) {
+      this.parts.lanes.add(unread)
+      this.see({ found: true, stirred: false, shardsChanged: false })
+    }
+    return isTime || this.state._tag === "Awake"
   }
 
   /** Polls until nothing is left to do at once. */
@@ -157,8 +165,8 @@ export class Poller {
     })
   })
 
-  /** Computes the next state. A worker that is no longer asleep releases the sleep locks. */
-  private goOn(read: Pick<Seen, "found" | "stirred" | "shardsChanged">): Effect.Effect<void> {
+  /** Computes the next state. */
+  private see(read: Pick<Seen, "found" | "stirred" | "shardsChanged">): void {
     const hears = this.locks !== null
     const locked = this.cursors.shards.every((shard) => this.locked.has(shard))
     this.state = next(
@@ -166,6 +174,11 @@ export class Poller {
       { ...read, at: elapsed(this.parts.clock), hears, locked },
       this.parts.tuning
     )
+  }
+
+  /** The same, and a worker that is no longer asleep releases the sleep locks. */
+  private goOn(read: Pick<Seen, "found" | "stirred" | "shardsChanged">): Effect.Effect<void> {
+    this.see(read)
     const keeps = this.state._tag === "Asleep" || this.state.isTired
     if ((keeps && !read.shardsChanged) || this.locks === null || this.locked.size === 0) return Effect.void
     this.locked.clear()

@@ -54,6 +54,11 @@ export class ReadCursors {
     return this.horizon === 0 ? NEVER : this.horizon - lookBackMs * 1000
   }
 
+  /** No read can have returned this row, and the next one will. */
+  isUnread({ due, shard }: DueRow): boolean {
+    return due > this.horizon && this.list.some((one) => one.shard === shard && !one.isNew && !one.term.lost)
+  }
+
   goBack(to: number): void {
     for (const cursor of this.list) {
       if (cursor.due < to) continue

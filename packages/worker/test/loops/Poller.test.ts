@@ -63,6 +63,51 @@ describe("the poller", () => {
   )
 })
 
+describe("a delivery that a notification names", () => {
+  it.scoped("§3.1 waits in its lane without a poll, unless a poll may have returned it", () =>
+    Effect.gen(function* () {
+      const { queue, reads } = holding(waiting(1_000_000))
+      const { inbox, lanes, poller } = yield* pollerOf(queue)
+      poller.listening(locks)
+      lanes.take(0, null)
+      yield* Effect.forkScoped(poller.run)
+      yield* TestClock.adjust(5_500)
+      const polls = reads.length
+      const polledAt = reads.at(-1)!
+
+      inbox.published({ ...waiting(polledAt + 1), deliveryId: "whd_2", attempts: 0 })
+      yield* TestClock.adjust(1)
+      assert.strictEqual(lanes.sizes.waiting, 1)
+      assert.strictEqual(reads.length, polls)
+
+      inbox.published({ ...waiting(polledAt), deliveryId: "whd_3", attempts: 0 })
+      yield* TestClock.adjust(1)
+      assert.strictEqual(lanes.sizes.waiting, 1)
+      assert.strictEqual(reads.length, polls + 1)
+    })
+  )
+
+  it.scoped("§3.1 is polled for in a shard that no poll has read yet", () =>
+    Effect.gen(function* () {
+      const { queue, reads } = holding(waiting(1_000_000))
+      const { inbox, lanes, poller } = yield* pollerOf(queue)
+      poller.listening(locks)
+      lanes.take(0, null)
+      yield* Effect.forkScoped(poller.run)
+      yield* TestClock.adjust(5_500)
+      const polls = reads.length
+      lanes.lose(0)
+      lanes.take(0, null)
+
+      inbox.published({ ...waiting(reads.at(-1)! + 1), attempts: 0 })
+      yield* TestClock.adjust(1)
+
+      assert.strictEqual(lanes.sizes.waiting, 0)
+      assert.isAbove(reads.length, polls)
+    })
+  )
+})
+
 describe("a look while a transaction that has published is open", () => {
   it.scoped("§3.1 goes back to before it published, until that is long ago", () =>
     Effect.gen(function* () {

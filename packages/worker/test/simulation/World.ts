@@ -22,6 +22,7 @@ import type { Observed } from "@posthorn/persistence/engine/Records"
 import { encodeSecret } from "@posthorn/signature"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import * as Engine from "../../src/Engine.ts"
+import type { Hearer } from "../../src/loops/Listener.ts"
 import type { Outgoing } from "../../src/Receiver.ts"
 import { type TuningValues, tuned } from "../../src/Tuning.ts"
 import { answerOf } from "./Answers.ts"
@@ -189,7 +190,11 @@ export class World implements Judged {
       model: this.model,
       within: TROUBLE_MS * 0.8,
       poison: this.mood === "trouble",
-      notify: (since, shard) => this.notify(since, [shard]),
+      // Test sends are never named.
+      notify: (row) =>
+        row.atOnce || this.laterChance.happens(0.5)
+          ? this.notify(row.due, [row.shard])
+          : this.tell((hearer) => hearer.published(row)),
       committed: (deliveryId, begunAt) =>
         this.commits.set(deliveryId, { begunAt, committedAt: this.time.now }),
       poisoned: (deliveryId) => {
@@ -337,11 +342,15 @@ export class World implements Judged {
   // --- Publishers, operators, and bad luck
 
   private notify(since: number | null, shards: ReadonlyArray<number>): void {
+    this.tell((hearer) => hearer.heard(since, shards))
+  }
+
+  private tell(hear: (hearer: Hearer) => void): void {
     for (const worker of this.shares.workers) {
       if (!worker.alive || worker.hearer === null) continue
       const { hearer } = worker
       this.time.after(this.chance.between(0, this.plan.noticeMs), () => {
-        if (worker.hears) hearer.heard(since, shards)
+        if (worker.hears) hear(hearer)
       })
     }
   }

@@ -1,4 +1,5 @@
 /** Who publishes in a world: half of it in one burst, a fifth of it in transactions that take their time to commit. */
+import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Model } from "./Model.ts"
 import type { Chance, VirtualTime } from "./VirtualTime.ts"
 
@@ -17,7 +18,7 @@ export interface Publishing {
   readonly within: number
   /** Whether one of them may be poison. */
   readonly poison: boolean
-  readonly notify: (since: number, shard: number) => void
+  readonly notify: (row: DueRow) => void
   readonly poisoned: (deliveryId: string) => void
   /** `begunAt`: when the publisher looked at its clock. */
   readonly committed: (deliveryId: string, begunAt: number) => void
@@ -48,6 +49,6 @@ const publish = (
     if (!model.publish(endpoint.id, deliveryId, moment, n % TEST_EACH === 0)) return
     if (poisonous) poisoned(deliveryId)
     committed(deliveryId, moment)
-    if (asleep) notify(moment * 1000, endpoint.shard)
+    if (asleep) notify(model.queue.get(deliveryId)!)
   })
 }
