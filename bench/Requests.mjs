@@ -36,7 +36,7 @@ const open = ({ origin, token }) => {
           : `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`
       socket.write(`${method} ${path} ${head}${given}\r\n${body ?? ""}`)
     })
-  return { send, close: () => socket.destroy() }
+  return { send, isOpen: () => !socket.destroyed, close: () => socket.destroy() }
 }
 
 /** An event of about 300 bytes. `sent` tells the receiver when it was published. */
@@ -89,13 +89,18 @@ export const drive = async (
 /** Sends a fixed number of requests a second, however long an answer takes. */
 export const pace = async (target, one, rate, seconds) => {
   const idle = []
+  /** The server closes connections that were idle for long. */
+  const take = () => {
+    const connection = idle.pop()
+    return connection === undefined || connection.isOpen() ? (connection ?? open(target)) : take()
+  }
   const times = []
   const calls = []
   const began = now()
   for (let n = 0; n < rate * seconds; n++) {
     const wait = began + (n * 1000) / rate - now()
     if (wait > 0.3) await sleep(wait)
-    const connection = idle.pop() ?? open(target)
+    const connection = take()
     calls.push(timed(() => one(connection, n), times).then(() => idle.push(connection)))
   }
   await Promise.all(calls)
