@@ -267,6 +267,7 @@ const policy = maybe(
 const configured = {
   description: maybe("description", "For people."),
   policy,
+  request: maybe("request", "File with what its requests look like, as JSON; - for standard input."),
   externalId: maybe("external-id", "Your own name for it; empty for none."),
   metadata: maybe("metadata", "Your notes on it: a JSON object of texts, which replaces those before.")
 }
@@ -295,6 +296,15 @@ const endpointsCommand = Command.make("endpoints").pipe(
         address: Args.text({ name: "url" }).pipe(Args.withDescription("Public https URL.")),
         eventTypes: text("event-types", "Separated by commas; prefix.* and * too."),
         ...configured,
+        signingSecretFile: maybe(
+          "signing-secret-file",
+          "File with the secret that its receiver knows already; without it, Posthorn makes one."
+        ),
+        signingSecretEncoding: Options.optional(
+          Options.choice("signing-secret-encoding", ["text"] as const).pipe(
+            Options.withDescription("The key is the whole text, also after whsec_.")
+          )
+        ),
         json
       },
       async (given) => (await endpoints()).create(given)

@@ -1,7 +1,7 @@
 /** `posthorn endpoints …` and `posthorn diagnose`. */
 import { Effect, Option } from "effect"
 import { misused, refuse } from "../CommandFailed.ts"
-import { type Configured, configured } from "./Configured.ts"
+import { type Configured, configured, type TakenOver, takenOver } from "./Configured.ts"
 import { given, type Paging, showList } from "./Lists.ts"
 import { agreed, heading, isTerminal, members, print, talk } from "./Output.ts"
 import { Posthorn } from "./Posthorn.ts"
@@ -37,7 +37,7 @@ export const list = (options: Paging) =>
 
 const typesOf = (text: string) => text.split(",").map((type) => type.trim())
 
-export interface Create extends Configured {
+export interface Create extends Configured, TakenOver {
   readonly address: string
   readonly eventTypes: string
   readonly description: Option.Option<string>
@@ -48,7 +48,7 @@ export const create = (options: Create) =>
   Effect.gen(function* () {
     const { address, description, eventTypes, json } = options
     const { ask, slug } = yield* Posthorn
-    const more = yield* configured(options)
+    const more = { ...(yield* configured(options)), ...(yield* takenOver(options)) }
     const { text, value } = yield* ask(({ endpoints }) =>
       endpoints.createWebhookEndpoint({
         path: { slug },
@@ -63,7 +63,8 @@ export const create = (options: Create) =>
       })
     )
     yield* print(json, text, () => value.id)
-    if (!json) yield* talk(`Its secret was made unseen: posthorn endpoints rotate ${value.id} shows one.`)
+    if (!json && Option.isNone(options.signingSecretFile))
+      yield* talk(`Its secret was made unseen: posthorn endpoints rotate ${value.id} shows one.`)
   })
 
 /** With the delivery policy that holds. */
@@ -113,7 +114,7 @@ export const update = (options: Update) =>
     }
     if (Object.keys(payload).length === 0)
       return yield* misused(
-        "Say what to change: --url, --event-types, --description, --policy, --external-id or --metadata"
+        "Say what to change: --url, --event-types, --description, --policy, --request, --external-id or --metadata"
       )
     const { text, value } = yield* ask(({ endpoints }) =>
       endpoints.updateWebhookEndpoint({

@@ -1,5 +1,7 @@
 /** The commands that list, find, change and verify, as real processes against a real Posthorn. */
-import { readFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { generateSecret, sign } from "@posthorn/signature"
 import { runCommand } from "@posthorn/testkit/Command"
 import { describe, expect, it } from "vitest"
@@ -120,6 +122,41 @@ describe("posthorn endpoints", () => {
     expect(refused.map(({ code }) => code)).toEqual([2, 2, 2])
     expect(plain).toMatchObject({ externalId: null, metadata: {}, policy: null })
     expect(await json("settings")).toMatchObject({ policy: null })
+  })
+
+  it("§2.9 reads a request and a signing secret from files, and repeats no secret", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "posthorn-request-"))
+    const file = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text)
+      return join(folder, name)
+    }
+    const token = { authentication: { kind: "bearer", token: "geheim-token" } }
+    const made = await json(
+      ...["endpoints", "create", "https://example.com/hooks", "--event-types", "cli.request"],
+      ...["--request", file("request.json", JSON.stringify(token))],
+      ...[
+        "--signing-secret-file",
+        file("secret", "whsec_geheim-secret\n"),
+        "--signing-secret-encoding",
+        "text"
+      ]
+    )
+    const update = (path: string) => posthorn("endpoints", "update", made.id, "--request", path)
+    const wrong = { headers: [{ name: "host", value: "geheim-wert", secret: true }] }
+    const refused = [
+      await update(file("wrong.json", JSON.stringify(wrong))),
+      await update(file("no.json", "geheim-text")),
+      await update(join(folder, "missing.json"))
+    ]
+    const removed = await update(file("null.json", "null"))
+    rmSync(folder, { recursive: true })
+
+    expect(made.request).toMatchObject({ authentication: { kind: "bearer", secret: true } })
+    expect(refused.map(({ code }) => code)).toEqual([2, 2, 2])
+    expect(refused[0]!.err).toContain("/headers/0/name")
+    expect(refused.map(({ err, out }) => err + out).join("")).not.toContain("geheim")
+    expect(removed.code).toBe(0)
+    expect(await json("endpoints", "show", made.id)).toMatchObject({ request: null })
   })
 })
 
