@@ -438,6 +438,101 @@ inChromium("the console in Chromium", (on) => {
     await page.getByText("still here").waitFor()
   }, 90_000)
 
+  it("§2.9 edits a request with a live preview, and never shows a stored secret again", async () => {
+    const slug = await makeWorkspace()
+    const endpointId = await makeEndpoint(slug)
+    const { page } = await on.open()
+    await enter(page, on.stage, slug)
+    const open = (tab: string) =>
+      page.goto(`${on.stage.url}/console/w/${slug}/endpoints/${endpointId}?tab=${tab}`)
+    const save = () => page.getByRole("button", { name: "Save request" }).click()
+    const preview = page.getByRole("region", { name: "Headers of the sample request" })
+    const request = async () =>
+      (await on.stage.api("GET", `/workspaces/${slug}/webhooks/${endpointId}`)).request
+    await open("request")
+    expect(await preview.innerText()).toContain("webhook-signature: v1,<signature>")
+
+    await page.getByRole("button", { name: "Add a header" }).click()
+    const header = page.getByRole("group", { name: "Header 1" })
+    await header.getByLabel("Name").fill("host")
+    await header.getByLabel("Value").fill("0f8b2c-hidden")
+    await header.getByRole("checkbox", { name: "Secret" }).check({ force: true })
+    await save()
+    await header.getByText("This header is Posthorn's own").waitFor()
+    await page.getByText("Not saved: the fields above").waitFor()
+    await header.getByLabel("Name").fill("x-api-key")
+    await page.getByRole("button", { name: "Kind" }).click()
+    await page.getByRole("option", { name: "Bearer token" }).click()
+    await page.getByLabel("Token", { exact: true }).fill("a-token-of-ours")
+    await page.getByRole("button", { name: "Shape" }).click()
+    await page.getByRole("option", { name: "Payload", exact: true }).click()
+    await page.getByRole("button", { name: "Add a signature" }).click()
+    await page.getByRole("button", { name: "Stripe-style" }).click()
+    expect(await preview.innerText()).toMatch(/stripe-signature: t=\d+,v1=<signature>/)
+    expect(await preview.innerText()).toContain("x-api-key: sealed:…")
+    expect(await page.getByRole("region", { name: "Body of the sample request" }).innerText()).toMatch(
+      /^\{"id":7/
+    )
+    await save()
+    await page.getByText("Saved", { exact: true }).waitFor()
+    expect(await request()).toMatchObject({
+      headers: [{ name: "x-api-key", secret: true }],
+      authentication: { kind: "bearer", secret: true },
+      body: "payload",
+      signatures: [{ scheme: "standard_v1" }, { scheme: "hmac", header: "stripe-signature" }]
+    })
+
+    await page.reload()
+    await header.getByText("Stored, fingerprint").waitFor()
+    expect(await page.content()).not.toMatch(/0f8b2c-hidden|a-token-of-ours/)
+    await page.getByRole("button", { name: "Language" }).click()
+    await page.getByRole("option", { name: "Python" }).click()
+    const verifier = page.getByRole("region", { name: "Python: HMAC in stripe-signature" })
+    expect(await verifier.innerText()).toContain("hmac.compare_digest")
+
+    // What is not replaced is kept: the receiver gets it, and the evidence does not.
+    await page.getByRole("button", { name: "Add a header" }).click()
+    const second = page.getByRole("group", { name: "Header 2" })
+    await second.getByLabel("Name").fill("x-region")
+    await second.getByLabel("Value").fill("eu-1")
+    await save()
+    await page.getByText("Saved", { exact: true }).waitFor()
+    await page.getByRole("button", { name: "Send test event" }).click()
+    await page.getByText("Delivered", { exact: true }).waitFor()
+    expect(on.receiver.seen.at(-1)!.headers).toMatchObject({
+      authorization: "Bearer a-token-of-ours",
+      "x-api-key": "0f8b2c-hidden",
+      "x-region": "eu-1"
+    })
+    await page.getByRole("link", { name: "See what was sent and answered" }).click()
+    await page.getByText("stands for a secret that was sent").waitFor()
+    expect(await page.content()).toMatch(/authorization: sealed:[0-9a-f]{16}/)
+
+    // Another address gets no secret that was not given for it.
+    const elsewhere = on.receiver.url.replace("127.0.0.1", "127.0.0.2")
+    await open("settings")
+    await page.getByLabel("URL", { exact: true }).fill(elsewhere)
+    await page.getByLabel("Value of x-api-key").fill("for-the-new-one")
+    await page.getByRole("button", { name: "Save", exact: true }).click()
+    await page.getByText("Expected 1 to 2,048 visible ASCII").waitFor()
+    await page.getByLabel("Token", { exact: true }).fill("another-token")
+    await page.getByRole("button", { name: "Save", exact: true }).click()
+    await page.getByText("Saved", { exact: true }).waitFor()
+    expect((await on.stage.api("GET", `/workspaces/${slug}/webhooks/${endpointId}`)).url).toBe(elsewhere)
+
+    await open("request")
+    await page.getByRole("button", { name: "Remove x-api-key" }).click()
+    await page.getByRole("button", { name: "Remove x-region" }).click()
+    await page.getByRole("button", { name: "Kind" }).click()
+    await page.getByRole("option", { name: "None" }).click()
+    await page.getByRole("button", { name: "Shape" }).click()
+    await page.getByRole("option", { name: "Envelope" }).click()
+    await page.getByRole("button", { name: "Remove signature 2" }).click()
+    await save()
+    await page.getByText("Saved", { exact: true }).waitFor()
+    expect(await request()).toBeNull()
+  }, 120_000)
+
   it("§3.5 draws a policy before it is saved, and an endpoint takes the workspace's where it says nothing", async () => {
     const slug = await makeWorkspace()
     const id = await makeEndpoint(slug)

@@ -205,6 +205,27 @@ const rowsInto = (
 const complete = (workspaceId: string, rows: ReadonlyArray<unknown>) =>
   JSON.stringify(rows.map((row) => ({ workspace_id: workspaceId, ...(row as object) })))
 
+/** With something of everything that the form of a request has. */
+const REQUEST = {
+  headers: [
+    { name: "x-region", value: "eu-1" },
+    { name: "x-api-key", value: "0f8b2c", secret: true }
+  ],
+  authentication: { kind: "basic", username: "posthorn", password: "an old password" },
+  body: "cloudevents",
+  signatures: [
+    { scheme: "standard_v1" },
+    {
+      scheme: "hmac",
+      header: "stripe-signature",
+      algorithm: "sha256",
+      encoding: "hex",
+      content: "{timestamp}.{body}",
+      format: "t={timestamp},v1={signature}"
+    }
+  ]
+}
+
 export const makeWorld = async (stage: Stage, { events = 420, slug = "acme" } = {}) => {
   const { api, sql } = stage
   const workspace = await api("POST", "/workspaces", { slug, name: "Acme Commerce" })
@@ -244,6 +265,7 @@ export const makeWorld = async (stage: Stage, { events = 420, slug = "acme" } = 
   )
   await api("POST", `/workspaces/${slug}/webhooks/${ids[0]}/rotate-secret`)
   await api("PATCH", `/workspaces/${slug}/webhooks/${ids[1]}`, { description: "Order system, production" })
+  await api("PATCH", `/workspaces/${slug}/webhooks/${ids[4]}`, { request: REQUEST })
   for (const [name, email, role] of [
     ["Ada Lovelace", "ada@acme.example", "admin"],
     ["Grace Hopper", "grace@acme.example", "developer"],
@@ -292,6 +314,7 @@ export const placesOf = (world: World) => {
     "endpoint-diagnosis": at(`/endpoints/${world.endpointIds[3]}?tab=diagnosis`),
     "endpoint-settings": at(`/endpoints/${world.endpointIds[0]}?tab=settings`),
     "endpoint-policy": at(`/endpoints/${world.endpointIds[0]}?tab=policy`),
+    "endpoint-request": at(`/endpoints/${world.endpointIds[4]}?tab=request`),
     "endpoint-secret": at(`/endpoints/${world.endpointIds[0]}?tab=secret`),
     "endpoint-try": at(`/endpoints/${world.endpointIds[0]}?tab=try`),
     "new-endpoint": at("/endpoints/new"),

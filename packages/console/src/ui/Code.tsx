@@ -6,7 +6,8 @@ export const Code = ({
   label,
   wrap = false,
   tall = false,
-  whole = false
+  whole = false,
+  copies = true
 }: {
   text: string
   label: string
@@ -14,6 +15,8 @@ export const Code = ({
   tall?: boolean
   /** Never scrolled downwards. */
   whole?: boolean
+  /** Whether it can be copied with a button. */
+  copies?: boolean
 }) => (
   <div className="flex min-w-0 items-start rounded-md border bg-sunken text-start">
     <pre
@@ -26,8 +29,10 @@ export const Code = ({
     >
       {text}
     </pre>
-    <div className="shrink-0 py-2 pe-2">
-      <CopyButton text={text} />
-    </div>
+    {copies ? (
+      <div className="shrink-0 py-2 pe-2">
+        <CopyButton text={text} />
+      </div>
+    ) : null}
   </div>
 )

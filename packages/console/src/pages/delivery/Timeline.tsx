@@ -48,6 +48,11 @@ const Detail = ({ attempt, payload }: { attempt: Attempt; payload: string }) => 
         </div>
         {url === undefined ? null : <p className="font-mono text-xs break-all text-soft">POST {url}</p>}
         <Headers headers={attempt.requestHeaders} label={`Request headers of attempt ${attempt.ordinal}`} />
+        {Object.values(attempt.requestHeaders).some((value) => value.startsWith("sealed:")) ? (
+          <p className="text-xs text-faint">
+            sealed:… stands for a secret that was sent. Only its fingerprint is kept.
+          </p>
+        ) : null}
       </div>
       <div className="grid gap-1.5">
         <h3 className="text-xs font-medium text-faint">

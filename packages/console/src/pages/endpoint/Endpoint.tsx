@@ -21,12 +21,14 @@ import { Test } from "./Test.tsx"
 const Diagnosis = lazy(() => import("./Diagnosis.tsx"))
 const Secret = lazy(() => import("./Secret.tsx"))
 const Policy = lazy(() => import("./Policy.tsx"))
+const Request = lazy(() => import("./request/Request.tsx"))
 const Settings = lazy(() => import("./Settings.tsx"))
 
 const tabs = [
   { id: "deliveries", label: "Deliveries", needs: "listWebhookDeliveries" },
   { id: "diagnosis", label: "Diagnosis", needs: "diagnoseWebhookEndpoint" },
   { id: "settings", label: "Settings", needs: "getWebhookEndpoint" },
+  { id: "request", label: "Request", needs: "getWebhookEndpoint" },
   { id: "policy", label: "Delivery policy", needs: "getWorkspaceSettings" },
   { id: "secret", label: "Signing secret", needs: "getWebhookEndpoint" },
   { id: "try", label: "Try it", needs: "sendTestEvent" }
@@ -202,6 +204,8 @@ const Loaded = ({ endpoint, open }: { endpoint: EndpointDetail; open: string }) 
       <Tabs endpointId={endpoint.id} open={open} />
       {open === "settings" ? (
         <Settings endpoint={endpoint} />
+      ) : open === "request" ? (
+        <Request endpoint={endpoint} />
       ) : open === "policy" ? (
         <Policy endpoint={endpoint} />
       ) : open === "secret" ? (

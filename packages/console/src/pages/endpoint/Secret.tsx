@@ -1,5 +1,5 @@
 /** The signing secret: never shown, only replaced; and until when the previous one also signs. */
-
+import { Link } from "@tanstack/react-router"
 import type { EndpointDetail } from "../../api/shapes.ts"
 import { useSession } from "../../session/session.tsx"
 import { Card } from "../../ui/Layout.tsx"
@@ -8,12 +8,12 @@ import { exactly, useCountdown } from "../../ui/Time.tsx"
 import { RotateAndShow } from "./RotateAndShow.tsx"
 
 const Secret = ({ endpoint }: { endpoint: EndpointDetail }) => {
-  const { may } = useSession()
+  const { may, slug } = useSession()
   const left = useCountdown(endpoint.previousSecretExpiresAt)
   return (
     <Card
       title="Signing secret"
-      about="Every delivery is signed with it, in the Standard Webhooks format. It cannot be read again, only replaced."
+      about="Every delivery is signed with it. It cannot be read again, only replaced."
     >
       <div className="grid max-w-2xl gap-4">
         {left === null || endpoint.previousSecretExpiresAt === null ? null : (
@@ -32,6 +32,16 @@ const Secret = ({ endpoint }: { endpoint: EndpointDetail }) => {
         ) : (
           <p className="text-sm text-soft">You may not rotate it.</p>
         )}
+        <p className="text-sm text-soft">
+          <Link
+            to="/w/$slug/endpoints/$endpointId"
+            params={{ slug, endpointId: endpoint.id }}
+            search={{ tab: "request" }}
+            className="rounded text-accent-text underline underline-offset-2"
+          >
+            Code that verifies its signatures
+          </Link>
+        </p>
       </div>
     </Card>
   )

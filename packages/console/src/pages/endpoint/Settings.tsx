@@ -11,6 +11,9 @@ import { Card, Fact, Facts } from "../../ui/Layout.tsx"
 import { Refusal } from "../../ui/States.tsx"
 import { Time } from "../../ui/Time.tsx"
 import { type Draft, EndpointFields, isComplete } from "./EndpointForm.tsx"
+import { draftOf as requestDraftOf, sentOf } from "./request/draft.ts"
+import { elsewhere, issuesAt } from "./request/issues.ts"
+import { asksAgain, SecretsAgain, withoutSecrets } from "./request/SecretsAgain.tsx"
 
 const draftOf = ({ description, eventTypes, url }: EndpointDetail): Draft => ({
   url,
@@ -28,18 +31,20 @@ const changesOf = (before: Draft, draft: Draft) => ({
 
 const Edit = ({ endpoint }: { endpoint: EndpointDetail }) => {
   const [draft, setDraft] = useState(() => draftOf(endpoint))
+  const [secrets, setSecrets] = useState(() => withoutSecrets(requestDraftOf(endpoint.request)))
   const update = useAct("updateWebhookEndpoint")
-  const changes = changesOf(draftOf(endpoint), draft)
+  const asks = asksAgain(endpoint.request, endpoint.url, draft.url.trim())
+  const changes = { ...changesOf(draftOf(endpoint), draft), ...(asks && { request: sentOf(secrets) }) }
   const isChanged = Object.keys(changes).length > 0
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault()
         if (isChanged && isComplete(draft))
-          update.mutate({
-            path: { endpointId: endpoint.id },
-            body: changes
-          } as Request<"updateWebhookEndpoint">)
+          update.mutate(
+            { path: { endpointId: endpoint.id }, body: changes } as Request<"updateWebhookEndpoint">,
+            { onSuccess: ({ request }) => setSecrets(withoutSecrets(requestDraftOf(request))) }
+          )
       }}
     >
       <Card title="Settings">
@@ -52,7 +57,8 @@ const Edit = ({ endpoint }: { endpoint: EndpointDetail }) => {
               if (update.isError) update.reset()
             }}
           />
-          <Refusal error={update.error} />
+          {asks ? <SecretsAgain draft={secrets} at={issuesAt(update.error)} change={setSecrets} /> : null}
+          <Refusal error={elsewhere(update.error)} />
           <div className="flex items-center gap-3">
             <Button
               type="submit"
