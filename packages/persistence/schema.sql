@@ -90,6 +90,14 @@ CREATE INDEX audit_events_target ON posthorn.audit_events USING btree (workspace
 CREATE TRIGGER audit_events_immutable BEFORE UPDATE ON posthorn.audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
 CREATE TRIGGER audit_events_kept BEFORE DELETE ON posthorn.audit_events FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_removal();
 
+create table posthorn.begins (
+  workspace_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  at timestamp(3) with time zone not null,
+  id text collate "C" not null,
+  constraint begins_pkey PRIMARY KEY (workspace_id, endpoint_id, at, id)
+);
+
 create table posthorn.console_links (
   workspace_id text collate "C" not null,
   id text collate "C" not null,
@@ -532,6 +540,7 @@ create table posthorn.workspaces (
 CREATE TRIGGER events_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_events();
 CREATE TRIGGER rollups_follow AFTER DELETE ON posthorn.workspaces REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION posthorn.remove_rollups();
 CREATE TRIGGER workspaces_keep_ids BEFORE UPDATE OF id ON posthorn.workspaces FOR EACH ROW EXECUTE FUNCTION posthorn.refuse_change();
+CREATE TRIGGER workspaces_policy AFTER UPDATE OF policy ON posthorn.workspaces FOR EACH ROW WHEN (new.policy IS DISTINCT FROM old.policy) EXECUTE FUNCTION posthorn.tell_policy();
 create type posthorn.audience as (
   workspace_id text,
   event_type text,
@@ -619,6 +628,7 @@ create type posthorn.waiting as (
 -- posthorn.answer(one posthorn.planned) returns posthorn.published
 -- posthorn.audience_of(workspace text, event_type text, except_endpoint text) returns posthorn.audience
 -- posthorn.begin_daily_run(wanted_job text) returns boolean
+-- posthorn.begun(workspaces text[], endpoints text[], requests integer[], windows integer[], mosts integer[]) returns TABLE(place integer, ages double precision[])
 -- posthorn.carry_out(workspaces text[], event_types text[], payloads json[], idempotency_keys text[], trace_ids text[], most_deliveries integer, patient boolean, actors text[]) returns posthorn.planned[]
 -- posthorn.check_fan_out(workspace text, event_types text[], idempotency_keys text[], most_deliveries integer) returns void
 -- posthorn.check_quotas() returns integer
@@ -638,6 +648,7 @@ create type posthorn.waiting as (
 -- posthorn.endpoint_stopped(workspace text, endpoint text, delivery text, reason text, failures integer, failing_since timestamp with time zone, trace text) returns void
 -- posthorn.erase_sealed_answers(kept interval) returns integer
 -- posthorn.fingerprint(event_type text, payload text) returns bytea
+-- posthorn.forget_begins() returns integer
 -- posthorn.from_micros(micros bigint) returns timestamp with time zone
 -- posthorn.give_back_shard(given smallint, last_owner text) returns void
 -- posthorn.heads(after_workspace text, after_endpoint text, most integer) returns TABLE(workspace_id text, endpoint_id text, shard smallint, attempts smallint, claims smallint, at_once boolean, delivery_id text, due bigint, is_due boolean)
@@ -660,6 +671,7 @@ create type posthorn.waiting as (
 -- posthorn.new_trace_id() returns text
 -- posthorn.newest_deliveries(workspace text, endpoint text, before text, most integer) returns SETOF posthorn.deliveries
 -- posthorn.next_due(shards smallint[]) returns bigint
+-- posthorn.next_permit(workspace text, endpoint text, tolerance interval DEFAULT '00:00:10'::interval) returns timestamp with time zone
 -- posthorn.notify_sleepers(shards smallint[]) returns void
 -- posthorn.own_trace(event_id text) returns text
 -- posthorn.patterns_of(event_type text) returns text[]
@@ -674,7 +686,8 @@ create type posthorn.waiting as (
 -- posthorn.publishing(shards smallint[]) returns text
 -- posthorn.purge_event(workspace text, event text, OUT outcome text, OUT bytes integer, OUT sha256 text, OUT attempts integer) returns record
 -- posthorn.quota_exceeded(quota text) returns posthorn.refusal
--- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], request_headers text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint)
+-- posthorn.rate_of(own jsonb, inherited jsonb) returns jsonb
+-- posthorn.record(workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[], statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[], signatures text[], request_headers text[], response_bodies text[], retry_afters integer[], exhausteds boolean[], urls text[], response_headers text[], under_rates boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[], arrivals integer[], fixed_headers text) returns TABLE(recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[], too_late integer[], moment_micros bigint)
 -- posthorn.refusal_of(event_type text, payload text, idempotency_key text, trace_id text) returns posthorn.refusal
 -- posthorn.remove_endpoint(workspace text, endpoint text) returns boolean
 -- posthorn.remove_history(workspace text, endpoint text, most integer) returns integer

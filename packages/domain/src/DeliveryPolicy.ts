@@ -1,5 +1,5 @@
 /**
- * The delivery policy of an endpoint: when a delivery is tried again, and when the endpoint is
+ * The delivery policy of an endpoint: when a delivery is tried again, how fast deliveries go out, and when the endpoint is
  * disabled. A member that the endpoint omits comes from its workspace, and one that the workspace omits from the installation.
  * With nothing set, deliveries behave exactly as spec §3.1 and §8 say.
  *
@@ -76,6 +76,20 @@ export const DisableAfter = Schema.Union(
 })
 export type DisableAfter = typeof DisableAfter.Type
 
+/** The longest window of a rate, in seconds. */
+export const RATE_LONGEST_SECONDS = 3_600
+
+export const RateLimit = Schema.Struct({
+  requests: wholeBetween(1, 10_000, "Attempts.", 100),
+  perSeconds: wholeBetween(1, RATE_LONGEST_SECONDS, "Seconds.", 60)
+}).annotations({
+  identifier: "RateLimit",
+  description:
+    "In no window of `perSeconds` are more than `requests` attempts begun. What is beyond that waits, and is no failure.",
+  examples: [{ requests: 100, perSeconds: 60 }]
+})
+export type RateLimit = typeof RateLimit.Type
+
 const members = {
   retries: Retries,
   jitter: Schema.Number.pipe(Schema.between(0, 0.5)).annotations({
@@ -89,6 +103,10 @@ const members = {
     examples: [true]
   }),
   timeoutSeconds: wholeBetween(1, 60, "Seconds until the head of the answer has to be there.", 10),
+  rateLimit: Schema.NullOr(RateLimit).annotations({
+    description: "The most attempts in a time, first ones, retries and test sends together; null: no limit.",
+    examples: [{ requests: 100, perSeconds: 60 }]
+  }),
   disableAfter: DisableAfter,
   onGone: Schema.Literal("fail", "disable").annotations({
     description: "`fail`: 410 is a 4xx like others. `disable`: it disables the endpoint at once.",
@@ -103,6 +121,7 @@ export const DeliveryPolicy = Schema.Struct({
   jitter: optional(members.jitter),
   honorRetryAfter: optional(members.honorRetryAfter),
   timeoutSeconds: optional(members.timeoutSeconds),
+  rateLimit: optional(members.rateLimit),
   disableAfter: optional(members.disableAfter),
   onGone: optional(members.onGone)
 }).annotations({
@@ -184,6 +203,7 @@ export const resolve = (
     jitter: 0,
     honorRetryAfter: false,
     timeoutSeconds: defaults.requestTimeoutMs / 1_000,
+    rateLimit: null,
     disableAfter: { kind: "failures" as const, count: FAILURE_LIMIT },
     onGone: "fail" as const,
     ...workspace,

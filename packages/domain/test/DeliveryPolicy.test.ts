@@ -13,6 +13,7 @@ describe("DeliveryPolicy", () => {
       jitter: 0,
       honorRetryAfter: false,
       timeoutSeconds: 10,
+      rateLimit: null,
       disableAfter: { kind: "failures", count: 20 },
       onGone: "fail",
       givesUpAfterSeconds: 630
@@ -30,6 +31,13 @@ describe("DeliveryPolicy", () => {
     assert.strictEqual(policy.jitter, 0.2)
     assert.deepStrictEqual(policy.retries, { kind: "none" })
     assert.strictEqual(policy.givesUpAfterSeconds, 0)
+  })
+
+  it("§3.5 lets an endpoint be without a rate in a workspace that has one", () => {
+    const workspace: DeliveryPolicy = { rateLimit: { requests: 5, perSeconds: 60 } }
+
+    assert.deepStrictEqual(resolve({}, workspace, defaults).rateLimit, workspace.rateLimit)
+    assert.isNull(resolve({ rateLimit: null }, workspace, defaults).rateLimit)
   })
 
   it("§3.5 waits as its retries say", () => {
@@ -67,6 +75,9 @@ describe("DeliveryPolicy", () => {
       { retries: { kind: "waits", seconds: [604_800, 604_800, 604_800, 604_800, most - 4 * 604_800] } },
       { jitter: 0.5 },
       { timeoutSeconds: 60 },
+      { rateLimit: null },
+      { rateLimit: { requests: 1, perSeconds: 3_600 } },
+      { rateLimit: { requests: 10_000, perSeconds: 1 } },
       { disableAfter: { kind: "failing_for", seconds: 3_600 } },
       { disableAfter: { kind: "never" } },
       { onGone: "disable" }
@@ -84,6 +95,14 @@ describe("DeliveryPolicy", () => {
       { jitter: -0.1 },
       { timeoutSeconds: 0 },
       { timeoutSeconds: 61 },
+      { rateLimit: {} },
+      { rateLimit: { requests: 1 } },
+      { rateLimit: { requests: 0, perSeconds: 1 } },
+      { rateLimit: { requests: 10_001, perSeconds: 1 } },
+      { rateLimit: { requests: 1, perSeconds: 3_601 } },
+      { rateLimit: { requests: 1, perSeconds: 0 } },
+      { rateLimit: { requests: 1.5, perSeconds: 1 } },
+      { rateLimit: { requests: 1, perSeconds: 1, burst: 2 } },
       { disableAfter: { kind: "failures", count: 1_001 } },
       { disableAfter: { kind: "failing_for", seconds: 3_599 } },
       { onGone: "retry" },

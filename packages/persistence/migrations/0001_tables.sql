@@ -359,6 +359,16 @@ create table posthorn.attempts (
   check ((status = 'delivered') = (failure_reason is null))
 );
 
+-- When attempts of endpoints with a rate began, for an hour, the longest window (posthorn.begun). An attempt's id, or `unrecorded <n>`
+-- for one that an owner of its shard may have begun before it died. There is no foreign key, as for attempts.
+create table posthorn.begins (
+  workspace_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  at timestamptz(3) not null,
+  id text collate "C" not null,
+  primary key (workspace_id, endpoint_id, at, id)
+);
+
 -- The dead-letter queue: deliveries that were given up and are not yet marked by the dead-letter consumer.
 create table posthorn.dead_letters (
   workspace_id text collate "C" not null,
@@ -464,6 +474,7 @@ end $$;
 create function posthorn.remove_deliveries() returns trigger language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
+  delete from posthorn.begins b using removed r where b.workspace_id = r.workspace_id and b.endpoint_id = r.id;
   delete from posthorn.deliveries d using removed r where d.workspace_id = r.workspace_id and d.endpoint_id = r.id;
   return null;
 end $$;

@@ -9,6 +9,8 @@
 -- If the policy of an endpoint has been changed since, nothing is written for it: it is in `changed`, and its worker judges again.
 -- So a changed policy holds for whatever is recorded after the change.
 --
+-- Of endpoints with a rate it also keeps when each attempt began (posthorn.begins).
+--
 -- Each delivery has at most one observation; they are ordered by delivery id. `arrivals` is the order in which they finished.
 -- Locks are taken endpoint first, then delivery, each by id, so two calls never wait for each other. Deleting an endpoint, or a
 -- claim, takes locks in another order and can deadlock with this call. Its `lock_timeout` is below `deadlock_timeout` (1 s), so
@@ -18,7 +20,7 @@ create function posthorn.record(
   workspaces text[], deliveries text[], endpoints text[], generations integer[], ordinals smallint[], attempt_ids text[],
   statuses text[], began bigint[], durations integer[], http_statuses smallint[], failure_reasons text[],
   signatures text[], request_headers text[], response_bodies text[], retry_afters integer[], exhausteds boolean[],
-  urls text[], response_headers text[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[],
+  urls text[], response_headers text[], under_rates boolean[], policies bigint[], failure_limits integer[], failing_fors integer[], gones boolean[],
   arrivals integer[], fixed_headers text
 ) returns table (recorded integer, dead_lettered integer, disabled text[], disabled_reasons text[], changed text[],
   too_late integer[], moment_micros bigint)
@@ -33,6 +35,14 @@ begin
   from posthorn.write_attempts(workspaces, deliveries, endpoints, ordinals, attempt_ids, statuses, began, durations, http_statuses,
     failure_reasons, signatures, request_headers, response_bodies, retry_afters, exhausteds, urls, response_headers, policies,
     fixed_headers, moment) w;
+  -- Whatever else is stored of them: they have begun.
+  if true = any (under_rates) then
+    insert into posthorn.begins (workspace_id, endpoint_id, at, id)
+    select o.workspace_id, o.endpoint_id, timestamptz 'epoch' + o.began * interval '1 millisecond', o.attempt_id
+    from unnest(workspaces, endpoints, began, attempt_ids, under_rates) as o(workspace_id, endpoint_id, began, attempt_id, under_rate)
+    where o.under_rate
+    on conflict do nothing;
+  end if;
   disabled := '{}';
   disabled_reasons := '{}';
   if locked is not null then

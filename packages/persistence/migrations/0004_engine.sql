@@ -293,6 +293,86 @@ set search_path = pg_catalog, pg_temp as $$
   update posthorn.shards set owner = null where shard = given and owner = last_owner
 $$;
 
+-- What was begun of endpoints with a rate, by those who owned their shards before: for each, how long ago in milliseconds, within the
+-- window of the rate and the two seconds by which a recorded time may be off, the last one first.
+--
+-- If the last owner died, some of what it had begun is not recorded. At most `mosts` attempts of an endpoint, no more than have a
+-- row in the queue that was due when the shard was taken over, and no more than the rate allowed it. They count as begun at that time,
+-- and are stored, because the next owner must count them too, and knows nothing of this death.
+create function posthorn.begun(
+  workspaces text[], endpoints text[], requests integer[], windows integer[], mosts integer[]
+) returns table (place integer, ages double precision[])
+language plpgsql set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+begin
+  insert into posthorn.begins (workspace_id, endpoint_id, at, id)
+  select w.workspace_id, w.endpoint_id, s.taken_at, 'unrecorded ' || n
+  from unnest(workspaces, endpoints, requests, windows, mosts) as w(workspace_id, endpoint_id, requests, seconds, most)
+  -- Null when the last owner gave it back: then nothing waited for it.
+  cross join lateral (
+    select posthorn.from_micros(s.suspect_until) as taken_at from posthorn.shards s
+    where s.shard = posthorn.shard_of(w.endpoint_id)
+  ) s
+  cross join lateral (
+    select count(*) as rows from (
+      select from posthorn.queue q
+      where q.workspace_id = w.workspace_id and q.endpoint_id = w.endpoint_id and q.due_at <= s.taken_at limit w.most
+    ) q
+  ) waiting
+  cross join lateral (
+    select count(*) as rows from (
+      select from posthorn.begins b
+      where b.workspace_id = w.workspace_id and b.endpoint_id = w.endpoint_id
+        and b.at > s.taken_at - w.seconds * interval '1 second' and b.at <= s.taken_at limit w.requests
+    ) b
+  ) recorded
+  cross join lateral generate_series(1, least(waiting.rows, w.requests - recorded.rows)) as n
+  on conflict do nothing;
+  return query
+    select w.place::integer, array(
+      select greatest(0, extract(epoch from clock_timestamp() - b.at) * 1000)::double precision from posthorn.begins b
+      where b.workspace_id = w.workspace_id and b.endpoint_id = w.endpoint_id
+        and b.at > clock_timestamp() - (w.seconds + 2) * interval '1 second'
+      order by b.at desc, b.id desc limit w.requests
+    )
+    from unnest(workspaces, endpoints, requests, windows) with ordinality as w(workspace_id, endpoint_id, requests, seconds, place);
+end $$;
+
+-- The rate in force: an endpoint's own, also if that is null, or its workspace's.
+create function posthorn.rate_of(own jsonb, inherited jsonb) returns jsonb language sql immutable parallel safe
+  return nullif(case when own ? 'rateLimit' then own -> 'rateLimit' else inherited -> 'rateLimit' end, 'null');
+
+-- When the next attempt of an endpoint may begin by its rate, as far as attempts are recorded. Null without a rate, and when one
+-- could have begun for `tolerance` and did not: then it is not the rate that it waits for.
+create function posthorn.next_permit(workspace text, endpoint text, tolerance interval default '10 seconds') returns timestamptz
+language plpgsql stable set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+begin
+  return (
+    select b.at + rate.width
+    from (
+      select (of_it.rate ->> 'requests')::integer as requests, (of_it.rate ->> 'perSeconds')::integer * interval '1 second' as width
+      from posthorn.endpoints e join posthorn.workspaces w on w.id = e.workspace_id
+      cross join lateral (select posthorn.rate_of(e.policy, w.policy) as rate offset 0) of_it
+      where e.workspace_id = workspace and e.id = endpoint
+    ) rate
+    cross join lateral (
+      select b.at from posthorn.begins b
+      where b.workspace_id = workspace and b.endpoint_id = endpoint and b.at > clock_timestamp() - rate.width - tolerance
+      order by b.at desc, b.id desc offset rate.requests - 1 limit 1
+    ) b
+  );
+end $$;
+
+-- Forgets attempts that no rate counts any more.
+create function posthorn.forget_begins() returns integer language sql
+set search_path = pg_catalog, pg_temp as $$
+  with gone as (
+    delete from posthorn.begins where at < clock_timestamp() - interval '61 minutes' returning 1
+  )
+  select count(*)::integer from gone
+$$;
+
 -- Wakes workers for work that has no due time: the waiting deliveries of an endpoint that is enabled again, whoever enabled it,
 -- and new replay jobs.
 create function posthorn.tell_workers() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -314,6 +394,16 @@ create trigger endpoints_mended after update of url, policy, request, enabled on
   for each row when (new.url <> old.url or new.policy is distinct from old.policy or new.request is distinct from old.request
     or new.enabled and not old.enabled)
   execute function posthorn.tell_mended();
+
+-- Lanes that wait for their rate load nothing, so they would not learn of another one.
+create function posthorn.tell_policy() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_notify('posthorn_due', 'policy ' || new.id);
+  return null;
+end $$;
+
+create trigger workspaces_policy after update of policy on posthorn.workspaces
+  for each row when (new.policy is distinct from old.policy) execute function posthorn.tell_policy();
 
 create trigger endpoints_enabled after update of enabled on posthorn.endpoints
   for each row when (new.enabled and not old.enabled) execute function posthorn.tell_workers();

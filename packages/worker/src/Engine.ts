@@ -16,6 +16,7 @@ import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
 import { SecretBox } from "@posthorn/persistence/client/SecretBox"
 import { Queue } from "@posthorn/persistence/engine/Queue"
 import { Records } from "@posthorn/persistence/engine/Records"
+import { elapsed } from "@posthorn/telemetry/Elapsed"
 import { Cause, Deferred, Effect, Fiber, FiberSet } from "effect"
 import { makePrepare } from "./Attempt.ts"
 import * as Meters from "./EngineMeters.ts"
@@ -58,7 +59,10 @@ const owner = (lanes: Lanes, replays: Replays): Owner => ({
 })
 
 const hearer = ({ inbox, lanes }: Parts, poller: Poller, replays: Replays): Hearer => ({
-  listening: (locks) => poller.listening(locks),
+  listening: (locks) => {
+    poller.listening(locks)
+    lanes.policiesChanged(null)
+  },
   deaf: () => poller.deaf(),
   heard: (since, shards) => {
     if (since === null) {
@@ -69,7 +73,8 @@ const hearer = ({ inbox, lanes }: Parts, poller: Poller, replays: Replays): Hear
   published: (row) => {
     if (lanes.owns(row.shard)) inbox.published(row)
   },
-  mended: (endpointId, failures, shard) => lanes.mended(endpointId, failures, shard)
+  mended: (endpointId, failures, shard) => lanes.mended(endpointId, failures, shard),
+  policyChanged: (workspaceId) => lanes.policiesChanged(workspaceId)
 })
 
 const untilNone = (held: () => number): Effect.Effect<void> =>
@@ -88,7 +93,10 @@ const make = Effect.gen(function* () {
     void timers(Effect.delay(Effect.sync(run), milliseconds))
   const inbox = new PollInbox()
   const { pollFrom } = inbox
-  const lanes = new Lanes({ ...tuning, endpointConcurrency, slots, retryDelayMs, later, pollFrom })
+  const clock = yield* Effect.clock
+  const wakeAt = (moment: number, run: (now: number) => void) =>
+    later(Math.max(0, Math.ceil(moment - elapsed(clock))), () => run(elapsed(clock)))
+  const lanes = new Lanes({ ...tuning, endpointConcurrency, slots, retryDelayMs, later, wakeAt, pollFrom })
   yield* Meters.sizes(() => ({ slots, ...lanes.sizes }))
   const resolve = makeResolve(config)
   const receiver = yield* Receiver
@@ -101,7 +109,7 @@ const make = Effect.gen(function* () {
     resolve,
     prepare: makePrepare(yield* SecretBox, config.allowedTargets, resolve, receiver.fixedHeaders),
     trace: yield* attemptSpans,
-    clock: yield* Effect.clock,
+    clock,
     databaseClock: yield* DatabaseClock
   }
   return parts

@@ -38,6 +38,7 @@ const watched = () => {
     nextDue: () => Effect.succeed(null),
     dueOf: () => Effect.succeed([]),
     load: () => Effect.succeed([]),
+    begun: () => Effect.succeed([]),
     countClaims: () => Effect.succeed(new Map()),
     disabledAmong: (lanes) =>
       Effect.sync(() => {

@@ -9,6 +9,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { PgClient } from "@effect/sql-pg/PgClient"
+import type { RateLimit } from "@posthorn/domain/DeliveryPolicy"
 import type { DeliveryId } from "@posthorn/domain/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
 import { Count, Id } from "../client/internal/Columns.ts"
@@ -45,6 +46,18 @@ const Claimed = Schema.Struct({ id: Id("delivery"), outcome: ClaimOutcome })
 
 const Disabled = Schema.Struct({ id: Id("endpoint") })
 
+/** An endpoint with a rate. */
+export interface Rated extends LaneRef, RateLimit {
+  /** Most attempts that its last owner may have begun and not recorded. */
+  readonly mostUnrecorded: number
+}
+
+/** Attempts of an endpoint within its rate's window. */
+export interface Begun {
+  /** How long ago each began, the last one first. */
+  readonly agesMs: ReadonlyArray<number>
+}
+
 /** The rows of one endpoint from this due time and delivery on. */
 export interface Refill extends LaneRef {
   readonly due: number
@@ -74,6 +87,11 @@ export class Queue extends Context.Tag("@posthorn/persistence/engine/Queue")<
     readonly dueOf: (refills: ReadonlyArray<Refill>) => Effect.Effect<ReadonlyArray<DueRow>, SqlError>
     /** In the order of `rows`; null for a delivery that is gone or was recorded meanwhile. One call at a time. */
     readonly load: (rows: ReadonlyArray<DueRow>) => Effect.Effect<ReadonlyArray<Content | null>, SqlError>
+    /**
+     * What was begun of these endpoints within the windows of their rates, by all that is recorded. What an owner that died may have
+     * begun beside that is counted as begun when its shard was taken over.
+     */
+    readonly begun: (rated: ReadonlyArray<Rated>) => Effect.Effect<ReadonlyArray<Begun>, SqlError>
     /** Writes claims down; gives the outcome by delivery. Deliveries that are gone are left out. */
     readonly countClaims: (
       claims: ReadonlyArray<Claim>,
@@ -99,6 +117,10 @@ const HEAD = [
 
 const DUE_OF = statement("posthorn.due_of($1, $2, $3, $4, $5)", RUN)
 const HEADS = statement("posthorn.heads($1, $2, $3)", HEAD)
+const BEGUN = statement("posthorn.begun($1, $2, $3, $4, $5)", [
+  ["place", Count],
+  ["ages", Schema.Array(Schema.Number)]
+])
 const NEXT_DUE = statement("posthorn.next_due($1)", [["next_due", Schema.NullOr(Count)]])
 
 const heads = (run: Run, after: LaneRef | null, most: number) =>
@@ -126,6 +148,22 @@ const dueOf = (run: Run, refills: ReadonlyArray<Refill>) =>
     dueRows
   )
 
+const begun = (run: Run, rated: ReadonlyArray<Rated>) =>
+  Effect.map(
+    run(BEGUN, [
+      plain(rated, (one) => one.workspaceId),
+      plain(rated, (one) => one.endpointId),
+      plain(rated, (one) => one.requests),
+      plain(rated, (one) => one.perSeconds),
+      plain(rated, (one) => one.mostUnrecorded)
+    ]),
+    (found) => {
+      const all: Array<Begun> = rated.map(() => ({ agesMs: [] }))
+      for (const [place, agesMs] of found) all[place - 1] = { agesMs }
+      return all
+    }
+  )
+
 const workspacesOf = (rows: ReadonlyArray<LaneRef>) => rows.map((row) => row.workspaceId)
 const endpointsOf = (rows: ReadonlyArray<LaneRef>) => rows.map((row) => row.endpointId)
 
@@ -140,6 +178,7 @@ export const layer: Layer.Layer<Queue, never, SqlClient.SqlClient | PgClient> = 
       heads: (after, most) => heads(run, after, most),
       nextDue: (shards) => Effect.map(run(NEXT_DUE, [plain(shards, (shard) => shard)]), ([row]) => row![0]),
       dueOf: (refills) => dueOf(run, refills),
+      begun: (rated) => begun(run, rated),
       load: (wanted) => Effect.suspend(() => load(run, known, wanted)),
       countClaims: (claims, limit, sending) =>
         Effect.map(

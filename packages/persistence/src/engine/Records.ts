@@ -44,6 +44,8 @@ export interface Observed {
   readonly url: string
   /** A JSON object, or null. */
   readonly responseHeaders: string | null
+  /** Whether its endpoint had a rate when it began. */
+  readonly underRate: boolean
   readonly retryAfterMs: number | null
   readonly exhausted: boolean
   /** Null when it was delivered. */
@@ -138,6 +140,7 @@ const LISTS: Readonly<Record<string, (observed: ReadonlyArray<Observed>) => stri
   exhausteds: (observed) => plain(observed, (one) => one.exhausted),
   urls: (observed) => quoted(observed, (one) => one.url),
   response_headers: (observed) => quoted(observed, (one) => one.responseHeaders),
+  under_rates: (observed) => plain(observed, (one) => one.underRate),
   policies: (observed) => plain(observed, (one) => one.policyVersion),
   failure_limits: (observed) =>
     plain(observed, ({ disables }) => (disables?.kind === "failures" ? disables.count : null)),

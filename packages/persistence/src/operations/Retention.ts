@@ -31,6 +31,8 @@ export class Retention extends Context.Tag("@posthorn/persistence/operations/Ret
     readonly run: Effect.Effect<Removed, SqlError>
     /** Erases the secrets in answers kept under idempotency keys, once those answers are no longer given. */
     readonly erase: Effect.Effect<number, SqlError>
+    /** Forgets when attempts began, once no rate counts them any more. */
+    readonly forget: Effect.Effect<number, SqlError>
   }
 >() {}
 
@@ -106,6 +108,10 @@ export const layer: Layer.Layer<Retention, never, SqlClient.SqlClient> = Layer.e
       rows(sql, Counted)`select posthorn.erase_sealed_answers(${SEALED_KEPT}::interval) as n`,
       ([erased]) => erased!.n
     )
-    return { daily, erase, run }
+    const forget = Effect.map(
+      rows(sql, Counted)`select posthorn.forget_begins() as n`,
+      ([forgotten]) => forgotten!.n
+    )
+    return { daily, erase, forget, run }
   })
 )

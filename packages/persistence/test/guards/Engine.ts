@@ -538,4 +538,20 @@ export const engine = writeScenarios((it) => {
     assert.deepEqual(await after("enabled = false, disabled_reason = 'manual'"), [])
     assert.deepEqual(await after("enabled = true, disabled_reason = null"), told)
   })
+
+  it("trigger workspaces_policy, tell_policy: workers are told whose policy was changed, and of no other change", async (stage) => {
+    const acme = await stage.workspace()
+    const heard: Array<string> = []
+    const listener = await stage.other()
+    listener.client.on("notification", ({ payload }) => void heard.push(payload!))
+    await listener.rows("listen posthorn_due")
+    const after = async (change: string) => {
+      await stage.rows(`update posthorn.workspaces set ${change}`)
+      await listener.rows("select 1")
+      return heard.splice(0)
+    }
+    assert.deepEqual(await after("policy = '{}'"), [`policy ${acme}`])
+    assert.deepEqual(await after("policy = '{}', name = 'x'"), [])
+    assert.deepEqual(await after("policy = null"), [`policy ${acme}`])
+  })
 })

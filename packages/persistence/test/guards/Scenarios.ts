@@ -11,6 +11,7 @@ import { publishing } from "./Publish.ts"
 import { keys } from "./PublishKeys.ts"
 import { publishingOne } from "./PublishOne.ts"
 import { purging } from "./Purge.ts"
+import { rates } from "./Rates.ts"
 import { recordings } from "./Record.ts"
 import { replaying } from "./Replay.ts"
 import { replaySteps } from "./ReplaySteps.ts"
@@ -35,6 +36,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...holding,
   ...burials,
   ...engine,
+  ...rates,
   ...sweeping,
   ...retention,
   ...failures,

@@ -48,6 +48,7 @@ export interface About {
   readonly failureReason?: NonNullable<Observed["failureReason"]>
   readonly signature?: string
   readonly requestHeaders?: string
+  readonly underRate?: boolean
 }
 
 export interface Delivery {
@@ -197,6 +198,7 @@ export class Stage extends Session {
   observation({ endpoint, id, workspace }: Delivery, about: About = {}): Observed {
     const { exhausted = false, generation = 0, ordinal = 1, policyVersion = "0", status = "failed" } = about
     const { disables = { kind: "failures", count: FAILURE_LIMIT }, failureReason = "http_status" } = about
+    const { underRate = false } = about
     return {
       workspaceId: workspace,
       deliveryId: id,
@@ -214,6 +216,7 @@ export class Stage extends Session {
       responseBody: null,
       url: "https://example.com",
       responseHeaders: null,
+      underRate,
       retryAfterMs: status === "failed" && !exhausted ? RETRY_MS : null,
       exhausted,
       disables: status === "delivered" ? null : disables,

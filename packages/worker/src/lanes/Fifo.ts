@@ -37,6 +37,12 @@ export class Fifo<A> {
     return this.length === 0 ? undefined : this.items.pop()
   }
 
+  /** Removes the last one that equals the item. */
+  remove(item: A): void {
+    const place = this.items.lastIndexOf(item)
+    if (place >= this.head) this.items.splice(place, 1)
+  }
+
   clear(): void {
     this.items = []
     this.head = 0

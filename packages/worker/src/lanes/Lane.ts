@@ -6,17 +6,24 @@
  *
  * After three attempts in a row that were not delivered the lane probes: one attempt at a time, with a pause before each,
  * until one is delivered (domain's Probing.ts). A test send does not wait for that: it is itself a probe.
+ *
+ * With a rate (Rate.ts), whatever is sent needs a permit of it too, test sends included. First attempts and retries share these
+ * permits as they share slots.
  */
 import { PROBES_AFTER, pauseUnits } from "@posthorn/domain/Probing"
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import { Fifo } from "./Fifo.ts"
 import type { LeaseTerm } from "./LeaseTerm.ts"
+import type { Rate } from "./Rate.ts"
 import type { Tenant } from "./Tenant.ts"
 
 /** How an attempt changes the lane's cap. */
 export type Pace = "faster" | "slower" | "same"
 
 export const FIRST_CAP = 2
+
+/** Every eighth permit, and every eighth slot, is offered to a retry first. */
+export const RETRY_TURN = 8
 
 /** A position in the order of what is due. */
 export type Position = Pick<DueRow, "due" | "deliveryId">
@@ -52,6 +59,10 @@ export class Waiting implements DueRow {
   keepsPermit = false
   /** The lane's `mends` when it was picked. */
   mends = 0
+  /** The rate of which it has, or has spent, a permit. */
+  permit: Rate | null = null
+  /** When its attempt began, by the clock of its rate; null for one without a rate. */
+  begunAt: number | null = null
 
   constructor(lane: Lane, term: LeaseTerm, { atOnce, attempts, claims, deliveryId, due }: DueRow) {
     this.lane = lane
@@ -108,6 +119,11 @@ export class Lane {
   heldUp = false
   /** Rows that were read and dropped because the lane was full. */
   dropped = 0
+  /** Null for none; undefined until a load has told. */
+  rate: Rate | null | undefined
+  /** Attempts under a rate that have begun and are not recorded. */
+  underWay = 0
+  private shared = 0
 
   constructor({ endpointId, shard, workspaceId }: DueRow, tenant: Tenant<Lane>, cap: number) {
     this.tenant = tenant
@@ -136,15 +152,36 @@ export class Lane {
   }
 
   get open(): boolean {
-    return !this.parked && !this.pausing && this.permitsTaken < (this.probes ? 1 : this.cap)
+    return this.openToTests && !this.pausing && (!this.probes || this.permitsTaken === 0)
   }
 
   get openToTests(): boolean {
-    return !this.parked && this.permitsTaken < this.cap
+    return !this.parked && this.permitsTaken < this.permits && !this.rate?.isSpent
+  }
+
+  private get permits(): number {
+    return this.rate ? Math.min(this.cap, this.rate.lanePermits) : this.cap
+  }
+
+  /** Removes and returns the next delivery of this kind; with a rate, of the kind whose turn it is. */
+  shift(line: "tests" | "fresh" | "again"): Waiting | undefined {
+    if (line === "tests" || !this.rate) return this[line].shift()
+    this.shared = (this.shared + 1) % RETRY_TURN
+    const [first, then] = this.shared === 0 ? [this.again, this.fresh] : [this.fresh, this.again]
+    return first.shift() ?? then.shift()
+  }
+
+  /** Whether the row has a permit of the rate, or gets one now. */
+  takesPermit(row: Waiting, now?: number): boolean {
+    if (!this.rate || row.permit === this.rate) return true
+    row.permit?.giveBack()
+    row.permit = this.rate.take(now) ? this.rate : null
+    return row.permit !== null
   }
 
   picked(row: Waiting): void {
     this.permitsTaken++
+    this.takesPermit(row)
     row.mends = this.mends
     if (!row.atOnce) this.turn = row
   }

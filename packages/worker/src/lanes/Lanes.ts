@@ -28,11 +28,13 @@
  * Plain data without clock or I/O; timers are passed in. It is one worker's view, and lost with the worker. Source: spec §3.4,
  * ADR 10.
  */
+import type { RateLimit } from "@posthorn/domain/DeliveryPolicy"
 import { isUncounted, type Observation } from "@posthorn/domain/Verdict"
-import type { Claim, Content, DueRow, LaneRef, Refill } from "@posthorn/persistence/engine/Queue"
+import type { Begun, Claim, Content, DueRow, LaneRef, Refill } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { Wake } from "../internal/Wake.ts"
 import type { TuningValues } from "../Tuning.ts"
+import { Alarms } from "./Alarms.ts"
 import { Backlog } from "./Backlog.ts"
 import { Held } from "./Held.ts"
 import { InDoubt } from "./InDoubt.ts"
@@ -41,6 +43,7 @@ import { LeaseTerm } from "./LeaseTerm.ts"
 import { LookAhead } from "./LookAhead.ts"
 import { Memory } from "./Memory.ts"
 import { Order } from "./Order.ts"
+import { Rate } from "./Rate.ts"
 import { Ready } from "./Ready.ts"
 import { Reputations } from "./Reputations.ts"
 import { reserveOf } from "./SlotShares.ts"
@@ -54,8 +57,18 @@ export interface LanesOptions extends TuningValues {
   readonly retryDelayMs: number
   /** Calls back after so many milliseconds. */
   readonly later: (milliseconds: number, run: () => void) => void
+  /** Calls back at this moment, in monotonic milliseconds, or later. */
+  readonly wakeAt: (moment: number, run: (now: number) => void) => void
   /** Tells the Poller that something may be due from this moment on. */
   readonly pollFrom: (moment: number) => void
+}
+
+/** A rate of which it must be read what was begun. */
+export interface Unread {
+  readonly lane: Lane
+  readonly rate: Rate
+  /** Attempts of this worker that were not recorded when it was asked. */
+  readonly underWay: number
 }
 
 /** Read on from the cursors, without rewinding. */
@@ -86,6 +99,7 @@ export class Lanes {
   private readonly memory: Memory
   private readonly backlog: Backlog
   private readonly lookAhead: LookAhead
+  private readonly alarms: Alarms
 
   constructor(options: LanesOptions) {
     this.options = options
@@ -95,6 +109,7 @@ export class Lanes {
     this.memory = new Memory(options.maxWaiting)
     this.backlog = new Backlog(this.memory, options.noisyFrom)
     this.lookAhead = new LookAhead(options, this.ready, this.unrecorded)
+    this.alarms = new Alarms(options.wakeAt, (rate, now) => this.permitFree(rate, now))
   }
 
   // --- Shards
@@ -104,6 +119,8 @@ export class Lanes {
     this.inDoubt.taken(shard, inDoubtUntil)
     this.leases.set(shard, new LeaseTerm(shard))
     this.reputations.forgetShard(shard)
+    // Another owner may have begun attempts meanwhile.
+    for (const lane of this.lanes.values()) if (lane.shard === shard) lane.rate = undefined
     this.pollFrom(NOW)
   }
 
@@ -342,6 +359,67 @@ export class Lanes {
     return picked
   }
 
+  /**
+   * These rates hold from now on (null: none; undefined: the delivery is gone). Returns those of which it must be read what was
+   * begun, before anything of them is `loaded`.
+   */
+  obey(
+    rows: ReadonlyArray<Waiting>,
+    limits: ReadonlyArray<RateLimit | null | undefined>
+  ): ReadonlyArray<Unread> {
+    const unread = new Map<Lane, Unread>()
+    for (const [n, { lane }] of rows.entries()) {
+      const limit = limits[n]
+      if (limit === undefined) continue
+      if (limit === null) this.unlimit(lane)
+      else {
+        const rate = lane.rate?.is(limit) ? lane.rate : new Rate(lane.endpointId, limit)
+        lane.rate = rate
+        rate.stale = false
+        this.setAlarm(lane)
+        if (!rate.isRead) unread.set(lane, { lane, rate, underWay: lane.underWay })
+      }
+    }
+    return [...unread.values()]
+  }
+
+  private unlimit(lane: Lane): void {
+    const was = lane.rate
+    lane.rate = null
+    if (was) this.order.offer(lane)
+  }
+
+  /** The answer for those that were unread, in their order. */
+  remember(unread: ReadonlyArray<Unread>, begun: ReadonlyArray<Begun>, now: number): void {
+    for (const [n, { lane, rate, underWay }] of unread.entries()) {
+      rate.remember(begun[n]!, underWay, now)
+      this.setAlarm(lane)
+    }
+  }
+
+  /** A lane that waits for its rate goes on when a permit is free. */
+  private setAlarm({ rate }: Lane): void {
+    if (rate?.isSpent) this.alarms.set(rate, rate.opensAt)
+  }
+
+  private permitFree(rate: Rate, now: number): void {
+    const lane = this.lanes.get(rate.endpointId)
+    if (lane?.rate !== rate) return
+    rate.expire(now)
+    if (rate.isSpent) this.setAlarm(lane)
+    else this.goOn(lane)
+  }
+
+  /** Policies may have been changed: of this workspace, or of any. Lanes that wait for their rate load again to learn it. */
+  policiesChanged(workspaceId: string | null): void {
+    for (const lane of this.lanes.values()) {
+      if (!lane.rate || (workspaceId !== null && lane.workspaceId !== workspaceId)) continue
+      lane.rate.stale = true
+      this.order.offer(lane)
+    }
+    this.wakeLoader()
+  }
+
   /** The result of loading. Null if it is not to be sent: it is gone, its shard is lost, its endpoint is disabled, or not now. */
   loaded(row: Waiting, content: Content | null, at: number): Loaded | null {
     const { lane } = row
@@ -352,8 +430,9 @@ export class Lanes {
       this.release(row)
     } else {
       if (lane.failures === null) this.countFailures(lane, content.failures)
-      if (lane.maySend(row)) return { row, content, at }
+      if (lane.maySend(row) && lane.takesPermit(row, at)) return { row, content, at }
       this.giveBack([row])
+      this.setAlarm(lane)
     }
     return null
   }
@@ -433,6 +512,7 @@ export class Lanes {
 
   /** sent → settled: nothing was sent, so this is neither a failure nor a claim. It is read again after a pause. */
   noTurn({ row }: Sent): void {
+    this.notBegun(row)
     this.putOff([row])
     if (this.lookAhead.ripe) this.toLoad.raise()
   }
@@ -466,7 +546,26 @@ export class Lanes {
 
   private mayStart(loaded: Loaded, now: number, holdsLease: boolean): boolean {
     const { lane, term } = loaded.row
-    return holdsLease && !term.lost && !this.isStale(loaded, now) && lane.maySend(loaded.row)
+    if (!holdsLease || term.lost || this.isStale(loaded, now) || !lane.maySend(loaded.row)) return false
+    return lane.takesPermit(loaded.row, now)
+  }
+
+  /** Its attempt begins: what follows cannot be taken back. */
+  begin({ row }: Sent, now: number): void {
+    if (row.permit === null) return
+    row.permit.begin(now)
+    row.begunAt = now
+    row.lane.underWay++
+    this.setAlarm(row.lane)
+  }
+
+  /** Nothing was sent after all. */
+  private notBegun(row: Waiting): void {
+    if (row.begunAt === null) return
+    row.permit!.undo(row.begunAt)
+    row.begunAt = null
+    row.permit = null
+    row.lane.underWay--
   }
 
   /** sent → settled */
@@ -520,12 +619,14 @@ export class Lanes {
       return
     }
     lane.mended(failures)
+    if (lane.rate) lane.rate.stale = true
     this.goOn(lane)
   }
 
   /** sent → settled, without an observation: its claim is counted later. */
   unobserved({ row }: Sent, posted: boolean): void {
     if (row.stage !== "sent") return
+    if (!posted) this.notBegun(row)
     this.over(row, true)
     this.countLater(row, posted)
   }
@@ -544,6 +645,7 @@ export class Lanes {
 
   /** sent → recorded: its endpoint cannot be used, so the lane is parked. */
   unusable({ row }: Sent): void {
+    this.notBegun(row)
     this.park(row.lane)
     this.release(row)
     this.wakeLoader()
@@ -552,7 +654,7 @@ export class Lanes {
   private over(row: Waiting, keepsPermit: boolean): void {
     this.leave(row)
     row.stage = "settled"
-    row.keepsPermit = keepsPermit || row.lane.heldUp
+    row.keepsPermit = keepsPermit || row.lane.heldUp || row.permit?.isSlow === true
     if (!row.keepsPermit) this.order.freePermit(row.lane)
   }
 
@@ -644,6 +746,7 @@ export class Lanes {
   private letGo(row: Waiting): void {
     this.order.over(row)
     row.stage = "recorded"
+    if (row.begunAt !== null) row.lane.underWay--
     if (this.held.recorded(row)) this.unhold(row)
   }
 
@@ -652,6 +755,9 @@ export class Lanes {
     this.inFlight--
     row.lane.tenant.inFlight--
     if (row.stage === "sent") this.lookAhead.release(row.lane.tenant)
+    if (row.begunAt !== null) return
+    row.permit?.giveBack()
+    row.permit = null
   }
 
   /** From now on a read may bring it again. */

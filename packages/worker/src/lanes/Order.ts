@@ -3,12 +3,10 @@
  * retry first, so that none waits forever. Within each kind, workspaces and lanes take turns (RoundRobin.ts). Before them go
  * test sends, and before all, one at a time, those in quarantine (Quarantine.ts).
  */
-import type { Lane, Waiting } from "./Lane.ts"
+import { type Lane, RETRY_TURN, type Waiting } from "./Lane.ts"
 import { Quarantine } from "./Quarantine.ts"
 import { RoundRobin } from "./RoundRobin.ts"
 import { mayTake } from "./SlotShares.ts"
-
-const RETRY_TURN = 8
 
 export class Order {
   private readonly tests = new RoundRobin<Lane>()
@@ -94,7 +92,7 @@ export class Order {
   private from(turns: RoundRobin<Lane>, line: "tests" | "fresh" | "again"): Waiting | undefined {
     for (let lane = turns.next(this.admitted); lane !== undefined; lane = turns.next(this.admitted)) {
       if (!(line === "tests" ? lane.openToTests : lane.open)) continue
-      const row = lane[line].shift()
+      const row = lane.shift(line)
       if (row === undefined) continue
       start(row)
       this.offer(lane)

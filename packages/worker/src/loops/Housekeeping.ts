@@ -1,6 +1,6 @@
 /**
  * Periodic work: removes old history in a daily run; every minute erases expired secrets from answers kept under idempotency
- * keys, and sums up finished hours for statistics. Each has its own loop, so that none waits for another or fails with it.
+ * keys, forgets when attempts under a rate began, and sums up finished hours for statistics. Each has its own loop, so that none waits for another or fails with it.
  *
  * The daily run is requested every minute and done once a day (UTC). The database remembers the last run, so restarts do not
  * matter. Source: spec §8, §3.4 (Retention) and §4.3.
@@ -32,11 +32,14 @@ export const make = Effect.map(Effect.all([Retention, HourlyRollups]), ([retenti
   const count = hours.count.pipe(
     Effect.catchAll((error) => Effect.logWarning("Hours could not be counted for statistics", error))
   )
+  const forget = retention.forget.pipe(
+    Effect.catchAll((error) => Effect.logWarning("Beginnings of attempts could not be forgotten", error))
+  )
   return {
     /** `here`: whether this worker is the one to do it. */
     run: (here: () => boolean): Effect.Effect<unknown> =>
       Effect.forEach(
-        [look, erase, count],
+        [look, erase, forget, count],
         (work) =>
           Effect.suspend((): Effect.Effect<unknown> => (here() ? work : Effect.void)).pipe(
             Effect.repeat(housekeeping),

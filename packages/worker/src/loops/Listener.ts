@@ -1,6 +1,6 @@
 /**
  * Receives hints by PostgreSQL's LISTEN: from publishers while this worker sleeps (Rhythm.ts), and when an endpoint is enabled
- * or changed. They save time; no promise depends on them.
+ * or changed, or its workspace's policy. They save time; no promise depends on them.
  *
  * The listener has its own connection, and reopens it when it breaks. Until then no notification arrives, and the engine is
  * told so: it polls further back meanwhile. (`sql.listen` of @effect/sql-pg stays silent forever once its connection is
@@ -23,6 +23,8 @@ export interface Hearer {
   readonly published: (row: DueRow) => void
   /** The endpoint was enabled, or something was changed that its requests depend on. `failures` attempts in a row have failed. */
   readonly mended: (endpointId: string, failures: number, shard: number) => void
+  /** The delivery policy of this workspace was changed. */
+  readonly policyChanged: (workspaceId: string) => void
 }
 
 export class Listener extends Context.Tag("@posthorn/worker/Listener")<
@@ -46,6 +48,7 @@ export const layer = Layer.effect(
         connection.onNotification((payload) => {
           const [since, shards = "", ...more] = payload.split(" ")
           if (since === "mended") hearer.mended(shards, Number(more[0]), Number(more[1]))
+          else if (since === "policy") hearer.policyChanged(shards)
           else if (more.length > 0) hearer.published(publishedRow(Number(since), Number(shards), more))
           else hearer.heard(Number(since) || null, shards.split(",").map(Number))
         })

@@ -12,6 +12,7 @@
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
+import type { Content } from "@posthorn/persistence/engine/Queue"
 import { elapsed, elapsedNow } from "@posthorn/telemetry/Elapsed"
 import { makeTrouble, reporting } from "@posthorn/telemetry/Trouble"
 import { Data, Effect } from "effect"
@@ -20,13 +21,13 @@ import type { Loaded } from "../lanes/Stages.ts"
 import type { Parts } from "../Parts.ts"
 import { schedulesOf } from "../Schedules.ts"
 
-type LoaderParts = Pick<Parts, "clock" | "lanes" | "ownership" | "queue" | "tuning">
+type LoaderParts = Pick<Parts, "clock" | "lanes" | "ownership" | "queue" | "resolve" | "tuning">
 
 /** The answer came too late: its content may have changed since. */
 class LateAnswer extends Data.TaggedError("LateAnswer")<{ readonly message: string }> {}
 
 export const makeLoader = (
-  { clock, lanes, ownership, queue, tuning }: LoaderParts,
+  { clock, lanes, ownership, queue, resolve, tuning }: LoaderParts,
   fillSlots: Effect.Effect<void>
 ): Effect.Effect<never> => {
   const trouble = makeTrouble("Deliveries cannot be loaded", "Deliveries can be loaded again")
@@ -49,6 +50,22 @@ export const makeLoader = (
     })
   }
 
+  /** The rates that hold now. What was begun under them is read once, when this worker does not know it. */
+  const obey = (
+    rows: ReadonlyArray<Waiting>,
+    contents: ReadonlyArray<Content | null>
+  ): Effect.Effect<void, SqlError> => {
+    const unread = lanes.obey(
+      rows,
+      contents.map((content) => content?.endpoint && resolve(content.endpoint.policy).rateLimit)
+    )
+    if (unread.length === 0) return Effect.void
+    const asked = unread.map(({ lane: { endpointId, workspaceId }, rate: { limit, mostUnrecorded } }) => {
+      return { workspaceId, endpointId, ...limit, mostUnrecorded }
+    })
+    return Effect.zipWith(queue.begun(asked), elapsedNow, (begun, now) => lanes.remember(unread, begun, now))
+  }
+
   /** The most to load at once. Each answer in time doubles it, without limit. */
   let most = Number.POSITIVE_INFINITY
 
@@ -62,6 +79,7 @@ export const makeLoader = (
         return yield* new LateAnswer({ message: `The answer took ${Math.round(now - asked)} ms` })
       }
       most *= 2
+      yield* obey(rows, contents)
       const loaded = rows.flatMap((row, n) => lanes.loaded(row, contents[n] ?? null, now) ?? [])
       lanes.measure(now)
       lanes.makeReady(yield* countInDoubt(loaded))

@@ -79,9 +79,11 @@ export const makeSlots = (parts: Parts): Effect.Effect<Slots> =>
     }
 
     const attempt = (sent: Sent): Effect.Effect<void> => {
+      const began = elapsed(clock)
       const at = databaseClock.now()
       try {
         const prepared = prepare(sent.row, sent.content, Math.floor(at / 1000))
+        lanes.begin(sent, began)
         if (prepared === "invalid_url") return settle(sent, at, null, INVALID_URL)
         return Effect.flatMap(receiver.send(prepared), (seen) =>
           // Null: the receiver closed before there was an observation. The delivery stays in the queue.
@@ -144,5 +146,6 @@ const observedOf = (
   url: prepared?.url ?? content.endpoint.url,
   responseHeaders: seen.responseHeaders ?? null,
   ...(prepared?.evidence ?? NONE),
+  underRate: row.begunAt !== null,
   ...verdict
 })

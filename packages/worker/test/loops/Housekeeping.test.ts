@@ -6,9 +6,9 @@ import { Effect, Layer, TestClock } from "effect"
 import * as Housekeeping from "../../src/loops/Housekeeping.ts"
 
 /** What has been begun in 140 seconds, of which `hangs` never ends. */
-const begun = (hangs: "daily" | "erased" | "counted") =>
+const begun = (hangs: "daily" | "erased" | "forgotten" | "counted") =>
   Effect.gen(function* () {
-    const times = { daily: 0, erased: 0, counted: 0 }
+    const times = { daily: 0, erased: 0, forgotten: 0, counted: 0 }
     const step = (what: keyof typeof times) =>
       Effect.suspend(() => {
         times[what] += 1
@@ -17,6 +17,7 @@ const begun = (hangs: "daily" | "erased" | "counted") =>
     const old = Layer.succeed(Retention, {
       daily: Effect.as(step("daily"), null),
       erase: step("erased"),
+      forget: step("forgotten"),
       run: Effect.never
     })
     const { run } = yield* Effect.provide(
@@ -30,13 +31,13 @@ const begun = (hangs: "daily" | "erased" | "counted") =>
 
 it.scoped("§4.3 erases secrets every minute, however long hours are counted and history is removed", () =>
   Effect.gen(function* () {
-    expect(yield* begun("counted")).toEqual({ daily: 3, erased: 3, counted: 1 })
-    expect(yield* begun("daily")).toEqual({ daily: 1, erased: 3, counted: 3 })
+    expect(yield* begun("counted")).toEqual({ daily: 3, erased: 3, forgotten: 3, counted: 1 })
+    expect(yield* begun("daily")).toEqual({ daily: 1, erased: 3, forgotten: 3, counted: 3 })
   })
 )
 
 it.scoped("§4.5 counts hours every minute, however long secrets are erased", () =>
   Effect.gen(function* () {
-    expect(yield* begun("erased")).toEqual({ daily: 3, erased: 1, counted: 3 })
+    expect(yield* begun("erased")).toEqual({ daily: 3, erased: 1, forgotten: 3, counted: 3 })
   })
 )

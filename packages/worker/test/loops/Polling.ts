@@ -13,6 +13,7 @@ export const alone: LanesOptions = {
   slots: 0,
   retryDelayMs: 0,
   later: () => undefined,
+  wakeAt: () => undefined,
   pollFrom: () => undefined
 }
 
@@ -29,6 +30,7 @@ export const quietQueue: Omit<Queue["Type"], "due"> = {
   nextDue: () => Effect.succeed(null),
   dueOf: () => Effect.succeed([]),
   load: () => Effect.succeed([]),
+  begun: () => Effect.succeed([]),
   countClaims: () => Effect.succeed(new Map()),
   disabledAmong: () => Effect.succeed([])
 }

@@ -41,6 +41,7 @@ export const observed = ({ id }: Workspace, about: About): Observed => {
     responseBody: null,
     url: "https://example.com/",
     responseHeaders: null,
+    underRate: false,
     retryAfterMs: status === "failed" && !exhausted ? 3_600_000 : null,
     exhausted,
     disables: status === "delivered" ? null : { kind: "failures", count: FAILURE_LIMIT },

@@ -5,6 +5,7 @@ import { InDoubt } from "../../src/lanes/InDoubt.ts"
 import { Lane } from "../../src/lanes/Lane.ts"
 import { Lanes } from "../../src/lanes/Lanes.ts"
 import { Memory } from "../../src/lanes/Memory.ts"
+import { Rate } from "../../src/lanes/Rate.ts"
 import { SlotShares } from "../../src/lanes/SlotShares.ts"
 import { LateCommits } from "../../src/loops/LateCommits.ts"
 import { Poller } from "../../src/loops/Poller.ts"
@@ -268,6 +269,23 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       }
       return () => {
         Lanes.prototype.start = start
+      }
+    }
+  },
+  "L21: what was begun before is not asked for": {
+    model: changing("begun", () => (rated) => rated.map(() => ({ agesMs: [] })))
+  },
+  "L21: what a dead worker had begun and not recorded is not counted": {
+    model: changing("begun", (begun) => (rated) => begun(rated, () => undefined))
+  },
+  "L21: a permit is free when its attempt begins": {
+    engine: () => {
+      const { begin } = Rate.prototype
+      Rate.prototype.begin = function () {
+        this.giveBack()
+      }
+      return () => {
+        Rate.prototype.begin = begin
       }
     }
   }

@@ -1,5 +1,5 @@
 /** What a world consists of, and what can be committed in it. */
-import type { PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
+import type { PolicyInForce, RateLimit } from "@posthorn/domain/DeliveryPolicy"
 import type { VersionedPolicy } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import type { Outgoing } from "../../src/Receiver.ts"
@@ -57,6 +57,13 @@ export type Fact =
       readonly at: number
       readonly endpointId: string
     }
+
+/** From then on an endpoint has this rate. */
+export interface RateChange {
+  readonly endpointId: string
+  readonly at: number
+  readonly limit: RateLimit | null
+}
 
 export interface Post {
   /** The same attempt, sent once more because a kept-alive connection broke. */

@@ -1,6 +1,6 @@
 /** What the laws read: a history, whether it was lived in a simulated world or by real processes. */
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
-import type { Answered, Delivery, Endpoint, Fact, Mended, Post, Secret } from "./Facts.ts"
+import type { Answered, Delivery, Endpoint, Fact, Mended, Post, RateChange, Secret } from "./Facts.ts"
 
 export interface Judged {
   readonly model: {
@@ -16,6 +16,10 @@ export interface Judged {
   readonly posts: ReadonlyArray<Post>
   readonly answered: ReadonlyArray<Answered>
   readonly mended?: ReadonlyArray<Mended>
+  /** The rates that endpoints have had, in the order of the changes. */
+  readonly rates?: ReadonlyArray<RateChange>
+  /** Whether its sender had lost the shard and could not know it. */
+  readonly isStray?: (post: Post) => boolean
   readonly secrets: ReadonlyArray<Pick<Secret, "endpointId" | "key">>
   /** The delivery that kills whoever sends it. */
   readonly poison: string | null

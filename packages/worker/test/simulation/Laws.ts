@@ -268,6 +268,33 @@ const fence: Law = (world) =>
       : []
   )
 
+/** L21: in no window of an endpoint's rate are more attempts begun, from when its last change must be known. */
+const rates: Law = (world) => {
+  const { rates: changes = [] } = world
+  const sent = new Map<string, Array<number>>()
+  for (const post of world.posts) {
+    if (post.again || world.isStray?.(post)) continue
+    const { endpointId } = endpointOf(world, post.deliveryId)
+    sent.set(endpointId, [...(sent.get(endpointId) ?? []), post.at])
+  }
+  return changes.flatMap(({ at, endpointId, limit }, n) => {
+    if (limit === null) return []
+    const from = at === 0 ? 0 : at + world.reachMs(at)
+    const next = changes.find((change, m) => m > n && change.endpointId === endpointId)
+    const until = next?.at ?? Number.POSITIVE_INFINITY
+    const times = (sent.get(endpointId) ?? []).filter((time) => time >= from && time < until)
+    return times.flatMap((first, m) => {
+      const last = times[m + limit.requests]
+      const slack = world.lagMs?.(first) ?? 1e-6
+      return last === undefined || last - first >= limit.perSeconds * 1_000 - slack
+        ? []
+        : [
+            `${endpointId}: ${limit.requests + 1} attempts from ${first} to ${last}, not within ${limit.perSeconds} s`
+          ]
+    })
+  })
+}
+
 export const laws: Readonly<Record<string, Law>> = {
   "L1 nothing is lost": nothingLost,
   "L2 drained means terminal": drainedMeansTerminal,
@@ -285,7 +312,8 @@ export const laws: Readonly<Record<string, Law>> = {
   "L17 pauses": pauses,
   "L18 fair": fair,
   "L19 prompt": prompt,
-  "L20 fence": fence
+  "L20 fence": fence,
+  "L21 rates": rates
 }
 
 export const violations = (world: Judged): ReadonlyArray<string> =>

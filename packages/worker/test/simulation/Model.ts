@@ -7,6 +7,7 @@
 import { type DeliveryPolicy, inForce, type PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
 import { disablingReason, isUncounted } from "@posthorn/domain/Verdict"
 import type {
+  Begun,
   Claim,
   ClaimOutcome,
   Content,
@@ -15,11 +16,12 @@ import type {
   DueRow,
   Heads,
   LaneRef,
+  Rated,
   Refill,
   VersionedPolicy
 } from "@posthorn/persistence/engine/Queue"
 import type { Disabled, Observed, Recorded } from "@posthorn/persistence/engine/Records"
-import type { Delivery, Endpoint, Fact } from "./Facts.ts"
+import type { Delivery, Endpoint, Fact, RateChange } from "./Facts.ts"
 
 export class Model {
   /** Transactions that have published and may still commit, by shard; and the shards whose worker sleeps. */
@@ -31,6 +33,9 @@ export class Model {
   readonly deadLetters = new Set<string>()
   readonly notified: Array<string> = []
   readonly facts: Array<Fact> = []
+  readonly rates: Array<RateChange> = []
+  /** When attempts under a rate began: of each endpoint, by their ids. */
+  private readonly begins = new Map<string, Map<string, number>>()
   /** Attempts on record. */
   private readonly stored = new Set<string>()
   /** Since when each row of the queue is as it is, and when each shard was last taken over from a dead worker. */
@@ -188,6 +193,35 @@ export class Model {
     })
   }
 
+  begun(
+    rated: ReadonlyArray<Rated>,
+    suspectedUntil: (shard: number) => number | undefined
+  ): ReadonlyArray<Begun> {
+    return rated.map(({ endpointId, mostUnrecorded, perSeconds, requests }) => {
+      const begins = this.beginsOf(endpointId)
+      const within = (end: number, slack = 0) =>
+        [...begins.values()].filter((at) => at <= end && at > end - perSeconds * 1_000 - slack)
+      const until = suspectedUntil(this.endpoints.get(endpointId)!.shard)
+      if (until !== undefined) {
+        const due = [...this.queue.values()].filter(
+          (row) => row.endpointId === endpointId && row.due <= until
+        )
+        const most = Math.min(due.length, mostUnrecorded, requests - within(until / 1_000).length)
+        for (let n = 1; n <= most; n++) begins.set(`unrecorded ${until} ${n}`, until / 1_000)
+      }
+      const times = within(this.now(), 2_000)
+        .sort((a, b) => b - a)
+        .slice(0, requests)
+      return { agesMs: times.map((at) => this.now() - at) }
+    })
+  }
+
+  private beginsOf(endpointId: string): Map<string, number> {
+    const begins = this.begins.get(endpointId) ?? new Map<string, number>()
+    this.begins.set(endpointId, begins)
+    return begins
+  }
+
   countClaims(
     claims: ReadonlyArray<Claim>,
     limit: number,
@@ -243,6 +277,8 @@ export class Model {
         })
         .map(({ endpointId }) => endpointId as string)
     )
+    for (const { at, attemptId, endpointId, underRate } of group)
+      if (underRate) this.beginsOf(endpointId).set(attemptId, at)
     for (const [place, observed] of group.entries()) {
       if (changed.has(observed.endpointId)) continue
       const delivery = this.deliveries.get(observed.deliveryId)
@@ -332,6 +368,7 @@ export class Model {
   repolicy(endpoint: Endpoint, own: DeliveryPolicy | null): void {
     if (endpoint.deleted) return
     endpoint.policy = { own, workspace: null, version: `${Number(endpoint.policy.version) + 1}` }
+    this.rates.push({ endpointId: endpoint.id, at: this.now(), limit: own?.rateLimit ?? null })
   }
 
   rotate(endpoint: Endpoint, secret: Uint8Array, graceMs: number): void {

@@ -16,6 +16,13 @@ export const policyOf = (chance: Chance): DeliveryPolicy => {
     ),
     ...some("jitter", 0, 0.1, 0.5),
     ...some("honorRetryAfter", true, true, false),
+    ...some<"rateLimit", DeliveryPolicy["rateLimit"] & {}>(
+      "rateLimit",
+      { requests: 1, perSeconds: 1 },
+      { requests: 3, perSeconds: 2 },
+      { requests: 2, perSeconds: 8 },
+      { requests: 200, perSeconds: 2 }
+    ),
     ...some<"disableAfter", DeliveryPolicy["disableAfter"] & {}>(
       "disableAfter",
       { kind: "failures", count: 4 },

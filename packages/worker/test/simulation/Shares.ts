@@ -42,6 +42,11 @@ export class Shares {
     for (let shard = 0; shard < SHARDS; shard++) this.owners.set(shard, null)
   }
 
+  /** In microseconds; undefined when the last owner gave it back. */
+  suspectedUntil(shard: number): number | undefined {
+    return this.suspectUntil.get(shard)
+  }
+
   /** Takes everything from a worker that is taken for dead: its shards were not given back cleanly. */
   abandon(worker: Worker): void {
     for (const shard of worker.shards) {

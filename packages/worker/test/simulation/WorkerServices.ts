@@ -42,6 +42,7 @@ export const services = (
     nextDue: (shards) => statement("nextDue", () => model.nextDue(shards)),
     dueOf: (lanes) => statement("dueOf", () => model.dueOf(lanes)),
     load: (rows) => statement("load", () => model.load(rows)),
+    begun: (rated) => statement("begun", () => model.begun(rated, (shard) => shares.suspectedUntil(shard))),
     countClaims: (claims, limit, sending) =>
       statement("countClaims", () => model.countClaims(claims, limit, sending)),
     disabledAmong: (lanes) => statement("disabledAmong", () => model.disabledAmong(lanes))
@@ -56,7 +57,12 @@ export const services = (
       deadLetter: (batch) => statement("deadLetter", () => model.deadLetter(batch))
     }),
     Layer.succeed(HourlyRollups, { count: Effect.succeed(0) }),
-    Layer.succeed(Retention, { daily: Effect.succeed(null), erase: Effect.succeed(0), run: Effect.never }),
+    Layer.succeed(Retention, {
+      daily: Effect.succeed(null),
+      erase: Effect.succeed(0),
+      forget: Effect.succeed(0),
+      run: Effect.never
+    }),
     // Jobs are made in SQL alone, by whoever holds their row: tested on PostgreSQL, in Replays.test.ts.
     Layer.succeed(ReplaySteps, { running: () => Effect.succeed([]), step: () => Effect.never }),
     // Nobody tells it the database's time: it keeps the wall clock of its worker.

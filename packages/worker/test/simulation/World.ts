@@ -81,6 +81,7 @@ export class World implements Judged {
     this.disruptions +
     this.posts.filter((post) => post.deliveryId === deliveryId && this.deluded.has(post)).length
   private readonly deluded = new Set<Post>()
+  readonly isStray = (post: Post) => this.deluded.has(post)
   readonly holdersLost = (deliveryId: string) => this.lostHolders.get(deliveryId) ?? 0
   readonly plan: FaultPlan
   /** When nobody heard notifications, in a deaf world. */
@@ -108,6 +109,10 @@ export class World implements Judged {
     this.plan = { ...plan, tuning: { ...plan.tuning, ...tuning } }
     this.slowness = new Slowness(this.time, this.chance, plan.slowestMs)
     sabotage?.(this.model)
+  }
+
+  get rates() {
+    return this.model.rates
   }
 
   get retryDelayMs(): number {
@@ -218,6 +223,8 @@ export class World implements Judged {
   private addEndpoint(n: number, workspaceId: string, manner: string): void {
     const id = idOf(n)
     const url = `https://receiver-${n}.example.com/${manner}`
+    const own = this.ownPolicy()
+    this.model.rates.push({ endpointId: id, at: 0, limit: own?.rateLimit ?? null })
     this.model.endpoints.set(id, {
       id,
       workspaceId,
@@ -227,7 +234,7 @@ export class World implements Judged {
       generation: 0,
       streak: 0,
       failingSince: 0,
-      policy: { own: this.ownPolicy(), workspace: null, version: "0" },
+      policy: { own, workspace: null, version: "0" },
       secret: this.newSecret(id, workspaceId),
       previous: null,
       deleted: false
