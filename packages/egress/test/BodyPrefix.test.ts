@@ -21,7 +21,7 @@ describe("storedBody", () => {
   )
 
   it.prop(
-    "§2.3 is the whole text when that fits, and its longest whole prefix otherwise",
+    "§2.3 is the whole text if it fits, and its longest prefix of whole characters otherwise",
     [FastCheck.string({ unit: "binary", maxLength: 12 })],
     ([text]) => {
       const whole = text.replaceAll("\0", "\uFFFD")
@@ -41,7 +41,7 @@ describe("storedBody", () => {
     ["an unfinished character at the end of a whole body", [Buffer.from("a€").subarray(0, 3)], "a\uFFFD"],
     ["a character that the limit tears", [`${"x".repeat(LIMIT - 1)}€`], "x".repeat(LIMIT - 1)],
     [
-      "a character that is torn where reading stopped",
+      "a character that is cut where reading stopped",
       [Buffer.from(`${"x".repeat(LIMIT - 3)}😀`).subarray(0, LIMIT)],
       "x".repeat(LIMIT - 3)
     ],

@@ -27,7 +27,7 @@ describe("the request", () => {
     })
   )
 
-  it.scopedLive("§4.1 carries bytes as they are, from nothing to a mebibyte", () =>
+  it.scopedLive("§4.1 carries bytes unchanged, from nothing to a mebibyte", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { send } = yield* dispatcher()
@@ -40,7 +40,7 @@ describe("the request", () => {
     })
   )
 
-  it.scopedLive("§3.4 sends no cookie that it was given", () =>
+  it.scopedLive("§3.4 sends back no cookie that it received", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { send } = yield* dispatcher()
@@ -55,7 +55,7 @@ describe("the request", () => {
 })
 
 describe("deadlines", () => {
-  it.scopedLive("§8 holds the request deadline, whatever came before it", () =>
+  it.scopedLive("§8 keeps the request deadline, whatever came before it", () =>
     Effect.gen(function* () {
       const stalled = yield* makeReceiver({ tls: "valid", accept: "stall" })
       const receiver = yield* makeReceiver()
@@ -79,7 +79,7 @@ describe("deadlines", () => {
     }).pipe(Effect.timeout("30 seconds"))
   )
 
-  it.scopedLive("§8 hears what came before a deadline that passed while this process stood still", () =>
+  it.scopedLive("§8 reads what arrived before a deadline that passed while this process was stopped", () =>
     Effect.gen(function* () {
       const standStill = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
       const receiver = yield* makeReceiver({
@@ -90,7 +90,7 @@ describe("deadlines", () => {
           },
           "/body": (a) => {
             a.raw("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n")
-            // Once its head has been read, and where the event loop looks at timers next.
+            // After its head has been read, and where the event loop checks timers next.
             setTimeout(() => {
               setImmediate(() => {
                 a.raw("ok")
@@ -118,7 +118,7 @@ describe("deadlines", () => {
     })
   )
 
-  it.scopedLive("§4.1 gives the body its own deadline, which begins at the head", () =>
+  it.scopedLive("§4.1 gives the body a deadline of its own, which begins at the head", () =>
     Effect.gen(function* () {
       const late: Behaviour = (a) => {
         setTimeout(() => a.raw("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"), 500)

@@ -28,7 +28,7 @@ describe("connecting", () => {
     Effect.gen(function* () {
       const notFound = Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" })
 
-      // The system's own answer, without asking anybody: no part of a name is that long.
+      // The system answers this without a query: no part of a name may be that long.
       const system = observe(`https://${"a".repeat(64)}.example/`)
       const error = observe("https://nowhere.example/", { resolve: (_, callback) => callback(notFound, []) })
       const empty = observe("https://nowhere.example/", { resolve: (_, callback) => callback(null, []) })
@@ -59,7 +59,7 @@ describe("connecting", () => {
   )
 
   it.scopedLive(
-    "§2.8 a name that resolves to a refused address fails like one that does not resolve, in all but its name",
+    "§2.8 a name that resolves to a refused address fails exactly like one that does not resolve",
     () =>
       Effect.gen(function* () {
         const inner = [{ address: "10.0.0.7", family: 4 }]
@@ -80,7 +80,7 @@ describe("connecting", () => {
       })
   )
 
-  it.scopedLive("§2.8 connects to the addresses that are left when some are refused", () =>
+  it.scopedLive("§2.8 connects to the remaining addresses when some are refused", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const addresses = ["10.0.0.1", "127.0.0.1", "169.254.169.254"].map((address) => ({
@@ -97,7 +97,7 @@ describe("connecting", () => {
     })
   )
 
-  it.scopedLive("looks up one name once, however many sends wait for it", () =>
+  it.scopedLive("looks up a name once, however many requests wait for it", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       let lookups = 0
@@ -119,7 +119,7 @@ describe("connecting", () => {
     })
   )
 
-  it.scopedLive("§3.4 verifies certificates, and calls a refusal tls_failed, again and again", () =>
+  it.scopedLive("§3.4 verifies certificates, and calls a refusal tls_failed, repeatedly", () =>
     Effect.gen(function* () {
       for (const tls of ["expired", "other-name", "other-ca", "self-signed"] as const) {
         const receiver = yield* makeReceiver({ tls })

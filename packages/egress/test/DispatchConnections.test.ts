@@ -14,7 +14,7 @@ const DEAD_MS = 600
 describe("connections", () => {
   const connectionsOf = (received: ReadonlyArray<Received>) => received.map(({ connection }) => connection)
 
-  it.scopedLive("§3.4 keeps one connection for sends that follow each other", () =>
+  it.scopedLive("§3.4 keeps one connection for consecutive requests", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { send } = yield* dispatcher()
@@ -36,7 +36,7 @@ describe("connections", () => {
     })
   )
 
-  it.scopedLive("§4.1 does not go on with a connection that it stopped reading", () =>
+  it.scopedLive("§4.1 does not reuse a connection that it stopped reading", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { send, connections } = yield* dispatcher()
@@ -49,7 +49,7 @@ describe("connections", () => {
     })
   )
 
-  it.scopedLive("§3.4 sends again on a fresh connection when a kept one was stale, every time", () =>
+  it.scopedLive("§3.4 sends again on a new connection when a kept one was stale, every time", () =>
     Effect.gen(function* () {
       const stale: Behaviour = (a) => (a.nthOnConnection === 1 ? a.reply(200, "ok") : a.close())
       const staleReset: Behaviour = (a) => (a.nthOnConnection === 1 ? a.reply(200, "ok") : a.reset())
@@ -65,7 +65,7 @@ describe("connections", () => {
     })
   )
 
-  it.scopedLive("§3.4 survives receivers that close right after a kept-alive answer, in a race", () =>
+  it.scopedLive("§3.4 survives receivers that close right after a kept-alive answer", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { send } = yield* dispatcher()
@@ -80,7 +80,7 @@ describe("connections", () => {
     })
   )
 
-  it.scopedLive("§3.4 sends once more only: a second silent end is a failure", () =>
+  it.scopedLive("§3.4 sends again once only: a second end without an answer is a failure", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { send } = yield* dispatcher()
@@ -123,7 +123,7 @@ describe("connections", () => {
     }).pipe(Effect.timeout("30 seconds"))
   )
 
-  it.scopedLive("closes what an origin kept when it is the one not used for longest", () =>
+  it.scopedLive("closes the idle connections of the origin that was not used for longest", () =>
     Effect.gen(function* () {
       const receivers = yield* Effect.all(Array.from({ length: 3 }, () => makeReceiver()))
       const { send, connections } = yield* dispatcher({ maxOrigins: 2 })
@@ -155,7 +155,7 @@ describe("connections", () => {
         Effect.map(send(to(live.url("/ok"))), ({ durationMs }) => durationMs)
       )
 
-      // Whoever waits for a dead one waits for its deadline; a machine that stands still does so for some of them only.
+      // A request behind a dead origin would wait for its deadline; a stalling machine delays only some of them.
       expect(durations.toSorted((a, b) => a - b)[10]).toBeLessThan(DEAD_MS / 2)
       expect(live.connections.opened).toBe(1)
       for (const observation of yield* Fiber.join(hanging))
@@ -163,7 +163,7 @@ describe("connections", () => {
     })
   )
 
-  it.scopedLive("hung requests do not hold up others of the same origin", () =>
+  it.scopedLive("hung requests do not delay others of the same origin", () =>
     Effect.gen(function* () {
       const never: Behaviour = () => undefined
       const receiver = yield* makeReceiver({ behaviours: { "/never": never } })

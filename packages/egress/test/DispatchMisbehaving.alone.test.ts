@@ -13,7 +13,7 @@ import {
   to
 } from "./Sending.ts"
 
-/** When an observation may come. Timers may be a millisecond early; a body's deadline begins when its head came. */
+/** When an observation may come. Timers may be a millisecond early; a body's deadline begins at its head. */
 const span = (until: ReceiverCase["until"]): readonly [number, number] => {
   if (until === null) return [0, REQUEST_TIMEOUT_MS - 1]
   return until === "request deadline"
@@ -70,7 +70,7 @@ describe("misbehaving receivers", () => {
     }
   })
 
-  it.scopedLive("§4.1 hears a reset also when the process stood still before it", () =>
+  it.scopedLive("§4.1 notices a reset even when the process was stopped before it", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver({
         behaviours: {
@@ -101,7 +101,7 @@ describe("misbehaving receivers", () => {
     })
   )
 
-  it("leaves no connection open but the idle ones it may reuse", () =>
+  it("leaves no connection open but idle ones that it may reuse", () =>
     Effect.gen(function* () {
       const { open, idle } = connections()
 

@@ -28,7 +28,7 @@ describe("Failures", () => {
     [coded("UND_ERR_SOCKET"), true, "invalid_response"],
     [coded("HPE_INVALID_CONSTANT"), false, "invalid_response"],
     [coded("UND_ERR_HEADERS_OVERFLOW"), true, "invalid_response"],
-    // openssl s_server -Verify 1, TLS 1.3: the client has sent its request when it learns this.
+    // openssl s_server -Verify 1, TLS 1.3: the client has sent its request before it learns of the refusal.
     [coded("ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"), false, "tls_failed"]
   ])("§4.5 names %s while waiting (any byte: %s) %s", (error, answered, reason) => {
     expect(whileWaiting(error, answered)).toBe(reason)

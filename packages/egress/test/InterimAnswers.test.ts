@@ -9,11 +9,11 @@ const passed = (...chunks: ReadonlyArray<string>): string => {
 }
 
 describe("InterimAnswers", () => {
-  it("passes a final answer on untouched, wherever it is cut", () => {
+  it("passes a final answer on unchanged, wherever it is split", () => {
     for (let at = 0; at <= FINAL.length; at++) expect(passed(FINAL.slice(0, at), FINAL.slice(at))).toBe(FINAL)
   })
 
-  it("takes interim answers away, wherever they are cut", () => {
+  it("removes interim answers, wherever they are split", () => {
     const bytes = `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 103 Hints\r\nlink: x\r\n\r\nHTTP/1.1 199\r\n\r\n${FINAL}`
 
     for (let at = 0; at <= bytes.length; at++) expect(passed(bytes.slice(0, at), bytes.slice(at))).toBe(FINAL)
@@ -30,7 +30,7 @@ describe("InterimAnswers", () => {
     expect(passed(bytes)).toBe(bytes)
   })
 
-  it("leaves an interim answer to the parser that is too large to be one", () => {
+  it("leaves an interim answer that is too large to the parser", () => {
     const head = `HTTP/1.1 103 Hints\r\nx: ${"y".repeat(9000)}`
 
     expect(passed(head.slice(0, 5000), head.slice(5000))).toBe(head)
@@ -38,7 +38,7 @@ describe("InterimAnswers", () => {
     expect(passed(head.slice(0, 8193))).toBe(head.slice(0, 8193))
   })
 
-  it("takes interim answers away from each answer of a connection", () => {
+  it("removes interim answers before each answer of a connection", () => {
     const answers = new InterimAnswers()
     const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n")
 
@@ -48,7 +48,7 @@ describe("InterimAnswers", () => {
     }
   })
 
-  it("counts every byte of one answer, and says when it is too much", () => {
+  it("counts every byte of one answer, and reports when there are too many", () => {
     const answers = new InterimAnswers()
     const half = Buffer.alloc(512 * 1024, "x")
 

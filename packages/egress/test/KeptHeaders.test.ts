@@ -7,7 +7,7 @@ const kept = (...headers: ReadonlyArray<readonly [string, string | Buffer]>) => 
 }
 
 describe("headers that are kept", () => {
-  it("§4.5 keeps the five that tell why, whatever their case, and no others", () => {
+  it("§4.5 keeps the five that explain an answer, in any case, and no others", () => {
     expect(
       kept(
         ["Content-Type", "text/html"],
@@ -31,7 +31,7 @@ describe("headers that are kept", () => {
     expect(kept()).toBeUndefined()
   })
 
-  it("§4.5 cuts a long value to 256 bytes and tears no character apart", () => {
+  it("§4.5 cuts a long value to 256 bytes without splitting a character", () => {
     const long = kept(["location", "x".repeat(5000)]) as { readonly location: string }
     const wide = kept(["location", `x${"€".repeat(100)}`]) as { readonly location: string }
 
@@ -39,7 +39,7 @@ describe("headers that are kept", () => {
     expect(wide.location).toBe(`x${"€".repeat(85)}`)
   })
 
-  it("§4.5 turns bytes that no text has into U+FFFD, joins what came twice, and quotes what JSON must", () => {
+  it("§4.5 replaces invalid bytes by U+FFFD, joins repeated headers, and escapes what JSON must", () => {
     expect(kept(["server", Buffer.from([0x61, 0xff, 0x00, 0x22, 0x5c])])).toEqual({
       server: 'a\uFFFD\uFFFD"\\'
     })

@@ -1,4 +1,4 @@
-/** Requests through a real proxy: what counts as its own failure, and that nothing goes past it. */
+/** Requests through a real proxy: which failures are its own, and that no request goes past it. */
 import { describe, expect, it } from "@effect/vitest"
 import { type ConnectProxy, make as makeProxy, type ProxyBehaviour } from "@posthorn/testkit/ConnectProxy"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
@@ -13,7 +13,7 @@ const through = ({ port }: Pick<ConnectProxy, "port">, options: Partial<Dispatch
 const observe = (proxy: Pick<ConnectProxy, "port">, url: string, options: Partial<DispatchOptions> = {}) =>
   Effect.scoped(Effect.flatMap(through(proxy, options), ({ send }) => Effect.map(send(to(url)), seen)))
 
-/** Soon over. */
+/** A short deadline. */
 const SHORT = { requestTimeoutMs: 400 }
 
 describe("a proxy", () => {
@@ -58,7 +58,7 @@ describe("a proxy", () => {
   )
 
   it.scopedLive(
-    "§2.8 resolves names, which are not looked up here; literal addresses are judged before",
+    "§2.8 resolves names, which are not looked up here; literal addresses are checked before",
     () =>
       Effect.gen(function* () {
         const proxy = yield* makeProxy()
@@ -113,7 +113,7 @@ describe("a proxy", () => {
     "begins to answer": { answer: "HTTP/1.1 20" }
   }
   for (const [what, behaviour] of Object.entries(OWN))
-    it.scopedLive(`§3.4 that ${what} has failed by itself`, () =>
+    it.scopedLive(`§3.4 that ${what} counts as failing itself`, () =>
       Effect.gen(function* () {
         const proxy = yield* makeProxy(behaviour)
         const options = behaviour === "silent" || what === "begins to answer" ? SHORT : {}
@@ -123,7 +123,7 @@ describe("a proxy", () => {
       })
     )
 
-  it.scopedLive("§3.4 that nobody runs has failed by itself", () =>
+  it.scopedLive("§3.4 that does not run counts as failing itself", () =>
     Effect.gen(function* () {
       const { port } = yield* Effect.scoped(makeProxy())
       expect(yield* observe({ port }, "https://hooks.example/")).toEqual(failed("proxy_failed"))
@@ -153,7 +153,7 @@ describe("a proxy", () => {
       })
   )
 
-  it.scopedLive("§3.4 that serves others meanwhile leaves an unanswered CONNECT to the endpoint", () =>
+  it.scopedLive("§3.4 that serves others leaves the blame for an unanswered CONNECT to the endpoint", () =>
     Effect.gen(function* () {
       const proxy = yield* makeProxy()
       const receiver = yield* makeReceiver()
@@ -171,7 +171,7 @@ describe("a proxy", () => {
 })
 
 describe("DELIVERY_PROXY", () => {
-  it("§10 is an http address with a port, and keeps its credentials to itself", () => {
+  it("§10 is an http address with a port, and its credentials are not shown", () => {
     const read = (text: string) =>
       Either.map(parseProxy(text), ({ authorization, host, port }) => [
         host,

@@ -1,16 +1,16 @@
-/** A dispatcher with short deadlines, and what its tests send and compare. */
+/** A dispatcher with short deadlines, and requests and comparisons for its tests. */
 import { authority } from "@posthorn/testkit/Certificates"
 import { Effect } from "effect"
 import { type DispatchOptions, type OutgoingRequest, open } from "../src/Dispatch.ts"
 import type { Observation } from "../src/Observation.ts"
 
 /**
- * Longer than a busy machine stands still, and than it takes to send to all misbehaving receivers at once: what is not late must
- * not look late.
+ * Longer than a busy machine stalls, and than it takes to send to all misbehaving receivers at once, so that a stall does
+ * not look like a timeout.
  */
 export const REQUEST_TIMEOUT_MS = 12_000
 export const BODY_TIMEOUT_MS = 3000
-/** What a deadline may be late by on a machine that is busy with the rest of the tests. */
+/** How late a deadline may be on a machine that is busy with the other tests. */
 export const LATENESS_MS = 4000
 
 export const BODY = JSON.stringify({
@@ -25,7 +25,7 @@ export const HEADERS = {
   "x-trace-id": "0af7651916cd43dd8448eb211c80319c"
 }
 
-/** Its sends as effects: interrupted, one is given up. */
+/** Its requests as effects: interrupting one gives it up. */
 export const dispatcher = (options: Partial<DispatchOptions> = {}) =>
   Effect.acquireRelease(
     Effect.sync(() =>
@@ -62,7 +62,7 @@ export type Sender = Effect.Effect.Success<ReturnType<typeof dispatcher>>
 
 export const to = (url: string, workspaceId = "wsp_1") => ({ workspaceId, url, headers: HEADERS, body: BODY })
 
-/** An observation without its duration and the kept headers, to be compared as a whole. */
+/** An observation without its duration and the kept headers, for comparison. */
 export const seen = ({ durationMs: _, responseHeaders: __, ...rest }: Observation) => rest
 
 export const failed = (failureReason: Observation["failureReason"]) => ({

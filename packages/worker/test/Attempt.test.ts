@@ -61,7 +61,7 @@ describe("Attempt", () => {
     }
   })
 
-  it("§3.3 signs with the new secret first, then the old one, and never with another", () => {
+  it("§3.3 signs with the new secret first, then the old one, and with no other", () => {
     const [current, previous] = [generateSecret(), generateSecret()]
 
     const both = prepare(row, loadedWith("1", [current, previous]), NOW) as Prepared
@@ -79,7 +79,7 @@ describe("Attempt", () => {
     assert.throws(() => verify({ secrets: [previous], headers: one.headers, body: one.body, now: NOW }))
   })
 
-  it("§2.1 judges the URL again, whatever was stored", () => {
+  it("§2.1 checks the URL again, whatever was stored", () => {
     for (const url of [
       "http://example.com/",
       "https://127.0.0.1/",
@@ -117,7 +117,7 @@ describe("Attempt", () => {
     )
   })
 
-  it("§3.4 opens keys and judges the URL once for each state of an endpoint, and anew for the next", () => {
+  it("§3.4 opens secrets and checks the URL once for each version of an endpoint", () => {
     const opened: Array<number> = []
     const counting = makePrepare(
       {
@@ -144,7 +144,7 @@ describe("Attempt", () => {
     assert.strictEqual(opened.length, 2)
   })
 
-  it("§2.3 tells the signature as it is sent, for the evidence", () => {
+  it("§2.3 returns the signature that was sent, for the evidence", () => {
     const { evidence, headers } = prepare(row, loadedWith("1", [generateSecret()]), NOW) as Prepared
 
     assert.deepStrictEqual(evidence, { signature: headers["webhook-signature"]!, requestHeaders: null })

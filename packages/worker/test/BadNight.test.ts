@@ -26,7 +26,7 @@ import {
 const SECOND_MS = 0.05
 const SCALED = { secondMs: SECOND_MS, retryDelayMs: 30 * SECOND_MS }
 const EVENTS = 10
-/** Of each delivery, before the receiver is back. `patient` makes the sixth 7.6 hours after the first. */
+/** The attempts of each delivery before the receiver is back. With `patient` the sixth is 7.6 hours after the first. */
 const FAILURES = 6
 
 const setPolicy = (id: string, policy: DeliveryPolicy) =>
@@ -51,7 +51,7 @@ const evidenceOf = (acme: Workspace) =>
     Arr.groupBy(({ delivery_id }) => delivery_id)
   )
 
-/** When an attempt had failed, at the earliest. */
+/** The earliest moment at which an attempt had failed. */
 const endOf = ({ at, duration_ms }: { readonly at: string; readonly duration_ms: number }) =>
   Date.parse(at) + duration_ms
 
@@ -105,7 +105,7 @@ layer(Setting, { excludeTestServices: true })("a night without a receiver", (it)
         for (const [n, { at }] of those.slice(1).entries())
           assert.isAtLeast(Date.parse(at) - endOf(those[n]!), Math.floor(waits[n]!) - 2, `attempt ${n + 2}`)
       }
-      // What is on record is what the receiver saw.
+      // The evidence agrees with what the receiver saw.
       assert.deepStrictEqual(
         Record.map(told, (those) => those.length),
         Record.map(Arr.groupBy(receiver.received, idOf), (those) => those.length)
@@ -113,7 +113,7 @@ layer(Setting, { excludeTestServices: true })("a night without a receiver", (it)
     })
   )
 
-  it.scoped("§3.5 disables the endpoint, and loses events, with nothing set", () =>
+  it.scoped("§3.5 disables the endpoint and loses events when no policy is set", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace

@@ -1,4 +1,4 @@
-/** The wall clock of a worker's machine is set back by a year: nothing that waits for a duration notices. */
+/** The wall clock of a worker's machine is set back by a year: no wait for a duration is affected. */
 import { SqlError } from "@effect/sql/SqlError"
 import { assert, describe, it } from "@effect/vitest"
 import type { Content, Due, DueRow, LaneRef, Queue } from "@posthorn/persistence/engine/Queue"
@@ -24,7 +24,7 @@ const row: DueRow = {
 
 const locks: SleepLocks = { take: (shards) => Effect.succeed(shards), giveBack: Effect.void }
 
-/** Remembers each sweep, and how often somebody asked after parked endpoints. */
+/** Remembers each sweep, and how often parked endpoints were checked. */
 const watched = () => {
   const sweeps: Array<LaneRef | null> = []
   const asked: Array<string> = []
@@ -64,7 +64,7 @@ const settable = Effect.map(Effect.clock, (real) => {
   return { clock, setBack }
 })
 
-/** A poller that listens, reads shard 0, and has a parked lane; its clock can be set back. */
+/** A poller that listens, polls shard 0, and has a parked lane; its clock can be set back. */
 const reading = Effect.gen(function* () {
   const { asked, queue, sweeps } = watched()
   const { clock, setBack } = yield* settable
@@ -78,7 +78,7 @@ const reading = Effect.gen(function* () {
   return { asked, lanes, poller, setBack, sweeps }
 })
 
-/** A job whose first step fails; gives how many steps were asked for. */
+/** A job whose first step fails; gives the number of requested steps. */
 const replaying = Effect.gen(function* () {
   let asked = 0
   const steps: ReplaySteps["Type"] = {
@@ -103,7 +103,7 @@ const replaying = Effect.gen(function* () {
 })
 
 describe("a clock that was set back", () => {
-  it.scoped("§3.4 does not keep the poller from asking whether a parked endpoint is enabled again", () =>
+  it.scoped("§3.4 does not keep the poller from checking whether a parked endpoint is enabled again", () =>
     Effect.gen(function* () {
       const { asked, setBack } = yield* reading
       yield* TestClock.adjust(2 * tuned.parkedCheckMs)
@@ -131,8 +131,8 @@ describe("a clock that was set back", () => {
   )
 })
 
-describe("a clock that was set back while a replay job rests", () => {
-  it.scoped("§3.4 lets it go on after its 5 s", () =>
+describe("a clock that is set back while a replay job waits", () => {
+  it.scoped("§3.4 lets it continue after its 5 s", () =>
     Effect.gen(function* () {
       const { asked, setBack } = yield* replaying
       yield* TestClock.adjust("1 second")
@@ -146,9 +146,9 @@ describe("a clock that was set back while a replay job rests", () => {
   )
 })
 
-describe("a listener that hears again", () => {
+describe("a listener that is connected again", () => {
   it.scoped(
-    "§3.4 has the poller look after parked endpoints at once: it may have missed that one was enabled",
+    "§3.4 has the poller check parked endpoints at once: it may have missed that one was enabled",
     () =>
       Effect.gen(function* () {
         const { asked, lanes, poller } = yield* reading

@@ -1,4 +1,7 @@
-/** A worker whose machine's clock is wrong: it works by the database's, and stops where receivers would refuse what it signs. */
+/**
+ * A worker whose machine's clock is wrong: it uses the database's time, and stops when receivers would refuse its
+ * signatures.
+ */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -14,7 +17,7 @@ import { attempts, RETRY_DELAY_MS, Setting, worker, workspace } from "./Setting.
 
 const QUARTER_MS = 15 * 60_000
 
-/** What is loaded before a process sets its clock; see chaos/Clocks.ts. */
+/** Loaded before the program in a process, to set its clock; see chaos/Clocks.ts. */
 const offBy = (milliseconds: number) =>
   Effect.map(
     Effect.acquireRelease(
@@ -40,7 +43,7 @@ const settable = Effect.map(Effect.clock, (real) => {
 const signedAt = ({ headers }: Received) =>
   Number(headers.find(([name]) => name.toLowerCase() === "webhook-timestamp")![1]) * 1_000
 
-it.scopedLive("§3.4 signs, dates and repeats by the database's clock, and stops only beyond 4 minutes", () =>
+it.scopedLive("§3.4 signs, dates and retries by the database's clock, and stops only beyond 4 minutes", () =>
   Effect.gen(function* () {
     const receiver = yield* makeReceiver({
       behaviours: { "/once": (answer) => void answer.reply(answer.nth === 1 ? 500 : 200) }

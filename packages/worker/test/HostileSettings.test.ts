@@ -1,4 +1,4 @@
-/** The database, or the role, has settings with which SQL means something else: everything works as it does elsewhere. */
+/** The database or the role has settings that change what SQL means: Posthorn works as usual. */
 
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
@@ -47,7 +47,7 @@ it.scopedLive("§3.4 delivers, retries and records whatever the database's setti
   })
 )
 
-it.scopedLive("§3.4 refuses a role that runs no triggers, by the name of the setting", () =>
+it.scopedLive("§3.4 refuses a role that runs no triggers, and names the setting", () =>
   Effect.gen(function* () {
     const url = yield* freshDatabase
     const [role, text] = [randomName("r"), Redacted.value(url)]
@@ -66,7 +66,7 @@ it.scopedLive("§3.4 refuses a role that runs no triggers, by the name of the se
   })
 )
 
-it.scopedLive("§3.4 a session is gone 6 s after its worker hung up, whatever it waits for", () =>
+it.scopedLive("§3.4 a session ends within 6 s after its worker is gone, whatever it waits for", () =>
   Effect.gen(function* () {
     const url = yield* freshDatabase
     const waiting = Effect.flatMap(

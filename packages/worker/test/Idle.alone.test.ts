@@ -1,4 +1,4 @@
-/** What a worker asks of the database while there is nothing to do: the price of a quiet night. */
+/** The statements of an idle worker. */
 import { layer } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
@@ -7,7 +7,7 @@ import { expect, vi } from "vitest"
 import { drained, endpoint, publish, Setting, worker, workspace } from "./Setting.ts"
 
 const SECONDS = 12
-/** A beat and a look at what is due; now and then dead letters, replay jobs, and whether connections live. */
+/** A beat and a poll each second; now and then dead letters, replay jobs, and checks of connections. */
 const MOST_A_SECOND = 3
 
 layer(Setting, { excludeTestServices: true })("an idle worker", (it) => {
@@ -26,7 +26,7 @@ layer(Setting, { excludeTestServices: true })("an idle worker", (it) => {
       const count = sent.mock.calls.length
       sent.mockRestore()
 
-      // Its beats are there, or this counts nothing.
+      // At least its beats must be counted, or this test counts nothing.
       expect(count).toBeGreaterThan(SECONDS)
       expect(count).toBeLessThanOrEqual(MOST_A_SECOND * SECONDS)
     })

@@ -1,9 +1,9 @@
 /**
- * Requests as the worker really sends them, verified by the libraries that receivers have: Standard Webhooks and Svix, in
- * every major line in use, beside our own. Their Python, Go and other editions follow the same specification and are not
- * installed here.
+ * Requests as the worker sends them, verified by the libraries that receivers use: Standard Webhooks and Svix, in every
+ * major version in use, and our own. Their Python, Go and other editions follow the same specification and are not installed
+ * here.
  *
- * Also the edges of the grace window, to the millisecond, where it is decided: in the database, by its clock.
+ * Also the edges of the grace window, to the millisecond, where they are decided: in the database, by its clock.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
@@ -22,7 +22,7 @@ interface Message {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Gives what was verified, or throws. */
+/** Gives the verified payload, or throws. */
 type Verify = (secret: string, message: Message) => unknown
 
 const byLibrary =
@@ -37,7 +37,7 @@ const libraries: Readonly<Record<string, Verify>> = {
   "standardwebhooks 1.0.0": byLibrary(Standard10),
   "svix 0.85.1": byLibrary(Svix0),
   "svix 1.99.1": byLibrary(Svix1),
-  // From its second line on it verifies only.
+  // From its second version on it only verifies.
   "svix 2.5.0": (secret, message) => {
     byLibrary(Svix2)(secret, message)
     return JSON.parse(message.body.toString("utf8"))
@@ -66,7 +66,7 @@ const accepts = (library: Verify, secret: string, message: Message) => {
   }
 }
 
-/** Each one thing wrong. */
+/** Changes of one thing each. */
 const tampered = ({ body, headers }: Message): Readonly<Record<string, Message>> => {
   const [entry] = headers["webhook-signature"]!.split(" ")
   const header = (name: string, value: string): Message => ({ body, headers: { ...headers, [name]: value } })
@@ -85,7 +85,7 @@ const tampered = ({ body, headers }: Message): Readonly<Record<string, Message>>
   }
 }
 
-/** As a rotation does, which ends at a whole millisecond: puts a secret before the endpoint's own, until so long from now. */
+/** Like a rotation, which ends at a whole millisecond: makes this the previous secret, valid for this long. */
 const rotatedFrom = (workspaceId: string, endpointId: string, old: string, endsIn: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => {
     const sealed = box.seal({ workspaceId, endpointId }, Redacted.make(old))
@@ -136,7 +136,7 @@ layer(Setting, { excludeTestServices: true })("receivers' libraries", (it) => {
     })
   )
 
-  it.scoped("§4.1 refuse it with any one thing changed, under either secret", () =>
+  it.scoped("§4.1 refuse it when any one thing is changed, under either secret", () =>
     Effect.gen(function* () {
       const { message, old, secret } = yield* sent("24 hours")
 
@@ -146,7 +146,7 @@ layer(Setting, { excludeTestServices: true })("receivers' libraries", (it) => {
     })
   )
 
-  it.scoped("§4.1 read the same payload out of it, whatever is in it", () =>
+  it.scoped("§4.1 read the same payload from it, whatever it contains", () =>
     Effect.gen(function* () {
       const { message, secret } = yield* sent("24 hours")
 

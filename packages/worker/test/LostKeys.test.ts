@@ -1,4 +1,4 @@
-/** Endpoints whose secrets no key opens: nothing is sent to them, and nobody else waits for them. On a real PostgreSQL. */
+/** Endpoints whose secrets no key opens: nothing is sent to them, and they delay no others. On a real PostgreSQL. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
@@ -7,8 +7,8 @@ import { endpoint, publish, Setting, statuses, until, worker, workspace } from "
 
 const SHUT = 10
 
-layer(Setting, { excludeTestServices: true })("endpoints whose secrets stay shut", (it) => {
-  it.scoped("§3.4 leave their slots to the others, and keep what waits for them", () =>
+layer(Setting, { excludeTestServices: true })("endpoints whose secrets cannot be opened", (it) => {
+  it.scoped("§3.4 leave their slots to others, and keep their waiting deliveries", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const receiver = yield* makeReceiver()

@@ -1,6 +1,6 @@
 /**
- * The files in docker/monitoring: Prometheus takes them, every alert fires when it should, and dashboard and alerts ask for
- * nothing that is not told. That they are told in truth: ProcessesMeters.test.ts.
+ * The files in docker/monitoring: Prometheus accepts them, every alert fires when it should, and dashboard and alerts use
+ * only existing meters. ProcessesMeters.test.ts checks the meters' values.
  */
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -23,7 +23,7 @@ const promtool = (...words: ReadonlyArray<string>) =>
     })
   })
 
-/** `.ci/run` installs it; elsewhere these are left out. */
+/** `.ci/run` installs promtool; where it is missing these tests are skipped. */
 const { missing } = await promtool("--version")
 
 describe("docker/monitoring", () => {

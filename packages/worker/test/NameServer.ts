@@ -1,4 +1,4 @@
-/** A DNS server on loopback: it answers for the names it has, says that others do not exist, and is silent about `dead`. */
+/** A DNS server on loopback: it answers for its names, says that others do not exist, and never answers for `dead`. */
 import { createSocket } from "node:dgram"
 import { once } from "node:events"
 import { Effect } from "effect"
@@ -25,7 +25,7 @@ export const nameServer = (records: Records) =>
         const isIpv4 = query.readUInt16BE(at + 1) === 1
         const record = records[name]
         const found = record !== undefined && isIpv4
-        // Its id; an answer with recursion, or NXDOMAIN; one question, and one answer at most.
+        // Its id; an answer with recursion, or NXDOMAIN; one question, and at most one answer.
         const head = Buffer.from([
           query[0]!,
           query[1]!,

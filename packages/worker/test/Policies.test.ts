@@ -1,4 +1,4 @@
-/** Delivery policies at work, on a real PostgreSQL and real sockets. What each means is tested in domain/test/Verdict.test.ts. */
+/** Delivery policies on a real PostgreSQL and real sockets. domain/test/Verdict.test.ts tests the meaning of each. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
@@ -26,7 +26,7 @@ const setPolicy = (id: string, policy: DeliveryPolicy | null, table = "endpoints
       where id = ${id}`
   )
 
-/** An endpoint with a policy, to which so many events are published. */
+/** An endpoint with a policy, and a number of events published to it. */
 const sent = (acme: Workspace, url: string, policy: DeliveryPolicy, count = 1) =>
   Effect.gen(function* () {
     const { id } = yield* endpoint(acme, url)
@@ -38,7 +38,7 @@ const sent = (acme: Workspace, url: string, policy: DeliveryPolicy, count = 1) =
 const statusOf = (acme: Workspace) => Effect.map(deliveries(acme), (rows) => rows.map(({ status }) => status))
 
 layer(Setting, { excludeTestServices: true })("a delivery policy", (it) => {
-  it.scoped("§3.5 has a delivery tried again as often as it has waits, also by what the workspace says", () =>
+  it.scoped("§3.5 repeats an attempt once for each of its waits, also by the workspace's policy", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace
@@ -57,7 +57,7 @@ layer(Setting, { excludeTestServices: true })("a delivery policy", (it) => {
     })
   )
 
-  it.scoped("§3.5 does not try again before Retry-After, where it is honored, and ignores it elsewhere", () =>
+  it.scoped("§3.5 waits for Retry-After where it is honored, and ignores it elsewhere", () =>
     Effect.gen(function* () {
       const busy: Behaviour = (answer) => {
         answer.reply(429, "", { "Retry-After": "2" })
@@ -80,7 +80,7 @@ layer(Setting, { excludeTestServices: true })("a delivery policy", (it) => {
     })
   )
 
-  it.scoped("§3.5 disables an endpoint that is gone at once, and no other", () =>
+  it.scoped("§3.5 disables an endpoint that answers 410 at once, and no other", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace
@@ -94,7 +94,7 @@ layer(Setting, { excludeTestServices: true })("a delivery policy", (it) => {
     })
   )
 
-  it.scoped("§3.5 that is changed while an attempt is made holds for that attempt, too", () =>
+  it.scoped("§3.5 that is changed during an attempt applies to that attempt, too", () =>
     Effect.gen(function* () {
       let answer = () => {}
       const slow: Behaviour = (response) => {

@@ -1,4 +1,4 @@
-/** Requests that look as their endpoint's profile says, on a real PostgreSQL and real sockets. */
+/** Requests that follow their endpoint's profile, on a real PostgreSQL and real sockets. */
 import { createHmac } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
@@ -22,7 +22,7 @@ import {
 
 const PAYLOAD = '{"total": 1e3}'
 
-/** Secrets by header, or `authentication`. */
+/** Secrets by header, or by `authentication`. */
 interface Secrets {
   readonly headers?: Readonly<Record<string, string>>
   readonly authentication?: string
@@ -46,7 +46,7 @@ const asSent = ({ body, headers }: Pick<Received, "body" | "headers">) => ({
   headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))
 })
 
-/** The one request that an endpoint with this profile gets, and the headers that are kept of it. */
+/** The one request that an endpoint with this profile gets, and the headers stored of it. */
 const requestOf = (profile: RequestProfile, secrets?: Secrets) =>
   Effect.gen(function* () {
     const receiver = yield* makeReceiver()
@@ -63,7 +63,7 @@ const requestOf = (profile: RequestProfile, secrets?: Secrets) =>
 const HIDDEN = { secret: true, fingerprint: "0123456789abcdef" } as const
 
 layer(Setting, { excludeTestServices: true })("a request profile", (it) => {
-  it.scoped("§2.9 adds headers and credentials, of which the evidence holds fingerprints", () =>
+  it.scoped("§2.9 adds headers and credentials, and the evidence contains fingerprints of them", () =>
     Effect.gen(function* () {
       const { kept, request } = yield* requestOf(
         {
@@ -97,7 +97,7 @@ layer(Setting, { excludeTestServices: true })("a request profile", (it) => {
     })
   )
 
-  it.scoped("§2.9 keeps an answer that repeats the secrets without them", () =>
+  it.scoped("§2.9 removes the secrets from a stored answer that repeats them", () =>
     Effect.gen(function* () {
       const echo: Behaviour = (answer) => {
         const { authorization, "x-api-key": key } = asSent(answer.request).headers
@@ -169,7 +169,7 @@ layer(Setting, { excludeTestServices: true })("a request profile", (it) => {
     })
   )
 
-  it.scoped("§2.9 signs by the recipes that are there, and by no other", () =>
+  it.scoped("§2.9 signs by the recipes that exist, and by no other", () =>
     Effect.gen(function* () {
       const hmac = { scheme: "hmac", algorithm: "sha256", encoding: "hex" } as const
       const stripe = {

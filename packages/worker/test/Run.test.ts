@@ -14,7 +14,7 @@ const readyAt = (origin: string) =>
     return [answer.status, ((await answer.json()) as { readonly reason?: string }).reason] as const
   })
 
-it.scopedLive("§10 run serves and delivers, and shows the meters of both at its one port", () =>
+it.scopedLive("§10 run serves and delivers, and shows the meters of both on its one port", () =>
   Effect.gen(function* () {
     const receiver = yield* makeReceiver()
     const port = yield* freePort

@@ -1,4 +1,4 @@
-/** What tests of the worker stand on: Stage.ts, with a real PostgreSQL of the file's own. */
+/** The environment of worker tests: Stage.ts, with a real PostgreSQL of the file's own. */
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
 import { TestPg } from "@posthorn/testkit/TestPg"
 import { Layer, Logger, LogLevel } from "effect"
@@ -6,7 +6,7 @@ import { box } from "./Stage.ts"
 
 export * from "./Stage.ts"
 
-/** Workers tell what they take and give back; here nobody listens. */
+/** Workers log which shards they take and give back; tests do not show it. */
 const quiet = Logger.minimumLogLevel(LogLevel.Warning)
 
 export const Setting = Layer.mergeAll(TestPg, Layer.succeed(SecretBox.SecretBox, box), quiet)

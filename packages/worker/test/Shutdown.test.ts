@@ -1,4 +1,4 @@
-/** SIGTERM: what is in flight is finished and written down, nothing is repeated, and the shards are given back. */
+/** SIGTERM: requests in flight are finished and recorded, none is repeated, and the shards are given back. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
@@ -22,17 +22,17 @@ const STOPPING =
   /^\{.*"message":"Stopping: what is in flight is finished first; Ctrl-C again stops at once\."\}\n/m
 const ENDPOINTS = 50
 const IN_FLIGHT = 100
-/** 28 times 4 slots: a tenth of them stays within reach of other workspaces, and 100 are this one's. */
+/** 28 times 4 slots: a tenth stays free for other workspaces, and 100 are for this one. */
 const SLOTS = { WORKER_BATCH_SIZE: "28" }
 
-/** Which shards their last owner did not give back. */
+/** The shards that their last owner did not give back. */
 const unclean = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql<{ shard: number }>`select shard from posthorn.shards where owner is not null`
 )
 
 it.scopedLive(
-  "§6 on SIGTERM finishes 100 requests in flight within 15 s, repeats none, and leaves no suspects",
+  "§6 on SIGTERM finishes 100 requests in flight within 15 s, repeats none, and leaves nothing in doubt",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -44,13 +44,13 @@ it.scopedLive(
       yield* endpoints(acme, ENDPOINTS, () => receiver.url("/held"))
       yield* publishTo(acme, ENDPOINTS, 4)
       const worker = yield* startWorker(SLOTS)
-      // Two to each endpoint, and every slot that it may have taken.
+      // Two to each endpoint, in every slot that the workspace may take.
       yield* receiver.waitFor(IN_FLIGHT)
 
       worker.signal("SIGTERM")
       const took = yield* timed(
         Effect.gen(function* () {
-          // It has stopped listening for more: from here on nothing is started.
+          // It has stopped listening: from here on nothing is started.
           yield* within(14, connectionsNamed("posthorn listener"), (left) => left.length === 0)
           for (const answer of open.splice(0)) answer()
           expect(yield* worker.ended).toEqual({ code: 0, signal: null })
@@ -61,12 +61,12 @@ it.scopedLive(
       expect(receiver.received).toHaveLength(IN_FLIGHT)
       expect(yield* attemptsStored).toBe(IN_FLIGHT)
       expect(yield* unclean).toEqual([])
-      // That a stop takes a moment is said after 300 ms, which a busy machine may need.
+      // A stop that takes longer than 300 ms is logged; a busy machine may need that long.
       expect(worker.log().replace(STOPPING, "")).toBe("")
 
       yield* startWorker(SLOTS)
       yield* receiver.waitFor(2 * IN_FLIGHT)
-      // Whatever the next worker had taken for suspect would be counted before it is sent.
+      // The next worker would count a claim before it sends a row in doubt.
       expect(yield* sql`select delivery_id from posthorn.queue where claims > 0`).toEqual([])
       for (const answer of open.splice(0)) answer()
       yield* within(30, tally, (seen) => seen.delivered === 2 * IN_FLIGHT)
@@ -92,7 +92,7 @@ it.scopedLive(
       const took = yield* timed(worker.ended)
 
       expect(yield* worker.ended).toEqual({ code: 0, signal: null })
-      // Far less than where the deadline is 10 s, as without the setting.
+      // Far less than the default deadline of 10 s.
       expect(took).toBeLessThan(8_000)
       expect(receiver.received).toHaveLength(20)
       expect(yield* tally).toEqual({ failed: 20, pending: 30 })

@@ -1,6 +1,6 @@
 /**
- * A workspace with endpoints, and a worker that can be started, stopped and started again, on whatever PostgreSQL is
- * provided: scripts use it as well, where there is no test runner. Tests take it from Setting.ts, with a database.
+ * A workspace with endpoints, and a worker that can be started and stopped repeatedly, on any PostgreSQL. Scripts use it
+ * without a test runner; tests import it through Setting.ts, which adds a database.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { parseAllowedTargets } from "@posthorn/domain/AllowedTargets"
@@ -18,14 +18,14 @@ export const RETRY_DELAY_MS = 20
 export const settings: WorkerSettings = {
   ...defaults,
   retryDelayMs: RETRY_DELAY_MS,
-  // Longer than a busy machine stands still: what is not late must not look late.
+  // Longer than a busy machine stalls, so that a stall does not look like a timeout.
   requestTimeoutMs: 6_000,
   bodyTimeoutMs: 2_000,
   allowedTargets: Either.getOrThrow(parseAllowedTargets("127.0.0.1", true)),
   version: "0.0.0-test"
 }
 
-/** The worker, for as long as the scope lives. */
+/** The worker, until the scope ends. */
 export const worker = (changes: Partial<WorkerSettings> = {}) =>
   Layer.build(
     Worker.layer.pipe(Layer.fresh, Layer.provide(Layer.succeed(WorkerConfig, { ...settings, ...changes })))
@@ -147,12 +147,12 @@ export const queued = ({ id }: Workspace) =>
     )
   )
 
-/** What is told of an answer that never came right: the test runner chokes on thousands of values. */
+/** Shortens a wrong answer in the message: the test runner chokes on thousands of values. */
 export const seen = (answer: unknown) => ({ stillSees: JSON.stringify(answer)?.slice(0, 500) })
 
 /**
- * Asks until the answer is right, for less than the time between two sweeps: what only these would find is late. A test that
- * waits in vain says what it saw.
+ * Repeats the question until the answer is right, for less than the time between two sweeps: a row that only a sweep finds
+ * counts as late. A timeout reports the last answer.
  */
 export const until = <A, E, R>(question: Effect.Effect<A, E, R>, right: (answer: A) => boolean) =>
   question.pipe(
@@ -160,7 +160,7 @@ export const until = <A, E, R>(question: Effect.Effect<A, E, R>, right: (answer:
     Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurUpTo("20 seconds"))))
   )
 
-/** Nothing is left to do in the workspace. */
+/** Nothing waits in the workspace any more. */
 export const drained = (where: Workspace) => until(queued(where), (n) => n === 0)
 
 export const statuses = (where: Workspace) =>

@@ -29,7 +29,7 @@ const headersOf = (request: { readonly headers: ReadonlyArray<readonly [string, 
   Object.fromEntries(request.headers.map(([name, value]) => [name.toLowerCase(), value]))
 
 layer(Setting, { excludeTestServices: true })("the worker", (it) => {
-  it.scoped("§4.1 posts what was published, signed, and keeps the evidence", () =>
+  it.scoped("§4.1 sends what was published, signed, and keeps the evidence", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace
@@ -68,7 +68,7 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
     })
   )
 
-  it.scoped("§4.1 marks a test send as one, to the receiver and in the evidence", () =>
+  it.scoped("§4.1 marks a test send as one, for the receiver and in the evidence", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace
@@ -95,7 +95,7 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
     }).pipe(Effect.provide(DeliveriesRepo.Default))
   )
 
-  it.scoped("§4.5 keeps with each attempt where it went and the headers that tell why", () =>
+  it.scoped("§4.5 keeps with each attempt its URL and the headers that explain the outcome", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace
@@ -120,7 +120,7 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
     })
   )
 
-  it.scoped("§3.1 tries again after 500 and keeps the failed attempts when it is delivered at last", () =>
+  it.scoped("§3.1 retries after 500, and keeps the failed attempts when the delivery succeeds", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace
@@ -166,40 +166,38 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
     })
   )
 
-  it.scoped(
-    "§3.1 does not try again after 404, nor after a refused URL, to which it opens no connection",
-    () =>
-      Effect.gen(function* () {
-        const receiver = yield* makeReceiver()
-        const acme = yield* workspace
-        yield* endpoint(acme, receiver.url("/status/404"), "a.gone")
-        yield* endpoint(acme, `http://localhost:${receiver.port}/`, "a.refused")
-        yield* publish(acme, 1, "a.gone")
-        yield* publish(acme, 1, "a.refused")
+  it.scoped("§3.1 does not retry after 404, nor after a refused URL, to which it opens no connection", () =>
+    Effect.gen(function* () {
+      const receiver = yield* makeReceiver()
+      const acme = yield* workspace
+      yield* endpoint(acme, receiver.url("/status/404"), "a.gone")
+      yield* endpoint(acme, `http://localhost:${receiver.port}/`, "a.refused")
+      yield* publish(acme, 1, "a.gone")
+      yield* publish(acme, 1, "a.refused")
 
-        yield* worker()
-        yield* drained(acme)
+      yield* worker()
+      yield* drained(acme)
 
-        expect(yield* deliveries(acme)).toMatchObject([
-          {
-            status: "failed_permanent",
-            attempts: 1,
-            last_http_status: 404,
-            last_failure_reason: "http_status"
-          },
-          {
-            status: "failed_permanent",
-            attempts: 1,
-            last_http_status: null,
-            last_failure_reason: "invalid_url"
-          }
-        ])
-        expect(receiver.connections.opened).toBe(1)
-      })
+      expect(yield* deliveries(acme)).toMatchObject([
+        {
+          status: "failed_permanent",
+          attempts: 1,
+          last_http_status: 404,
+          last_failure_reason: "http_status"
+        },
+        {
+          status: "failed_permanent",
+          attempts: 1,
+          last_http_status: null,
+          last_failure_reason: "invalid_url"
+        }
+      ])
+      expect(receiver.connections.opened).toBe(1)
+    })
   )
 
   it.scoped(
-    "§3.2 disables at 20 failures in a row, with one audit event; what waits goes on once enabled again",
+    "§3.2 disables at 20 failures in a row, with one audit event; waiting deliveries continue once it is enabled",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -224,7 +222,7 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
       })
   )
 
-  it.scoped("§4.6 tells with the disabling what is lost, and the call that gets it back", () =>
+  it.scoped("§4.6 the disabling reports what is lost, and the call that replays it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const receiver = yield* makeReceiver()
@@ -337,13 +335,13 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
       yield* Deferred.succeed(commit, undefined)
       yield* Fiber.join(slow)
 
-      // Reads go on from where they were: without the hint it would be found by the sweep, half a minute later.
+      // Polls continue from their cursor: without the hint only the sweep, half a minute later, would find the row.
       yield* until(statuses(acme), (all) => all.join() === "delivered,delivered")
     })
   )
 
   it.scoped(
-    "§6 stops gracefully: what is in flight is finished and recorded, nothing else is started or repeated",
+    "§6 stops gracefully: requests in flight are finished and recorded, nothing else is started or repeated",
     () =>
       Effect.gen(function* () {
         const open: Array<() => void> = []
@@ -358,7 +356,7 @@ layer(Setting, { excludeTestServices: true })("the worker", (it) => {
           Effect.gen(function* () {
             yield* worker({ requestTimeoutMs: 10_000 })
             yield* receiver.waitFor(2)
-            // Finalizers run in reverse: this one before the worker's own, so the answers come while it is stopping.
+            // Finalizers run in reverse order: this one before the worker's own, so the answers come while it is stopping.
             yield* Effect.addFinalizer(() =>
               Effect.sync(() => {
                 for (const answer of open.splice(0)) setImmediate(answer)

@@ -1,17 +1,20 @@
-/** What the actions of a plan are drawn from: each kind of trouble and each order as often as it stands here, before any comes again. */
+/**
+ * The pools from which a plan draws its actions. Each fault and each order is drawn as often as it is listed, before any is
+ * drawn again.
+ */
 import type { Chance } from "../simulation/VirtualTime.ts"
 import { type Fault, MANNERS, type Manner, type Role, type Roles, type SessionOrder } from "./Actions.ts"
 import { policyOrNone } from "./Policies.ts"
 
-/** Endpoints that may be deleted, or get another URL; of the others one for each manner stays. */
+/** Endpoints that may be deleted or get another URL; of the others, one for each behaviour stays unchanged. */
 export const SPARE: ReadonlyArray<Manner> = ["slow", "grudge", "flaky"]
 
-/** Endpoints that have something to get back: they give up deliveries, or miss events. */
+/** Endpoints that have something to replay: their deliveries are given up, or they miss events. */
 const LOSING = (["gone", "grudge", "flaky", "reset", "nonsense"] as const).map((manner) =>
   MANNERS.indexOf(manner)
 )
 
-/** How far clocks jump: a step of NTP, minutes that a worker bears, a wrong time zone, a machine that forgot the date. */
+/** How far clocks jump: a step of NTP, minutes that a worker tolerates, a wrong time zone, a machine that lost its date. */
 const CLOCKS_OFF = [-31_536_000_000, -200_000, -1_500, 1_500, 200_000, 3_600_000] as const
 
 export type Pool = ReadonlyArray<() => Fault>
@@ -68,7 +71,7 @@ export const faultPool = (chance: Chance, longest: number, { servers, workers }:
   ]
 }
 
-/** What people do meanwhile. */
+/** Orders that people give meanwhile. */
 export const ordersOf = (chance: Chance, troubleMs: number): Pool => {
   const to = () => chance.below(MANNERS.length + SPARE.length)
   const replay = () => ({
@@ -94,7 +97,7 @@ export const ordersOf = (chance: Chance, troubleMs: number): Pool => {
     () => ({ kind: "repoint", to: spare(), manner: chance.oneOf(MANNERS) }),
     () => ({ kind: "repolicy", to: to(), policy: policyOrNone(chance) }),
     () => ({ kind: "repolicy", to: to(), policy: policyOrNone(chance) }),
-    // Whatever its failures have disabled.
+    // Endpoints that their failures have disabled.
     () => ({ kind: "enable", to: MANNERS.indexOf("gone") }),
     () => replay(),
     () => replay(),

@@ -1,4 +1,6 @@
-/** How much each law of the engine had to judge in a run, and the least that makes its silence mean something. */
+/**
+ * The number of cases that each law judged in a run, and the minimum without which a law that finds nothing proves nothing.
+ */
 import { MAX_CLAIMS } from "@posthorn/domain/Verdict"
 import { slowPosts } from "../simulation/FairLaws.ts"
 import type { Judged } from "../simulation/Judged.ts"
@@ -26,16 +28,17 @@ const streaks: Count = (judged) =>
 const twoSignatures: Count = ({ posts }) =>
   posts.filter(({ request }) => request.headers["webhook-signature"]!.includes(" ")).length
 
-/** Posts that no recorded attempt explains: what was in flight when something broke. */
+/** Posts without a recorded attempt: they were in flight when something broke. */
 const repeated: Count = (judged) => judged.posts.length - recorded(judged)
 
 /**
- * Laws about what only a simulated world knows: whether a worker was sure of its shards at the moment of a post, and whether
- * nothing was out of order but the hearing of notifications, or another workspace's receivers. Real processes do not tell, so these are judged there alone.
+ * Laws about facts that only a simulated world knows: whether a worker was sure of its shards at the moment of a post, and
+ * whether nothing was wrong except that notifications were not heard, or that another workspace's receivers hung. Real
+ * processes do not report these, so these laws are judged in simulations only.
  */
 export const INSIDE: ReadonlySet<string> = new Set(["L18 fair", "L19 prompt", "L20 fence"])
 
-/** By the name of the law; at least so many. */
+/** The minimum, by the name of the law. */
 export const CASES: Readonly<
   Record<string, { readonly of: string; readonly count: Count; readonly least: number }>
 > = {
@@ -63,8 +66,8 @@ const poisonPosts: Count = ({ poison, posts }) =>
   posts.filter(({ deliveryId }) => deliveryId === poison).length
 
 /**
- * Where a delivery was poison, it must have had the time to be given up. One of the seven claims may be that it only waited
- * at a worker that died of something else (docs/adr/0012-poison.md), so six posts are enough.
+ * A poison delivery must have had the time to be given up. One of the seven claims may be of a worker that died of something
+ * else while the delivery only waited there (docs/adr/0012-poison.md), so six posts are enough.
  */
 export const POISONED: typeof CASES = {
   "L16 poison": { of: "posts of the poison", count: poisonPosts, least: MAX_CLAIMS - 1 }

@@ -1,4 +1,4 @@
-/** The history that the database kept of a run (ChangeLog.ts), as facts that the laws can read. */
+/** The history that the database kept of a run (ChangeLog.ts), as facts for the laws. */
 import { type DeliveryPolicy, inForce, type PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
 import { disablingReason } from "@posthorn/domain/Verdict"
 import * as SecretBox from "@posthorn/persistence/client/SecretBox"
@@ -40,11 +40,11 @@ export interface History {
   readonly facts: ReadonlyArray<Fact>
   readonly secrets: ReadonlyArray<Pick<Secret, "endpointId" | "key">>
   readonly endpoints: ReadonlyMap<string, Pick<Endpoint, "enabled" | "deleted">>
-  /** Of each endpoint, in order: which policy held from when on. */
+  /** For each endpoint, in order: its policies, and from when each held. */
   readonly policies: ReadonlyMap<string, ReadonlyArray<Held>>
-  /** What holds for an endpoint that has never had one. */
+  /** The policy of an endpoint that has never had one. */
   readonly none: PolicyInForce
-  /** When something was changed on which requests of the endpoint depend. */
+  /** The moments at which something changed that requests of the endpoint depend on. */
   readonly mended: ReadonlyArray<{ readonly endpointId: string; readonly at: number }>
 }
 
@@ -62,13 +62,13 @@ const keyOf = (endpoint: Row): Buffer => {
   return decodeSecret(Redacted.value(box.open(where, sealed)))
 }
 
-/** Where a fact stands among the others; see `attemptsOf`. */
+/** The order of a fact among the others; see `attemptsOf`. */
 interface Placed {
   readonly place: number
   readonly fact: Fact
 }
 
-/** What happened to an endpoint by somebody's order; what its failures did is in the facts of the attempts. */
+/** Changes of an endpoint by somebody's order; changes by its failures are in the facts of the attempts. */
 const ordersOf = (row: Logged, byFailures: boolean): ReadonlyArray<Fact> => {
   const { commit: at, new: now, old } = row
   const endpointId = (now ?? old!).id as string
@@ -92,7 +92,7 @@ interface Call {
   readonly retry_afters: ReadonlyArray<number | null>
 }
 
-/** Whether a failure disables its endpoint, as far as its streak tells; no run is long enough for `failing_for`. */
+/** Whether a failure disables its endpoint by its streak; no run is long enough for `failing_for`. */
 const disablesBy = ({ disableAfter, onGone }: PolicyInForce, failures: number, httpStatus: unknown) =>
   disablingReason(httpStatus === 410 && onGone === "disable" ? { kind: "gone" } : disableAfter, {
     failures,
@@ -100,11 +100,11 @@ const disablesBy = ({ disableAfter, onGone }: PolicyInForce, failures: number, h
   }) !== null
 
 /**
- * The attempts that one call of `posthorn.record` stored, in the order in which they arrived, each with the streak that it
- * led to. The last that counted has the streak that the call left in the endpoint's row. A healthy endpoint that stays
- * healthy is neither locked nor written; its facts stand where the call began, because that is what it saw. A failure
- * locks the endpoint and is judged by the row as it is then: if the endpoint was enabled meanwhile, nothing is written,
- * and the fact stands at the commit, after the enabling.
+ * The attempts that one call of `posthorn.record` stored, in the order of arrival, each with the resulting streak. The last
+ * one that counted has the streak that the call left in the endpoint's row. An endpoint that stays healthy is neither locked
+ * nor written; its facts are dated at the beginning of the call, because the call saw it then. A failure locks the endpoint
+ * and is judged by the row at that moment: if the endpoint was enabled meanwhile, nothing is written, and the fact is dated
+ * at the commit, after the enabling.
  */
 const attemptsOf = (
   rows: ReadonlyArray<Logged>,

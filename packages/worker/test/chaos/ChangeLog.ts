@@ -1,7 +1,7 @@
 /**
- * A history that the database itself keeps of a run: triggers write down each change of a delivery, an endpoint, a
- * replay job or what was missed, and each call of `posthorn.record`, in the transaction that makes it. So what is written is what was
- * committed. The moment of each commit comes from PostgreSQL (`track_commit_timestamp`).
+ * A history that the database itself keeps of a run. Triggers write down each change of a delivery, an endpoint, a replay
+ * job or a missed event, and each call of `posthorn.record`, in the same transaction. So the history contains exactly what
+ * was committed. The moment of each commit comes from PostgreSQL (`track_commit_timestamp`).
  */
 import pg from "pg"
 
@@ -41,7 +41,7 @@ const TABLES = `
   create trigger chaos after insert on posthorn.audit_events
     for each row when (new.action like 'webhook.%repla%') execute function chaos.keep('audit')`
 
-/** Stands in front of `posthorn.record`, with whatever arguments that has, and writes down what attempts alone do not tell. */
+/** Wraps `posthorn.record`, whatever its arguments, and writes down what the attempts do not show. */
 const RECORD = `
   do $do$
   declare
@@ -62,7 +62,7 @@ const RECORD = `
       end $w$ $f$, arguments, result, names);
   end $do$`
 
-/** Into a database that is migrated and empty. */
+/** Installs it in a migrated and empty database. */
 export const logChanges = async (url: string): Promise<void> => {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -1,6 +1,6 @@
 /**
- * A run: real processes and a real PostgreSQL, a plan of events and faults for so many seconds, then calm until everything
- * has come to its end, then judgement by the laws of the simulation and by those of an installation.
+ * A run: real processes and a real PostgreSQL, a plan of events and faults, then a calm phase until everything is finished,
+ * then judgement by the laws of the simulation and of an installation.
  */
 import * as Receiver from "@posthorn/testkit/Receiver"
 import { Effect } from "effect"
@@ -17,7 +17,7 @@ import { judgeProduct } from "./ProductLaws.ts"
 import { makePublishers } from "./Publishers.ts"
 import { POISON, Receivers } from "./Receivers.ts"
 
-/** Once nothing goes wrong any more, so long may nothing happen: how much there is to do hangs on how long the run was. */
+/** In the calm phase, the longest time without progress; the total time depends on the length of the run. */
 const CALM_MS = 90_000
 const LOOK_MS = 250
 
@@ -29,11 +29,11 @@ export interface Verdict {
   readonly meters: Readonly<Record<string, Line>>
   readonly calmMs: number
   readonly stalls: { readonly count: number; readonly ms: number }
-  /** What the processes said, but that the database was away. */
+  /** Log lines of the processes, except those about an unreachable database. */
   readonly logs: ReadonlyArray<string>
 }
 
-/** Endpoints by number: each wants the events of its number, and the first also those of poison. */
+/** Endpoints by number: each subscribes to the events of its number, the first also to the poison event. */
 export const targetsOf = (plan: Plan, { call }: Processes, urlOf: (path: string) => string): Targets => {
   const ids: Array<string> = []
   const create = async (n: number) => {
@@ -61,7 +61,7 @@ const UNFINISHED = `
       on e.workspace_id = r.workspace_id and e.id = r.endpoint_id where e.enabled and r.state = 'running') as n,
     (select count(*) from posthorn.attempts) as attempts`
 
-/** Until everything that can be delivered has come to its end, or nothing is tried any more; gives how long that took. */
+/** Waits until everything that can be delivered is finished, or nothing is tried any more; gives the duration. */
 export const settle = async (query: Query) => {
   const began = Date.now()
   let seen = ""
@@ -77,7 +77,7 @@ export const settle = async (query: Query) => {
   return Date.now() - began
 }
 
-/** Plays the plan of this seed; `say` tells how it goes. */
+/** Runs the plan of this seed; `say` reports progress. */
 export const chaos = (seed: number, seconds: number, size: Size, say: (line: string) => void) =>
   Effect.gen(function* () {
     yield* Effect.promise(makeBundle)

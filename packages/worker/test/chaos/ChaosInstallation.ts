@@ -1,4 +1,4 @@
-/** A whole installation on this machine: PostgreSQL, and workers and servers, each with a line of its own to it. */
+/** A whole installation on this machine: PostgreSQL, and workers and servers, each with its own proxy to the database. */
 import * as OwnCluster from "@posthorn/testkit/OwnCluster"
 import { Effect, Redacted } from "effect"
 import pg from "pg"
@@ -12,20 +12,20 @@ import { makeSmallDisk, type SmallDisk } from "./SmallDisk.ts"
 export type Query = <A extends pg.QueryResultRow>(text: string) => Promise<ReadonlyArray<A>>
 
 export interface Installation extends Processes {
-  /** Straight to the database. */
+  /** Directly to the database. */
   readonly databaseUrl: string
   readonly query: Query
   readonly cluster: OwnCluster.OwnCluster
   readonly lines: ReadonlyMap<Role, DatabaseLine>
-  /** Where the database lies; null where it cannot be filled. */
+  /** The file system of the database; null where it cannot be filled. */
   readonly disk: SmallDisk | null
 }
 
-/** One statement on a connection of its own: nothing to break when PostgreSQL is restarted in between. */
+/** Each statement has a connection of its own, so a restart of PostgreSQL in between breaks nothing. */
 export const queryOn =
   (urlOf: () => string): Query =>
   async <A extends pg.QueryResultRow>(text: string): Promise<ReadonlyArray<A>> => {
-    // Also while others may not write.
+    // Even while others may not write.
     const client = new pg.Client({
       connectionString: urlOf(),
       options: "-c default_transaction_read_only=off -c default_transaction_isolation=read\\ committed"
@@ -39,7 +39,7 @@ export const queryOn =
     }
   }
 
-/** Everything runs, and the workspace is there. */
+/** Starts everything and creates the workspace. */
 export const install = (size: Size) =>
   Effect.gen(function* () {
     const folder = yield* OwnCluster.folder
@@ -50,7 +50,7 @@ export const install = (size: Size) =>
     const cluster = yield* OwnCluster.makeIn(folder)
     const databaseUrl = Redacted.value(cluster.url)
     yield* Effect.promise(() => logChanges(databaseUrl))
-    // For the moments of commits.
+    // Records the moments of commits.
     yield* cluster.stop
     yield* cluster.start
     const roles = rolesOf(size)

@@ -1,4 +1,4 @@
-/** What the chaos run reads in its log, and the laws that it asks of it: each law finds what is planted for it. */
+/** How the chaos run reads its log, and its laws: each law finds a planted violation. */
 import { assert, describe, it } from "@effect/vitest"
 import { laws } from "../simulation/Laws.ts"
 import { type Logged, readHistory } from "./ChangeHistory.ts"

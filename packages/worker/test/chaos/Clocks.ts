@@ -1,11 +1,11 @@
 /**
- * Wall clocks that are wrong: a process shows other times than the machine does, as if its own machine's clock had been set.
- * Time passes for it as for everybody: timers and the clock that only goes forward stay as they are.
+ * Wrong wall clocks: a process shows another time than the machine, as if its machine's clock had been set. Timers and the
+ * monotonic clock stay as they are.
  */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 
-/** Runs before the program, in its process. What it hears comes over the channel that `spawn` opens. */
+/** Runs in the process before the program. It is controlled through the channel that `spawn` opens. */
 const PRELOAD = `
 const Real = Date, now = Date.now
 let off = Number(process.env.CLOCK_OFF_MS ?? 0)
@@ -18,7 +18,7 @@ process.on("message", ({ offMs }) => { off = offMs })
 process.channel?.unref()
 `
 
-/** Writes it into the folder, and gives its path. */
+/** Writes it into the folder; gives its path. */
 export const preloadIn = (folder: string): string => {
   const file = join(folder, "clock.cjs")
   writeFileSync(file, PRELOAD)
@@ -30,7 +30,7 @@ interface Setting {
   readonly offMs: number
 }
 
-/** How the clocks of all processes were set, by their names; each starts with the right time. */
+/** How the clocks of all processes were set, by process name; each starts with the right time. */
 export class Clocks {
   private readonly settings = new Map<string, Array<Setting>>()
 
@@ -38,7 +38,7 @@ export class Clocks {
     this.settings.set(name, [...(this.settings.get(name) ?? []), { from: Date.now(), offMs }])
   }
 
-  /** Whether this one was off at some moment between these. */
+  /** Whether this clock was off at some moment in the interval. */
   wasOff(name: string, from: number, to: number): boolean {
     const settings = this.settings.get(name) ?? []
     return settings.some(

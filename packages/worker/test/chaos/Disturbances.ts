@@ -1,21 +1,21 @@
-/** What a fault may explain afterwards: reads that grew old, and posts that were made again. */
+/** What a fault may explain afterwards: outdated reads, and repeated posts. */
 
 export interface Disturbance {
   readonly from: number
-  /** When it was over; a kill is over at once. */
+  /** When it ended; a kill ends at once. */
   to: number
 }
 
-/** What a post uses is at most so old when nothing is disturbed; the machine that runs all of this may be busy. */
+/** Without disturbances, what a post uses is at most this old; the machine that runs all of this may be busy. */
 const REACH_MS = 1_500
 
-/** So long may it take, undisturbed, until a worker knows of an answer or a change. */
+/** Without disturbances, the longest time until a worker knows of an answer or a change. */
 const LAG_MS = 100
 
-/** What was in flight when the fault came was published, or recorded for the last time, not long before or after. */
+/** What was in flight at the fault was published, or last recorded, within this time. */
 const SEEN_LATER_MS = 20_000
 
-/** How often is looked whether this process still gets its turn, and what is too late. */
+/** How often this process checks that it still gets processor time, and which delay counts as a stall. */
 const LOOK_MS = 50
 const STALL_MS = 200
 
@@ -23,18 +23,18 @@ export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(r
 
 export class Disturbances {
   private readonly all: Array<Disturbance> = []
-  /** How often and for how long the machine had no time for this process, and so hardly for the others. */
+  /** How often and for how long the machine had no time for this process, and so probably none for the others. */
   readonly stalls = { count: 0, ms: 0 }
   private watching: NodeJS.Timeout | null = null
 
-  /** Begins one; its end is written into what this gives. */
+  /** Begins a disturbance; its end is written into the returned object. */
   begin(): Disturbance {
     const one = { from: Date.now(), to: Date.now() }
     this.all.push(one)
     return one
   }
 
-  /** One that lasts as long as this does. */
+  /** A disturbance that lasts as long as the effect. */
   async while(run: () => Promise<void>): Promise<void> {
     const one = this.begin()
     const watch = setInterval(() => {
@@ -44,7 +44,7 @@ export class Disturbances {
     one.to = Date.now()
   }
 
-  /** A busy machine stands still now and then: that is a disturbance like any other, and is told. */
+  /** A busy machine stalls now and then: that counts as a disturbance, and is reported. */
   watch(): void {
     let last = Date.now()
     this.watching = setInterval(() => {
@@ -63,7 +63,9 @@ export class Disturbances {
     if (this.watching !== null) clearInterval(this.watching)
   }
 
-  /** How far before this moment what was used may have been read: what stands still, or is on its way, grows old. */
+  /**
+   * How long before this moment the data of a post may have been read: data of a frozen process, or on its way, is older.
+   */
   reach(at: number): number {
     let from = at - REACH_MS
     for (const one of [...this.all].sort((a, b) => b.to - a.to)) {
@@ -72,7 +74,7 @@ export class Disturbances {
     return at - from
   }
 
-  /** After a fault a worker may have to begin anew, and knows nothing. */
+  /** After a fault a worker may have to start anew, and knows nothing. */
   lag(at: number): number {
     return this.during(at - REACH_MS, at) ? this.reach(at) + REACH_MS : LAG_MS
   }
@@ -81,7 +83,7 @@ export class Disturbances {
     return this.all.some((one) => one.to >= from && one.from <= to)
   }
 
-  /** How many may have repeated a delivery that was sent between these moments. */
+  /** The number of disturbances that may have repeated a delivery sent in this interval. */
   between(from: number, to: number): number {
     return this.all.filter((one) => one.to + SEEN_LATER_MS >= from && one.from <= to).length
   }

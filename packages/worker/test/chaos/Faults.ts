@@ -1,4 +1,4 @@
-/** Carries out what the plan says: faults of processes, of their clocks and lines and of the database, and people's orders. */
+/** Carries out the plan: faults of processes, clocks, connections and the database, and people's orders. */
 import { Effect } from "effect"
 import type { ClockFault, Fault, LineFault, Order, ProcessFault, Role } from "./Actions.ts"
 import type { Installation } from "./ChaosInstallation.ts"
@@ -12,7 +12,7 @@ import { makeSessions } from "./Sessions.ts"
 
 const POISONED_DOWN_MS = 300
 
-/** The endpoints by number: their present ids, and how to make one anew. */
+/** The endpoints by number: their current ids, and how to create one again. */
 export interface Targets {
   readonly ids: Array<string>
   readonly urlOf: (manner: string) => string
@@ -29,7 +29,7 @@ export const makeFaults = (
 ) => {
   const { call, clocks, databaseUrl, lines, origins, processes } = installation
   const servers = [...origins].flatMap(([role, origin]) => (role.startsWith("server") ? [origin] : []))
-  /** How many there were of each kind. */
+  /** The number of each kind. */
   const done = new Map<string, number>()
   const running = new Set<Promise<unknown>>()
   const replays = makeReplayOrders(call, (n) => ids[n]!)
@@ -42,7 +42,7 @@ export const makeFaults = (
     disturbances.begin().to += ms
   }
 
-  /** What cannot be carried out is no fault of Posthorn's, and no run. */
+  /** A fault that cannot be carried out is not Posthorn's failure, so the run is invalid. */
   const keep = (promise: Promise<unknown>) => {
     const one = promise.catch((error: unknown) => {
       broken = error
@@ -67,7 +67,7 @@ export const makeFaults = (
     }
     if (fault.kind === "hold") during(fault.ms, line.goBlack, line.lightUp)
     else if (fault.kind === "delay") during(fault.ms, line.slowDown(fault.each), line.slowDown(0))
-    // It comes when the statement is made next.
+    // Happens at the next such statement.
     else if (fault.kind === "lose")
       Effect.runFork(Effect.map(line.loseAnswerTo(fault.statement), () => disturb()))
     else {
@@ -76,7 +76,7 @@ export const makeFaults = (
     }
   }
 
-  /** A disturbance as long as it is wrong: the worker may have stopped. */
+  /** A disturbance as long as the clock is wrong, because the worker may have stopped. */
   const hurtClock = async ({ ms, offMs, who }: ClockFault) => {
     const process = processes.get(who)!
     const { name } = process
@@ -142,13 +142,13 @@ export const makeFaults = (
       done.set(fault.kind, (done.get(fault.kind) ?? 0) + 1)
       keep(carryOut(fault))
     },
-    /** A worker is killed by what it sent. */
+    /** Kills a worker by the delivery that it sent. */
     poisoned: (who: Role) => {
       disturb()
       sums.killed(who)
       processes.get(who)!.end("SIGKILL", POISONED_DOWN_MS)
     },
-    /** Everything that was begun is over, and every line is well. */
+    /** Waits until everything that was begun is over, and every connection works. */
     calm: async () => {
       await Promise.all(running)
       if (broken !== null) throw broken

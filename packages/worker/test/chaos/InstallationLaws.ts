@@ -1,4 +1,4 @@
-/** What must hold of a whole installation besides the laws of the engine: between publishers, REST and the database. */
+/** Laws of a whole installation besides those of the engine: between publishers, REST and the database. */
 import type { Judged } from "../simulation/Judged.ts"
 import type { Logged } from "./ChangeHistory.ts"
 import { type Judgement, judgeEach } from "./Judgement.ts"
@@ -8,7 +8,7 @@ export interface Installed {
   readonly log: ReadonlyArray<Logged>
   readonly acknowledged: ReadonlyArray<Acknowledged>
   readonly undone: ReadonlyArray<string>
-  /** What a glance at the database found wrong (processes/Wrong.ts). */
+  /** Faults that a query of the database finds (processes/Wrong.ts). */
   readonly wrong: ReadonlyArray<string>
   /** Attempts that are stored at the end, as JSON by id. */
   readonly attempts: ReadonlyMap<string, string>
@@ -50,13 +50,13 @@ const onceForEachKey = ({ acknowledged, log }: Installed): Judgement => {
   return { cases: new Set(acknowledged.map(({ key }) => key)).size, violations }
 }
 
-/** Rolled back means never. */
+/** Rolled back means never delivered. */
 const undoneIsNever = ({ log, undone }: Installed): Judgement => {
   const events = eventsByKey(log)
   return judgeEach("", undone, (key) => events.has(key) && `key ${key} was rolled back and is stored`)
 }
 
-/** Evidence is never changed, and goes with its delivery only. */
+/** Evidence is never changed, and is removed with its delivery only. */
 const evidenceStays = ({ attempts, log }: Installed, { model }: Judged): Judgement => {
   const logged = log.flatMap(({ kind, new: row }) => (kind === "attempt" ? [row!] : []))
   const kept = logged.filter((row) => model.deliveries.has(row.delivery_id as string))

@@ -1,13 +1,13 @@
-/** What a law says of a run: how many cases it had to judge, and what is wrong. */
+/** A law's judgement of a run: how many cases it judged, and its violations. */
 export interface Judgement {
   readonly cases: number
   readonly violations: ReadonlyArray<string>
 }
 
-/** With what its cases are. */
+/** What its cases are. */
 export type NamedJudgement = Judgement & { readonly of: string }
 
-/** Each of these must be right: `wrong` says what is not, or nothing. */
+/** Judges each case: `wrong` gives a violation, or nothing. */
 export const judgeEach = <A>(
   of: string,
   cases: ReadonlyArray<A>,

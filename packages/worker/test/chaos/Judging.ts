@@ -1,4 +1,4 @@
-/** Judges a run: reads what the database kept of it, and asks the laws of the simulation and those of an installation. */
+/** Judges a run: reads the database's history of it, and applies the laws of the simulation and of an installation. */
 
 import { WRONG } from "../processes/Wrong.ts"
 import type { Delivery, Post } from "../simulation/Facts.ts"
@@ -20,7 +20,7 @@ import type { Receivers } from "./Receivers.ts"
 
 const GRACE_MS = 24 * 3_600_000
 
-/** With how many cases there must be at least. */
+/** With the minimum of cases. */
 export type LawJudgement = NamedJudgement & { readonly least: number }
 
 export const readWrong = async (query: Query, all: Readonly<Record<string, string>> = WRONG) => {
@@ -36,7 +36,7 @@ const DELIVERIES = `
 
 type Found = Pick<Delivery, "id" | "endpointId" | "status" | "attempts"> & { readonly queued: boolean }
 
-/** Of all policies that the endpoint had. */
+/** Over all policies that the endpoint had. */
 const leastTimeoutMs = ({ none, policies }: History, endpointId: string) =>
   Math.min(
     ...[{ policy: none }, ...(policies.get(endpointId) ?? [])].map(
@@ -44,7 +44,7 @@ const leastTimeoutMs = ({ none, policies }: History, endpointId: string) =>
     )
   )
 
-/** With whether the sender's clock was set to another time, which nothing may show. */
+/** With whether the sender's clock was set to another time, which must have no effect. */
 const timed = (
   { posts, senders }: Receivers,
   disturbances: Disturbances,
@@ -56,8 +56,8 @@ const timed = (
   })
 
 /**
- * A worker that stood still, or whose machine did, may have seen nothing of an answer. Nor need it have when the receivers stood
- * still, which are this process: what they read then had waited unread, and its worker gave it up in time, 1.3 s after it was read.
+ * A worker that was frozen, or whose machine stalled, may have seen nothing of an answer. The same holds when the receivers,
+ * which run in this process, were frozen: a request had waited unread, and its worker gave it up 1.3 s after it was read.
  */
 const unseenBy = ({ posts }: Receivers, disturbances: Disturbances): ReadonlySet<string> =>
   new Set(

@@ -1,12 +1,12 @@
 /**
- * What the meters of all processes add up to, beside what is on record.
+ * Compares the sums of all processes' meters with what is on record.
  *
- * A process that is killed takes its counters along. They are added up as Prometheus' `increase` does: of each life of a process
- * the last scrape counts, and a new life begins at 0. So what a process counted between its last scrape and its death is
- * missing from the sum. Nothing may be counted that is not on record, whatever happens. Where processes are killed and nothing
- * else, no more may be missing than that. Where answers of the database are lost as well, nothing says how many these take along:
- * there at least half must be counted of what no death explains, which a meter that is renamed or not read does not reach.
- * (In a run of 25 s with every fault, 18 of 735 were missing at most, deaths included.)
+ * A killed process loses its counters. They are added up like Prometheus' `increase`: for each life of a process the last
+ * scrape counts, and a new life begins at 0. So what a process counted between its last scrape and its death is missing from
+ * the sum. No sum may exceed what is on record, whatever happens. Where processes are killed and nothing else goes wrong,
+ * exactly that much may be missing. Where answers of the database are lost as well, their number is unknown: then at least
+ * half of what no death explains must be counted, which a renamed or unread meter would not reach. (In a run of 25 s with
+ * every fault, at most 18 of 735 were missing, deaths included.)
  */
 import { Effect } from "effect"
 import { type Scrape, scrape } from "../processes/Scrapes.ts"
@@ -18,11 +18,11 @@ import type { Processes } from "./Processes.ts"
 import { POISON } from "./Receivers.ts"
 
 const SCRAPE_MS = 1_000
-/** What a scrape says may have been put together so long before. */
+/** A scrape may have been generated this long before it arrived. */
 const OLD_MS = 1_000
-/** A commit is counted when its answer has come. */
+/** A commit is counted when its answer arrives. */
 const LATE_MS = 500
-/** Of fewer, one lost answer may take along most. */
+/** Below this number, one lost answer may remove most of it. */
 const MANY = 20
 
 interface Life {
@@ -31,7 +31,7 @@ interface Life {
   readonly last: Scrape
 }
 
-/** Of a killed process: from its last scrape to its death nobody knows its counters. */
+/** Of a killed process: between its last scrape and its death its counters are unknown. */
 interface Gap {
   readonly role: Role
   readonly from: number
@@ -47,7 +47,7 @@ export interface Line extends Judgement {
   readonly onlyKills: boolean
 }
 
-/** Whether a sum fits what is on record; `onlyKills`: nothing was lost but what killed processes took along. */
+/** Whether a sum fits what is on record. `onlyKills`: nothing was lost except with killed processes. */
 export const lineOf = (sum: Pick<Line, "counted" | "inGaps" | "onRecord" | "onlyKills">): Line => {
   const { counted, inGaps, onRecord, onlyKills } = sum
   const known = onRecord - inGaps
@@ -76,7 +76,7 @@ export const makeMeterSums = ({ origins, processes }: Processes) => {
       })
     )
 
-  /** `sql`: keys that were not published over REST; `onlyKills`: nothing else went wrong. */
+  /** `sql`: keys that were not published over REST. `onlyKills`: nothing else went wrong. */
   const judge = (log: ReadonlyArray<Logged>, sql: ReadonlySet<string>, onlyKills: boolean) => {
     const ofKind = (kind: Logged["kind"]) => log.filter((row) => row.kind === kind)
     const events = ofKind("event").filter(({ new: event }) => {
@@ -125,7 +125,7 @@ export const makeMeterSums = ({ origins, processes }: Processes) => {
     watch: () => {
       timer = setInterval(() => void look(), SCRAPE_MS)
     },
-    /** Once more, from whoever lives, when nothing happens any more. */
+    /** Scrapes every living process once more, when nothing happens any more. */
     finish: async () => {
       clearInterval(timer)
       await pause(OLD_MS + LATE_MS)

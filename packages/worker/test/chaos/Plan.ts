@@ -1,11 +1,11 @@
-/** What a seed says will happen: events, faults and orders, each with its moment. The same seed gives the same plan. */
+/** What a seed determines: events, faults and orders, each with its moment. The same seed gives the same plan. */
 import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { type Chance, makeChance } from "../simulation/VirtualTime.ts"
 import { faultPool, ordersOf, type Pool, SPARE } from "./ActionPools.ts"
 import { type Action, type Fault, MANNERS, type Manner, type Role, type Roles } from "./Actions.ts"
 import { policyOrNone, workspacePolicyOf } from "./Policies.ts"
 
-/** How many processes there are, and whether they are killed and nothing else happens. */
+/** The number of processes, and whether they are only killed. */
 export interface Size {
   readonly workers: number
   readonly servers: number
@@ -26,7 +26,7 @@ export interface Step {
 
 export interface Plan {
   readonly seed: number
-  /** Manners of the endpoints, by number. */
+  /** Behaviours of the endpoints, by number. */
   readonly endpoints: ReadonlyArray<Manner>
   /** Their delivery policies, and the workspace's. */
   readonly policies: ReadonlyArray<DeliveryPolicy | null>
@@ -36,16 +36,16 @@ export interface Plan {
 }
 
 const EVENTS_A_SECOND = 30
-/** Poison kills seven workers one after the other; a short run has no time for that. */
+/** Poison kills seven workers one after another; a short run has no time for that. */
 const POISON_FROM_SECONDS = 60
 const FAULT_EVERY_MS = 1_500
-/** Of a run whose only trouble is that processes are killed. */
+/** The gap between kills in a run whose only fault is that processes are killed. */
 const KILL_EVERY_MS = 20_000
 const ORDER_EVERY_MS = 5_000
-/** Retention keeps this part of the run's time, and runs when these parts of it are over. */
+/** Retention keeps this part of the run's time, and runs after these parts of it. */
 const KEPT_PART = 0.3
 const RETAINED_AT = [0.4, 0.55, 0.7, 0.85, 1]
-/** The longest that a publisher's transaction stays open. */
+/** The longest time that a publisher's transaction stays open. */
 const LATEST_COMMIT_MS = 6_000
 
 const shuffled = <A>(chance: Chance, items: ReadonlyArray<A>): ReadonlyArray<A> => {
@@ -53,7 +53,7 @@ const shuffled = <A>(chance: Chance, items: ReadonlyArray<A>): ReadonlyArray<A> 
   return items.map(() => rest.splice(chance.below(rest.length), 1)[0]!)
 }
 
-/** One process after another, whichever chance says; each is back at once. */
+/** One process after another, whatever the seed; each is restarted at once. */
 const kills = (chance: Chance, troubleMs: number, { servers, workers }: Roles): ReadonlyArray<Step> =>
   Array.from({ length: Math.floor(troubleMs / KILL_EVERY_MS) }, (_, n) => ({
     at: (n + 0.5) * KILL_EVERY_MS,
@@ -64,7 +64,7 @@ const kills = (chance: Chance, troubleMs: number, { servers, workers }: Roles): 
     }
   }))
 
-/** The whole pool at least once, and then a fault every so many milliseconds. */
+/** The whole pool at least once, and then a fault at regular intervals. */
 const dealtFrom = (chance: Chance, pool: Pool, troubleMs: number, every: number): ReadonlyArray<Step> => {
   const count = Math.max(pool.length, Math.round(troubleMs / every))
   const dealt: Array<() => Fault> = []
@@ -76,7 +76,7 @@ const dealtFrom = (chance: Chance, pool: Pool, troubleMs: number, every: number)
   }))
 }
 
-/** A third of the events in bursts; receivers that refuse get enough in a row to be disabled. */
+/** A third of the events in bursts, so that receivers that refuse fail often enough in a row to be disabled. */
 const events = (chance: Chance, troubleMs: number, endpoints: number): ReadonlyArray<Step> =>
   Array.from({ length: Math.round((troubleMs / 1_000) * EVENTS_A_SECOND) }, () => {
     const at = chance.number() * troubleMs
@@ -93,7 +93,7 @@ const events = (chance: Chance, troubleMs: number, endpoints: number): ReadonlyA
     }
   })
 
-/** Events only, for runs that bring trouble of their own. */
+/** Events only, for runs that bring faults of their own. */
 export const publishesOf = (seed: number, seconds: number): Plan => {
   const steps = events(makeChance(seed), seconds * 1_000, MANNERS.length)
   const plain = { policies: MANNERS.map(() => null), workspacePolicy: null, poison: false }
@@ -108,7 +108,7 @@ const faults = (chance: Chance, troubleMs: number, size: Size): ReadonlyArray<St
     : dealtFrom(chance, [...faultPool(chance, longest, rolesOf(size)), ...orders], troubleMs, FAULT_EVERY_MS)
 }
 
-/** When there is something old; the history that is kept is the same for all of them. */
+/** Starts when there is old history; the cut-off is the same for all runs. */
 const retentionRuns = (troubleMs: number): ReadonlyArray<Step> =>
   RETAINED_AT.map((part) => ({
     at: part * troubleMs,

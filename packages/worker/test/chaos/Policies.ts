@@ -1,9 +1,9 @@
-/** Delivery policies of a run, as REST takes them, with waits and timeouts that end within it. */
+/** Delivery policies of a run in REST's form, with waits and timeouts that end within the run. */
 import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import { policyOf as simulated } from "../simulation/Policies.ts"
 import type { Chance } from "../simulation/VirtualTime.ts"
 
-/** The least that `failing_for` may say: no run lasts so long, so it disables nobody. */
+/** The minimum of `failing_for`: no run lasts so long, so it disables no endpoint. */
 const FAILING_FOR_SECONDS = 3_600
 const TIMEOUTS_SECONDS = [1, 2, 3] as const
 
@@ -25,7 +25,7 @@ const policyOf = (chance: Chance): DeliveryPolicy => {
 export const policyOrNone = (chance: Chance): DeliveryPolicy | null =>
   chance.happens(0.5) ? policyOf(chance) : null
 
-/** Of the whole workspace: nothing by which endpoints would stop early, so that every law has cases. */
+/** The workspace's policy: it stops no endpoint early, so that every law has cases. */
 export const workspacePolicyOf = (chance: Chance): DeliveryPolicy => ({
   ...(chance.happens(0.5) && { jitter: 0.2 }),
   ...(chance.happens(0.5) && { honorRetryAfter: true }),

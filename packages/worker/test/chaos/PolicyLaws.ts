@@ -1,15 +1,15 @@
-/** What must hold of a run by the delivery policies of its endpoints, beside the laws that ask for these themselves. */
+/** Laws about the delivery policies of a run's endpoints, beside other laws that read policies themselves. */
 import type { PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
 import type { Judged } from "../simulation/Judged.ts"
 import type { History } from "./ChangeHistory.ts"
 import { type Judgement, judgeEach } from "./Judgement.ts"
 
-/** A busy machine lets a timer wait. */
+/** Timers may be this late on a busy machine. */
 const LATE_MS = 400
 /** Timers count whole milliseconds. */
 const ROUNDING_MS = 2
 
-/** Those that may have been read for what was begun at this moment. */
+/** The policies that a request begun at this moment may have read. */
 const policiesAround = (
   { none, policies }: History,
   endpointId: string,
@@ -21,7 +21,7 @@ const policiesAround = (
   return [before, ...held.filter((one) => one.from > from && one.from <= to).map(({ policy }) => policy)]
 }
 
-/** P1: a request is given up as soon as its policy says, and not before. */
+/** P1: a request is given up when its policy says, and not before. */
 export const timeoutsAreThePolicies = (
   history: History,
   { lagMs = () => 0, model, reachMs }: Judged

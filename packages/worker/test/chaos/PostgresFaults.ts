@@ -1,9 +1,8 @@
 /**
- * What happens to the database as a whole: it is restarted, or crashes; takes no writes, or has no room for them; isolates its
- * transactions more than anybody asked for; a foreign session holds rows and waits for others; all sessions are dropped, as a
- * pooler that is restarted does.
+ * Faults of the whole database: it is restarted, or crashes; refuses writes, or its disk is full; isolates transactions more
+ * strictly; a foreign session holds rows and waits for others; all sessions are dropped, as when a pooler is restarted.
  *
- * What needs the server up is asked for until it is: two of these may come together.
+ * A fault that needs a running server is retried until it runs: two of them may overlap.
  */
 import { Effect } from "effect"
 import pg from "pg"
@@ -29,14 +28,14 @@ export const postgresFaults = (installation: Installation, disturbances: Disturb
     for (const statement of statements) while (!(await succeeds(query(statement)))) await pause(WATCH_MS)
   }
 
-  /** For sessions that are open, too, from their next transaction on. */
+  /** Also for open sessions, from their next transaction on. */
   const set = async (name: string, value: string, ms: number) => {
     await insist(`alter system set ${name} = ${value}`, "select pg_reload_conf()")
     await pause(ms)
     await insist(`alter system reset ${name}`, "select pg_reload_conf()")
   }
 
-  /** Locks rows in an order that is nobody's, one kind after the other. What it waits for too long it goes without. */
+  /** Locks rows in an arbitrary order, one kind after another, and skips those for which it waits too long. */
   const foreignSession = async (ms: number, seed: number) => {
     const chance = makeChance(Math.floor(seed))
     const client = new pg.Client({ connectionString: databaseUrl, application_name: "foreign" })
@@ -52,13 +51,13 @@ export const postgresFaults = (installation: Installation, disturbances: Disturb
       }
       await client.query("rollback")
     } catch {
-      // The victim of a deadlock, or gone with the server.
+      // It was the victim of a deadlock, or its server is gone.
     } finally {
       await client.end().catch(() => undefined)
     }
   }
 
-  /** A backend that is killed takes all connections with it: PostgreSQL starts anew from its log. */
+  /** Killing a backend ends all connections: PostgreSQL restarts from its log. */
   const crash = async () => {
     const [victim] = await query<{ pid: number }>(`select pid from pg_stat_activity where ${OURS} limit 1`)
     if (victim === undefined) return
@@ -72,7 +71,7 @@ export const postgresFaults = (installation: Installation, disturbances: Disturb
     await insist("select 1")
   }
 
-  /** Where the log has no room, PostgreSQL goes down, and cannot come back by itself. Whoever made room starts it. */
+  /** When the disk with its log is full, PostgreSQL stops and cannot start again. It is started once there is room. */
   const fill = async (ms: number) => {
     disk?.fill()
     await pause(ms)
@@ -103,7 +102,7 @@ export const postgresFaults = (installation: Installation, disturbances: Disturb
   }
 
   const UP_AND_DOWN: ReadonlyArray<string> = ["restart", "crash", "disk full"]
-  /** One after the other: what is being started is neither stopped nor crashed. */
+  /** One after another: a server that is starting is neither stopped nor crashed. */
   let upAndDown: Promise<void> = Promise.resolve()
   return (fault: PostgresFault): Promise<void> => {
     const during = () => disturbances.while(() => carryOut(fault))

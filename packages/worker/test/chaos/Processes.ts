@@ -1,4 +1,4 @@
-/** The processes of an installation on this machine: any number of workers and servers, and a way to call the servers. */
+/** The processes of an installation on this machine: any number of workers and servers, and calls to the servers. */
 
 import { freePort } from "@posthorn/testkit/FreePort"
 import { Effect } from "effect"
@@ -30,14 +30,14 @@ const ENVIRONMENT = {
 export interface Processes {
   readonly processes: ReadonlyMap<Role, Supervised>
   readonly clocks: Clocks
-  /** Where each answers `/metrics`. */
+  /** The URLs of `/metrics`. */
   readonly origins: ReadonlyMap<Role, string>
   /**
-   * As the operator, or as the headers say, at one server after another until one answers with something else than 5xx; paths
-   * below the workspace.
+   * Calls as the operator, or with these headers, one server after another until one answers below 500; paths below the
+   * workspace.
    */
   readonly call: Call
-  /** Answers that told of trouble, by status, and what was said where it was not the database that is away. */
+  /** 5xx answers by status, and the problems that were not about an unreachable database. */
   readonly troubles: Troubles
 }
 
@@ -81,14 +81,14 @@ const commandFile = Effect.map(
   ({ file, preload }) => ({ file, preload })
 )
 
-/** `w0`, `s1`: as the receivers hear of them. */
+/** `w0`, `s1`: the names that receivers see. */
 const nameOf = (role: Role) => `${role[0]}${role.slice(role.indexOf(" ") + 1)}`
 
-/** The one whose process sends under this name, such as `w0.3`. */
+/** The process that sends under this name, such as `w0.3`. */
 export const roleOf = (sender: string): Role =>
   `${sender.startsWith("w") ? "worker" : "server"} ${Number.parseInt(sender.slice(1), 10)}`
 
-/** They run, and the workspace is there. `urlOf` says what each has for its database. */
+/** Starts them and creates the workspace. `urlOf` gives the database URL of each. */
 export const runProcesses = ({ servers, workers }: Roles, urlOf: (role: Role) => string) =>
   Effect.gen(function* () {
     const program = yield* commandFile

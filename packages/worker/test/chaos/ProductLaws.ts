@@ -1,6 +1,6 @@
 /**
- * Judges what the rest of the product did in a run: replay jobs, retention, the console and tokens, and what the server said
- * while things were broken. In the end retention runs once more and keeps nothing, so it comes after every other judgement.
+ * Judges the rest of the product in a run: replay jobs, retention, the console and tokens, and the server's answers during
+ * faults. At the end retention runs once more and keeps nothing, so it is judged last.
  */
 import type { Post } from "../simulation/Facts.ts"
 import type { Judged } from "../simulation/Judged.ts"
@@ -14,7 +14,7 @@ import { NOT_WHOLE, retentionLaws } from "./RetentionLaws.ts"
 import { retain } from "./RetentionRuns.ts"
 import { sessionLaws } from "./SessionLaws.ts"
 
-/** How many deliveries there are, and how many have work to do. */
+/** The number of deliveries, and of those that wait. */
 const COUNTS = `
   select count(*)::integer as all, (count(*) filter (where exists (
     select from posthorn.queue q where q.workspace_id = d.workspace_id and q.delivery_id = d.id)))::integer as waiting
@@ -38,8 +38,8 @@ const lastRetention = async ({ databaseUrl, query }: Installation): Promise<Judg
 }
 
 /**
- * What a process writes down of an attempt is when it was sent by the database's clock, whatever its own shows. (The laws about the
- * schedule and about signatures read these times as well.)
+ * The recorded time of an attempt is when it was sent by the database's clock, whatever the process's clock shows. (The laws
+ * about the schedule and about signatures read these times as well.)
  */
 const timesAreTheDatabases = ({ model, posts }: Judged, reach: (at: number) => number): Judgement => {
   const sent = new Map<string, Array<Post>>()
@@ -60,7 +60,7 @@ const timesAreTheDatabases = ({ model, posts }: Judged, reach: (at: number) => n
   return { cases, violations }
 }
 
-/** A short run may give a law nothing to judge. */
+/** In a short run a law may have nothing to judge. */
 const LONG_SECONDS = 60
 
 export const judgeProduct = async (
@@ -77,7 +77,7 @@ export const judgeProduct = async (
   const last = await lastRetention(installation)
   const { away, unforeseen } = installation.troubles
   const laws = {
-    // The database away is 503, and asked again; anything else is a fault nobody foresaw.
+    // An unreachable database is a 503, and the call is repeated; any other 5xx is an unexpected failure.
     "I7 trouble is answered with 503": {
       of: "calls answered 5xx",
       cases: away() + unforeseen.length,

@@ -1,9 +1,12 @@
-/** Publishers of a run: over REST, one by one or in batches, until they are answered; and in transactions of their own. */
+/**
+ * The publishers of a run: over REST, one event or a batch at a time, until they are answered; and in transactions of their
+ * own.
+ */
 import pg from "pg"
 import type { Publish } from "./Actions.ts"
 import { pause } from "./Disturbances.ts"
 
-/** What a publisher was told, for the laws. */
+/** The answers that publishers got, for the laws. */
 export interface Acknowledged {
   readonly at: number
   readonly key: string
@@ -23,10 +26,10 @@ interface Answer {
   readonly deliveryIds: ReadonlyArray<string>
 }
 
-/** Calls, and transactions, at a time; more only keep each other, and the machine, from getting on. */
+/** Concurrent calls, and transactions; more would only slow each other and the machine. */
 const AT_ONCE = 24
 
-/** Runs at most so many at a time, in turn. */
+/** Runs at most this many at a time, in turn. */
 const makeTurns = () => {
   let taken = 0
   const waiting: Array<() => void> = []
@@ -73,7 +76,7 @@ export const makePublishers = (slug: string, call: Call, databaseUrl: () => stri
       acknowledge(keys[n]!, item)
   }
 
-  /** What fails here was never promised; only a COMMIT that was answered is. */
+  /** A transaction that fails here was never promised; only one whose COMMIT was answered is. */
   const bySql = async (key: string, { commits, late, to }: Publish) => {
     sql.add(key)
     const client = new pg.Client({ connectionString: databaseUrl() })

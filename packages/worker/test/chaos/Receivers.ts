@@ -1,4 +1,4 @@
-/** The receivers of a run: how each path answers, and everything that was sent to them and said by them. */
+/** The receivers of a run: how each path answers, and everything that they received and answered. */
 import type { Behaviour } from "@posthorn/testkit/Receiver"
 import type { Answered, Post } from "../simulation/Facts.ts"
 import { type Chance, makeChance } from "../simulation/VirtualTime.ts"
@@ -7,16 +7,18 @@ import { RETRY_DELAY_MS } from "./Processes.ts"
 
 type Answer = Parameters<Behaviour>[0]
 
-/** One in so many deliveries to a receiver that bears a grudge is never accepted: it ends as a dead letter. */
+/** Every nth delivery to a receiver of kind `grudge` is never accepted, so that it becomes a dead letter. */
 const GRUDGE = 4
 
-/** The event that kills whatever worker sends it. */
+/** The event that kills every worker that sends it. */
 export const POISON = "chaos.poison"
 
-/** Answers that may say when to come back. */
+/** Statuses whose answers may have Retry-After. */
 const ASKING = new Set([429, 503])
 
-/** Sooner than any retry, and later than a busy machine sends the same again: up to 169 ms were seen. */
+/**
+ * Shorter than any retry delay, and longer than a busy machine needs to send the same request again: up to 169 ms were seen.
+ */
 const AGAIN_MS = 0.8 * RETRY_DELAY_MS
 
 const headersOf = (answer: Answer): Record<string, string> =>
@@ -28,12 +30,12 @@ const senderOf = (headers: Record<string, string>) => headers["user-agent"]!.rep
 export class Receivers {
   readonly posts: Array<Post> = []
   readonly answered: Array<Answered> = []
-  /** Names of the processes that posted; a post holds the place in this list. */
+  /** Names of the processes that posted; a post holds its index in this list. */
   readonly senders: Array<string> = []
-  /** Connections that were broken instead of answered, by delivery: each may bring the request once more. */
+  /** Connections that were broken instead of answered, by delivery: each may cause the request once more. */
   readonly broken = new Map<string, number>()
   poison: string | null = null
-  /** From now on whoever hangs answers, and whoever was gone is back: so what is replayed arrives. */
+  /** From now on every receiver answers, so that replays arrive. */
   calm = false
   private readonly chance: Chance
   private readonly kill: (sender: string) => void
@@ -63,7 +65,7 @@ export class Receivers {
     else this.behave(manner, answer, deliveryId, worker)
   }
 
-  /** The same attempt on another connection: what was not answered on the first one was no answer. */
+  /** The same attempt on another connection: the first connection had no answer. */
   private isAgain(deliveryId: string, worker: number, at: number): boolean {
     const last = this.answered.findLastIndex((one) => one.deliveryId === deliveryId)
     const before = this.answered[last]
@@ -89,7 +91,7 @@ export class Receivers {
     const ways: Readonly<Record<Manner, () => void>> = {
       ok: () => setTimeout(say, chance.between(0, 30), 200),
       flaky: () => setTimeout(say, chance.between(0, 30), chance.oneOf([200, 200, 500, 429, 408, 503, 302])),
-      // Not at a second sharp, after which some give up.
+      // Not at a whole second, after which some receivers give up.
       slow: () =>
         setTimeout(say, chance.oneOf([chance.between(200, 700), chance.between(1_300, 1_700)]), 200),
       grudge: () => say(Number.parseInt(deliveryId.slice(-4), 16) % GRUDGE === 0 ? 503 : 200),

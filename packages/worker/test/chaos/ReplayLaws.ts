@@ -1,6 +1,5 @@
 /**
- * What must hold of replay jobs, whatever broke while they were made. Source: spec §4.6,
- * docs/adr/0017-replay-jobs.md.
+ * Laws of replay jobs, whatever broke meanwhile. Source: spec §4.6, docs/adr/0017-replay-jobs.md.
  */
 import type { Logged } from "./ChangeHistory.ts"
 import { judgeEach, type NamedJudgement } from "./Judgement.ts"
@@ -17,7 +16,7 @@ export interface ReplayRow {
   readonly matched: number
   readonly replayed: number
   readonly failed: number
-  /** Whether the endpoint takes deliveries. */
+  /** Whether the endpoint is enabled. */
   readonly enabled: boolean
 }
 
@@ -38,7 +37,7 @@ const sourceOf = (row: Row) => (row.replayed_from ?? row.event_id) as string
 
 const twice = (keys: ReadonlyArray<string>) => keys.filter((key, n) => keys.indexOf(key) < n)
 
-/** A source once for each job; and an event that was missed once in all. */
+/** Each source once for each job, and a missed event once in total. */
 const eachSourceOnce = ({ log }: Replayed): NamedJudgement => {
   const made = madeByJobs(log).map(({ new: row }) => row!)
   const missed = made.filter(({ replayed_from: from }) => from === null)
@@ -70,7 +69,7 @@ const oneJobForEachOrder = ({ jobs, log }: Replayed): NamedJudgement => {
   }
 }
 
-/** Sources of this endpoint that retention took away: a job that comes later finds nothing of them. */
+/** Sources of this endpoint that retention removed: a later job does not find them. */
 const goneFor = (log: ReadonlyArray<Logged>) => {
   const gone = new Map<string, number>()
   const count = (endpointId: string) => gone.set(endpointId, (gone.get(endpointId) ?? 0) + 1)
@@ -86,7 +85,7 @@ const goneFor = (log: ReadonlyArray<Logged>) => {
   return gone
 }
 
-/** What the job says of itself is what the database made; it ends, unless its endpoint is off. */
+/** A job's counts agree with the database; it ends, unless its endpoint is disabled. */
 const jobsEnd = ({ jobs, log, rows }: Replayed): NamedJudgement => {
   const replays = madeByJobs(log).map(({ new: row }) => row!)
   const made = replays.map(({ replay_id }) => replay_id)
@@ -98,7 +97,7 @@ const jobsEnd = ({ jobs, log, rows }: Replayed): NamedJudgement => {
     if (state === "running") return enabled && `${id} of ${endpoint_id} is still running`
     if (state === "cancelled") return !cancelled.has(id) && `${id} is cancelled, and nobody did that`
     if (replayed + failed !== matched) return `${id} is done with ${replayed} and ${failed} of ${matched}`
-    // Of two jobs over the same missed events each event is taken by one.
+    // When two jobs have the same missed events, each event is taken by one of them.
     const shared = replays.filter(
       (row) => row.replayed_from === null && row.endpoint_id === endpoint_id && row.replay_id !== id
     )
@@ -111,7 +110,7 @@ const jobsEnd = ({ jobs, log, rows }: Replayed): NamedJudgement => {
   return judgeEach("replay jobs", rows, wrong)
 }
 
-/** Each replay has its audit event, and that is of the same transaction. */
+/** Each replay has its audit event, from the same transaction. */
 const replaysAreAudited = ({ log }: Replayed): NamedJudgement => {
   const audited = new Map<string, ReadonlyArray<string>>()
   for (const { kind, new: row, xid } of log)
@@ -123,7 +122,7 @@ const replaysAreAudited = ({ log }: Replayed): NamedJudgement => {
   })
 }
 
-/** Once a job is cancelled, it makes nothing more. */
+/** A cancelled job makes nothing more. */
 const cancelledMeansOver = ({ jobs, log }: Replayed): NamedJudgement => {
   const ended = new Map<unknown, number>()
   for (const { commit, kind, new: row } of log)

@@ -1,12 +1,12 @@
 /**
- * People who send again what an endpoint lost, while everything else goes on: each order is one replay job, asked for with
- * an idempotency key until it is answered, and perhaps cancelled.
+ * People who replay what an endpoint lost, while everything else goes on. Each order is one replay job, requested with an
+ * idempotency key until it is answered, and perhaps cancelled.
  */
 import type { ReplayOrder } from "./Actions.ts"
 import { pause } from "./Disturbances.ts"
 import type { Call } from "./Publishers.ts"
 
-/** A job that was promised. */
+/** A job that was acknowledged. */
 export interface Job {
   readonly id: string
   readonly endpointId: string
@@ -21,7 +21,7 @@ export const makeReplayOrders = (call: Call, idOf: (endpoint: number) => string)
   const since = new Date().toISOString()
   let count = 0
 
-  /** A disabled endpoint is enabled first, as its notice says. Null when the endpoint is deleted. */
+  /** Enables a disabled endpoint first, as the notification says. Null when the endpoint is deleted. */
   const start = async ({ includeMissed, of, retried }: ReplayOrder): Promise<Job | null> => {
     const endpointId = idOf(of)
     const path = `/webhooks/${endpointId}`
@@ -38,7 +38,7 @@ export const makeReplayOrders = (call: Call, idOf: (endpoint: number) => string)
     }
   }
 
-  /** Ends when the job is started, and cancelled if that is wished; not when it is done. */
+  /** Ends when the job is started, and cancelled if requested; not when it is done. */
   const order = async (one: ReplayOrder): Promise<void> => {
     const job = await start(one)
     if (job === null || one.cancelAfter === null) return

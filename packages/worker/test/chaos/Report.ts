@@ -1,4 +1,4 @@
-/** A run's outcome for whoever reads it in a terminal: what was done, each law with its cases, the verdict. */
+/** A run's result as text: what was done, each law with its cases, the verdict. */
 import type { Fact } from "../simulation/Facts.ts"
 import { endpointOf } from "../simulation/Visibility.ts"
 import type { Verdict } from "./Chaos.ts"
@@ -36,7 +36,7 @@ const told = (fact: Fact): string => {
   return `recorded attempt ${ordinal}: ${status} (${httpStatus ?? "no answer"}), streak ${fact.streak ?? "not counted"}`
 }
 
-/** Everything about a delivery, or the last of everything about an endpoint, in order. */
+/** Everything about a delivery, or the latest about an endpoint, in order. */
 const storyOf = ({ judged }: Verdict, id: string): ReadonlyArray<string> => {
   const { answered, model, posts } = judged
   const start = model.facts[0]?.at ?? 0

@@ -1,11 +1,14 @@
-/** What must hold of retention while everything else goes on. Source: spec §8 and §3.4 (Retention). */
+/** Laws of retention while everything else goes on. Source: spec §8 and §3.4 (Retention). */
 import type { Logged } from "./ChangeHistory.ts"
 import { type Judgement, judgeEach, type NamedJudgement } from "./Judgement.ts"
 import type { RetentionRun } from "./RetentionRuns.ts"
 
 const TERMINAL = new Set(["delivered", "failed_permanent", "dead_lettered"])
 
-/** Deliveries that went without their endpoint. That is deleted with its history, bit by bit, each bit in a transaction of its own. */
+/**
+ * Deliveries that were removed without their endpoint. Deleting an endpoint removes its history step by step, each in a
+ * transaction of its own.
+ */
 export const removedByRetention = (log: ReadonlyArray<Logged>): ReadonlyArray<Logged> => {
   const deleted = new Set(
     log.flatMap(({ kind, new: now, old }) => (kind === "endpoint" && now === null ? [old!.id as string] : []))
@@ -13,7 +16,7 @@ export const removedByRetention = (log: ReadonlyArray<Logged>): ReadonlyArray<Lo
   return log.filter(({ kind, old }) => kind === "removed" && !deleted.has(old!.endpoint_id as string))
 }
 
-/** Nothing younger than the cut-off goes, and nothing that has work to do or somebody to tell. */
+/** Removes nothing younger than the cut-off, nothing that waits, and no dead letter that was not announced. */
 const onlyTheOldAndEnded = (log: ReadonlyArray<Logged>, runs: ReadonlyArray<RetentionRun>): NamedJudgement =>
   judgeEach("deliveries removed", removedByRetention(log), ({ at, old }) => {
     const running = runs.filter(({ from, to }) => from <= at && at <= to)
@@ -27,7 +30,7 @@ const onlyTheOldAndEnded = (log: ReadonlyArray<Logged>, runs: ReadonlyArray<Rete
     )
   })
 
-/** What of the rest is not whole, with the statement that finds it. */
+/** Inconsistencies in what remains, each with the statement that finds it. */
 export const NOT_WHOLE = {
   "its event is gone, and the payload with it": `
     select d.id from posthorn.deliveries d where d.event_id is not null and not exists (
@@ -51,7 +54,7 @@ export interface Remaining {
   readonly runs: ReadonlyArray<RetentionRun>
   readonly deliveries: number
   readonly notWhole: ReadonlyArray<string>
-  /** After a last run that keeps nothing: how many went, and what stayed that should not have, or went that should not. */
+  /** After a last run that keeps nothing: the number of removed deliveries, and those that were wrongly kept or removed. */
   readonly last: Judgement
 }
 

@@ -1,12 +1,12 @@
 /**
- * Retention as a worker's daily run makes it, with a shorter memory: history is kept for a part of the run's time, so that
- * there is something to remove. (HISTORY_RETENTION itself is a day at least.) Until it has gone through once.
+ * Runs retention like a worker's daily run, but keeps only a part of the run's time, so that there is something to remove.
+ * (HISTORY_RETENTION itself is at least a day.) Repeats until it has completed once.
  */
 import * as Database from "@posthorn/persistence/client/Database"
 import * as Retention from "@posthorn/persistence/operations/Retention"
 import { Duration, Effect, Redacted, Schedule } from "effect"
 
-/** What a run keeps, and between which moments it may have removed something. */
+/** What a run kept, and the interval in which it may have removed something. */
 export interface RetentionRun {
   readonly keptMs: number
   readonly from: number

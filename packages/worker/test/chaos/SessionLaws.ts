@@ -1,11 +1,11 @@
-/** What must hold of sessions and tokens, whatever broke while they were used. Source: spec §5.1 and §11. */
+/** Laws of sessions and tokens, whatever broke while they were used. Source: spec §5.1 and §11. */
 import { judgeEach, type NamedJudgement } from "./Judgement.ts"
 import type { Read, Session } from "./Sessions.ts"
 
-/** What a token opens is remembered for so long: within a second its revocation is effective everywhere. */
+/** A token's rights are cached for this long: within a second its revocation is effective everywhere. */
 const REVOKED_MS = 1_000
 
-/** The server away, or no answer at all, is no refusal. */
+/** A server that is away, or no answer at all, is not a refusal. */
 const isNoAnswer = (status: number | null) => status === null || status === 503
 
 export const sessionLaws = (sessions: ReadonlyArray<Session>): Readonly<Record<string, NamedJudgement>> => {

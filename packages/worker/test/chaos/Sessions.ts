@@ -1,7 +1,7 @@
 /**
- * People at the console during a run: each is given a link, signs in with its code, reads again and again with the session's
- * cookie, and then the session ends: by signing out, or with the token that it stands on, which is revoked or expires. After
- * that it is still tried for a while. Whoever has a token reads over REST with it, too.
+ * People at the console during a run. Each gets a link, signs in with its code and reads repeatedly with the session's
+ * cookie. The session ends by signing out, or when its token is revoked or expires. The cookie is then still tried for a
+ * while. Whoever has a token also reads over REST with it.
  */
 import type { SessionOrder } from "./Actions.ts"
 import { pause } from "./Disturbances.ts"
@@ -18,9 +18,9 @@ export interface Read {
 export interface Session {
   readonly ends: SessionOrder["ends"]
   readonly reads: Array<Read>
-  /** How a code was answered that had opened a session before. */
+  /** The answer to a code that had already opened a session. */
   readonly codesUsedAgain: Array<number | null>
-  /** It lives until the first of these moments, and is over at the second. */
+  /** Valid until the first of these moments, and certainly ended at the second. */
   until: number
   over: number
 }
@@ -35,7 +35,7 @@ const READ_EVERY_MS = 150
 const AFTERWARDS_MS = 2_000
 const PATIENCE_MS = 5_000
 const AGAIN_MS = 300
-/** Signing in takes its time while things are broken. */
+/** Signing in takes longer while things are broken. */
 const SIGN_IN_MS = 4_000
 
 const ask = (url: string, init: RequestInit) =>
@@ -51,7 +51,7 @@ export const makeSessions = (slug: string, origins: ReadonlyArray<string>, call:
   let turn = 0
   const at = (path: string) => `${origins[turn++ % origins.length]}${path}`
 
-  /** `livesMs`: null for one that does not expire. */
+  /** `livesMs`: null for a token that does not expire. */
   const makeToken = async (livesMs: number | null): Promise<Token> => {
     for (;;) {
       const endsAt = livesMs === null ? null : Date.now() + livesMs
@@ -65,7 +65,7 @@ export const makeSessions = (slug: string, origins: ReadonlyArray<string>, call:
     }
   }
 
-  /** The code of a link: the operator's, or of whoever has this token. */
+  /** The code of a link made by the operator, or with this token. */
   const codeOf = async (token: Token | null): Promise<string | null> => {
     const headers = token === null ? {} : { authorization: `Bearer ${token.token}` }
     const { body, status } = await call("POST", "/console-links", {}, headers)
@@ -73,7 +73,10 @@ export const makeSessions = (slug: string, origins: ReadonlyArray<string>, call:
     return status === 201 ? new URL(link.url).hash.replace(/^#?(code=)?/, "") : null
   }
 
-  /** The cookie; null when its token ran out before. A sign-in whose answer was lost has used up its code: it takes another. */
+  /**
+   * The cookie; null when its token expired before. A sign-in whose answer was lost has used up its code, so it uses
+   * another.
+   */
   const signIn = async (session: Session, token: Token | null): Promise<string | null> => {
     for (; Date.now() < session.until; await pause(AGAIN_MS)) {
       const code = await codeOf(token)

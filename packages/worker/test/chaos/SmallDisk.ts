@@ -1,26 +1,26 @@
 /**
- * A file system in memory that can be full: for PostgreSQL's data. It is filled by making it as small as what lies on it, so
- * that every write that needs room fails with ENOSPC, as on a full disk. Where mounting is not allowed there is none.
+ * A file system in memory for PostgreSQL's data that can be full. It is filled by shrinking it to its content, so that every
+ * write that needs space fails with ENOSPC, as on a full disk. Null where mounting is not allowed.
  */
 import { execFileSync } from "node:child_process"
 import { statfsSync } from "node:fs"
 
 export interface SmallDisk {
   readonly fill: () => void
-  /** There is room again. */
+  /** Makes space again. */
   readonly empty: () => void
   readonly remove: () => void
 }
 
-/** Nobody comes near it: what is written is what it takes of the machine's memory. */
+/** Far more than a run writes; only what is written takes memory. */
 const SIZE = "8g"
-/** Room that it keeps when it is full, in bytes: a page of memory, or what is written while it is filled. */
+/** Free bytes that remain when it is full: a page of memory, or what is written while it is being filled. */
 const PAGE = 4_096
 const MOST_ROOM = 16 * 1_024 * 1_024
 
 const mount = (...args: ReadonlyArray<string>) => execFileSync("mount", args, { stdio: "ignore" })
 
-/** Over this folder; null where that is not allowed. */
+/** Mounted over this folder; null where that is not allowed. */
 export const makeSmallDisk = (folder: string): SmallDisk | null => {
   try {
     mount("-t", "tmpfs", "-o", `size=${SIZE},mode=755`, "posthorn-chaos", folder)
@@ -36,11 +36,11 @@ export const makeSmallDisk = (folder: string): SmallDisk | null => {
     process.off("exit", remove)
     execFileSync("umount", ["-l", folder], { stdio: "ignore" })
   }
-  // Whoever gives the run up leaves nothing mounted.
+  // An interrupted run must leave nothing mounted.
   process.once("exit", remove)
   return {
     fill: () => {
-      // It is written to meanwhile, and cannot be made smaller than what lies on it.
+      // PostgreSQL writes to it meanwhile, and it cannot be made smaller than its content.
       for (let room = PAGE; ; room *= 2)
         try {
           return resize(String(used() + room))

@@ -1,8 +1,8 @@
 /**
- * A process of the installation, started again whenever it ends, as an init system would.
+ * A process of the installation that is restarted whenever it ends, as by an init system.
  *
- * Each start has a name of its own, which it gives in its user agent: so the receivers know whose request it is. For that
- * it runs a copy of the bundle that differs in its version alone.
+ * Each start has a name of its own, which it puts into its user agent, so that receivers know the sender. For that it runs a
+ * copy of the bundle that differs only in its version.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -16,7 +16,7 @@ const LOG_LINES = 8
 const NAME_VARIABLE = "CHAOS_NAME"
 const VERSION = /var VERSION = ("[^"]+");/
 
-/** A line of the log without its frame. */
+/** A log line without its frame. */
 const messageOf = (line: string): string => {
   try {
     const { message } = JSON.parse(line) as { readonly message: unknown }
@@ -27,7 +27,7 @@ const messageOf = (line: string): string => {
   }
 }
 
-/** The bundle's copy, what is loaded before it, and the way to be rid of both. */
+/** The copy of the bundle, what is loaded before it, and the way to remove both. */
 export const namedCommand = () => {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-chaos-"))
   cpSync(dirname(bundleFile), folder, { recursive: true, filter: (path) => !path.endsWith(".map") })
@@ -47,16 +47,16 @@ export const namedCommand = () => {
   }
 }
 
-/** What is run, and what is loaded before it, if anything. */
+/** The program, and what is loaded before it, if anything. */
 export interface Program {
   readonly file: string
   readonly preload?: string
 }
 
 export class Supervised {
-  /** How often it was started; the latest start is `<name>.<starts>`. */
+  /** The number of starts; the latest start is `<name>.<starts>`. */
   starts = 0
-  /** Beginnings and ends of the times in which it stood still. */
+  /** Beginnings and ends of the times in which it was frozen. */
   readonly frozen: Array<{ readonly from: number; readonly to: number }> = []
   readonly log: Array<string> = []
   private child: ChildProcess | null = null
@@ -102,23 +102,23 @@ export class Supervised {
     })
   }
 
-  /** That the database is away is no news here. */
+  /** Ignores that the database is unreachable. */
   private hear(name: string, text: string): void {
     const lines = text.split("\n").filter((line) => line !== "" && !line.includes("database is away"))
     this.log.push(...lines.map((line) => `${name}: ${messageOf(line)}`))
     this.log.splice(0, this.log.length - LOG_LINES)
   }
 
-  /** It comes back `down` ms later. */
+  /** It is restarted `down` ms later. */
   end(signal: "SIGKILL" | "SIGTERM", down: number): void {
     this.pause = down
     this.child?.kill(signal)
   }
 
-  /** Of the start of this name; false when that is over. */
+  /** For the start of this name; false when that has ended. */
   setClock(name: string, offMs: number): boolean {
     if (name !== this.name || this.child?.connected !== true) return false
-    // It may be dying just now: without this, that would end the run.
+    // The process may be dying just now: without this, that would end the run.
     this.child.send({ offMs }, () => undefined)
     return true
   }

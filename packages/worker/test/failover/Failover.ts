@@ -1,8 +1,8 @@
 /**
- * Real processes on a PostgreSQL that is really replicated, whose primary is killed, and whose roles are changed on purpose,
- * while events are published and delivered; then the laws of the chaos run judge what came of it.
+ * Real processes on a PostgreSQL with real replication. Its primary is killed, and its roles are switched, while events are
+ * published and delivered; then the laws of the chaos run judge the result.
  *
- * Replication is synchronous, so what was acknowledged must be there afterwards. Nobody restarts or tells the processes: each
+ * Replication is synchronous, so acknowledged events must exist afterwards. Nobody restarts or notifies the processes: each
  * has both hosts in its DATABASE_URL.
  */
 
@@ -22,21 +22,21 @@ import { makePublishers, type Publishers } from "../chaos/Publishers.ts"
 import { Receivers } from "../chaos/Receivers.ts"
 import { makeBundle } from "../processes/CommandEnvironment.ts"
 
-/** How long whoever watches over a primary takes to be sure that it is dead; Patroni's default is up to 30 s. */
+/** How long a supervisor takes to be sure that a primary is dead; Patroni's default is up to 30 s. */
 const NOTICED_MS = 2_000
 const AT_LEAST_MS = 30_000
-/** Until what is left is made a standby: copying it keeps the disk busy. */
+/** The time until the remaining server is made a standby: copying it keeps the disk busy. */
 const MENDED_MS = 3_000
 
 /**
- * Told, and not judged: the law grants a worker 100 ms to hear of an answer, and a busy machine with all of this on it may need more.
- * A run by seed 1 at a load of 14 on two cores broke it three times, with posts 1 ms and 276 ms after the last answer.
+ * Reported, but not judged. The law gives a worker 100 ms to hear of an answer, and a busy machine may need more: a run with
+ * seed 1 at a load of 14 on two cores broke it three times, with posts between 1 ms and 276 ms after the last answer.
  */
 const NOT_JUDGED = "L17 pauses"
 
 export interface Switch {
   readonly kind: "kill" | "planned"
-  /** When the primary went, and when the standby had become one. */
+  /** When the primary was gone, and when the standby had been promoted. */
   readonly gone: number
   readonly back: number
 }
@@ -45,7 +45,7 @@ export interface Switch {
 export interface Gap extends Switch {
   readonly published: number
   readonly publishedAfter: number
-  /** From the promotion to the first attempt at what was published after it. */
+  /** From the promotion to the first attempt of an event published after it. */
   readonly deliveredAfter: number
 }
 
@@ -81,7 +81,7 @@ const gapOf = (
   }
 }
 
-/** What each role has for its database: all of them both hosts, the servers through poolers if wanted. */
+/** Each role's database URL: both hosts, for the servers through poolers if wanted. */
 const urlsOf = (cluster: ReplicatedCluster.ReplicatedCluster, pooler: boolean) =>
   Effect.gen(function* () {
     if (!pooler) return () => cluster.url
@@ -93,7 +93,7 @@ const urlsOf = (cluster: ReplicatedCluster.ReplicatedCluster, pooler: boolean) =
     return (role: string) => (role.startsWith("server") ? throughPoolers : cluster.url)
   })
 
-/** Ends the primary, makes the standby one, and what is left a standby again. */
+/** Ends the primary, promotes the standby, and makes the remaining server a standby again. */
 const change = async (
   cluster: ReplicatedCluster.ReplicatedCluster,
   kind: Switch["kind"],
@@ -124,7 +124,7 @@ const publishAll = async (publishers: Publishers, steps: ReturnType<typeof publi
   await Promise.all(publishers.running)
 }
 
-/** Publishes for so many seconds, with a change of primary every half minute or so: killed, planned, killed … */
+/** Publishes for a number of seconds, with a change of primary about every half minute: killed, planned, killed … */
 export const failover = (
   seed: number,
   seconds: number,

@@ -1,4 +1,4 @@
-/** A run's outcome for whoever reads it in a terminal. */
+/** A run's result as text. */
 import type { Gap, Outcome } from "./Failover.ts"
 
 const inSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`

@@ -1,4 +1,7 @@
-/** What hangs in one workspace never keeps another one waiting: neither in memory nor in the slots. On a real PostgreSQL. */
+/**
+ * Hanging receivers of one workspace never delay another workspace, neither in memory nor in the slots. On a real
+ * PostgreSQL.
+ */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
@@ -8,13 +11,13 @@ import { Clock, Effect, Redacted } from "effect"
 import { within } from "../processes/Story.ts"
 import { box, endpoint, publish, Setting, statuses, type Workspace, worker, workspace } from "../Setting.ts"
 
-/** Whoever has to wait until somebody else's requests end waits for longer than `PROMPT_MS`, even on a busy machine. */
+/** A workspace that must wait for another's requests to end waits longer than `PROMPT_MS`, even on a busy machine. */
 const REQUEST_TIMEOUT_MS = 10_000
 const PROMPT_MS = 4_000
 const ROUNDS = 60
 const EACH_ROUND = 5
 
-/** Many endpoints of one workspace that want the same event. */
+/** Many endpoints of one workspace that subscribe to the same event. */
 const endpointsOf = ({ id: workspaceId }: Workspace, count: number, url: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -39,7 +42,7 @@ layer(Setting, { excludeTestServices: true })("a workspace beside one whose rece
         yield* publish(crowd, 10, "crowd.all")
         yield* worker({ requestTimeoutMs: REQUEST_TIMEOUT_MS })
 
-        // Until long after memory would be full of the other's rows.
+        // Long enough that the other workspace's rows would have filled the memory.
         for (let n = 1; n <= ROUNDS; n++) {
           yield* publish(quiet, EACH_ROUND)
           yield* within(20, statuses(quiet), (all) => all.every((status) => status === "delivered"))
@@ -68,7 +71,7 @@ layer(Setting, { excludeTestServices: true })("a workspace beside one whose rece
           latencies.push(requests.at(-1)!.at - began)
         }
 
-        // All but two: a machine that stands still is in the way of one or two.
+        // All but two: a stalling machine may delay one or two.
         const slowest = latencies.toSorted((a, b) => b - a)[2]!
         assert.isBelow(slowest, PROMPT_MS, `latencies of ${latencies} ms`)
       }),

@@ -20,7 +20,7 @@ const rows = (endpointId: string, count: number, more: Partial<DueRow> = {}): Re
     ...more
   }))
 
-/** With the shards that the rows here are of. */
+/** A hub with the shards of the rows in this test. */
 const lanesOf = (options: Partial<LanesOptions> = {}) => {
   const lanes = new Lanes({ ...alone, ...options })
   for (const shard of [0, 3, 4]) lanes.take(shard, null)
@@ -68,7 +68,7 @@ const answer = (lanes: Lanes, picked: ReadonlyArray<Waiting>, pace: "faster" | "
 }
 
 describe("lanes", () => {
-  it("§3.4 lets an endpoint earn its slots, and halves them when it does not answer in time", () => {
+  it("§3.4 an endpoint earns slots by answering, and loses half of them by a timeout", () => {
     const lanes = lanesWith(rows("a", 200))
 
     const sizes = [1, 2, 3, 4].map(() => {
@@ -84,7 +84,7 @@ describe("lanes", () => {
     expect(lanes.pick(100)).toHaveLength(2)
   })
 
-  it("§3.4 neither probes nor takes slots away because the proxy fails, and keeps the pauses of a lane that probes", () => {
+  it("§3.4 a failing proxy neither starts probing nor costs slots, and keeps the pauses of a probing lane", () => {
     const pauses: Array<() => void> = []
     const lanes = lanesOf({ later: (_, run) => void pauses.push(run) })
     lanes.add(rows("a", 100))
@@ -111,7 +111,7 @@ describe("lanes", () => {
     expect([pauses.length, lanes.pick(100)]).toEqual([2, []])
   })
 
-  it("§3.4 has what was loading when its shard was lost read again when the shard is ours again", () => {
+  it("§3.4 reads again what was loading when its shard was lost, once the shard is back", () => {
     for (const end of ["loaded", "giveBack"] as const) {
       const told: Array<number> = []
       const lanes = lanesOf({ pollFrom: (moment) => void told.push(moment) })
@@ -137,7 +137,7 @@ describe("lanes", () => {
     expect(picked).toHaveLength(52)
   })
 
-  it("§3.4 gives workspaces their turns, however many endpoints one of them has", () => {
+  it("§3.4 workspaces take turns, however many endpoints one of them has", () => {
     const crowd = Array.from({ length: 40 }, (_, n) =>
       rows(`crowd-${n}`, 2, { workspaceId: "wsp_crowd" })
     ).flat()
@@ -146,7 +146,7 @@ describe("lanes", () => {
     expect(lanes.pick(4).filter(({ workspaceId }) => workspaceId === "wsp_single")).toHaveLength(2)
   })
 
-  it("§3.4 sends first attempts before retries, and yet never lets a retry wait for ever", () => {
+  it("§3.4 sends first attempts before retries, and yet lets no retry wait for ever", () => {
     const fresh = Array.from({ length: 40 }, (_, n) => rows(`fresh-${n}`, 2)).flat()
     const again = Array.from({ length: 40 }, (_, n) => rows(`again-${n}`, 2, { attempts: 1 })).flat()
     const lanes = lanesWith(again, fresh)
@@ -156,7 +156,7 @@ describe("lanes", () => {
     expect(picked.filter((attempts) => attempts === 1)).toHaveLength(4)
   })
 
-  it("§3.4 holds a delivery from its reading to its recording, also against a read under way", () => {
+  it("§3.4 remembers a delivery from its reading to its recording, also while a poll is under way", () => {
     const [row] = rows("a", 1)
     const lanes = lanesWith([row!])
     const [picked] = lanes.pick(1)
@@ -173,7 +173,7 @@ describe("lanes", () => {
     expect(lanes.heldOf(0)).toBe(0)
   })
 
-  it("keeps memory bounded whatever is read, and asks for what it dropped when it runs low", () => {
+  it("keeps memory bounded whatever is read, and asks again for what it dropped", () => {
     const lanes = lanesOf({ maxWaiting: 100 })
     for (let n = 0; n < 50; n++) lanes.add(rows("big", 100))
     lanes.add(rows("small", 1))
@@ -193,7 +193,7 @@ describe("lanes", () => {
     expect(lanes.toRefill(10)).toEqual([])
   })
 
-  it("§3.1 keeps room for every workspace, however many endpoints of one have how much waiting", () => {
+  it("§3.1 keeps memory free for every workspace, however many endpoints and deliveries another has", () => {
     const lanes = lanesOf({ maxWaiting: 2_000 })
     for (let n = 0; n < 3_000; n++) lanes.add(rows(`crowd-${n}`, 10, { workspaceId: "wsp_crowd" }))
     const crowd = lanes.sizes.waiting
@@ -203,7 +203,7 @@ describe("lanes", () => {
     expect(lanes.sizes.waiting - crowd).toBe(100)
   })
 
-  it("§3.1 shares memory alike among workspaces that have more than it holds", () => {
+  it("§3.1 shares memory equally among workspaces that have more than it holds", () => {
     const lanes = lanesOf({ maxWaiting: 2_000 })
     for (let n = 0; n < 20; n++) lanes.add(rows(`e-${n}`, 2_000, { workspaceId: `wsp_${n}` }))
 
@@ -213,7 +213,7 @@ describe("lanes", () => {
     expect(lanes.room).toBeGreaterThan(0)
   })
 
-  it("§3.1 refills workspaces in turn, and none that has no room", () => {
+  it("§3.1 refills workspaces in turn, and skips those without free memory", () => {
     const lanes = lanesOf({ maxWaiting: 2_000 })
     for (let n = 0; n < 3_000; n++) lanes.add(rows(`crowd-${n}`, 10, { workspaceId: "wsp_crowd" }))
     expect(lanes.hasThin).toBe(false)
@@ -224,7 +224,7 @@ describe("lanes", () => {
     expect(new Set(asks(4))).toEqual(new Set(["wsp_crowd", "wsp_single"]))
   })
 
-  it("§3.1 leaves slots within reach of workspaces that have few, whatever hangs in another", () => {
+  it("§3.1 keeps slots free for workspaces that use few, whatever hangs in another", () => {
     const lanes = lanesOf({ slots: 100 })
     for (let n = 0; n < 300; n++) lanes.add(rows(`hanging-${n}`, 4, { workspaceId: "wsp_hanging" }))
 
@@ -239,7 +239,7 @@ describe("lanes", () => {
     expect(endpointsOf(more)).toEqual(["quick", "quick", "quick", "quick"])
   })
 
-  it("§3.1 goes on where a full lane stopped, but for what a read would have shown behind that", () => {
+  it("§3.1 continues where a full lane stopped, except for what a poll would have returned behind that", () => {
     const table = rows("busy", 3_000)
     const lanes = lanesWith(table)
     const drain = () => {
@@ -259,19 +259,19 @@ describe("lanes", () => {
     expect(first.due).toBe(table[1_000]!.due)
     expect(second.due).toBeGreaterThan(first.due)
 
-    // A transaction that began before that row commits now: reads leave the endpoint out, so its lane has to go back.
+    // A transaction that began before that row commits now. Polls leave the endpoint out, so its lane has to go back.
     expect(lanes.skip(first.due + 1)).toEqual(["busy"])
     expect(lanes.toRefill(1)[0]).toMatchObject({ due: first.due + 1, deliveryId: "" })
   })
 
-  it("§3.1 reads again what a sweep may have found: at once, or when what stands before it is gone", () => {
+  it("§3.1 reads again what a sweep may have found: at once, or when what is before it is gone", () => {
     const [early, late, ...rest] = rows("a", 30)
     const lanes = lanesWith([early!, ...rest])
     lanes.sweep(rows("b", 1))
     expect(lanes.toRefill(10).map(({ endpointId }) => endpointId)).toEqual(["b"])
     lanes.refill(lanes.toRefill(10), [])
 
-    // `late` was committed between `early` and the others, and nobody was told.
+    // `late` was committed between `early` and the others, without a notification.
     lanes.sweep([early!])
     const [wanted] = lanes.toRefill(10)
     expect(wanted).toMatchObject({ endpointId: "a", deliveryId: early!.deliveryId })
@@ -280,7 +280,7 @@ describe("lanes", () => {
     expect(lanes.sizes.waiting).toBe(30)
   })
 
-  it("§3.4 keeps nothing of a disabled endpoint in memory, and reads it anew when it is enabled", () => {
+  it("§3.4 keeps nothing of a disabled endpoint in memory, and reads it again when it is enabled", () => {
     const lanes = lanesWith(rows("off", 30))
     const [loaded] = lanes.pick(1)
 
@@ -298,7 +298,7 @@ describe("lanes", () => {
     expect(endpointsOf(lanes.pick(10))).toEqual(["off", "off"])
   })
 
-  it("starts nothing after a failure until it is recorded, as it may be the one that disables the endpoint", () => {
+  it("starts nothing after a failure until it is recorded, because it may disable the endpoint", () => {
     const lanes = lanesOf({ endpointConcurrency: 1 })
     lanes.add(rows("a", 2))
     const [first] = lanes.pick(1)
@@ -310,7 +310,7 @@ describe("lanes", () => {
     expect(lanes.pick(1)).toHaveLength(1)
   })
 
-  it("§3.4 sends a test although its lane pauses, before what waits, and beyond what fits into memory", () => {
+  it("§3.4 sends a test while its lane pauses, before what waits, and even when memory is full", () => {
     const lanes = lanesOf({ endpointConcurrency: 10 })
     lanes.add(rows("a", 5_000))
     for (let n = 0; n < 3; n++) {
@@ -328,7 +328,7 @@ describe("lanes", () => {
     expect(lanes.pick(10)).not.toEqual([])
   })
 
-  it("§3.4 probes at once when its endpoint is mended, whatever is still in flight to what it was", () => {
+  it("§3.4 probes at once when its endpoint is repaired, whatever is still in flight", () => {
     const lanes = lanesWith(rows("a", 50))
     const early = lanes.pick(2)
     settle(lanes, early[0]!, "faster", false)
@@ -347,7 +347,7 @@ describe("lanes", () => {
     expect(lanes.pick(10)).toEqual([])
   })
 
-  it("§3.4 probes at once, too, what comes for an endpoint that was mended while nothing of it was in memory", () => {
+  it("§3.4 probes an endpoint at once that was repaired while nothing of it was in memory", () => {
     const lanes = lanesOf()
     const mayBeSent = () => {
       lanes.add(rows("a", 1))
@@ -355,7 +355,7 @@ describe("lanes", () => {
       return lanes.loaded(row!, { ...content, failures: 6 }, 0) !== null
     }
     lanes.mended("a", 6, 0)
-    // Taken anew: what another owner saw meanwhile only the database knows.
+    // Taken again: only the database knows what another owner saw meanwhile.
     lanes.lose(0)
     lanes.take(0, null)
     expect(mayBeSent()).toBe(false)
@@ -371,7 +371,7 @@ describe("lanes", () => {
     [4, 1],
     [6, 1]
   ])(
-    "§3.4 of deliveries that were in flight when %i workers died, %i go together, beside others",
+    "§3.4 of deliveries that were in flight when %i workers died, %i are sent at a time, beside others",
     (claims, most) => {
       const suspects = Array.from({ length: 40 }, (_, n) => rows(`s${n}`, 1, { claims }))
       const lanes = lanesWith(...suspects, rows("well", 1))
@@ -385,7 +385,7 @@ describe("lanes", () => {
     }
   )
 
-  it("§3.4 sends what was in flight at four deaths with none that was at fewer", () => {
+  it("§3.4 sends what was in flight at four deaths separately from what was at fewer", () => {
     const lanes = lanesWith(rows("a", 2, { claims: 2 }), rows("b", 1, { claims: 4 }))
     const together = lanes.pick(10)
     expect(together.map(({ claims }) => claims)).toEqual([2, 2])
@@ -393,7 +393,7 @@ describe("lanes", () => {
     expect(lanes.pick(10).map(({ claims }) => claims)).toEqual([4])
   })
 
-  it("forgets what waits of a shard that is lost, and keeps what is in flight until it is recorded", () => {
+  it("forgets waiting deliveries of a lost shard, and keeps those in flight until they are recorded", () => {
     const lanes = lanesWith(rows("a", 5, { shard: 3 }), rows("b", 1, { shard: 4 }))
     const inFlight = lanes.pick(2).filter(({ shard }) => shard === 3)
 

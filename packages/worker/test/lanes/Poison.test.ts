@@ -44,7 +44,7 @@ const setClaims = (deliveryId: string, count: number) =>
   )
 
 layer(Setting, { excludeTestServices: true })("poison", (it) => {
-  it.scoped("§3.4 suspects a shard until all that was due when its owner died is recorded", () =>
+  it.scoped("§3.4 suspects a shard until everything that was due when its owner died is recorded", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const receiver = yield* makeReceiver()
@@ -69,7 +69,7 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
     })
   )
 
-  it.scoped("§3.4 gives up a delivery that was claimed seven times without an observation, unsent", () =>
+  it.scoped("§3.4 gives up, unsent, a delivery claimed seven times without an observation", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const receiver = yield* makeReceiver()
@@ -91,7 +91,7 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
     })
   )
 
-  it.scoped("§3.4 counts a claim before sending when the last owner died, and an observation clears it", () =>
+  it.scoped("§3.4 counts a claim before sending when the last owner died, and an observation resets it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const open: Array<() => void> = []
@@ -135,7 +135,7 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
     })
   )
 
-  it.scoped("§3.4 counts a claim once, however often it is written down, and never past seven", () =>
+  it.scoped("§3.4 counts a claim once, however often it is written, and never past seven", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const acme = yield* workspace
@@ -157,7 +157,7 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
           count
         ])
       }
-      // Somebody recorded an attempt meanwhile: this claim is not of that row any more.
+      // An attempt was recorded meanwhile, so this claim no longer applies to that row.
       expect(yield* claim(8, 1)).toBeUndefined()
       expect([yield* claim(8), yield* stored]).toEqual(["given_up", undefined])
       expect(yield* claim(8)).toBeUndefined()
@@ -195,7 +195,7 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
     }).pipe(Effect.provide(Layer.mergeAll(Queue.layer, Records.layer, EvidenceRepo.Default)))
   )
 
-  it.scoped("§3.4 assumes nothing of a dead worker about what was committed after it died", () =>
+  it.scoped("§3.4 assumes nothing of a dead worker about what was committed after its death", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const acme = yield* workspace
@@ -224,7 +224,7 @@ layer(Setting, { excludeTestServices: true })("poison", (it) => {
     }).pipe(Effect.provide(Queue.layer))
   )
 
-  it.scoped("§3.4 leaves out a suspect whose row somebody holds, and sends all others at once", () =>
+  it.scoped("§3.4 leaves out a suspect whose row is locked, and sends all others at once", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const receiver = yield* makeReceiver()

@@ -1,4 +1,7 @@
-/** A receiver that is away for a moment, on a real PostgreSQL: its endpoint is probed until it is back, and probed at once when somebody mends it. */
+/**
+ * A receiver that is away for a moment, on a real PostgreSQL: its endpoint is probed until it is back, and at once after a
+ * repair.
+ */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
@@ -23,10 +26,10 @@ import {
 
 const RETRY_DELAY_MS = 800
 const PAUSES_MS = [3, 4, 5, 6].map((failures) => pauseUnits(failures) * RETRY_DELAY_MS)
-/** No test lasts as long. */
+/** Longer than any test. */
 const LONG_DELAY_MS = 600_000
 
-/** Answers 503, until told that it is back. */
+/** Answers 503 until told to recover. */
 const restarting = () => {
   const state = { back: false }
   const behaviour: Behaviour = (answer) => {
@@ -59,13 +62,13 @@ const testSend = ({ id: workspaceId }: Workspace, endpointId: EndpointId) =>
 const attemptsOf = (endpointId: string) => Effect.map(beganAt(endpointId), (attempts) => attempts.length)
 
 layer(Setting, { excludeTestServices: true })("a lane that fails", (it) => {
-  it.scoped("§3.4 needs at least 8 retry delays until 20 in a row disable its endpoint", () =>
+  it.scoped("§3.4 needs at least 8 retry delays until 20 failures in a row disable its endpoint", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace
       const { id } = yield* endpoint(acme, receiver.url("/ok"))
       yield* worker({ retryDelayMs: RETRY_DELAY_MS })
-      // It has earned all its slots when its receiver goes away.
+      // It has earned all its slots before its receiver goes away.
       yield* publish(acme, 100)
       yield* drained(acme)
       const sql = yield* SqlClient.SqlClient
@@ -81,7 +84,7 @@ layer(Setting, { excludeTestServices: true })("a lane that fails", (it) => {
     })
   )
 
-  it.scoped("§3.4 makes its attempts one at a time, with pauses that double, until one is delivered", () =>
+  it.scoped("§3.4 makes its attempts one at a time, with pauses that double, until one succeeds", () =>
     Effect.gen(function* () {
       const { behaviour, state } = restarting()
       const receiver = yield* makeReceiver({ behaviours: { "/restarting": behaviour } })
@@ -101,14 +104,14 @@ layer(Setting, { excludeTestServices: true })("a lane that fails", (it) => {
         least.map(() => true),
         `gaps of ${gaps.slice(0, 10)} ms`
       )
-      // Forty more without a pause: a machine that stands still makes one of some of them.
+      // Without pauses there would be forty more; a stalling machine merges some of them.
       const later = gaps.slice(8).toSorted((a, b) => a - b)
       assert.isBelow(later[20]!, PAUSES_MS[0]!)
       assert.isTrue((yield* endpointRow(id)).enabled)
     })
   )
 
-  it.scoped("§3.4 probes from the beginning at a worker that starts anew: the database tells", () =>
+  it.scoped("§3.4 starts probing anew at a new worker: the database tells it the streak", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace
@@ -124,7 +127,7 @@ layer(Setting, { excludeTestServices: true })("a lane that fails", (it) => {
     })
   )
 
-  it.scoped("§3.4 lets a test send pass at once, and is free at once when that is delivered", () =>
+  it.scoped("§3.4 lets a test send pass at once, and is no longer limited once that is delivered", () =>
     Effect.gen(function* () {
       const { behaviour, state } = restarting()
       const receiver = yield* makeReceiver({ behaviours: { "/restarting": behaviour } })
@@ -138,7 +141,7 @@ layer(Setting, { excludeTestServices: true })("a lane that fails", (it) => {
       yield* testSend(acme, id)
       yield* until(endpointRow(id), ({ consecutive_failures }) => consecutive_failures === 0)
 
-      // All that was not tried yet.
+      // Everything that was not tried yet.
       yield* until(attemptsOf(id), (attempts) => attempts === 21)
     })
   )

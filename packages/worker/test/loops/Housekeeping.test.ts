@@ -1,4 +1,4 @@
-/** That what becomes old goes in its time, whatever else there is to do: time stands still until the test moves it. */
+/** Housekeeping jobs run on time, whatever else there is to do. Time stands still until the test moves it. */
 import { expect, it } from "@effect/vitest"
 import { HourlyRollups } from "@posthorn/persistence/operations/HourlyRollups"
 import { Retention } from "@posthorn/persistence/operations/Retention"
@@ -29,14 +29,14 @@ const begun = (hangs: "daily" | "erased" | "forgotten" | "counted") =>
     return times
   })
 
-it.scoped("§4.3 erases secrets every minute, however long hours are counted and history is removed", () =>
+it.scoped("§4.3 erases secrets every minute, however long rolling up hours and removing history take", () =>
   Effect.gen(function* () {
     expect(yield* begun("counted")).toEqual({ daily: 3, erased: 3, forgotten: 3, counted: 1 })
     expect(yield* begun("daily")).toEqual({ daily: 1, erased: 3, forgotten: 3, counted: 3 })
   })
 )
 
-it.scoped("§4.5 counts hours every minute, however long secrets are erased", () =>
+it.scoped("§4.5 rolls hours up every minute, however long erasing secrets takes", () =>
   Effect.gen(function* () {
     expect(yield* begun("erased")).toEqual({ daily: 3, erased: 1, forgotten: 3, counted: 3 })
   })

@@ -1,4 +1,4 @@
-/** A table that a load reads is locked: what it read before the lock is over must not be sent. */
+/** A table that a load reads is locked: rows read before the lock ended must not be sent. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { generateSecret, verify } from "@posthorn/signature"
@@ -6,11 +6,11 @@ import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { box, enable, endpoint, publish, Setting, statuses, until, worker, workspace } from "../Setting.ts"
 
-/** What is sent may be as old as this. */
+/** The greatest allowed age of what is sent. */
 const MOST_MS = 1_000
 
-layer(Setting, { excludeTestServices: true })("what was loaded late", (it) => {
-  it.scoped("§3.4 is not sent: disabled, moved, rotated and expired count from when they are answered", () =>
+layer(Setting, { excludeTestServices: true })("a load that was answered late", (it) => {
+  it.scoped("§3.4 is not sent: disabling, a new URL, rotation and expiry apply from their commit", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const receiver = yield* makeReceiver()

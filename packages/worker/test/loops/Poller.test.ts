@@ -5,7 +5,7 @@ import { Clock, Effect, TestClock } from "effect"
 import { tuned } from "../../src/Tuning.ts"
 import { pollerOf, quietQueue } from "./Polling.ts"
 
-/** Nobody publishes, so they can always be had. */
+/** Nobody publishes, so the locks can always be taken. */
 const locks: SleepLocks = { take: (shards) => Effect.succeed(shards), giveBack: Effect.void }
 
 const waiting = (due: number): DueRow => ({
@@ -19,7 +19,7 @@ const waiting = (due: number): DueRow => ({
   atOnce: false
 })
 
-/** A queue that holds one row, and tells when it was read. */
+/** A queue with one row that records when it was read. */
 const holding = (row: DueRow) => {
   const reads: Array<number> = []
   const read = Effect.map(Clock.currentTimeMillis, (now): Due => {
@@ -40,7 +40,7 @@ const holding = (row: DueRow) => {
 }
 
 describe("the poller", () => {
-  it.scoped("§3.1 reads once a second while a retry waits, and on time when it is due", () =>
+  it.scoped("§3.1 polls once a second while a retry waits, and on time when it is due", () =>
     Effect.gen(function* () {
       const retryAt = 50_500
       const { queue, reads } = holding(waiting(retryAt))
@@ -149,7 +149,7 @@ describe("a look while a transaction that has published is open", () => {
 describe("a sweep", () => {
   const row = waiting(1)
 
-  /** Reads nothing new; a sweep takes `steps` steps of `stepMs` each, and finds `rows`. */
+  /** Polls find nothing new; a sweep has `steps` steps of `stepMs` each, and finds `rows`. */
   const queueWith = (steps: number, stepMs: number, rows: () => ReadonlyArray<DueRow>) => {
     const seen = { heads: 0, due: 0 }
     const queue: Queue["Type"] = {
@@ -178,7 +178,7 @@ describe("a sweep", () => {
       return lanes
     })
 
-  it.scoped("§3.1 finds what was committed behind the watermark and told to nobody", () =>
+  it.scoped("§3.1 finds what was committed behind the cursor without a notification", () =>
     Effect.gen(function* () {
       let committed: ReadonlyArray<DueRow> = []
       const { queue } = queueWith(1, 1, () => committed)
@@ -192,20 +192,18 @@ describe("a sweep", () => {
     })
   )
 
-  it.scoped(
-    "§3.1 reads what is new between its steps, and rests for twenty times as long as all of them took",
-    () =>
-      Effect.gen(function* () {
-        const { queue, seen } = queueWith(40, 100, () => [])
-        yield* started(queue)
-        yield* TestClock.adjust(40 * 100)
-        assert.strictEqual(seen.heads, 40)
-        assert.isAtLeast(seen.due, 40)
+  it.scoped("§3.1 polls between its steps, and rests for twenty times as long as all of them took", () =>
+    Effect.gen(function* () {
+      const { queue, seen } = queueWith(40, 100, () => [])
+      yield* started(queue)
+      yield* TestClock.adjust(40 * 100)
+      assert.strictEqual(seen.heads, 40)
+      assert.isAtLeast(seen.due, 40)
 
-        yield* TestClock.adjust(20 * 40 * 100 - 1_500)
-        assert.strictEqual(seen.heads, 40)
-        yield* TestClock.adjust(4_000)
-        assert.isAbove(seen.heads, 40)
-      })
+      yield* TestClock.adjust(20 * 40 * 100 - 1_500)
+      assert.strictEqual(seen.heads, 40)
+      yield* TestClock.adjust(4_000)
+      assert.isAbove(seen.heads, 40)
+    })
   )
 })

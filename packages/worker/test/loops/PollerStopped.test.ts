@@ -1,4 +1,4 @@
-/** Where many become due they are read once, whoever is still publishing. */
+/** Large batches that become due are read once, whatever transactions are open. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Cursor, Due, DueRow, Queue } from "@posthorn/persistence/engine/Queue"
 import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
@@ -7,7 +7,7 @@ import { pollerOf, quietQueue } from "./Polling.ts"
 
 const locks: SleepLocks = { take: () => Effect.succeed([]), giveBack: Effect.void }
 
-/** More rows than a read takes, due at one moment, while a transaction that has published stays open from another on. */
+/** More rows than a poll returns, due at one moment, while a transaction that has published stays open. */
 const crowded = (count: number, dueMs: number, openMs: number) => {
   const froms: Array<Cursor> = []
   const all = Array.from({ length: count }, (_, n): DueRow => {
@@ -41,7 +41,7 @@ const crowded = (count: number, dueMs: number, openMs: number) => {
 }
 
 describe("a poller that stopped at its limit", () => {
-  it.scoped("§3.4 (Lanes) reads on past what it has read while a transaction is open", () =>
+  it.scoped("§3.4 (Lanes) continues past what it has read while a transaction is open", () =>
     Effect.gen(function* () {
       const { froms, queue } = crowded(10_000, 40, 20)
       const { lanes, poller } = yield* pollerOf(queue)

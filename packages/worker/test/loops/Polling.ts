@@ -1,4 +1,4 @@
-/** A poller by itself, with a queue of the test's and a hub that nobody else speaks to. */
+/** A poller alone, with a queue of the test and a hub that no other loop uses. */
 import type { Queue } from "@posthorn/persistence/engine/Queue"
 import { Effect } from "effect"
 import { Lanes, type LanesOptions } from "../../src/lanes/Lanes.ts"
@@ -6,7 +6,7 @@ import { Poller } from "../../src/loops/Poller.ts"
 import { PollInbox } from "../../src/loops/PollInbox.ts"
 import { tuned } from "../../src/Tuning.ts"
 
-/** Of a hub that no loop listens to. */
+/** Options of a hub without loops. */
 export const alone: LanesOptions = {
   ...tuned,
   endpointConcurrency: 10,
@@ -24,7 +24,7 @@ export const pollerOf = (queue: Queue["Type"]) =>
     return { inbox, lanes, poller: new Poller({ queue, lanes, inbox, clock, tuning: tuned }) }
   })
 
-/** Where nothing waits, but for what `due` of the test's shows. */
+/** A queue in which nothing waits, except what the test's `due` returns. */
 export const quietQueue: Omit<Queue["Type"], "due"> = {
   heads: () => Effect.succeed({ rows: [], next: null }),
   nextDue: () => Effect.succeed(null),

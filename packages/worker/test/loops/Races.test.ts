@@ -1,4 +1,4 @@
-/** Two connections and one endpoint: what `posthorn.record` does while somebody else changes it, barrier by barrier. */
+/** Two connections and one endpoint: what `posthorn.record` does while another transaction changes it, step by step. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { problemOf } from "@posthorn/persistence/client/Statement"
@@ -18,12 +18,12 @@ import {
   workspace
 } from "../Setting.ts"
 
-/** The ledger then halves its group until each stands alone. */
+/** The recorder then halves its group until each observation is alone. */
 const CARDINALITY_VIOLATION = "21000"
 
 const RacesSetting = Records.layer.pipe(Layer.provideMerge(Setting))
 
-/** Begins a transaction with `first`, and holds it open until `commit` is done. */
+/** Begins a transaction with `first`, and keeps it open until `commit` is done. */
 const heldOpen = <A, E, R>(first: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -50,7 +50,7 @@ const evidence = ({ id }: Workspace) =>
     return { audits: audits.map((row) => row.action), notices: notices.map((row) => row.kind) }
   })
 
-/** An endpoint whose last `streak` attempts failed, and `more` deliveries that wait. */
+/** An endpoint whose last `streak` attempts failed, and `more` waiting deliveries. */
 const failing = (streak: number, more: number) =>
   Effect.gen(function* () {
     const acme = yield* workspace
@@ -115,7 +115,7 @@ layer(RacesSetting, { excludeTestServices: true })("recording while", (it) => {
   )
 
   it.scoped(
-    "§2.3 another worker records the same attempt: the first observation stands, whichever waits",
+    "§2.3 another worker records the same attempt: the first observation counts, whichever waits",
     () =>
       Effect.gen(function* () {
         const { acme, id, waiting } = yield* failing(0, 1)
@@ -136,7 +136,7 @@ layer(RacesSetting, { excludeTestServices: true })("recording while", (it) => {
   )
 
   it.scoped(
-    "§2.3 an attempt comes twice, or before its turn, while the delivery still fails: nothing changes",
+    "§2.3 an attempt comes twice, or too early, while the delivery still fails: nothing changes",
     () =>
       Effect.gen(function* () {
         const { acme, id, waiting } = yield* failing(0, 1)

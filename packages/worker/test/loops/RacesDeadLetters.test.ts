@@ -1,4 +1,4 @@
-/** The dead-letter consumer and the deletion of endpoints, against each other and against recording. */
+/** The dead-letter consumer and the deletion of endpoints, concurrently with each other and with recording. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import * as Records from "@posthorn/persistence/engine/Records"
@@ -20,14 +20,14 @@ const RacesSetting = Records.layer.pipe(Layer.provideMerge(Setting))
 
 const LOOPS = 200
 
-/** How many were marked. */
+/** The number of marked deliveries. */
 const deadLetter = Effect.flatMap(Records.Records, (records) =>
   Effect.map(records.deadLetter(100), ({ marked }) => marked)
 )
 
 layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions", (it) => {
   it.scoped(
-    "§3.1 are dead-lettered once however many workers do it, and never touch an endpoint enabled meanwhile",
+    "§3.1 are dead-lettered once, however many workers do it, even if the endpoint is enabled meanwhile",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -47,7 +47,7 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
           { concurrency: 8 }
         )
         const again = yield* deadLetter
-        // The same observations once more, as after a lost answer: they are no longer the first.
+        // The same observations again, as after a lost answer: they are no longer the first.
         yield* record(acme, ...spent)
         const onceMore = yield* deadLetter
 
@@ -69,7 +69,7 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
       })
   )
 
-  it.scoped("§6 are dead-lettered also when their notification cannot be written", () =>
+  it.scoped("§6 are dead-lettered even when their notification cannot be written", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const acme = yield* workspace
@@ -97,7 +97,7 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
   )
 
   it.scoped(
-    "§3.1 leave alone, and do not announce, what an owner that was taken for dead delivered after it was given up",
+    "§3.1 leave alone, and do not announce, what an owner that was taken for dead delivered afterwards",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -123,12 +123,12 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
   )
 
   it.scoped(
-    "§4 an endpoint is deleted while its deliveries are recorded, dead-lettered and published: nobody waits in a ring",
+    "§4 an endpoint is deleted while its deliveries are recorded, dead-lettered and published: no deadlock",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const acme = yield* workspace
-        // Told of each endpoint that is disabled, so that recording inserts a delivery for it as well.
+        // It subscribes to disabled endpoints, so that recording inserts a delivery for it as well.
         const listener = yield* endpoint(acme, "https://listener.example/", "webhook.endpoint_disabled")
         for (let loop = 0; loop < LOOPS; loop++) {
           const doomed = yield* endpoint(
@@ -173,7 +173,7 @@ layer(RacesSetting, { excludeTestServices: true })("dead letters and deletions",
   )
 
   it.scoped(
-    "§3.4 an endpoint is disabled while an event is published: it is a delivery or a missed event",
+    "§3.4 an endpoint is disabled while an event is published: there is a delivery or a missed event",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-/** Somebody holds rows of one endpoint for long, as the deletion of a long history does: nobody else has to wait. */
+/** Rows of one endpoint are locked for long, as when a long history is deleted: no other endpoint waits. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, layer } from "@effect/vitest"
 import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
@@ -11,17 +11,17 @@ const ENDPOINTS = 12
 const ONE_BY_ONE = 20
 const DISABLED = 8
 /**
- * For 20 deliveries to another workspace, one after the other: 8 s on a busy machine. While each try waited for 500 ms, and
- * began anew as soon as it had ended, a single one took more than 10 s.
+ * For 20 deliveries to another workspace, one after another: 8 s on a busy machine. When each try waited for 500 ms and was
+ * repeated at once, a single delivery took more than 10 s.
  */
 const MOST_MS = 60_000
 const HELD = 120
-/** Sent again is only what was answered too late: never here, however busy the machine. */
+/** Requests are repeated only when an answer is too late: never here, however busy the machine. */
 const REQUEST_TIMEOUT_MS = 10_000
 
-layer(Setting, { excludeTestServices: true })("rows that are held", (it) => {
+layer(Setting, { excludeTestServices: true })("rows that are locked", (it) => {
   it.scoped(
-    "§3.4 of one endpoint hold up no other, are recorded once when they are free, and are no trouble of the database's",
+    "§3.4 of one endpoint delay no other, are recorded once when they are free, and raise no database alarm",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -56,7 +56,7 @@ layer(Setting, { excludeTestServices: true })("rows that are held", (it) => {
   )
 
   it.scoped(
-    "§3.4 of 120 endpoints hold up no other, although more than a thousand observations wait for them",
+    "§3.4 of 120 endpoints delay no other, although more than a thousand observations wait for them",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -90,7 +90,7 @@ layer(Setting, { excludeTestServices: true })("rows that are held", (it) => {
   )
 
   it.scoped(
-    "§3.4 of an endpoint that wants to hear of disabled ones hold up the disabled one only, which is told of when they are free",
+    "§3.4 of an endpoint that subscribes to disabled ones delay the disabled one only",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

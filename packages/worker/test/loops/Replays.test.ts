@@ -1,4 +1,4 @@
-/** Replay jobs as workers make them: each source once, whatever happens on the way. */
+/** How workers make replay jobs: each source once, whatever happens on the way. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { layer } from "@effect/vitest"
 import { newId } from "@posthorn/domain/Ids"
@@ -63,7 +63,7 @@ const step = ({ id }: Workspace, replay: string, batch = 100, room = 200) =>
     )
   )
 
-/** How often each source was replayed, and that each new delivery has its audit event. */
+/** How often each source was replayed; also checks that each new delivery has its audit event. */
 const replaysOf = ({ id }: Workspace) =>
   Effect.flatMap(
     sqlOf,
@@ -77,7 +77,7 @@ const replaysOf = ({ id }: Workspace) =>
       where d.workspace_id = ${id} and d.replay_id is not null group by 1 order by 1`
   )
 
-/** An endpoint with deliveries that were refused for good, and events it missed. */
+/** An endpoint with deliveries that failed for good, and missed events. */
 const outage = (url: string, refused: number, missed: number) =>
   Effect.gen(function* () {
     const sql = yield* sqlOf
@@ -93,7 +93,7 @@ const outage = (url: string, refused: number, missed: number) =>
   })
 
 layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
-  it.scoped("§4.6 makes three jobs of a workspace at a time, and none of an endpoint that is disabled", () =>
+  it.scoped("§4.6 makes three jobs of a workspace at a time, and none of a disabled endpoint", () =>
     Effect.gen(function* () {
       const acme = yield* workspace
       const endpoints = yield* Effect.replicateEffect(endpoint(acme, "https://example.com/"), 6)
@@ -118,7 +118,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("§4.6 sends each failed delivery and each missed event once more, and writes each down", () =>
+  it.scoped("§4.6 sends each failed delivery and each missed event once more, and audits each", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { acme, endpointId } = yield* outage(receiver.url("/status/200"), 250, 120)
@@ -136,7 +136,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("§4.6 makes up for a missed event once, whoever asks", () =>
+  it.scoped("§4.6 sends a missed event once, whoever asks", () =>
     Effect.gen(function* () {
       const { acme, endpointId } = yield* outage("https://example.com/", 0, 60)
       const jobs = [yield* startJob(acme, endpointId), yield* startJob(acme, endpointId)]
@@ -153,7 +153,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("§4.6 repeats nothing and leaves nothing out when a step's transaction is lost", () =>
+  it.scoped("§4.6 repeats nothing and omits nothing when a step's transaction is lost", () =>
     Effect.gen(function* () {
       const sql = yield* sqlOf
       const { acme, endpointId } = yield* outage("https://example.com/", 25, 15)
@@ -178,7 +178,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("§4.6 is about what was there at its start, and counts as failed what is gone since", () =>
+  it.scoped("§4.6 replays what existed at its start, and counts as failed what is gone since", () =>
     Effect.gen(function* () {
       const sql = yield* sqlOf
       const { acme, endpointId, ids } = yield* outage("https://example.com/", 20, 0)
@@ -201,7 +201,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("§4.6 takes deliveries that are still being retried only when it is asked to", () =>
+  it.scoped("§4.6 replays deliveries that are still being retried only when asked to", () =>
     Effect.gen(function* () {
       const sql = yield* sqlOf
       const { acme, endpointId, ids } = yield* outage("https://example.com/", 6, 0)
@@ -209,7 +209,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
       yield* sql`update posthorn.deliveries set status = 'failed' where id = any (${retried as Array<string>}::text[])`
       const without = yield* startJob(acme, endpointId)
       const all = yield* startJob(acme, endpointId, "{failed,failed_permanent}")
-      // One is delivered by its retry before the jobs come to it, and one given up.
+      // One is delivered by its retry before the jobs come to it, and one is given up.
       yield* sql`update posthorn.deliveries set status = 'delivered' where id = ${retried[0]!}`
       yield* sql`update posthorn.deliveries set status = 'dead_lettered' where id = ${retried[1]!}`
 
@@ -227,7 +227,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("§4.6 lets what is published now go first: no more than its share waits", () =>
+  it.scoped("§4.6 lets new publishes go first: no more than its share waits", () =>
     Effect.gen(function* () {
       const sql = yield* sqlOf
       const { acme, endpointId } = yield* outage("https://example.com/", 500, 0)
@@ -249,7 +249,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("§4.6 many jobs of one endpoint at once share what may wait, and each replays all of it", () =>
+  it.scoped("§4.6 jobs of one endpoint share the limit of waiting deliveries; each replays all", () =>
     Effect.gen(function* () {
       const sql = yield* sqlOf
       const JOBS = 6
@@ -277,14 +277,14 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("§4.6 a job that cannot go on holds up no other", () =>
+  it.scoped("§4.6 a job that cannot go on delays no other", () =>
     Effect.gen(function* () {
       const sql = yield* sqlOf
       const receiver = yield* makeReceiver()
       const stuck = yield* outage("https://example.com/", 5, 0)
       const { acme, endpointId } = yield* outage(receiver.url("/status/200"), 500, 0)
       yield* startJob(stuck.acme, stuck.endpointId)
-      // Its endpoint's row is held by somebody who does not let go.
+      // The row of its endpoint is locked and stays so.
       const holder =
         yield* sql`update posthorn.endpoints set updated_at = now() where id = ${stuck.endpointId}`.pipe(
           Effect.zipRight(Effect.never),
@@ -301,7 +301,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("§4.6 waits while the endpoint is disabled, and goes on when it is enabled", () =>
+  it.scoped("§4.6 waits while the endpoint is disabled, and continues when it is enabled", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const { acme, endpointId } = yield* outage(receiver.url("/status/200"), 30, 0)
@@ -318,7 +318,7 @@ layer(Setting, { excludeTestServices: true })("replay jobs", (it) => {
     })
   )
 
-  it.scoped("§4.6 makes nothing more of a job that was cancelled, and is made by one at a time", () =>
+  it.scoped("§4.6 makes nothing more of a cancelled job, and is made by one worker at a time", () =>
     Effect.gen(function* () {
       const sql = yield* sqlOf
       const { acme, endpointId } = yield* outage("https://example.com/", 300, 0)

@@ -1,11 +1,11 @@
-/** When a worker looks for replay jobs: time stands still until the test moves it. */
+/** When a worker polls for replay jobs. Time stands still until the test moves it. */
 import { expect, it } from "@effect/vitest"
 import { ReplaySteps, type StepOutcome } from "@posthorn/persistence/engine/ReplaySteps"
 import { Effect, TestClock } from "effect"
 import { makeReplays } from "../../src/loops/Replays.ts"
 import { untoldReplaysMs, waitingReplaysMs } from "../../src/Schedules.ts"
 
-/** A worker with one shard, and jobs whose steps end so, one after the other; gives how often it has looked. */
+/** A worker with one shard, and jobs whose steps have these outcomes, in order; gives the number of polls. */
 const looking = (outcomes: Array<StepOutcome>) =>
   Effect.gen(function* () {
     let looks = 0
@@ -28,7 +28,7 @@ const looking = (outcomes: Array<StepOutcome>) =>
     return { bounds, lookAgain: replays.lookAgain, looks: () => looks }
   })
 
-it.scoped("§4.6 asks the database seldom while there is no job, and at once when it is told of one", () =>
+it.scoped("§4.6 polls seldom while there is no job, and at once when it is notified of one", () =>
   Effect.gen(function* () {
     const { lookAgain, looks } = yield* looking([])
     expect(looks()).toBe(1)
@@ -45,7 +45,7 @@ it.scoped("§4.6 asks the database seldom while there is no job, and at once whe
   })
 )
 
-it.scoped("§4.6 looks soon at a job that waits for room, and goes on at once with one that does not", () =>
+it.scoped("§4.6 soon polls a job that waits for room again, and at once one that does not", () =>
   Effect.gen(function* () {
     const { looks } = yield* looking(["waiting", "stepped", "finished"])
     expect(looks()).toBe(1)
@@ -56,13 +56,13 @@ it.scoped("§4.6 looks soon at a job that waits for room, and goes on at once wi
   })
 )
 
-it.scoped("§4.6 gives workspaces their turns, however many jobs one has, and its jobs theirs", () =>
+it.scoped("§4.6 workspaces take turns, however many jobs one has, and so do its jobs", () =>
   Effect.gen(function* () {
     const made: Array<string> = []
     const jobs = ["a1", "a2", "a3", "b1"].map((id) => ({ workspaceId: `wsp_${id[0]}` as never, id }))
     const steps: ReplaySteps["Type"] = {
       running: () => Effect.succeed(jobs),
-      // The second job of the first workspace waits for room: it takes nobody's turn.
+      // The second job of the first workspace waits for room: it takes no other's turn.
       step: ({ id }) =>
         Effect.sync(() => {
           if (id !== "a2") made.push(id)

@@ -18,7 +18,7 @@ const daily = Effect.provide(
   Retention.layer
 )
 
-/** Makes everything in the workspace that much older. */
+/** Makes everything in the workspace this much older. */
 const age = (workspaceId: string, days: number) => makeOlder(workspaceId, Duration.days(days))
 
 layer(Setting, { excludeTestServices: true })("retention", (it) => {
@@ -69,13 +69,13 @@ layer(Setting, { excludeTestServices: true })("retention", (it) => {
     })
   )
 
-  it.scoped("§8 never removes a delivery that still has work to do, and still finds those behind it", () =>
+  it.scoped("§8 never removes a delivery that still waits, and still finds those behind it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const acme = yield* workspace
       yield* endpoint(acme, "https://hooks.example.com/")
       const ids = yield* publish(acme, 260)
-      // The oldest hundred and twenty wait on; the others are done.
+      // The oldest hundred and twenty still wait; the others are done.
       const done = ids.slice(120)
       yield* sql`delete from posthorn.queue where workspace_id = ${acme.id} and delivery_id = any(${done}::text[])`
       yield* sql`update posthorn.deliveries set status = 'delivered' where id = any(${done}::text[])`
@@ -89,7 +89,7 @@ layer(Setting, { excludeTestServices: true })("retention", (it) => {
     })
   )
 
-  it.scoped("§3.1 never removes a delivery that is to be given up before its workspace was told", () =>
+  it.scoped("§3.1 never removes a dead letter before its workspace was notified", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const records = yield* Records.Records

@@ -1,4 +1,4 @@
-/** When the Poller looks again, told by its state and what it saw: no clock, no database. */
+/** When the Poller polls again, computed from its state and the last result: no clock, no database. */
 import { assert, describe, it } from "@effect/vitest"
 import { beginning, next, type Seen, type State } from "../../src/loops/Rhythm.ts"
 import { tuned } from "../../src/Tuning.ts"
@@ -29,7 +29,7 @@ const asleep = after(beginning(0, tuned), seen(tuned.restMs, { locked: true }))
 const pauseOf = (state: State) => (state._tag === "Awake" ? state.pauseMs : Number.NaN)
 
 describe("the rhythm of the poller", () => {
-  it("§3.1 falls asleep once it is quiet and all sleep locks are its own, and not before", () => {
+  it("§3.1 falls asleep once it is quiet and it holds all sleep locks, and not before", () => {
     const busy = finds(beginning(0, tuned), 400, 3)
     const early = after(busy, seen(busy.foundAt + tuned.restMs - 1, { locked: true }))
     const unlocked = after(busy, seen(busy.foundAt + tuned.restMs))
@@ -45,13 +45,13 @@ describe("the rhythm of the poller", () => {
     assert.deepStrictEqual([200, 50, 10, 2].map(tag), ["Asleep", "Asleep", "Asleep", "Awake"])
   })
 
-  it("§3.1 falls asleep when finds become rare, also without a quiet moment", () => {
+  it("§3.1 falls asleep when finds become rare, even without a quiet moment", () => {
     const busy = finds(beginning(0, tuned), 400, 3)
 
     assert.strictEqual(finds(busy, 400, 10, { locked: true })._tag, "Asleep")
   })
 
-  it("§3.1 wakes when nobody listens any more, and when its shards are others", () => {
+  it("§3.1 wakes when nobody listens any more, and when its shards change", () => {
     assert.strictEqual(after(asleep, seen(1_000, { hears: false }))._tag, "Awake")
     assert.strictEqual(after(asleep, seen(1_000, { locked: true, shardsChanged: true }))._tag, "Awake")
     assert.strictEqual(after(asleep, seen(60_000, { locked: true }))._tag, "Asleep")

@@ -1,4 +1,7 @@
-/** What waits of disabled endpoints, however much, keeps nothing new waiting and is not read again. On a real PostgreSQL. */
+/**
+ * Waiting deliveries of disabled endpoints, however many, delay nothing new and are not read repeatedly. On a real
+ * PostgreSQL.
+ */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
 import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
@@ -28,7 +31,7 @@ interface Counted {
   sweeps: number
 }
 
-/** The real queue, counting the rows that it gives. */
+/** The real queue, counting the rows that it returns. */
 const counting = (counted: Counted) =>
   Layer.effect(
     Queue.Queue,
@@ -71,7 +74,7 @@ const worker = (counted: Counted) =>
 
 layer(Setting, { excludeTestServices: true })("20,000 deliveries of disabled endpoints", (it) => {
   it.scoped(
-    "§3.1 are not read again and again, and what is new does not wait for them",
+    "§3.1 are not read again and again, and new deliveries do not wait for them",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -84,7 +87,7 @@ layer(Setting, { excludeTestServices: true })("20,000 deliveries of disabled end
         const counted: Counted = { rows: 0, sweeps: 0 }
         yield* worker(counted)
 
-        /** How many rows are read while that many deliveries get through, with a sweep after each. */
+        /** How many rows are read while this many deliveries get through, with a sweep after each. */
         const readDuring = (deliveries: number) =>
           Effect.gen(function* () {
             const { rows, sweeps } = counted
@@ -97,7 +100,8 @@ layer(Setting, { excludeTestServices: true })("20,000 deliveries of disabled end
             }
             return { rows: counted.rows - rows, sweeps: counted.sweeps - sweeps }
           })
-        // One row of each endpoint, and the new one as often as it is met. The first time it is not yet known that they are disabled.
+        // One row of each endpoint, and each new one as often as it is met. At first it is not known that the endpoints are
+        // disabled.
         const isLittle = (read: Counted) => read.rows <= read.sweeps * (DISABLED + 5)
         yield* within(60, readDuring(1), isLittle)
 

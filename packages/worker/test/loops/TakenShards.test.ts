@@ -1,6 +1,6 @@
 /**
- * A shard that is taken while the poller is in the middle of something: what is published just then is read at once, not by a
- * sweep half a minute later. On a real PostgreSQL, with the queue's answers held up at the moments that matter.
+ * A shard that is taken while the poller is in the middle of something: what is published just then is read at once, not by
+ * a sweep half a minute later. On a real PostgreSQL, with the queue's answers delayed at the critical moments.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, layer } from "@effect/vitest"
@@ -11,7 +11,7 @@ import type { Lanes } from "../../src/lanes/Lanes.ts"
 import { endpoint, publish, Setting, until, workspace } from "../Setting.ts"
 import { pollerOf } from "./Polling.ts"
 
-/** What happens after the next answer of the queue, once. */
+/** Runs after the next answer of the queue, once. */
 interface After {
   due: Effect.Effect<unknown>
   heads: Effect.Effect<unknown>
@@ -26,7 +26,7 @@ const once = (after: After, what: keyof After) =>
     return now
   })
 
-/** Never had, so the poller never sleeps. */
+/** The locks are never available, so the poller never sleeps. */
 const awake: SleepLocks = { take: () => Effect.succeed([]), giveBack: Effect.void }
 
 const pollingWith = (after: After) =>
@@ -57,7 +57,7 @@ const read = (lanes: Lanes) =>
     (waiting) => waiting === 1
   )
 
-/** Until the queue has answered that often from now on. */
+/** Waits until the queue has answered this many times more. */
 const answers = (after: After, what: keyof After, times: number) =>
   Effect.gen(function* () {
     for (let n = 0; n < times; n++) {
@@ -68,7 +68,7 @@ const answers = (after: After, what: keyof After, times: number) =>
   })
 
 layer(Setting, { excludeTestServices: true })("a shard taken while the poller reads others", (it) => {
-  it.scoped("§3.1 what is published between the sweep of a shard and its first read is not passed over", () =>
+  it.scoped("§3.1 what is published between the sweep of a shard and its first poll is found", () =>
     Effect.gen(function* () {
       const after = nothing()
       const { acme, other, shard } = yield* target

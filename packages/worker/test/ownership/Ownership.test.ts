@@ -1,4 +1,4 @@
-/** One, two, four workers on one database: each shard is one worker's, and what comes or goes is evened out. */
+/** One, two, four workers on one database: each shard has one owner, and shares are evened out when workers come or go. */
 import { expect, it } from "@effect/vitest"
 import { IDLE_SESSION_TIMEOUT_MS } from "@posthorn/persistence/engine/ShardLocks"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
@@ -20,13 +20,13 @@ import {
 import { startWorker } from "../processes/WorkerProcess.ts"
 import { Setting, workspace } from "../Setting.ts"
 
-it("§3.4 a dead worker's shards have another owner within 10 s, and it has stopped before they are free", () => {
+it("§3.4 a dead worker's shards have another owner within 10 s, and it has stopped before", () => {
   expect(TAKEOVER_MS).toBeLessThanOrEqual(10_000)
   expect(FENCE_MS + BEAT_MS).toBeLessThan(IDLE_SESSION_TIMEOUT_MS)
 })
 
 it.scopedLive(
-  "§3.4 shares the shards out evenly among one, two and four workers, sends nothing twice, and closes the gaps",
+  "§3.4 shares the shards evenly among one, two and four workers, sends nothing twice, and closes the gaps",
   () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
@@ -50,7 +50,7 @@ it.scopedLive(
       third.signal("SIGKILL")
       expect(yield* timed(shared(25, 16, 16))).toBeLessThan(10_000)
 
-      // While shares move from hand to hand nothing is sent twice either.
+      // Nothing is sent twice while shards are handed over either.
       yield* publishTo(acme, 40, 25)
       const fifth = yield* startWorker()
       yield* publishTo(acme, 40, 25)
@@ -83,7 +83,7 @@ it.scopedLive(
 
       yield* startWorker()
       yield* beatsLater(3)
-      // The newcomer has nothing but shards without requests in flight.
+      // The new worker has only shards without requests in flight.
       expect(receiver.received).toHaveLength(40)
       for (const answer of open.splice(0)) answer()
       yield* shared(25, 16, 16)

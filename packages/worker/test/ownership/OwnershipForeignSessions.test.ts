@@ -1,4 +1,4 @@
-/** A role that may only connect takes the workers' locks: it cannot take a share, and the log names it. */
+/** A role that may only connect takes the workers' locks: it gets no share, and the log names it. */
 import { expect, it } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { execute, randomName } from "@posthorn/testkit/TestCluster"
@@ -45,7 +45,7 @@ const said = (text: string) =>
   )
 
 it.scopedLive(
-  "§12 a foreign session that holds shards takes no share and is named; when it goes, all is delivered",
+  "§12 a foreign session that holds shards takes no share and is named; when it ends, all is delivered",
   () =>
     Effect.gen(function* () {
       lines.length = 0
@@ -59,7 +59,7 @@ it.scopedLive(
       yield* worker()
       const [warning] = yield* said("holds Posthorn's locks and is no worker")
       yield* publish(acme)
-      // The 16 shards that are left are all this worker's: the foreign session is no member.
+      // This worker owns the other 16 shards: the foreign session is not a member.
       yield* until(statuses(acme), (all) => all.includes("delivered") && all.includes("pending"))
       yield* run("select pg_advisory_unlock_all()")
       yield* said("No foreign session holds Posthorn's locks any more")
@@ -74,7 +74,7 @@ it.scopedLive(
     }).pipe(Effect.scoped, Effect.provide(listening), Effect.provide(Setting))
 )
 
-it.scopedLive("§12 a foreign session that keeps all workers out is named, and let go of when it leaves", () =>
+it.scopedLive("§12 a foreign session that keeps all workers out is named until it ends", () =>
   Effect.gen(function* () {
     lines.length = 0
     const receiver = yield* makeReceiver()

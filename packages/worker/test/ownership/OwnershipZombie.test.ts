@@ -1,4 +1,4 @@
-/** A worker that freezes and comes back: others have gone on meanwhile, and what it brings too late changes nothing. */
+/** A worker that freezes and comes back: others have gone on meanwhile, and its late results change nothing. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { freePort } from "@posthorn/testkit/FreePort"
@@ -20,17 +20,17 @@ import {
 import { startWorker } from "../processes/WorkerProcess.ts"
 import { Setting, workspace } from "../Setting.ts"
 
-/** Retries come after the test; the first pause of lanes that fail, 7.5 s, is all that it waits for. */
+/** Retries come after the test; it waits only for the first pause of failing lanes, 7.5 s. */
 const UNHURRIED = { DELIVERY_RETRY_DELAY: "1 minute" }
 
 it.scopedLive(
-  "§3.4 a worker that freezes loses its shards within 10 s and, awake again, adds no attempt and no failure",
+  "§3.4 a frozen worker loses its shards within 10 s and, awake again, adds no attempt and no failure",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const open: Array<() => void> = []
       const receiver = yield* makeReceiver({
-        // The first of each two is answered only while its worker is frozen: the answer waits in its socket.
+        // The first of each two is answered only while its worker is frozen, so the answer waits in its socket.
         behaviours: {
           "/late": (answer) => {
             if (answer.nth <= 40) open.push(() => void answer.reply(500))
@@ -55,7 +55,7 @@ it.scopedLive(
       yield* within(25, tally, (seen) => seen.failed === 60)
       const attempts = yield* attemptsStored
       frozen.signal("SIGCONT")
-      // It says that it is there again by taking its share.
+      // Taking its share shows that it is back.
       yield* shared(25, 16, 16)
       const marker = yield* publishTo(acme, 20, 1)
       yield* within(25, tally, (seen) => seen.failed === 80)
@@ -73,7 +73,7 @@ it.scopedLive(
       ).toEqual([])
       yield* lawsHold
       expect(frozen.running()).toBe(true)
-      // Nor does it count what it brought too late: both workers' counts together are what is on record.
+      // Its late results are not counted either: the counts of both workers together equal what is on record.
       const counts = Effect.map(
         Effect.forEach(ports, (port) => scrape(`http://127.0.0.1:${port}`)),
         (all) =>

@@ -1,4 +1,4 @@
-/** A worker process whose line to the database can be held, slowed down and cut. */
+/** A worker process whose connections to the database can be held, slowed down and cut. */
 import { freePort } from "@posthorn/testkit/FreePort"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { TestDatabaseUrl } from "@posthorn/testkit/TestPg"

@@ -1,4 +1,4 @@
-/** The bundled command, as tests and the chaos run start it: where it is, and the environment it needs. */
+/** The path of the bundled command, and the environment it needs, for tests and the chaos run. */
 import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
@@ -14,10 +14,10 @@ export const makeBundle = () =>
     )
   })
 
-/** As the tests' SecretBox: the key is 32 times 7. */
+/** The key of the tests' SecretBox: 32 bytes of 7. */
 export const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64")
 
-/** Retries so late that nothing but a take-over can bring a delivery back while a test runs. */
+/** Retries so late that during a test only a takeover can send a delivery again. */
 export const DEFAULTS = {
   ENCRYPTION_KEY,
   DELIVERY_ALLOWED_TARGETS: "127.0.0.0/8",

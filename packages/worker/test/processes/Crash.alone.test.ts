@@ -1,4 +1,4 @@
-/** kill -9 at the three moments that matter: nothing is lost, and what is repeated is what nobody had written down. */
+/** kill -9 at the three critical moments: nothing is lost, and only unrecorded attempts are repeated. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
@@ -30,7 +30,7 @@ it.scopedLive(
       yield* endpoints(acme, 10, () => receiver.url("/ok"))
       const doomed = yield* startWorker()
       yield* shared(25, 32)
-      // Stopped while the table is being locked, so that it finds the work only when it can no longer read it.
+      // Frozen while the table is being locked, so that it finds the work only when it can no longer read it.
       doomed.signal("SIGSTOP")
       yield* publishTo(acme, 10, 4)
       const locked = yield* Deferred.make<void>()
@@ -71,7 +71,7 @@ it.scopedLive(
       yield* endpoints(acme, 20, () => receiver.url("/held"))
       yield* publishTo(acme, 20, 10)
       const doomed = yield* startWorker()
-      // Two to each: endpoints have not earned more yet.
+      // Two to each: endpoints have not earned more slots yet.
       yield* receiver.waitFor(40)
       yield* startWorker()
 
@@ -87,7 +87,7 @@ it.scopedLive(
 )
 
 it.scopedLive(
-  "§3.4 repeats after a kill in full run only what was answered and not yet written down",
+  "§3.4 after a kill at full speed repeats only what was answered and not yet recorded",
   () =>
     Effect.gen(function* () {
       let pid = 0
@@ -105,7 +105,7 @@ it.scopedLive(
       pid = doomed.pid
       yield* publishTo(acme, 20, 50)
       yield* doomed.ended
-      // Its last statement may still be running without it.
+      // Its last statement may still be running.
       yield* within(25, connectionsNamed("posthorn work"), (left) => left.length === 0)
       const unwritten = receiver.received.length - (yield* attemptsStored)
 

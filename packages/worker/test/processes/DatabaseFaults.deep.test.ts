@@ -1,4 +1,6 @@
-/** Faults of the database that take long: it is stopped, read-only, or out of reach, and a worker process goes on afterwards. */
+/**
+ * Faults of the database that take long: it is stopped, read-only, or unreachable. The worker process continues afterwards.
+ */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import * as OwnCluster from "@posthorn/testkit/OwnCluster"
@@ -22,12 +24,12 @@ import {
 } from "./Story.ts"
 import { startWorker } from "./WorkerProcess.ts"
 
-it.scopedLive("§3.4 waits while the database is read-only, and goes on when it is not", () =>
+it.scopedLive("§3.4 waits while the database is read-only, and continues afterwards", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const url = Redacted.value(yield* TestDatabaseUrl)
     const begun = yield* inFlight(20, 20, 40)
-    // From the server's own database: this one would refuse to be made writable again.
+    // From another database of the server: this one would refuse to be made writable again.
     const readOnly = (state: "on" | "off") =>
       Effect.zipRight(
         execute(
@@ -58,7 +60,7 @@ const LOCKED_S = 150
 const SESSIONS_EACH = 8
 
 it.scopedLive(
-  "§3.4 leaves no sessions behind while the queue is locked for minutes, and goes on afterwards",
+  "§3.4 leaves no sessions behind while the queue is locked for minutes, and continues afterwards",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -81,7 +83,7 @@ it.scopedLive(
     }).pipe(Effect.provide(Setting))
 )
 
-it.scopedLive("§3.4 stays while the database is stopped, and goes on when it is started", () =>
+it.scopedLive("§3.4 stays while the database is stopped, and continues when it is started", () =>
   Effect.gen(function* () {
     const cluster = yield* OwnCluster.make
     yield* Effect.gen(function* () {
@@ -95,7 +97,7 @@ it.scopedLive("§3.4 stays while the database is stopped, and goes on when it is
   })
 )
 
-/** Of 400 deliveries a hundred have arrived, and more are in flight, when the line is broken. */
+/** A hundred of 400 deliveries have arrived, and more are in flight, when the connection breaks. */
 const broken = Effect.gen(function* () {
   const begun = yield* behindLine
   yield* endpoints(begun.acme, 20, () => begun.receiver.url("/ok"))
@@ -104,12 +106,12 @@ const broken = Effect.gen(function* () {
   return begun
 })
 
-it.scopedLive("§3.4 sits out a line that is black for some seconds", () =>
+it.scopedLive("§3.4 survives connections that are silent for some seconds", () =>
   Effect.gen(function* () {
     const { line, receiver, worker } = yield* broken
 
     yield* line.goBlack
-    // Longer than the database waits for a sign of life: it has given its shards away.
+    // Longer than the database waits for a sign of life: it has freed the shards.
     yield* shared(25)
     yield* line.lightUp
     yield* within(30, tally, (seen) => seen.delivered === 400)
@@ -120,7 +122,7 @@ it.scopedLive("§3.4 sits out a line that is black for some seconds", () =>
   }).pipe(Effect.provide(Setting))
 )
 
-it.scopedLive("§3.4 finds out by itself that its connections are dead, and opens others", () =>
+it.scopedLive("§3.4 notices by itself that its connections are dead, and opens others", () =>
   Effect.gen(function* () {
     const { acme, line, worker } = yield* broken
 
@@ -129,7 +131,7 @@ it.scopedLive("§3.4 finds out by itself that its connections are dead, and open
 
     expect(worker.running()).toBe(true)
     yield* lawsHold
-    // And it hears again, at the latest when two pulses of the listener (10 s each) went unanswered.
+    // It hears notifications again at the latest after two unanswered pulses of the listener (10 s each).
     yield* publishTo(acme, 20, 1)
     yield* within(22, tally, (seen) => seen.delivered === 420)
   }).pipe(Effect.provide(Setting))

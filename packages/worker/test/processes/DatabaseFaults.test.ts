@@ -1,4 +1,7 @@
-/** Faults of the database while a worker process is in full run: it stays, keeps what it saw, and goes on. More of them in the deep tests. */
+/**
+ * Faults of the database while a worker process is busy: it stays, keeps its observations, and continues. The deep tests
+ * have more.
+ */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
@@ -18,7 +21,7 @@ import {
 } from "./Story.ts"
 import { startWorker } from "./WorkerProcess.ts"
 
-it.scopedLive("§3.4 goes on when all its connections are ended while requests are in flight", () =>
+it.scopedLive("§3.4 continues when all its connections are ended while requests are in flight", () =>
   Effect.gen(function* () {
     const begun = yield* inFlight(20, 20, 40)
     yield* endConnections
@@ -27,36 +30,34 @@ it.scopedLive("§3.4 goes on when all its connections are ended while requests a
   }).pipe(Effect.provide(Setting))
 )
 
-it.scopedLive(
-  "§2.3 a delivery that the database refuses to record does not sink the others recorded with it",
-  () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const receiver = yield* makeReceiver()
-      const acme = yield* workspace
-      yield* endpoints(acme, 20, () => receiver.url("/ok"))
-      const worker = yield* startWorker()
-      worker.signal("SIGSTOP")
-      const ids = yield* publishTo(acme, 20, 10)
-      const poisoned = ids[57]!
-      yield* sql.unsafe(`
+it.scopedLive("§2.3 a delivery that the database refuses to record does not affect others of its group", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const receiver = yield* makeReceiver()
+    const acme = yield* workspace
+    yield* endpoints(acme, 20, () => receiver.url("/ok"))
+    const worker = yield* startWorker()
+    worker.signal("SIGSTOP")
+    const ids = yield* publishTo(acme, 20, 10)
+    const poisoned = ids[57]!
+    yield* sql.unsafe(`
         create function public.refuse() returns trigger language plpgsql as $$
         begin
           if new.delivery_id = '${poisoned}' then raise exception 'no'; end if;
           return new;
         end $$;
         create trigger refuse before insert on posthorn.attempts for each row execute function public.refuse()`)
-      worker.signal("SIGCONT")
-      yield* within(25, tally, (seen) => seen.delivered === 199)
+    worker.signal("SIGCONT")
+    yield* within(25, tally, (seen) => seen.delivered === 199)
 
-      // Seven times it ended without anything that could be written down.
-      yield* within(30, tally, (seen) => seen.dead_lettered === 1)
-      const repeated = receiver.received.map(idOf).filter((id) => id === poisoned)
-      expect(repeated).toHaveLength(7)
-      expect(receiver.received).toHaveLength(199 + 7)
-      expect(worker.running()).toBe(true)
-      yield* lawsHold
-    }).pipe(Effect.provide(Setting))
+    // Seven times it ended without an observation that could be recorded.
+    yield* within(30, tally, (seen) => seen.dead_lettered === 1)
+    const repeated = receiver.received.map(idOf).filter((id) => id === poisoned)
+    expect(repeated).toHaveLength(7)
+    expect(receiver.received).toHaveLength(199 + 7)
+    expect(worker.running()).toBe(true)
+    yield* lawsHold
+  }).pipe(Effect.provide(Setting))
 )
 
 it.scopedLive("§2.3 counts nothing twice when the answer to a COMMIT is lost", () =>
@@ -71,7 +72,7 @@ it.scopedLive("§2.3 counts nothing twice when the answer to a COMMIT is lost", 
 
     expect(receiver.received).toHaveLength(30)
     expect(worker.running()).toBe(true)
-    // And leaves nothing out: what the lost answer told is on record as this worker's own.
+    // And omits nothing: what the lost answer reported is on record as this worker's own.
     const told = yield* within(25, meters, (now) => now.sum("posthorn_attempts_unrecorded") === 0)
     expect(told.sum("posthorn_attempts_total", { status: "failed" })).toBe(30)
     expect(told.sum("posthorn_attempt_duration_seconds_count")).toBe(30)

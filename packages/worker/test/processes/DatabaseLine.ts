@@ -1,26 +1,25 @@
 /**
- * The line between a worker and its database, with everything that can happen to a line.
+ * A proxy between a worker and its database, with every fault that a connection can have.
  *
- * It looks at nothing but bytes: to lose an answer it waits for a statement with a given text to go by, and swallows
- * what the database says to it.
+ * It reads only bytes: to lose an answer, it waits for a statement with a given text, and drops the database's answer to it.
  */
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { Deferred, Effect, type Scope } from "effect"
 
 export interface DatabaseLine {
   readonly port: number
-  /** From now on nothing goes through, in either direction, and nobody is told. New connections hang as well. */
+  /** From now on nothing passes in either direction, without an error. New connections hang as well. */
   readonly goBlack: Effect.Effect<void>
-  /** What was held back goes through, in order. */
+  /** Releases what was held, in order. */
   readonly lightUp: Effect.Effect<void>
-  /** As after a change of host: connections made so far stay black for ever, new ones are well. */
+  /** As after a change of host: existing connections stay silent for ever, new ones work. */
   readonly forget: Effect.Effect<void>
-  /** Cuts the connection that sends `text` next, once the database has answered, and before the worker hears of it. */
+  /** Cuts the connection that sends `text` next, after the database has answered and before the worker receives it. */
   readonly loseAnswerTo: (text: string) => Effect.Effect<void>
-  /** From now on everything takes so many milliseconds more, in each direction. */
+  /** From now on everything takes this many milliseconds more, in each direction. */
   readonly slowDown: (milliseconds: number) => Effect.Effect<void>
   readonly connections: () => number
-  /** Cuts every connection; new ones are well. */
+  /** Cuts every connection; new ones work. */
   readonly cut: Effect.Effect<void>
 }
 
@@ -31,7 +30,7 @@ interface Pair {
   swallow: Deferred.Deferred<void> | null
 }
 
-/** Timers of one length run in the order in which they were set, so what is sent late keeps its order. */
+/** Timers of equal length run in the order in which they were set, so delayed data keeps its order. */
 const send = (socket: Socket, chunk: Buffer, delay: number) => {
   if (delay === 0) socket.write(chunk)
   else setTimeout(() => socket.writable && socket.write(chunk), delay)
@@ -78,7 +77,7 @@ export const makeLine = (target: URL): Effect.Effect<DatabaseLine, never, Scope.
         worker.destroy()
         database.destroy()
       }
-      // A line that is black carries no farewell either; both ends find out when it is lit or the test is over.
+      // A silent connection carries no end of stream either; both ends notice when it works again, or when the test ends.
       for (const socket of [worker, database]) socket.on("error", () => undefined).once("close", end)
       link(pair, onStatement, () => delay)
       if (black) setBlack(pair, true)
@@ -126,7 +125,7 @@ const listen = (server: Server): Effect.Effect<void> =>
     server.listen(0, "127.0.0.1", () => resume(Effect.void))
   })
 
-/** The same database, through the line. */
+/** The URL of the same database, through the proxy. */
 export const through = (line: DatabaseLine, url: string): string => {
   const other = new URL(url)
   other.hostname = "127.0.0.1"

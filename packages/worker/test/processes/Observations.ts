@@ -1,4 +1,4 @@
-/** Observations as a worker hands them to `posthorn.record`, and a way to see that a connection waits for a lock. */
+/** Observations as a worker passes them to `posthorn.record`, and a way to see that a connection waits for a lock. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { FAILURE_LIMIT } from "@posthorn/domain/DeliveryPolicy"
 import { newId } from "@posthorn/domain/Ids"
@@ -49,7 +49,7 @@ export const observed = ({ id }: Workspace, about: About): Observed => {
   }
 }
 
-/** As a worker does: a call that gave up waiting for a lock, or met another one, is made again. */
+/** Like a worker: repeats a call that gave up waiting for a lock, or met a deadlock. */
 export const record = (where: Workspace, ...about: ReadonlyArray<About>) => {
   const observations = about.map((one) => observed(where, one))
   return Effect.flatMap(Records, (records) => records.record(observations, "{}")).pipe(
@@ -60,7 +60,7 @@ export const record = (where: Workspace, ...about: ReadonlyArray<About>) => {
   )
 }
 
-/** The same within the transaction at hand. */
+/** The same within the current transaction. */
 export const recordHere = (where: Workspace, ...about: ReadonlyArray<About>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => {
     const { text, values } = recording(
@@ -70,7 +70,7 @@ export const recordHere = (where: Workspace, ...about: ReadonlyArray<About>) =>
     return sql.unsafe(text, values)
   })
 
-/** Until so many connections of this database stand in line for a lock. */
+/** Waits until this many connections of the database wait for a lock. */
 export const waitingForLocks = (count: number) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     within(

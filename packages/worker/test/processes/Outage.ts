@@ -1,7 +1,7 @@
 /**
- * A long outage of one endpoint in compressed time, as it leaves things behind: deliveries that were given up, some that
- * still wait, events for which no delivery was made, and the endpoint disabled by its failures. And what a worker that
- * was killed left in flight, so that a test can say of each repeated request why it came.
+ * A long outage of one endpoint in compressed time, and its consequences: deliveries that were given up, some that still
+ * wait, missed events, and the endpoint disabled by its failures. It also reports what a killed worker left in flight, so
+ * that a test can explain each repeated request.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Receiver } from "@posthorn/testkit/Receiver"
@@ -11,7 +11,7 @@ import type { Api } from "./ServeProcess.ts"
 import { idOf, within } from "./Story.ts"
 import type { WorkerProcess } from "./WorkerProcess.ts"
 
-/** A ladder of 0.2 s, lanes that fail 100 at a time, and as many calls as it takes. */
+/** Retry delays of 0.2 s, failing lanes with 100 slots, and unlimited calls. */
 export const COMPRESSED: Environment = {
   DELIVERY_RETRY_DELAY: "10 millis",
   WORKER_ENDPOINT_CONCURRENCY: "100",
@@ -21,7 +21,7 @@ export const COMPRESSED: Environment = {
 export interface Size {
   /** Deliveries that are given up. */
   readonly deadLettered: number
-  /** Events that are published while the endpoint is disabled at last. */
+  /** Events that are published after the endpoint was finally disabled. */
   readonly missed: number
 }
 
@@ -29,14 +29,14 @@ export interface Outage {
   readonly endpointId: string
   /** Before all of it. */
   readonly since: string
-  /** How many events were published; their payloads are `{"n": 0}` and so on. */
+  /** The number of published events; their payloads are `{"n": 0}` and so on. */
   readonly events: number
 }
 
-/** More than disable an endpoint; what is not sent any more waits. */
+/** More failures than disable an endpoint; the rest waits. */
 const LAST = 40
 
-/** Of an endpoint at `url`, which answers 503 and keeps doing so. */
+/** An outage of an endpoint at `url`, which answers 503 throughout. */
 export const suffer = (api: Api, url: string, eventType: string, { deadLettered, missed }: Size) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -48,7 +48,7 @@ export const suffer = (api: Api, url: string, eventType: string, { deadLettered,
       api("POST", "/events/batch", {
         events: Array.from({ length: count }, () => ({ eventType, payload: { n: events++ } }))
       })
-    /** Enabled again whenever its failures have disabled it. */
+    /** Enables the endpoint again whenever its failures have disabled it. */
     const given = Effect.gen(function* () {
       const [row] = yield* sql<{ up: number; enabled: boolean }>`
         select e.enabled, (select count(*)::integer from posthorn.failed_deliveries f
@@ -90,7 +90,7 @@ const workersGone = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 
 /**
  * Kills the only worker, and adds to `interrupted` what it had sent and not recorded: each of these is sent once more.
- * Exact, because both its connections to the receiver and those to the database have ended by then.
+ * Exact, because by then its connections to the receiver and to the database have ended.
  */
 export const killWorker = (worker: WorkerProcess, receiver: Receiver, interrupted: Map<string, number>) =>
   Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** What `serve` and `work` tell operators, while they run as they do in production: meters, spans, lines of the log. */
+/** Meters, spans and log lines of `serve` and `work` as they run in production. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { freePort } from "@posthorn/testkit/FreePort"

@@ -1,4 +1,4 @@
-/** A delivery that takes its worker down each time it is sent (slow: eight workers live and seven die). */
+/** A delivery that kills its worker each time it is sent (slow: eight workers start and seven die). */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"

@@ -1,4 +1,4 @@
-/** A long outage and its recovery, by people, on real processes, of which some die on the way (slow: 1,500 events). */
+/** A long outage and its recovery by people, on real processes, some of which are killed meanwhile (slow: 1,500 events). */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import { freePort } from "@posthorn/testkit/FreePort"
@@ -14,7 +14,7 @@ const DEAD_LETTERED = 1_000
 const MISSED = 500
 const JOB = DEAD_LETTERED + MISSED
 
-/** Refuses while it is broken; later holds some answers back, so that something is in flight when a worker is killed. */
+/** Refuses while it is broken; later delays some answers, so that something is in flight when a worker is killed. */
 const makeApplication = Effect.gen(function* () {
   const mood = { broken: true, holding: false }
   const held: Array<() => void> = []
@@ -40,7 +40,7 @@ interface Fate {
   readonly successes: number
 }
 
-/** Of each delivery: which event it is of, and how its attempts went. */
+/** For each delivery: its event, and the outcomes of its attempts. */
 const fates = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql<Fate>`
@@ -52,7 +52,7 @@ const fates = Effect.flatMap(
     where d.event_type = 'order.paid' group by d.workspace_id, d.id, e.payload`
 )
 
-/** How often each source was replayed, and how many lines of the audit log tell of it. */
+/** How often each source was replayed, and the number of audit events about it. */
 const replays = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql<{ source: string; times: number; lines: number }>`
@@ -66,7 +66,7 @@ const replays = Effect.flatMap(
 )
 
 it.scopedLive(
-  "§4.6 gets all of an outage back, each event once more than it failed, though workers and server are killed on the way",
+  "§4.6 replays all of an outage, each event once more than it failed, though workers and server are killed meanwhile",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -88,7 +88,7 @@ it.scopedLive(
 
       const job = api("GET", `/webhooks/replays/${started.body.id}`)
       const interrupted = new Map<string, number>()
-      /** Until so many are replayed and some of them in flight: no answer comes, so the job gets no further meanwhile. */
+      /** Until a number are replayed and some of them are in flight: no answer comes, so the job stops there. */
       const heldAt = (replayed: number) =>
         Effect.gen(function* () {
           yield* within(25, job, ({ body }) => body.replayed >= replayed)

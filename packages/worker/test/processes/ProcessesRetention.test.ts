@@ -8,14 +8,14 @@ import { disable, Setting, workspace } from "../Setting.ts"
 import { endpoints, holding, lawsHold, publishTo, shared, tally, within } from "./Story.ts"
 import { startWorker } from "./WorkerProcess.ts"
 
-/** What is in flight has its id, so nothing here is made older. */
+/** The ids of requests in flight are known, so nothing here is made older. */
 const keepingNothing = Retention.layer.pipe(
   Layer.provide(Layer.succeed(Retention.HistoryKept, Duration.zero)),
   Layer.provideMerge(Setting)
 )
 
 it.scopedLive(
-  "§8 removes what is old in passes of 100, never what is queued or in flight, and runs once a day",
+  "§8 removes old history in passes of 100, never what is queued or in flight, and runs once a day",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -43,7 +43,7 @@ it.scopedLive(
       yield* receiver.waitFor(1, "/held")
       yield* sql`update posthorn.deliveries set next_attempt_at = (select due_at from posthorn.queue where delivery_id = id)
         where status = 'pending'`
-      // On a busy machine the worker may have made its own by now, of which nothing was old enough.
+      // On a busy machine the worker may have made its own run by now, when nothing was old enough.
       yield* sql`delete from posthorn.daily_runs`
       const removed = yield* retention.daily
       const again = yield* retention.daily

@@ -11,7 +11,7 @@ import { startWorker } from "./WorkerProcess.ts"
 const DELAY_MS = 100
 const ENVIRONMENT = { DELIVERY_RETRY_DELAY: `${DELAY_MS} millis` }
 
-/** Each change of a delivery, as it is made. */
+/** Each change of a delivery, in order. */
 const keepHistory = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   sql.unsafe(`
     create table public.history (id text, attempts integer, status text, next_attempt_at timestamptz, seen timestamptz);
@@ -23,7 +23,7 @@ const keepHistory = Effect.flatMap(SqlClient.SqlClient, (sql) =>
     create trigger keep after update on posthorn.deliveries for each row execute function public.keep()`)
 )
 
-/** In milliseconds: when each failure was recorded if its retry was planned by the rule, and what bounds that. */
+/** In milliseconds: when each failure was recorded, computed from its planned retry, and the bounds for that. */
 const planned = (id: string) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -40,7 +40,7 @@ const planned = (id: string) =>
   )
 
 it.scopedLive(
-  "§3.1 climbs the whole ladder: seven attempts, each retry planned from when the failure was recorded, then dead-lettered once",
+  "§3.1 makes all seven attempts, plans each retry from when the failure was recorded, then dead-letters once",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -63,7 +63,7 @@ it.scopedLive(
       const steps = yield* planned(id!)
       expect(steps.map(({ k }) => k)).toEqual([1, 2, 3, 4, 5, 6])
       for (const { after, before, next, recorded } of steps) {
-        // `at` and the duration are rounded to milliseconds, each on its own.
+        // `at` and the duration are each rounded to milliseconds.
         expect(recorded).toBeGreaterThanOrEqual(after - 2)
         expect(recorded).toBeLessThanOrEqual(before)
         expect(next).toBeGreaterThanOrEqual(-2)
@@ -88,7 +88,7 @@ it.scopedLive(
 )
 
 it.scopedLive(
-  "§3.2 counts 404 as a failure, disables at 20, starts nothing while disabled, and goes on once enabled",
+  "§3.2 counts 404 as a failure, disables at 20, starts nothing while disabled, and continues once enabled",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -107,7 +107,7 @@ it.scopedLive(
       expect(yield* tally).toEqual({ failed_permanent: 20, pending: 5 })
       expect((yield* api("POST", `${path}/test-event`)).status).toBe(409)
       expect((yield* api("POST", "/events", { eventType: "a.b", payload: 1 })).body.deliveryIds).toEqual([])
-      // Another worker reads all that is due from the beginning, and leaves it as it is.
+      // Another worker reads everything that is due from the beginning, and changes nothing.
       yield* startWorker(worker)
       yield* shared(25, 16, 16)
       expect(receiver.received).toHaveLength(20)

@@ -1,4 +1,4 @@
-/** Two crashes within seconds leave many healthy deliveries that were claimed twice: they are not sent one after the other. */
+/** Two crashes within seconds leave many healthy deliveries that were claimed twice: they are not sent one after another. */
 import { expect, it } from "@effect/vitest"
 import { make as makeReceiver } from "@posthorn/testkit/Receiver"
 import { Clock, Effect } from "effect"
@@ -12,7 +12,7 @@ const APART = 300
 const IN_FLIGHT = 100
 const MOST_MS = 15_000
 
-it.scopedLive("§3.4 delivers all that two workers held which were killed one after the other", () =>
+it.scopedLive("§3.4 delivers everything held by two workers that were killed one after the other", () =>
   Effect.gen(function* () {
     const receiver = yield* makeReceiver({
       behaviours: { "/slow": (answer) => void setTimeout(() => void answer.reply(200), 250) }

@@ -1,4 +1,7 @@
-/** What nobody ever sent is never given up as poison, however often shards change hands and however slow the line is. */
+/**
+ * A delivery that was never sent is never given up as poison, however often shards change hands and however slow the
+ * connection.
+ */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { expect, it } from "@effect/vitest"
 import * as OwnCluster from "@posthorn/testkit/OwnCluster"
@@ -10,11 +13,11 @@ import { makeLine, through } from "./DatabaseLine.ts"
 import { endpoints, goesOn, inFlight, onOwnCluster, publishTo, shared, within } from "./Story.ts"
 import { startWorker } from "./WorkerProcess.ts"
 
-/** A statement then takes longer than what was loaded counts as fresh (`freshMs` in Tuning.ts). */
+/** A statement then takes longer than loaded rows stay fresh (`freshMs` in Tuning.ts). */
 const SLOW_MS = 20
 
 it.scopedLive(
-  "§3.4 sends everything that was published after an idle worker was killed, on a slow line too",
+  "§3.4 sends everything that was published after an idle worker was killed, on a slow connection too",
   () =>
     Effect.gen(function* () {
       const url = Redacted.value(yield* TestDatabaseUrl)
@@ -34,7 +37,7 @@ it.scopedLive(
     }).pipe(Effect.provide(Setting))
 )
 
-it.scopedLive("§3.4 suspects nothing after PostgreSQL was restarted under a worker that stayed well", () =>
+it.scopedLive("§3.4 suspects nothing after PostgreSQL was restarted under a healthy worker", () =>
   Effect.gen(function* () {
     const cluster = yield* OwnCluster.make
     const url = Redacted.value(cluster.url)

@@ -1,6 +1,6 @@
 /**
- * Two `serve` behind the load balancers of docker/proxies: both are restarted twice, one after another. No publish is refused, and
- * each makes one event. nginx does not ask whether a server is ready, so there publishes have a key.
+ * Two `serve` behind the load balancers of docker/proxies: both are restarted twice, one after another. No publish is
+ * refused, and each makes one event. nginx does not check whether a server is ready, so publishes through it have a key.
  */
 import { randomUUID } from "node:crypto"
 import { Agent, request } from "node:https"
@@ -16,10 +16,10 @@ import { OPERATOR_TOKEN, serveAt, workspaceAt } from "./ServeProcess.ts"
 const PUBLISHERS = 8
 const AT_LEAST = 3_000
 
-/** Longer than HAProxy takes to notice; the default has more to spare. */
+/** Longer than HAProxy takes to notice; the default is longer still. */
 const ENVIRONMENT = { DRAIN_SECONDS: "4", TRUSTED_PROXIES: "127.0.0.1", RATE_LIMIT_EVENT_PUBLISH: "off" }
 
-/** The answer's status, or what became of it. */
+/** The answer's status, or the error. */
 const publish = (agent: Agent, port: number, slug: string, more: Readonly<Record<string, string>>) =>
   Effect.async<number | string>((resume) => {
     const sent = request(

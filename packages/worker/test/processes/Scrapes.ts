@@ -1,10 +1,10 @@
-/** Reads what `/metrics` says, as a scraper would. */
+/** Reads `/metrics` as a scraper would. */
 import { execFile } from "node:child_process"
 import { Effect } from "effect"
 
 export interface Scrape {
   readonly text: string
-  /** The sum of all series of this name that have these labels; 0 when there is none. */
+  /** The sum of all series of this name with these labels; 0 when there is none. */
   readonly sum: (name: string, labels?: Readonly<Record<string, string>>) => number
 }
 
@@ -30,7 +30,7 @@ const read = (text: string): Scrape => {
 export const scrape = (origin: string) =>
   Effect.promise(async () => read(await (await fetch(`${origin}/metrics`)).text()))
 
-/** What Prometheus' own checker finds in it; undefined where it is not installed. */
+/** The findings of Prometheus' own checker; undefined where it is not installed. */
 export const findings = (text: string) =>
   Effect.async<string | undefined>((resume) => {
     const child = execFile("promtool", ["check", "metrics"], (error, out, err) =>

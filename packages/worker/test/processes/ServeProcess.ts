@@ -1,4 +1,4 @@
-/** The REST side of a whole installation: `posthorn serve` in a process of its own, and calls as its operator. */
+/** `posthorn serve` as a process, and calls as its operator. */
 
 import { freePort } from "@posthorn/testkit/FreePort"
 import { Effect } from "effect"
@@ -60,7 +60,7 @@ export const serveAt = (port: number, environment: Environment, command: "run" |
   startProcess(command, { ...environment, PORT: String(port), OPERATOR_TOKEN })
 
 export interface StartedApi extends Api {
-  /** Where the server is. */
+  /** The server's address. */
   readonly origin: string
 }
 
@@ -75,7 +75,7 @@ export const workspaceAt = (port: number, slug: string) =>
     return Object.assign(api, { origin }) satisfies StartedApi
   })
 
-/** A workspace on a server of its own. */
+/** A workspace on a new server. */
 export const startApi = (slug: string, environment: Environment) =>
   Effect.gen(function* () {
     const port = yield* freePort

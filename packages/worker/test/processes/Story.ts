@@ -1,6 +1,6 @@
 /**
- * What the tests with real processes share: many endpoints, what the receiver saw, and the laws that must hold of the
- * database afterwards, whatever happened in between.
+ * Helpers of the tests with real processes: many endpoints, what the receiver saw, and the laws that the database must
+ * satisfy afterwards, whatever happened.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Database from "@posthorn/persistence/client/Database"
@@ -21,8 +21,8 @@ import { startWorker, type WorkerProcess } from "./WorkerProcess.ts"
 import { WRONG } from "./Wrong.ts"
 
 /**
- * Asks until the answer is right, or fails after so many seconds with what it saw last. 25 are longer than a busy machine stands
- * still, and shorter than the time between two sweeps: what only these would find is late.
+ * Repeats the question until the answer is right, or fails after a number of seconds with the last answer. 25 s is longer
+ * than a busy machine stalls, and shorter than the time between two sweeps: a row that only a sweep finds counts as late.
  */
 export const within = <A, E, R>(
   seconds: number,
@@ -36,7 +36,7 @@ export const within = <A, E, R>(
     )
   )
 
-/** How long it took, in milliseconds. */
+/** The duration in milliseconds. */
 export const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const began = yield* Clock.currentTimeMillis
@@ -44,7 +44,7 @@ export const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     return (yield* Clock.currentTimeMillis) - began
   })
 
-/** `count` endpoints of their own event types `e.0`, `e.1`, …, at the paths that `pathOf` names. */
+/** `count` endpoints with event types `e.0`, `e.1`, …, at the paths that `pathOf` gives. */
 export const endpoints = (where: Workspace, count: number, urlOf: (n: number) => string) =>
   Effect.forEach(
     Array.from({ length: count }, (_, n) => n),
@@ -65,7 +65,7 @@ export const publishTo = ({ slug }: Workspace, count: number, each = 1) =>
     return rows.flatMap((row) => row.ids)
   })
 
-/** Answers 200, but the first `count` only when the test says so by calling what is put into `open`. */
+/** Answers 200; the first `count` only when the test calls the functions put into `open`. */
 export const holding =
   (count: number, open: Array<() => void>): Behaviour =>
   (answer) => {
@@ -74,7 +74,9 @@ export const holding =
     else reply()
   }
 
-/** A worker with requests in flight: `count` endpoints with so many deliveries each, of which the receiver holds some back. */
+/**
+ * A worker with requests in flight: `count` endpoints with a number of deliveries each, some of which the receiver delays.
+ */
 export const inFlight = (count: number, each: number, held: number, environment: Environment = {}) =>
   Effect.gen(function* () {
     const open: Array<() => void> = []
@@ -90,7 +92,10 @@ export const inFlight = (count: number, each: number, held: number, environment:
     return { receiver, release, worker }
   })
 
-/** Everything is delivered within 30 s; the worker remembers what it sent and writes it down when it can: nothing is sent again. */
+/**
+ * Everything is delivered within 30 s. The worker remembers what it sent and records it when it can, so nothing is sent
+ * again.
+ */
 export const goesOn = (
   { receiver, worker }: { readonly receiver: Receiver; readonly worker: WorkerProcess },
   count: number
@@ -123,7 +128,7 @@ export const onOwnCluster = ({ url }: OwnCluster) =>
 export const idOf = (request: Received): string =>
   request.headers.find(([name]) => name.toLowerCase() === "webhook-id")![1]
 
-/** How many requests came more than once, by delivery. */
+/** The number of repeated requests, by delivery. */
 export const repeatsIn = (received: ReadonlyArray<Received>): number =>
   received.length - new Set(received.map(idOf)).size
 
@@ -131,7 +136,7 @@ export const attemptsStored = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(sql<{ n: number }>`select count(*)::integer as n from posthorn.attempts`, ([row]) => row!.n)
 )
 
-/** How many deliveries have each status. */
+/** The number of deliveries with each status. */
 export const tally = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
     sql<{
@@ -142,7 +147,7 @@ export const tally = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
-/** The laws that a glance at the database can tell: nothing lost, evidence complete, summary and queue agree. */
+/** Laws that queries can check: nothing lost, evidence complete, summary and queue agree. */
 export const lawsHold = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   for (const [law, query] of Object.entries(WRONG)) {
@@ -154,7 +159,7 @@ export const lawsHold = Effect.gen(function* () {
   }
 })
 
-/** For each worker's lock connection, how many shards it holds; largest first. */
+/** The number of shards that each worker's lock connection holds; largest first. */
 export const shares = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
     sql<{ n: number }>`select count(*)::integer as n from pg_locks
@@ -165,11 +170,11 @@ export const shares = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
-/** Waits until the shards are shared out like this. */
+/** Waits until the shards are shared like this. */
 export const shared = (seconds: number, ...expected: ReadonlyArray<number>) =>
   within(seconds, shares, (now) => now.join() === expected.join())
 
-/** Connections to this test's database, by the names that workers give them. */
+/** Connections to this test's database, by the workers' names. */
 export const connectionsNamed = (name: string) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -178,7 +183,7 @@ export const connectionsNamed = (name: string) =>
       from pg_stat_activity where datname = current_database() and application_name = ${name}`
   )
 
-/** Until each worker has beaten (Shards.ts, once a second) for so many seconds more. */
+/** Waits until each worker has made its beat (Shards.ts, once a second) for this many seconds more. */
 export const beatsLater = (seconds: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -1,6 +1,6 @@
 /**
- * A delivery worker as it runs in production: the bundled command in a process of its own, on the test's database.
- * It is killed with the scope, also when it was frozen.
+ * A delivery worker as in production: the bundled command as a process, on the test's database. It is killed with the scope,
+ * even when frozen.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import type { Readable } from "node:stream"
@@ -31,7 +31,7 @@ const READY = {
   run: "posthorn run: delivering"
 }
 
-/** Starts `posthorn work`, `serve` or `run`, and waits until it says that it is there. */
+/** Starts `posthorn work`, `serve` or `run`, and waits until it reports that it is ready. */
 export const startProcess = (
   command: keyof typeof READY,
   environment: Environment

@@ -1,4 +1,4 @@
-/** What must never be found in the database, with the statement that finds it; each gives the ids it is wrong about. */
+/** States that must never occur in the database, each with the statement that finds the ids concerned. */
 export const WRONG = {
   "attempts whose ordinals are not 1 to n, or not what the summary says": `
     select d.id from posthorn.deliveries d

@@ -1,4 +1,4 @@
-/** Receivers that only show in numbers, beside good ones: one wave of them. */
+/** Receivers that are only harmful in large numbers, beside good ones: one wave of them. */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { expect, layer } from "@effect/vitest"
@@ -9,7 +9,7 @@ import { wave, workerSettings } from "./Wave.ts"
 setFlagsFromString("--expose-gc")
 const collect = runInNewContext("gc") as () => void
 
-/** What a collection leaves, of this process: resident memory holds what the collector has not got round to. */
+/** The memory of this process after a garbage collection: resident memory includes what was not collected yet. */
 const kept = () => {
   collect()
   const { arrayBuffers, heapUsed } = process.memoryUsage()
@@ -19,12 +19,13 @@ const kept = () => {
 const MOST_MIB = 32
 const HANGING = 100
 
-layer(Setting, { excludeTestServices: true })("a crowd of receivers that misbehave", (it) => {
+layer(Setting, { excludeTestServices: true })("a crowd of misbehaving receivers", (it) => {
   it.scoped(
-    "§3.1 keeps no good one waiting, is recorded to the attempt, and takes up a bounded number of connections",
+    "§3.1 delays no good one, is recorded to the attempt, and takes a bounded number of connections",
     () =>
       Effect.gen(function* () {
-        // A request that was given up before it came would be no attempt of its receiver's: a machine stands still for less.
+        // A request given up before it arrived would be an attempt that its receiver did not see; a machine stalls for less
+        // than this.
         yield* worker({ ...workerSettings, requestTimeoutMs: 3_000 })
         const before = kept()
 

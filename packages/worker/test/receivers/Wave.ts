@@ -1,7 +1,7 @@
 /**
- * Receivers that only show in numbers: hundreds that hang, dozens that drip for as long as they may, some that are up and
- * down by turns, and good ones beside them, in their workspace and in another. `wave` publishes to all of them, waits until
- * nothing is left, and counts: whatever is off is a sentence in `wrong`.
+ * Receivers that are only harmful in large numbers: hundreds that hang, dozens that answer byte by byte as long as they may,
+ * some that are alternately up and down, and good ones beside them, in their workspace and in another. `wave` publishes to
+ * all of them, waits until nothing is left, and counts: each fault is a sentence in `wrong`.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { newId } from "@posthorn/domain/Ids"
@@ -15,32 +15,35 @@ export interface Size {
   readonly dripping: number
   readonly flapping: number
   readonly good: number
-  /** How often the good ones are published to at least; they are until the others are done. */
+  /** The minimum of publishes to the good ones; they continue until the others are done. */
   readonly rounds: number
 }
 
 export interface Counted {
   readonly wrong: ReadonlyArray<string>
   readonly requests: number
-  /** Of the good ones, from publish to request. */
+  /** For the good ones, from publish to request. */
   readonly slowestMs: number
   readonly mostConnections: number
 }
 
 export const workerSettings = { ...settings, requestTimeoutMs: 1_000, bodyTimeoutMs: 200 }
 
-/** Up and down for as long each, by the clock. */
+/** Up and down for this long each, by the clock. */
 const PHASE_MS = 300
 const ROUND_MS = 250
 const MAX_ATTEMPTS = 7
-/** Idle connections that a worker keeps of one origin; some more are being closed. */
+/** Idle connections that a worker keeps for one origin; some more are being closed. */
 const KEPT = 100
 const CLOSING = 20
 
 const idOf = ({ headers }: Pick<Received, "headers">) =>
   headers.find(([name]) => name.toLowerCase() === "webhook-id")?.[1] ?? ""
 
-/** Up by turns; down it answers 503, or every other one ends the connection. What it did is told by delivery. */
+/**
+ * Alternately up and down; while down it answers 503, or every other one ends the connection. Its answers are noted by
+ * delivery.
+ */
 const flapping = (told: Map<string, Array<number | null>>, ends: boolean): Behaviour => {
   const began = Date.now()
   return (answer) => {
@@ -48,7 +51,7 @@ const flapping = (told: Map<string, Array<number | null>>, ends: boolean): Behav
     const status = isUp ? 200 : ends ? null : 503
     const id = idOf(answer.request)
     told.set(id, [...(told.get(id) ?? []), status])
-    // Part of an answer: a connection that ends before any may be one that was idle, and is sent on again.
+    // A part of an answer: a connection that ends without one may have been idle, and the request is sent again.
     if (status === null) answer.raw("HTTP/1.1 2").close()
     else answer.reply(status)
   }
@@ -96,13 +99,13 @@ const recordedOf = (workspaces: ReadonlyArray<Workspace>) =>
 const isAll = <A>(values: ReadonlyArray<A>, count: number, value: A) =>
   values.length === count && values.every((each) => each === value)
 
-/** Before the last only time-outs, which a good receiver may have on a busy machine; the last is 200. */
+/** Before the last answer only timeouts, which a good receiver may have on a busy machine; the last is 200. */
 const endsWell = ({ httpStatuses, reasons, status }: Recorded) =>
   status === "delivered" &&
   httpStatuses.at(-1) === 200 &&
   reasons.slice(0, -1).every((reason) => reason === "request_timeout")
 
-/** What must be on record of a delivery to this path; `requests` are those that came, `told` what they were answered. */
+/** The expected record of a delivery to this path; `requests` are those that came, `told` their answers. */
 const isExact = (row: Recorded, requests: number, told: ReadonlyArray<number | null>) => {
   const { bodies, httpStatuses, path, reasons, status } = row
   if (requests !== httpStatuses.length) return false
@@ -149,7 +152,7 @@ export const wave = (size: Size) =>
       const open = rows.filter(({ status }) => status === "pending" || status === "failed")
       return open.length === 0
     })
-    // A machine that stands still for long enough disables good ones, too: what is published to them then is missed.
+    // A machine that stalls long enough disables good receivers, too; events published then are missed.
     const enableAll = sql`update posthorn.endpoints set enabled = true, disabled_reason = null, consecutive_failures = 0,
       generation = generation + 1 where not enabled and workspace_id in ${sql.in([crowd.id, others.id])}`
     let published = waiting.length

@@ -1,11 +1,11 @@
-/** How the receivers of a world answer: by the last word of their URL. */
+/** How the receivers of a world answer, by the last word of their URL. */
 import type { Observation } from "@posthorn/domain/Verdict"
 import type { Chance } from "./VirtualTime.ts"
 
-/** A receiver that never answers is given up after this. */
+/** After this a receiver that never answers is given up. */
 export const HANG_MS = 2_000
 
-/** Each as often as it stands here. */
+/** Each is drawn as often as it is listed. */
 export const MANNERS = ["ok", "ok", "flaky", "flaky", "slow", "gone", "dead", "hang", "proxied"] as const
 
 export interface Answer {
@@ -13,7 +13,7 @@ export interface Answer {
   readonly seen: Omit<Observation, "durationMs">
 }
 
-/** By status: what some ask for. */
+/** Retry-After, by status. */
 const RETRY_AFTER: Readonly<Record<number, string>> = { 408: "soon", 429: "2", 503: "1" }
 
 const status = (httpStatus: number) => ({

@@ -1,4 +1,7 @@
-/** A loop of the engine that breaks by a defect: whoever runs the worker hears of it, as it may deliver no longer. */
+/**
+ * A loop of the engine that ends by a defect: the program that runs the worker is told, because the worker may no longer
+ * deliver.
+ */
 import { assert, layer } from "@effect/vitest"
 import type { Observation } from "@posthorn/domain/Verdict"
 import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
@@ -21,7 +24,7 @@ import { drained, endpoint, publish, Setting, settings, statuses, until, workspa
 type Calls = Partial<Queue.Queue["Type"]>
 type Results = Records.Records["Type"]
 
-/** The engine over the real queue and records, some of whose calls are others. */
+/** The engine over the real queue and records, with some calls replaced. */
 const engineWith = (
   calls: Calls,
   results: Partial<Results> = {},
@@ -66,7 +69,7 @@ const UNJUDGEABLE: Observation = {
   responseBody: null
 }
 
-/** What it has seen cannot be judged; `answering` says when it has seen it. */
+/** An observation that cannot be judged; `answering` resolves when it was made. */
 const breakingBy = (answering: (answer: () => void) => void) =>
   Layer.succeed(Receiver.Receiver, {
     fixedHeaders: {},
@@ -81,7 +84,7 @@ layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks"
     ["slots", {}, {}, breaking],
     ["recorder", {}, { record: () => defect }]
   ] as ReadonlyArray<[string, Calls, Partial<Results>, Layer.Layer<Receiver.Receiver>?]>)
-    it.scoped(`§3.4 says so when the ${loop} breaks`, () =>
+    it.scoped(`§3.4 reports when the ${loop} breaks`, () =>
       Effect.gen(function* () {
         const receiver = yield* makeReceiver()
         const acme = yield* workspace
@@ -96,12 +99,12 @@ layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks"
       })
     )
 
-  it.scoped("§3.4 says so when judging breaks while it stops, and does not wait for what broke", () =>
+  it.scoped("§3.4 reports when judging breaks while it stops, and does not wait for what broke", () =>
     Effect.gen(function* () {
       const acme = yield* workspace
       yield* endpoint(acme, "https://receiver.example/")
       yield* publish(acme)
-      // Of what other tests left behind, too.
+      // Includes what other tests left behind.
       const answers: Array<() => void> = []
       const holding = breakingBy((answer) => void answers.push(answer))
       const said: Array<string> = []
@@ -129,7 +132,7 @@ layer(Setting, { excludeTestServices: true })("an engine of which a loop breaks"
     })
   )
 
-  it.scoped("§3.4 says nothing while it works", () =>
+  it.scoped("§3.4 reports nothing while it works", () =>
     Effect.gen(function* () {
       const receiver = yield* makeReceiver()
       const acme = yield* workspace

@@ -1,4 +1,4 @@
-/** Each law broken once on purpose, by the law it breaks: a law that does not notice proves nothing. */
+/** Breaks each law once on purpose: a law that does not notice proves nothing. */
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Observed } from "@posthorn/persistence/engine/Records"
 import { InDoubt } from "../../src/lanes/InDoubt.ts"
@@ -15,13 +15,13 @@ import type { Model } from "./Model.ts"
 
 export interface Mutant {
   readonly model?: (model: Model) => void
-  /** Breaks the engine itself; gives the way back. */
+  /** Breaks the engine itself; gives the way to restore it. */
   readonly engine?: () => () => void
   readonly mood?: Mood
   readonly tuning?: Partial<TuningValues>
 }
 
-/** Replaces a method of the model by one that is made from it. */
+/** Replaces a method of the model by one derived from it. */
 const changing =
   <K extends keyof Model>(name: K, change: (original: Model[K], model: Model) => Model[K]) =>
   (model: Model): void => {
@@ -32,7 +32,7 @@ const changing =
 const recording = (change: (observed: Observed, model: Model) => Observed) =>
   changing("record", (record, model) => (group) => record(group.map((one) => change(one, model))))
 
-/** Makes a method do nothing; gives the way back. */
+/** Makes a method do nothing; gives the way to restore it. */
 const without = <C extends { prototype: object }>(of: C, method: keyof C["prototype"] & string) => {
   const original = Object.getOwnPropertyDescriptor(of.prototype, method)!
   Object.defineProperty(of.prototype, method, { ...original, value: () => undefined })
@@ -117,7 +117,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       const original = Lanes.prototype.settle
       Lanes.prototype.settle = function (sent, seen, observed, pace) {
         original.call(this, sent, seen, observed, pace)
-        // Its observation is still written down.
+        // Its observation is still recorded.
         Reflect.get(this, "unhold").call(this, sent.row)
       }
       return () => {
@@ -260,7 +260,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     }
   },
   "L20: launch without the fence": {
-    // What is loaded stands ready for longer.
+    // What was loaded may be sent for longer.
     tuning: { freshMs: 2_000, aheadMs: 1_000 },
     engine: () => {
       const { start } = Lanes.prototype

@@ -1,6 +1,6 @@
 /**
- * A world of two workspaces, in which nothing goes wrong but that one's receivers all hang: more of them than there are
- * slots, with enough waiting for each. The other one sends a delivery now and then.
+ * A world of two workspaces in which the only fault is that all receivers of one hang: more of them than there are slots,
+ * with enough waiting for each. The other workspace sends a delivery now and then.
  */
 import type { Model } from "./Model.ts"
 import type { Chance, VirtualTime } from "./VirtualTime.ts"
@@ -13,8 +13,8 @@ const QUIET = 30
 const BETWEEN_MS = 500
 
 /**
- * By then a delivery of the quiet one is sent, since its commit: one notice, two statements, its own delivery before it. Much
- * less than a request to a receiver that hangs takes.
+ * The time within which a delivery of the quiet workspace must be sent after its commit: one notification, two statements,
+ * its own delivery before it. Much less than a request to a hanging receiver takes.
  */
 export const FAIR_MS = 1_000
 
@@ -41,7 +41,7 @@ export interface Crowding {
   readonly model: Model
   readonly idOf: (endpoint: number) => string
   readonly notify: (since: number, shard: number) => void
-  /** A delivery of the quiet one was committed. */
+  /** Called when a delivery of the quiet workspace was committed. */
   readonly committed: (deliveryId: string) => void
 }
 

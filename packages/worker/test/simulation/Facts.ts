@@ -32,7 +32,7 @@ export interface Delivery {
   lastStatus: number | null
 }
 
-/** What was committed, in order. */
+/** The committed facts, in order. */
 export type Fact =
   | {
       readonly kind: "published"
@@ -46,7 +46,7 @@ export type Fact =
       readonly kind: "recorded"
       readonly at: number
       readonly observed: Observed
-      /** The policy that held then; nothing when that was the default. */
+      /** The policy that held then; undefined when it was the default. */
       readonly policy?: PolicyInForce
       readonly streak: number | null
       readonly disables: boolean
@@ -66,17 +66,17 @@ export interface RateChange {
 }
 
 export interface Post {
-  /** The same attempt, sent once more because a kept-alive connection broke. */
+  /** The same attempt, sent again because a kept-alive connection broke. */
   readonly again?: boolean
   readonly at: number
   readonly worker: number
   readonly request: Pick<Outgoing, "url" | "headers" | "body">
   readonly deliveryId: string
-  /** By how many milliseconds the sender's clock was off; nothing when that is not known. */
+  /** By how many milliseconds the sender's clock was off; undefined when unknown. */
   readonly clockOff?: number
   /** Whether the sender's clock was set to another time. */
   readonly wrongClock?: boolean
-  /** Whether the sender believed in its shards; nothing when that is not known. */
+  /** Whether the sender believed it owned its shards; undefined when unknown. */
   readonly sure?: boolean
 }
 
@@ -86,7 +86,7 @@ export interface Secret {
   readonly key: Buffer
 }
 
-/** A worker was told that an endpoint is mended. */
+/** A worker was notified that an endpoint is repaired. */
 export interface Mended {
   readonly endpointId: string
   readonly worker: number

@@ -1,4 +1,4 @@
-/** The law of pauses is judged by what receivers saw: what it may hold against a worker, and what not. */
+/** The law of pauses judges by what receivers saw: which posts it counts as a worker's violations. */
 import { expect, it } from "vitest"
 import { pauses } from "./FairLaws.ts"
 import type { Judged } from "./Judged.ts"
@@ -7,7 +7,7 @@ const RETRY_DELAY_MS = 80
 const LAG_MS = 100
 const TIMEOUT_MS = 2_500
 
-/** Posts to one endpoint and their answers, by one worker; null is not delivered. */
+/** Posts to one endpoint and their answers, by one worker; null means not delivered. */
 const story = (
   lagMs: number,
   steps: ReadonlyArray<readonly [at: number, "post" | 200 | 503 | null]>
@@ -56,16 +56,16 @@ const failuresAfter = (success: number, first: number) =>
     [first + LAG_MS + 51, "post"]
   ] as const
 
-it("§3.4 holds posts without a pause against a worker that has seen three failures in a row", () => {
+it("§3.4 finds posts without a pause by a worker that has seen three failures in a row", () => {
   expect(pauses(story(0, failuresAfter(10, 11)))).not.toEqual([])
   expect(pauses(story(LAG_MS, failuresAfter(10, 10 + LAG_MS)))).not.toEqual([])
 })
 
-it("§3.4 holds nothing against one that may have read a success last, which was answered at the same time", () => {
+it("§3.4 accepts them when the worker may have read last a success that was answered at the same time", () => {
   expect(pauses(story(LAG_MS, failuresAfter(10, 11)))).toEqual([])
 })
 
-/** Three that fail, one that is given up and heard of at `closed`, and one more at `next`. */
+/** Three that fail, one that is given up and whose end is seen at `closed`, and one more at `next`. */
 const givenUp = (next: number, closed: number) =>
   [
     ...[0, 100, 200].flatMap(
@@ -80,13 +80,13 @@ const givenUp = (next: number, closed: number) =>
     [next, "post"]
   ] as const
 
-it("§3.4 counts a request as over when its worker gives it up, however late its receiver hears of it", () => {
+it("§3.4 a request is over when its worker gives it up, however late its receiver notices", () => {
   const next = 1_000 + TIMEOUT_MS + 20
   expect(pauses(story(LAG_MS, givenUp(next, next + 29)))).toEqual([])
   expect(pauses(story(LAG_MS, givenUp(next, next - 1)))).toEqual([])
 })
 
-it("§3.4 holds a request against a worker that is waited for still, whenever the first one is closed", () => {
+it("§3.4 finds a second request while the worker still waits for the first, whenever that is closed", () => {
   const next = 1_000 + TIMEOUT_MS - LAG_MS - 1
   expect(pauses(story(LAG_MS, givenUp(next, 1_000 + TIMEOUT_MS)))).not.toEqual([])
 })

@@ -1,4 +1,4 @@
-/** What the engine owes to receivers that fail, and to the workspaces beside them. */
+/** What the engine owes to failing receivers, and to the workspaces beside them. */
 import { PROBES_AFTER, pauseUnits } from "@posthorn/domain/Probing"
 import type { Answered, Post } from "./Facts.ts"
 import type { Judged, Law } from "./Judged.ts"
@@ -12,9 +12,10 @@ type Step =
   | { readonly kind: "mended"; readonly at: number }
 
 /**
- * When a request was over. Its worker gives it up in time, but a receiver that is busy hears of it late: up to 107 ms after, and after
- * the next request had come (one run on a busy machine: given up at 0 ms, the next begun at 34, its bytes read at 78, the old
- * connection's close at 107). So what nobody answered was over when its time was, as far as its beginning is known.
+ * When a request was over. Its worker gives it up in time, but a busy receiver notices late: up to 107 ms after, and after
+ * the next request had come (one run on a busy machine: given up at 0 ms, the next begun at 34, its bytes read at 78, the
+ * old connection's close at 107). So an unanswered request counts as over at its deadline, computed from its known
+ * beginning.
  */
 const timesOf = (world: Judged) => {
   const { lagMs = () => 0, requestTimeoutMs } = world
@@ -50,7 +51,7 @@ const stepsOf = (world: Judged): ReadonlyMap<string, Array<Step>> => {
     if (answer.uncounted === true) return
     add(worker, endpointId, { kind: "answer", at, begunAt, delivered: isDelivered(answer) })
   }
-  // A success stands before the posts of its instant: what waits for it may be loaded already, and is sent then and there.
+  // A success sorts before the posts of its instant: a waiting delivery may be loaded already, and is sent at that moment.
   for (const answer of world.answered) if (isDelivered(answer)) addAnswer(answer)
   for (const { again = false, at, deliveryId, worker } of world.posts) {
     const { endpointId, test = false } = endpointOf(world, deliveryId)
@@ -74,11 +75,12 @@ const stepsOf = (world: Judged): ReadonlyMap<string, Array<Step>> => {
 }
 
 /**
- * L17: after three in a row that were not delivered, an endpoint's attempts are made one at a time, with pauses. What a
- * worker may not know yet counts neither for it nor against it. Nor does a failure that was answered within the same time
- * after a success: on two connections, the worker may have read the success last, and then nothing failed since. (In a run
- * of two minutes several hundred answers, one a success and one not, are given within 5 ms of each other.) Test sends do not wait.
- * When the endpoint was mended, the next probe is due at once, and what was read before that says nothing about it.
+ * L17: after three attempts in a row that were not delivered, an endpoint's attempts are made one at a time, with pauses.
+ * Events that a worker may not know yet count neither for it nor against it. The same holds for a failure answered shortly
+ * after a success: on two connections, the worker may have read the success last, and then nothing has failed since. (In a
+ * run of two minutes several hundred pairs of answers, a success and a failure, are within 5 ms of each other.) Test sends
+ * do not wait. When the endpoint was repaired, the next probe is due at once, and what was read before says nothing about
+ * it.
  */
 export const pauses: Law = (world) =>
   [...stepsOf(world)].flatMap(([where, steps]) => {
@@ -116,7 +118,7 @@ export const pauses: Law = (world) =>
     return problems
   })
 
-/** Posts that L17 has something to say about. */
+/** Posts that L17 judges. */
 export const slowPosts = (world: Judged): number =>
   [...stepsOf(world).values()].reduce((sum, steps) => {
     let failed: Array<number> = []

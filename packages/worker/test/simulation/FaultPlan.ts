@@ -1,22 +1,22 @@
 /**
- * How long everything takes in a world, and which constants its engines have. Each time is drawn from well below to well
- * above the constants of the engine that it meets, and the constants are drawn too: a statement that never took longer than
- * what was loaded stays fresh once hid that such deliveries were given up unsent.
+ * How long everything takes in a world, and the constants of its engines. Each duration is drawn from well below to well
+ * above the engine's constant that it meets, and the constants are drawn too. Earlier, statements never took longer than
+ * loaded rows stay fresh, and that hid a fault: such deliveries were given up unsent.
  */
 import { type TuningValues, tuned } from "../../src/Tuning.ts"
 import { MANNERS } from "./Answers.ts"
 import type { Chance } from "./VirtualTime.ts"
 
 /**
- * Trouble: everything that can go wrong does. Calm: nothing does. Deaf: nothing but that notifications are not heard for a
- * while; there is one worker, and what it does is done in time. Crowd: nothing but that receivers hang (Crowd.ts).
+ * The kinds of worlds. `trouble`: everything that can go wrong does. `calm`: nothing does. `deaf`: only notifications are
+ * not heard for a while; there is one worker, which is otherwise on time. `crowd`: only receivers hang (Crowd.ts).
  */
 export type Mood = "trouble" | "calm" | "deaf" | "crowd"
 
 export interface FaultPlan {
-  /** Longest time between the beginning of a statement and its answer, when nothing holds it up. */
+  /** The longest time between the beginning of a statement and its answer, when nothing delays it. */
   readonly slowestMs: number
-  /** Longest time until a notification is heard. */
+  /** The longest time until a notification arrives. */
   readonly noticeMs: number
   readonly retryDelayMs: number
   readonly slots: number
@@ -25,10 +25,10 @@ export interface FaultPlan {
   readonly tuning: TuningValues
 }
 
-/** A database that is slower than `lateMs` for ever never delivers; now and then it is, see World.ts. */
+/** A database that is always slower than `lateMs` never delivers; it is slower now and then, see World.ts. */
 const SLOWEST_MS = 700
 
-/** Factor by which each delay is shorter or longer than in production. */
+/** The factor between a delay here and in production. */
 const SPREAD = 5
 
 type Times = Exclude<
@@ -43,7 +43,7 @@ const timesOf = (chance: Chance): Partial<TuningValues> =>
     TIMES.map((name) => [name, chance.magnitude(tuned[name] / SPREAD, tuned[name] * SPREAD)])
   )
 
-/** How much goes into memory and into a statement: from little enough to be reached in a world. */
+/** Limits of memory and of statements, small enough to be reached in a world. */
 const sizesOf = (chance: Chance): Partial<TuningValues> => {
   const size = (from: number, to: number) => Math.round(chance.magnitude(from, to))
   const shardLeast = size(1, tuned.shardLeast)
@@ -72,7 +72,7 @@ const PROMPT: FaultPlan = {
   tuning: tuned
 }
 
-/** Half of the worlds have the constants of production. */
+/** Half of the worlds have production's constants. */
 export const faultPlanOf = (chance: Chance, mood: Mood): FaultPlan =>
   mood === "deaf"
     ? PROMPT

@@ -1,4 +1,4 @@
-/** What the laws read: a history, whether it was lived in a simulated world or by real processes. */
+/** What the laws read: the history of a simulated world or of real processes. */
 import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Answered, Delivery, Endpoint, Fact, Mended, Post, RateChange, Secret } from "./Facts.ts"
 
@@ -6,10 +6,10 @@ export interface Judged {
   readonly model: {
     /** In the order of the commits. */
     readonly facts: ReadonlyArray<Fact>
-    /** What there is at the end. */
+    /** The state at the end. */
     readonly deliveries: ReadonlyMap<string, Pick<Delivery, "id" | "endpointId" | "status" | "attempts">>
     readonly queue: ReadonlyMap<string, Pick<DueRow, "deliveryId" | "endpointId">>
-    /** Deleted ones too. */
+    /** Including deleted ones. */
     readonly endpoints: ReadonlyMap<string, Pick<Endpoint, "enabled" | "deleted">>
     readonly notified: ReadonlyArray<string>
   }
@@ -21,28 +21,28 @@ export interface Judged {
   /** Whether its sender had lost the shard and could not know it. */
   readonly isStray?: (post: Post) => boolean
   readonly secrets: ReadonlyArray<Pick<Secret, "endpointId" | "key">>
-  /** The delivery that kills whoever sends it. */
+  /** The delivery that kills every worker that sends it. */
   readonly poison: string | null
   readonly retryDelayMs: number
-  /** After how long a worker gives a request up, where receivers may hear of that late. */
+  /** How long a worker waits for an answer, where receivers may notice its end late. */
   readonly requestTimeoutMs?: (endpointId: string) => number
-  /** How long a previous secret signs too. */
+  /** How long a previous secret also signs. */
   readonly graceMs: number
-  /** How long before this moment what a post uses may have been read: the answer takes its time, then it waits for a slot. */
+  /** How long before a post its data may have been read: the answer takes time, then the delivery waits for a slot. */
   readonly reachMs: (at: number) => number
-  /** How many more posts than recorded attempts what went wrong may explain. */
+  /** How many posts beyond the recorded attempts the faults may explain. */
   readonly repeatsOf: (deliveryId: string) => number
-  /** Deliveries of which an answer may not have been seen, because its worker stood still. */
+  /** Deliveries whose answer may have been missed, because their worker was frozen. */
   readonly unseen?: ReadonlySet<string>
-  /** How long it may take until a worker knows what a receiver did, or what was changed in the database. */
+  /** The longest time until a worker knows what a receiver did, or what was changed in the database. */
   readonly lagMs?: (at: number) => number
-  /** How often a worker lost the delivery's shard without giving it back while the delivery waited; when that is known. */
+  /** How often a worker lost the delivery's shard without giving it back while the delivery waited, if known. */
   readonly holdersLost?: (deliveryId: string) => number
-  /** Until when a delivery has to be sent for the first time, where everything is in order but the hearing. */
+  /** The deadline of a delivery's first attempt in worlds where only notifications are not heard. */
   readonly promptUntil?: ((deliveryId: string) => number) | undefined
-  /** The same, where everything is in order but another workspace's receivers. */
+  /** The same in worlds where only another workspace's receivers hang. */
   readonly fairUntil?: ((deliveryId: string) => number) | undefined
 }
 
-/** Gives the sentences of its violations; none means that it held. */
+/** Gives the violations as sentences; none means that the law held. */
 export type Law = (world: Judged) => ReadonlyArray<string>

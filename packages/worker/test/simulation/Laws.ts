@@ -1,6 +1,6 @@
 /**
- * What must hold of everything that happened, in a simulated world or among real processes, whatever went wrong in it. Each law gives the sentences of its
- * violations; none means it held. Source: spec §3, §4.1, §6 and §3.4.
+ * The laws of everything that happened, in a simulated world or among real processes, whatever went wrong. Each law gives
+ * its violations as sentences; none means that it held. Source: spec §3, §4.1, §6 and §3.4.
  */
 import { inForce, type PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
 import { disablingReason, isUncounted, MAX_CLAIMS } from "@posthorn/domain/Verdict"
@@ -36,17 +36,17 @@ const nothingLost: Law = ({ model }) =>
       : []
   })
 
-/** L2: once the trouble is over, everything comes to its end, unless its endpoint stopped itself. */
+/** L2: after the faults, every delivery becomes terminal, unless its endpoint was disabled. */
 const drainedMeansTerminal: Law = ({ model }) =>
   [...model.queue.values()].flatMap(({ deliveryId, endpointId }) =>
     model.endpoints.get(endpointId)!.enabled ? [`${deliveryId} is still in the queue`] : []
   )
 
-/** By which an attempt was judged. */
+/** The policy by which an attempt was judged. */
 const policyOf = (world: Judged, { policy }: Recorded): PolicyInForce =>
   policy ?? inForce(null, null, { retryDelayMs: world.retryDelayMs, requestTimeoutMs: 0 })
 
-/** L3: ordinals are 1, 2, …, as many as the counter says; none follows the last that its policy allows. */
+/** L3: ordinals are 1, 2, …, as many as the counter says; none is greater than its policy allows. */
 const ordinals: Law = (world) =>
   [...byDelivery(world)].flatMap(([id, facts]) => {
     const seen = facts.map(({ observed }) => observed.ordinal)
@@ -72,10 +72,10 @@ const terminalIsFinal: Law = (world) =>
     ]
   })
 
-/** What a receiver asked for, in seconds, where its answer says so. */
+/** The Retry-After of an answer in seconds, if it has one. */
 const ASKED = /"retry-after":"(\d+)"/
 
-/** Between which two times the wait after an attempt has to be; null when it was the last. */
+/** The earliest and latest wait after an attempt; null when it was the last. */
 const boundsOf = (world: Judged, fact: Recorded): readonly [number, number] | null => {
   const { honorRetryAfter, jitter, waitsMs } = policyOf(world, fact)
   const wait = waitsMs[fact.observed.ordinal - 1]
@@ -87,8 +87,8 @@ const boundsOf = (world: Judged, fact: Recorded): readonly [number, number] | nu
 }
 
 /**
- * L5: attempt k + 1 is not begun before the recording of attempt k and the wait after it: that of the policy that held then, without
- * one min(k, 6) delays to the millisecond. Nothing is given up before its last attempt.
+ * L5: attempt k + 1 does not begin before attempt k was recorded and the wait after it is over. The wait is that of the
+ * policy that held then; without one, min(k, 6) delays to the millisecond. No delivery is given up before its last attempt.
  */
 const schedule: Law = (world) =>
   [...byDelivery(world)].flatMap(([id, facts]) =>
@@ -97,7 +97,7 @@ const schedule: Law = (world) =>
       const bounds = boundsOf(world, fact)
       const next = facts[n + 1]?.observed
       const wait = fact.observed.retryAfterMs
-      // Attempts among real processes are told by their times alone.
+      // Attempts of real processes are identified by their times only.
       const stored = wait === undefined || (wait === null) === (bounds === null)
       const within = wait == null || bounds === null || (bounds[0] <= wait && wait <= bounds[1])
       const early = next !== undefined && next.at < Math.floor(fact.at + (wait ?? bounds?.[0] ?? 0))
@@ -188,7 +188,7 @@ const notices: Law = ({ model }) => {
   })
 }
 
-/** L11: signed with the keys active at dispatch, the current one first. */
+/** L11: signed with the secrets active at dispatch, the current one first. */
 const signatures: Law = (world) =>
   world.posts.flatMap(({ at, clockOff = 0, deliveryId, request }) => {
     const { endpointId } = endpointOf(world, deliveryId)
@@ -198,7 +198,7 @@ const signatures: Law = (world) =>
         signWithKeys(deliveryId, timestamp, request.body, keysAt(world, endpointId, moment)) ===
         request.headers["webhook-signature"]
     )
-    // Signed to the second, when what was read was still within reach.
+    // Signed timestamps have whole seconds, so the data may have been read up to a second earlier.
     return right && Math.abs(Number(timestamp) * 1000 - at - clockOff) < 1_000 + world.reachMs(at)
       ? []
       : [`${deliveryId} was signed wrongly at ${at}`]
@@ -219,7 +219,7 @@ const nothingOfTheDeleted: Law = ({ model }) =>
     model.endpoints.get(endpointId)!.deleted ? [`${id} outlived its endpoint`] : []
   )
 
-/** L16: poison is given up after seven posts, or after seven workers that held it died; nobody else is given up for it. */
+/** L16: poison is given up after seven posts, or after the death of seven workers that held it; no other delivery is. */
 const poison: Law = (world) => {
   const attempts = byDelivery(world)
   const given = world.model.facts.flatMap((fact) => (fact.kind === "dead_lettered" ? [fact.deliveryId] : []))
@@ -254,10 +254,12 @@ const inTime = (
   })
 }
 
-/** L18: whoever has few in flight is sent in time, whatever hangs in another workspace. */
+/** L18: a workspace with few requests in flight is served in time, whatever hangs in another. */
 const fair: Law = (world) => inTime(world, world.fairUntil)
 
-/** L19: whatever was not heard, it is sent in time: by looking back while nobody listens, by rereading when somebody does. */
+/**
+ * L19: deliveries without a heard notification are sent in time: by polling while nobody listens, by rewinding otherwise.
+ */
 const prompt: Law = (world) => inTime(world, world.promptUntil)
 
 /** L20: nothing is started by a worker that is not sure of its shards. */

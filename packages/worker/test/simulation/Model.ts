@@ -1,8 +1,8 @@
 /**
- * The database as the engine sees it, in memory: the same rules as migrations/0002 to 0004, written a second time and
- * as plainly as possible, and a history of everything that was ever committed, for the laws.
+ * The database from the engine's view, in memory: the rules of migrations/0002 to 0004, written a second time and as plainly
+ * as possible, and a history of everything that was committed, for the laws.
  *
- * Each operation happens at one instant. `World.ts` puts delays and faults around it.
+ * Each operation happens at one instant; `World.ts` adds delays and faults.
  */
 import { type DeliveryPolicy, inForce, type PolicyInForce } from "@posthorn/domain/DeliveryPolicy"
 import { disablingReason, isUncounted } from "@posthorn/domain/Verdict"
@@ -38,7 +38,7 @@ export class Model {
   private readonly begins = new Map<string, Map<string, number>>()
   /** Attempts on record. */
   private readonly stored = new Set<string>()
-  /** Since when each row of the queue is as it is, and when each shard was last taken over from a dead worker. */
+  /** Since when each queue row is unchanged, and when each shard was last taken over from a dead worker. */
   private readonly since = new Map<string, number>()
   readonly takenOver = new Map<number, number>()
   private readonly now: () => number
@@ -59,7 +59,7 @@ export class Model {
     return waiting || this.deadLetters.size > 0
   }
 
-  /** `moment` is when the publisher looked at its clock; the commit is now. */
+  /** `moment` is when the publisher read its clock; the commit is now. */
   publish(endpointId: string, deliveryId: string, moment: number, test = false): boolean {
     const endpoint = this.endpoints.get(endpointId)
     if (endpoint === undefined || endpoint.deleted || !endpoint.enabled) return false
@@ -87,7 +87,7 @@ export class Model {
     return true
   }
 
-  /** Gives whether the shard's worker sleeps, and has to be notified. */
+  /** Whether the shard's worker sleeps, and must be notified. */
   begin(transaction: string, shard: number): boolean {
     if (this.sleeping.has(shard)) return true
     this.open.set(transaction, shard)

@@ -1,4 +1,4 @@
-/** Delivery policies drawn at random, with waits that end within a world. */
+/** Random delivery policies, with waits that end within a world. */
 import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
 import type { Chance } from "./VirtualTime.ts"
 

@@ -1,4 +1,6 @@
-/** Who has which shard in a world: fair shares among the workers that are there, and what deaths and mistakes do to them. */
+/**
+ * Which worker owns which shard in a world: equal shares among the living workers, and the effects of deaths and mistakes.
+ */
 import type { SleepLocks } from "@posthorn/persistence/engine/SleepLocks"
 import { Effect, type Scope } from "effect"
 import type { Hearer } from "../../src/loops/Listener.ts"
@@ -9,16 +11,16 @@ import type { VirtualTime } from "./VirtualTime.ts"
 export interface Worker {
   readonly id: number
   alive: boolean
-  /** Believes in its shards whatever the others decided. */
+  /** Believes it owns its shards whatever the others decided. */
   deluded: boolean
   certain: boolean
-  /** Counts how often its shards were taken from it. */
+  /** The number of times that its shards were taken from it. */
   term: number
   owner: Owner | null
   hearer: Hearer | null
   locks: SleepLocks
   readonly shards: Set<number>
-  /** Whether notifications reach it. */
+  /** Whether it hears notifications. */
   hears: boolean
   /** By how many milliseconds its wall clock is off. */
   clockOff: number
@@ -29,7 +31,7 @@ export class Shares {
   readonly workers: Array<Worker> = []
   private readonly time: VirtualTime
   private readonly owners = new Map<number, Worker | null>()
-  /** Who had a shard that was not given back, and what the last who took it so was told; as in `posthorn.shards`. */
+  /** The owner of a shard that was not given back, and the doubt passed to its last taker; as in `posthorn.shards`. */
   private readonly unclean = new Map<number, Worker>()
   private readonly suspectUntil = new Map<number, number>()
 
@@ -65,7 +67,7 @@ export class Shares {
     this.balance()
   }
 
-  /** Everybody loses everything at once, and knows it. */
+  /** All workers lose all shards at once, and know it. */
   loseAll(): void {
     for (const worker of this.workers) {
       if (!worker.alive || worker.owner === null) continue
@@ -76,7 +78,7 @@ export class Shares {
     }
   }
 
-  /** Gives ownerless shards to whoever has fewest, and takes one from whoever has too many. */
+  /** Gives shards without an owner to the workers with the fewest, and takes one from a worker with too many. */
   balance(): void {
     const present = this.workers.filter(({ alive, certain, owner }) => alive && certain && owner !== null)
     if (present.length === 0) return

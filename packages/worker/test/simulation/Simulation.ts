@@ -1,6 +1,7 @@
 /**
- * The real engine in worlds where everything goes wrong, one world per seed; see simulation/World.ts. `npm test` plays some,
- * `npm run test:deep` many, and breaks each law to see that it notices. A seed that once failed belongs into `MET_BEFORE`. More seeds: `node_modules/.bin/tsx scripts/simulate.ts 1 20000`.
+ * The real engine in worlds where everything goes wrong, one world per seed; see simulation/World.ts. `npm test` runs some,
+ * `npm run test:deep` many, and breaks each law to check that it notices. Add a seed that failed to `MET_BEFORE`. More
+ * seeds: `node_modules/.bin/tsx scripts/simulate.ts 1 20000`.
  */
 import { describe, expect, it } from "vitest"
 import { type Mutant, mutants } from "./BrokenLaws.ts"
@@ -13,8 +14,8 @@ const MUTANT_SEEDS = 80
 const DEADLINE_MS = 240_000
 
 /**
- * Seeds of worlds that showed something once. 1008 (among the calm ones): a read that was under way while its shard was
- * given away brought rows that the new owner was already sending.
+ * Seeds of worlds that once failed. 1008 (among the calm ones): a poll that was under way while its shard was given away
+ * brought rows that the new owner was already sending.
  */
 const MET_BEFORE = [23, 29, 71, 81]
 
@@ -24,7 +25,7 @@ const played = (seed: number, mood: Mood = "trouble"): World => {
   return world
 }
 
-/** Lets the test runner speak between two worlds. */
+/** Lets the test runner report between two worlds. */
 const breath = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const problems = async (seeds: ReadonlyArray<number>, mood: Mood = "trouble") => {
@@ -36,7 +37,7 @@ const problems = async (seeds: ReadonlyArray<number>, mood: Mood = "trouble") =>
   return found
 }
 
-/** The seed whose world shows the broken law. */
+/** The seed of a world that shows the broken law. */
 const firstCaught = async (law: string, mutant: Mutant) => {
   for (const seed of range(1, MUTANT_SEEDS)) {
     await breath()
@@ -50,7 +51,7 @@ const firstCaught = async (law: string, mutant: Mutant) => {
 
 const range = (from: number, count: number) => Array.from({ length: count }, (_, n) => from + n)
 
-/** Plays so many worlds of trouble, and so many of each other mood. */
+/** Runs this many worlds of trouble, and of each other kind. */
 export const simulation = (trouble: number, others: number) =>
   describe("the simulation", () => {
     for (let from = 1; from <= trouble; from += IN_ONE_TEST) {
@@ -72,7 +73,7 @@ export const simulation = (trouble: number, others: number) =>
     )
 
     it(
-      "§3.4 sends in time what no notification told of",
+      "§3.4 sends in time what no notification announced",
       async () => {
         expect(await problems(range(1, others), "deaf")).toEqual([])
       },
@@ -80,14 +81,14 @@ export const simulation = (trouble: number, others: number) =>
     )
 
     it(
-      "§3.1 sends what a workspace has in time, whatever hangs in another",
+      "§3.1 sends one workspace's deliveries in time, whatever hangs in another",
       async () => {
         expect(await problems(range(1, others), "crowd")).toEqual([])
       },
       DEADLINE_MS
     )
 
-    it("tells the same story again for the same seed", () => {
+    it("repeats the same history for the same seed", () => {
       const story = (world: World) =>
         world.posts.map(({ at, deliveryId, worker }) => [at, deliveryId, worker])
 

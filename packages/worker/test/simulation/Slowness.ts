@@ -1,17 +1,17 @@
 /**
- * What holds statements up in a world: the database takes its time, answers some of them seconds late, its tables are locked, and
- * the line between it and a worker stands still. A statement sees what was there when it began, and its answer comes later.
+ * What delays statements in a world: the database is slow, answers some of them seconds late, its tables are locked, and the
+ * connection to a worker stalls. A statement sees the state at its beginning, and its answer comes later.
  */
 import { Effect } from "effect"
 import type { Worker } from "./Shares.ts"
 import type { Chance, VirtualTime } from "./VirtualTime.ts"
 
-/** What each statement reads or writes, as far as it is locked here. */
+/** The tables that each statement reads or writes, as far as they are locked here. */
 const TABLES: Readonly<Record<string, ReadonlyArray<string>>> = {
   deliveries: ["load", "record", "held", "deadLetter"],
   queue: ["due", "heads", "nextDue", "dueOf", "record", "held", "countClaims"]
 }
-/** These change something, once they have what they wait for; the others have read by then. */
+/** These write, once they have their locks; the others have read by then. */
 const WRITES = new Set(["record", "held", "deadLetter", "countClaims"])
 /** `lock_timeout` of the statements that write, and of the connection. */
 const WRITE_WAITS_MS = 500
@@ -53,7 +53,7 @@ export class Slowness {
     })
   }
 
-  /** What it answers once it has the lock; null when it has waited for too long. */
+  /** The answer once it has the lock; null when it has waited too long. */
   lockOf(name: string) {
     const tables = Object.keys(TABLES).filter((table) => TABLES[table]!.includes(name))
     const wait = () => Math.max(0, ...tables.map((table) => this.lockedUntil.get(table) ?? 0)) - this.time.now

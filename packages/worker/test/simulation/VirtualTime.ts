@@ -1,7 +1,7 @@
 /**
- * Time and chance that belong to the simulation: a clock that jumps to the next thing to happen, a scheduler that runs
- * fibers in one fixed order, and a random number generator with a seed. So a run of minutes takes milliseconds, and a
- * seed always tells the same story. (TestClock waits for real milliseconds at each step to see that all is quiet.)
+ * Time and randomness of the simulation: a clock that jumps to the next scheduled action, a scheduler that runs fibers in a
+ * fixed order, and a seeded random number generator. So a run of minutes takes milliseconds, and a seed always gives the
+ * same history. (TestClock waits for real milliseconds at each step.)
  */
 import { Clock, Duration, Effect, Logger, LogLevel, Random, Scheduler } from "effect"
 
@@ -19,7 +19,7 @@ export class VirtualTime {
   private readonly timers: Array<Timer> = []
   private readonly scheduler = new Scheduler.ControlledScheduler()
 
-  /** Runs `run` in so many milliseconds; gives the way to call it off. */
+  /** Runs `run` after this many milliseconds; gives the way to cancel it. */
   after(milliseconds: number, run: () => void): () => void {
     const timer = { at: this.now + Math.max(0, milliseconds), order: this.order++, run, cancelled: false }
     push(this.timers, timer)
@@ -41,13 +41,13 @@ export class VirtualTime {
       })
   }
 
-  /** The clock of a machine that is off by so many milliseconds: what it shows, not how it runs. */
+  /** The clock of a machine that is this many milliseconds off: what it shows, not how fast it runs. */
   clockOff(off: () => number): Clock.Clock {
     const wall = () => this.now + off()
     return { ...this.clock, unsafeCurrentTimeMillis: wall, currentTimeMillis: Effect.sync(wall) }
   }
 
-  /** Starts a fiber under this time. */
+  /** Starts a fiber under this clock. */
   fork<A, E>(effect: Effect.Effect<A, E>, seed: string, clock = this.clock) {
     return Effect.runFork(
       effect.pipe(
@@ -59,7 +59,7 @@ export class VirtualTime {
     )
   }
 
-  /** Lets everything happen that happens within so many milliseconds. */
+  /** Runs everything that happens within this many milliseconds. */
   run(milliseconds: number): void {
     const end = this.now + milliseconds
     for (;;) {
@@ -111,11 +111,11 @@ const swap = (heap: Array<Timer>, a: number, b: number): void => {
 }
 
 export interface Chance {
-  /** From 0 up to 1. */
+  /** From 0 to below 1. */
   readonly number: () => number
   readonly below: (n: number) => number
   readonly between: (from: number, to: number) => number
-  /** As often between 1 and 10 as between 10 and 100. */
+  /** Log-uniform: as often between 1 and 10 as between 10 and 100. */
   readonly magnitude: (from: number, to: number) => number
   readonly happens: (probability: number) => boolean
   readonly oneOf: <A>(items: ReadonlyArray<A>) => A

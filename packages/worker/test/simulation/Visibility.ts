@@ -1,4 +1,4 @@
-/** What could be read from the database at a moment: keys, and whether an endpoint was on. */
+/** What could be read from the database at a moment: secrets, and whether an endpoint was enabled. */
 import type { Fact } from "./Facts.ts"
 import type { Judged } from "./Judged.ts"
 
@@ -10,7 +10,7 @@ interface Index {
   readonly publishedAs: ReadonlyMap<string, Published>
 }
 
-/** Whoever asks about thousands of posts must not read the whole history for each. */
+/** Indexed, so that judging thousands of posts does not read the whole history for each. */
 const indexes = new WeakMap<ReadonlyArray<Fact>, Index>()
 
 const endpointIn = (fact: Fact): string | null =>
@@ -40,7 +40,7 @@ export const endpointOf = (world: Judged, deliveryId: string): Published =>
 const factsOf = (world: Judged, endpointId: string): ReadonlyArray<Fact> =>
   indexOf(world).ofEndpoint.get(endpointId) ?? []
 
-/** Keys that were active at a moment: the current one first. */
+/** The secrets that were active at a moment, the current one first. */
 export const keysAt = (world: Judged, endpointId: string, at: number): ReadonlyArray<Buffer> => {
   const keys = world.secrets.filter((secret) => secret.endpointId === endpointId)
   const rotations = factsOf(world, endpointId).filter((fact) => fact.kind === "rotated" && fact.at <= at)
@@ -50,10 +50,10 @@ export const keysAt = (world: Judged, endpointId: string, at: number): ReadonlyA
   return [keys[current]!.key, ...previous]
 }
 
-/** A post uses what was read from the database at some instant shortly before. */
+/** A post uses what was read from the database shortly before. */
 const shortlyBefore = (at: number, reach: number) => [0, 0.25, 0.5, 0.75, 1].map((part) => at - part * reach)
 
-/** Every moment within reach at which a different answer could have been read. */
+/** Every moment in that interval at which the answer could have differed. */
 export const changesAround = (world: Judged, at: number, endpointId: string): ReadonlyArray<number> => {
   const reach = world.reachMs(at)
   const changes = factsOf(world, endpointId).filter(

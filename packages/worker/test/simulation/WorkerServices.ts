@@ -1,4 +1,4 @@
-/** A worker of a world: the real engine, with every service it reaches the world through. */
+/** A worker of a world: the real engine, with every service through which it reaches the world. */
 import type { SqlError } from "@effect/sql/SqlError"
 import type { Observation } from "@posthorn/domain/Verdict"
 import { DatabaseClock } from "@posthorn/persistence/client/DatabaseClock"
@@ -26,7 +26,7 @@ export interface Surroundings {
   readonly plan: FaultPlan
   /** The world's time of an attempt, whatever the worker's clock shows. */
   readonly trueTime: (observed: Observed) => number
-  /** Puts delays and faults around what happens at one instant. */
+  /** Adds delays and faults to what happens at one instant. */
   readonly statement: <A>(name: string, apply: () => A) => Effect.Effect<A, SqlError>
   readonly receive: (request: Outgoing, done: (seen: Observation | null) => void) => void
 }
@@ -65,7 +65,7 @@ export const services = (
     }),
     // Jobs are made in SQL alone, by whoever holds their row: tested on PostgreSQL, in Replays.test.ts.
     Layer.succeed(ReplaySteps, { running: () => Effect.succeed([]), step: () => Effect.never }),
-    // Nobody tells it the database's time: it keeps the wall clock of its worker.
+    // Nobody gives it the database's time, so it keeps its worker's wall clock.
     DatabaseClock.Default,
     Layer.succeed(SecretBox.SecretBox, box),
     Layer.succeed(Ownership, {

@@ -1,18 +1,18 @@
 /**
- * A database, some receivers, and some workers running the real engine, for a stretch of virtual time in which things
- * go wrong by the seed:
+ * A database, some receivers, and some workers running the real engine, for a period of virtual time in which the seed makes
+ * things go wrong:
  *
- * - a worker dies after it loaded, sent, got an answer, or wrote one down; another has its shards seconds later;
+ * - a worker dies after it loaded, sent, received or recorded; another worker gets its shards seconds later;
  * - a worker is taken for dead and goes on (zombie), sure of its shards or not;
- * - the database refuses a statement, or carries it out and loses the answer;
- * - it answers late, its tables are locked, or the line to it stands still for a while;
+ * - the database refuses a statement, or executes it and loses the answer;
+ * - it answers late, its tables are locked, or a connection stalls for a while;
  * - publishers commit late, notifications come late or never, and a listener is deaf without knowing it;
- * - PostgreSQL is restarted under healthy workers; locks are not to be had;
+ * - PostgreSQL is restarted under healthy workers; locks cannot be taken;
  * - the workers' clocks are set back and ahead;
  * - endpoints are rotated, disabled, enabled again and deleted while posts are in flight;
  * - one delivery in some worlds kills whatever worker sends it.
  *
- * Then the faults stop, and everything that can be delivered has to come to its end. What happened is judged by Laws.ts.
+ * Then the faults stop, and everything that can be delivered must become terminal. Laws.ts judges what happened.
  */
 import { SqlError } from "@effect/sql/SqlError"
 import type { DeliveryPolicy } from "@posthorn/domain/DeliveryPolicy"
@@ -40,11 +40,11 @@ import { LATEST_COMMIT_MS, planPublishes } from "./WorldPublishers.ts"
 
 const GRACE_MS = 20_000
 const TROUBLE_MS = 25_000
-/** With two slots, statements of seconds, and receivers that never answer, it takes its time. */
+/** With two slots, statements of seconds, and receivers that never answer, this takes a while. */
 const CALM_MS = 1_000_000
-/** More than that only die of a poison that nobody gives up. */
+/** More workers than this die only of a poison that nobody gives up. */
 const MOST_WORKERS = 40
-/** What a worker may need beyond its poll to send what it has found. */
+/** The time a worker may need after its poll to send what it found. */
 const PROMPT_MS = 3_000
 /** What clocks are set to: back by a year, an hour, a second; ahead; right again. */
 const CLOCKS_OFF = [-31_536_000_000, -3_600_000, -1_000, 0, 3_600_000]
@@ -55,7 +55,7 @@ const box = SecretBox.make([Redacted.make(new Uint8Array(32).fill(9))])
 
 export interface WorldOptions {
   readonly mood?: Mood
-  /** Other constants than those of the seed. */
+  /** Constants that override those of the seed. */
   readonly tuning?: Partial<TuningValues>
   /** Breaks a law on purpose: wraps the model. */
   readonly sabotage?: (model: Model) => void
@@ -76,7 +76,7 @@ export class World implements Judged {
   /** Faults that may each repeat what was in flight at one worker. */
   disruptions = 0
   readonly graceMs = GRACE_MS
-  /** One for each fault, and whatever a worker sent that was taken for dead and did not know. */
+  /** One for each fault, and whatever a worker sent that was taken for dead without knowing it. */
   readonly repeatsOf = (deliveryId: string) =>
     this.disruptions +
     this.posts.filter((post) => post.deliveryId === deliveryId && this.deluded.has(post)).length
@@ -89,14 +89,14 @@ export class World implements Judged {
   private readonly lostHolders = new Map<string, number>()
   private readonly shares = new Shares(this.time, (shard) => this.takenOver(shard))
   private readonly chance: Chance
-  /** For what came later than the seeds that met something. */
+  /** A second generator, so that features added later do not change the worlds of seeds in `MET_BEFORE`. */
   private readonly laterChance: Chance
   private readonly slowness: Slowness
   private readonly readWithinMs: number
   private readonly seed: number
   private readonly mood: Mood
   private trouble = true
-  /** How many workers are started, besides those that replace the dead. */
+  /** The number of workers started, without replacements of dead ones. */
   private planned = 1
 
   constructor(seed: number, { mood = "trouble", sabotage, tuning }: WorldOptions = {}) {
@@ -119,7 +119,10 @@ export class World implements Judged {
     return this.plan.retryDelayMs
   }
 
-  /** The answer may take some time, and then it may wait for a slot: by the constants of the seed, whatever is sabotaged. */
+  /**
+   * The answer may take some time, then the delivery may wait for a slot: by the seed's constants, even when a law is
+   * broken.
+   */
   readonly reachMs = () => this.readWithinMs
 
   get promptUntil(): ((deliveryId: string) => number) | undefined {
@@ -132,7 +135,7 @@ export class World implements Judged {
       : undefined
   }
 
-  /** At once when it was heard, or when a poll looks back as far; else when somebody listens again. */
+  /** At once when it was heard, or when a poll starts early enough; otherwise when somebody listens again. */
   private heardUntil(deliveryId: string): number {
     const { begunAt, committedAt } = this.commits.get(deliveryId)!
     const silence = this.silences.find(
@@ -143,7 +146,7 @@ export class World implements Judged {
     return silence === undefined || reached ? soon : Math.max(soon, silence.to + PROMPT_MS)
   }
 
-  /** The whole story; afterwards the laws can be read from this object. */
+  /** Runs the whole story; afterwards the laws can be read from this object. */
   play(): void {
     if (this.mood === "crowd") this.crowd()
     else this.scatter()
@@ -208,7 +211,7 @@ export class World implements Judged {
     })
   }
 
-  // --- The cast
+  // --- The actors
 
   private scatter(): void {
     const endpoints = 3 + this.chance.below(4)
@@ -362,7 +365,7 @@ export class World implements Judged {
     }
   }
 
-  /** What its requests depend on is changed. */
+  /** Something that its requests depend on is changed. */
   private mend({ id, shard, streak }: Endpoint): void {
     for (const worker of this.shares.workers) {
       if (!worker.alive || worker.hearer === null) continue
@@ -408,7 +411,7 @@ export class World implements Judged {
     }
   }
 
-  /** Twice, and for longer than it takes until somebody sweeps. */
+  /** Twice, and for longer than the time until the next sweep. */
   private planSilence(): void {
     for (const from of [this.chance.between(3_000, 4_500), this.chance.between(15_000, 16_000)]) {
       const lasting = this.chance.between(3_000, 10_000)
@@ -417,12 +420,12 @@ export class World implements Judged {
     }
   }
 
-  /** Its listener's connection breaks; it learns of that some time later, and then connects again. */
+  /** Its listener's connection breaks; it notices some time later, and then connects again. */
   private deafen(worker: Worker | undefined, unaware: number, lasting: number): void {
     if (worker === undefined || !worker.hears || !worker.alive || worker.hearer === null) return
     const { hearer } = worker
     worker.hears = false
-    // PostgreSQL may notice that the connection is gone before the worker does, or after.
+    // PostgreSQL may notice the broken connection before the worker does, or after.
     this.time.after(this.chance.between(0, 2 * unaware), () => this.model.wakeUp(worker))
     this.time.after(unaware, () => hearer.deaf())
     this.time.after(unaware + lasting, () => {
@@ -435,7 +438,7 @@ export class World implements Judged {
     if (worker !== undefined) worker.clockOff = this.chance.oneOf(CLOCKS_OFF)
   }
 
-  /** PostgreSQL is restarted: shards and notifications are lost, and whoever comes first has the shards. */
+  /** PostgreSQL is restarted: shards and notifications are lost, and the first workers to connect get the shards. */
   private restartDatabase(): void {
     if (Math.max(this.planned, this.shares.workers.length) > 1) this.disruptions += 1
     this.shares.loseAll()
@@ -447,7 +450,7 @@ export class World implements Judged {
     })
   }
 
-  /** Rows that wait in the shard were held by a worker that, as far as anybody can tell, has died. */
+  /** Rows that wait in the shard were held by a worker that seems to have died. */
   private takenOver(shard: number): void {
     this.model.takenOver.set(shard, this.time.now)
     for (const row of this.model.queue.values()) {
@@ -484,7 +487,7 @@ export class World implements Judged {
     return workers.length === 0 ? undefined : this.chance.oneOf(workers)
   }
 
-  /** Its shards go to others although it still runs; some time later it learns of it. */
+  /** Its shards go to others although it still runs; some time later it notices. */
   private mistakeForDead(): void {
     const worker = this.someWorker()
     if (worker === undefined || !worker.alive || worker.shards.size === 0) return

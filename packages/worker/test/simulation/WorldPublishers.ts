@@ -3,24 +3,24 @@ import type { DueRow } from "@posthorn/persistence/engine/Queue"
 import type { Model } from "./Model.ts"
 import type { Chance, VirtualTime } from "./VirtualTime.ts"
 
-/** How long a publisher may take to commit. */
+/** The longest time until a publisher commits. */
 export const LATEST_COMMIT_MS = 8_000
 
 const BURST_AT_MS = 5_000
-/** Each so-manieth is a test send. */
+/** Every nth is a test send. */
 const TEST_EACH = 17
 
 export interface Publishing {
   readonly time: VirtualTime
   readonly chance: Chance
   readonly model: Model
-  /** Everything is begun within so many milliseconds. */
+  /** All of them begin within this many milliseconds. */
   readonly within: number
   /** Whether one of them may be poison. */
   readonly poison: boolean
   readonly notify: (row: DueRow) => void
   readonly poisoned: (deliveryId: string) => void
-  /** `begunAt`: when the publisher looked at its clock. */
+  /** `begunAt`: when the publisher read its clock. */
   readonly committed: (deliveryId: string, begunAt: number) => void
 }
 

@@ -1,6 +1,6 @@
 /**
- * What goes on during an upgrade: events published over REST and SQL, lists read, endpoints changed, at whichever servers are
- * there. Whatever is refused, or not answered, is a fault: nobody is asked who was told to stop.
+ * The load during an upgrade: events published over REST and SQL, lists read, endpoints changed, on all running servers.
+ * Every refused or unanswered call is a fault; calls stop before a server is told to stop.
  */
 import pg from "pg"
 import { pause } from "../chaos/Disturbances.ts"
@@ -8,7 +8,7 @@ import { pause } from "../chaos/Disturbances.ts"
 export const OPERATOR_TOKEN = "operator-token-of-the-upgrade"
 export const SLUG = "acme"
 
-/** Its answers differ when its old programs read what newer ones write, so each is read by both. */
+/** An endpoint whose answers differ, because old programs read what newer ones write; each is read by both. */
 const LISTS =
   "/overview /webhooks /webhooks/deliveries /events /event-types /audit-events /notifications /api-tokens /members".split(
     " "
@@ -52,7 +52,7 @@ export const makeLoad = (
   /** `acknowledged`: deliveries of answered publishes and test sends, and of committed transactions. */
   const acknowledged: Array<string> = []
   const faults: Array<string> = []
-  /** `servers`: those that may be asked. */
+  /** `servers`: those that may be called. */
   const state = { acknowledged, faults, calls: 0, servers: [] as ReadonlyArray<Server> }
   let over = false
   let turn = 0
@@ -95,7 +95,7 @@ export const makeLoad = (
     await client.end()
   }
 
-  /** One thing after the other, each at the next server. */
+  /** One call after another, each to the next server. */
   const use = async () => {
     for (let n = 0; !over; n++) {
       const at = `/webhooks/${endpoints[n % endpoints.length]}`

@@ -1,4 +1,4 @@
-/** Another commit of this repository, cloned, installed and bundled by its own scripts, as its users have it. */
+/** Another commit of this repository, cloned, installed and bundled by its own scripts, as users have it. */
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -18,7 +18,7 @@ export interface OldBuild {
   readonly commit: string
 }
 
-/** Goes with the scope. */
+/** Removed with the scope. */
 export const oldBuild = (root: string, ref: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {

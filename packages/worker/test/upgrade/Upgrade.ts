@@ -1,8 +1,8 @@
 /**
- * An upgrade as an operator does it, under load: programs of an older commit run, the database is migrated beneath them, they
- * are started anew on it, newer ones come beside them, one of each is killed, the older ones stop, and come back once more.
+ * An upgrade as an operator makes it, under load. Programs of an older commit run, the database is migrated beneath them,
+ * they are restarted on it, newer ones start beside them, one of each is killed, the older ones stop, and start once more.
  *
- * Judged: no call was refused or left unanswered, everything acknowledged was delivered, and the evidence is exact.
+ * Checked: no call was refused or unanswered, everything acknowledged was delivered, and the evidence is exact.
  */
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
@@ -32,7 +32,7 @@ export interface Verdict {
   readonly calls: number
   readonly acknowledged: number
   readonly received: number
-  /** Requests beyond the recorded attempts: of what a killed worker had sent. */
+  /** Requests beyond the recorded attempts: those that a killed worker had sent. */
   readonly repeated: number
   readonly wrong: ReadonlyArray<string>
   readonly logs: ReadonlyArray<string>
@@ -57,7 +57,7 @@ const answersAt = (url: string) =>
     () => false
   )
 
-/** A process and where it says that it is ready. */
+/** A process, and the URL of its readiness. */
 interface Running {
   readonly process: Supervised
   readonly origin: string
@@ -90,7 +90,7 @@ const commands = (databaseUrl: string) => {
   }
   const ready = (name: string, { origin, process }: Running) =>
     until(`${name} is ready`, READY_MS, () => answersAt(`${origin}/health/ready`), process.log)
-  /** Until it is gone, and for so long. */
+  /** Until it is gone, and for this long. */
   const end = (name: string, { origin, process }: Running, signal: "SIGKILL" | "SIGTERM", down: number) => {
     process.end(signal, down)
     return until(`${name} stops`, READY_MS, async () => !(await answersAt(`${origin}/health/live`)))
@@ -100,7 +100,7 @@ const commands = (databaseUrl: string) => {
     await end(name, running, signal, DOWN_MS)
     await ready(name, running)
   }
-  /** As it is told to, for good. */
+  /** Stops it for good. */
   const leave = (name: string, running: Running) => end(name, running, "SIGTERM", FOR_GOOD_MS)
   const migrate = async (file: string) => {
     const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl }
@@ -110,7 +110,7 @@ const commands = (databaseUrl: string) => {
   return { all, start, again, leave, migrate }
 }
 
-/** Endpoints that are always well, and one that refuses some; each wants an event type of its own. */
+/** Endpoints that always succeed, and one that refuses some; each subscribes to an event type of its own. */
 const prepare = async (server: Server, urlOf: (path: string) => string) => {
   await call(server, "POST", "/workspaces", { slug: SLUG, name: "Acme" })
   const eventTypes = PATHS.map((_, n) => `e.n${n}`)
@@ -148,7 +148,7 @@ const judge = async (client: pg.Client, load: Load, received: ReadonlyArray<Rece
   return { wrong, repeated }
 }
 
-/** `say` tells how it goes; each step lasts `stepMs`. */
+/** `say` reports progress; each step lasts `stepMs`. */
 export const upgrade = (root: string, ref: string, stepMs: number, say: (line: string) => void) =>
   Effect.gen(function* () {
     const { commit, file: old } = yield* oldBuild(root, ref)
